@@ -1,4 +1,4 @@
-//! TLS by rustls: certificates, and serving with them.
+//! TLS with rustls: reads certificates and serves encrypted connections.
 
 mod clients;
 
@@ -18,59 +18,58 @@ use rustls::{
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-/// Why TLS cannot be spoken.
+/// The reason why TLS cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file is missing or holds something else.
+    /// A file is missing or invalid.
     #[error("{path}: expected {expected} in PEM: {error}")]
     File {
         /// The file.
         path: PathBuf,
-        /// What should be in it.
+        /// The expected content.
         expected: &'static str,
-        /// What is wrong.
+        /// The problem.
         error: String,
     },
-    /// Certificate and key do not go together.
+    /// Certificate and key do not match.
     #[error("{certificate} cannot be used with the key in {key}: {error}")]
     Mismatch {
         /// The certificate's file.
         certificate: PathBuf,
         /// The key's file.
         key: PathBuf,
-        /// What is wrong.
+        /// The problem.
         error: rustls::Error,
     },
 }
 
-/// Where the parts of a certificate are, all PEM.
+/// The files of a certificate, all PEM.
 #[derive(Clone, Copy, Debug)]
 pub struct Files<'a> {
-    /// The certificate, followed by those that vouch for it.
+    /// The certificate, followed by its intermediate certificates.
     pub certificate: &'a Path,
     /// Its private key.
     pub key: &'a Path,
-    /// Those who vouch for clients. Without it no client is asked for a certificate; with it clients may show
-    /// one, and one that nobody vouches for ends the connection.
+    /// The authorities of client certificates. Without them no client is asked for a certificate. With them
+    /// clients may present one, and an untrusted one ends the connection.
     pub client_ca: Option<&'a Path>,
 }
 
-/// A certificate with its key, which may be renewed while it is used.
+/// A certificate with its key, which can be replaced while it is in use.
 #[derive(Clone, Debug)]
 pub struct Certificate(Arc<RwLock<Arc<ServerConfig>>>);
 
 impl Certificate {
-    /// Reads a certificate, with those that vouch for it, and its private key.
+    /// Reads a certificate with its intermediate certificates, and its private key.
     ///
     /// # Errors
-    /// If a file is missing, holds something else, or the two do not go together.
+    /// Returns an error if a file is missing or invalid, or certificate and key do not match.
     pub fn read(files: Files<'_>) -> Result<Self, TlsError> {
         let config = config(files)?;
         Ok(Self(Arc::new(RwLock::new(config))))
     }
 
-    /// Uses what another one has from now on, which was read before; connections that are open keep what they
-    /// had.
+    /// Uses another certificate, which was already read, for new connections.
     pub fn adopt(&self, other: &Self) {
         let config = other.in_use();
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = config;
@@ -113,7 +112,7 @@ fn config(files: Files<'_>) -> Result<Arc<ServerConfig>, TlsError> {
     Ok(Arc::new(config))
 }
 
-/// What may be spoken over an encrypted connection, the preferred first: gRPC needs HTTP/2.
+/// The protocols of encrypted connections in order of preference: gRPC needs HTTP/2.
 fn protocols() -> Vec<Vec<u8>> {
     let all: &[&[u8]] = match cfg!(feature = "grpc") {
         true => &[b"h2", b"http/1.1"],
@@ -140,8 +139,8 @@ fn wrong(path: &Path, expected: &'static str, error: &dyn std::fmt::Display) -> 
     }
 }
 
-/// As [`serve`](crate::serve()), encrypted. Handlers are told of a client's certificate by an extension, a
-/// [`PeerCertificate`](crate::access::PeerCertificate).
+/// Serves encrypted connections, otherwise as [`serve`](crate::serve()). Handlers get a client's certificate
+/// as an extension, a [`PeerCertificate`](crate::access::PeerCertificate).
 ///
 /// # Errors
 /// None at present.
@@ -155,7 +154,7 @@ pub async fn serve(
     serve_within(limits, listener, certificate, app, stop).await
 }
 
-/// A client that is slow to agree on the encryption keeps nobody waiting.
+/// The handshake runs separately from accepting connections, so that a slow client does not delay others.
 impl Door for Certificate {
     type Io = TlsStream<TcpStream>;
 

@@ -1,4 +1,4 @@
-//! Certificates that clients show when the connection is made (specification 4.5.6).
+//! Client certificates presented in the TLS handshake (specification 4.5.6).
 
 use std::collections::BTreeSet;
 
@@ -8,30 +8,32 @@ use super::{
 };
 use crate::caller::Caller;
 
-/// What stands for the issuer in the ids of callers with certificates.
+/// The prefix that stands for the issuer in the ids of callers with certificates.
 const ISSUER: &str = "x509";
 
-/// A client's certificate, as an [`axum::Extension`] of whoever made the connection, who has checked who
-/// vouches for it and that the client has its key. This crate's own TLS does so.
+/// A client's certificate, as an [`axum::Extension`] set by the TLS listener. The listener has verified its
+/// issuer and that the client has its private key. This crate's own TLS does so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerCertificate {
-    /// Its subject (RFC 4514), such as `CN=alice,O=Example`; may be empty.
+    /// The subject (RFC 4514), such as `CN=alice,O=Example`; may be empty.
     pub subject: String,
-    /// Its other names (RFC 5280, section 4.2.1.6): of hosts, URIs and mailboxes.
+    /// The alternative names (RFC 5280, section 4.2.1.6): hosts, URIs and mailboxes.
     pub names: Vec<String>,
-    /// The SHA-256 of it, in lower-case hexadecimal digits.
+    /// The SHA-256 fingerprint, in lower-case hexadecimal digits.
     pub fingerprint: String,
 }
 
-/// Which certificates are let in.
+/// The client certificates that are accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Certificates {
-    /// Subjects, other names or fingerprints; without any every certificate that somebody vouches for.
+    /// Accepted subjects, alternative names or fingerprints; if empty, every certificate with a trusted
+    /// issuer.
     pub only: BTreeSet<String>,
 }
 
 impl Certificates {
-    /// Subject, first name or fingerprint, whichever is there: the first two survive a renewal.
+    /// Identifies the caller by subject, first alternative name or fingerprint, in this order, because the
+    /// first two do not change when the certificate is renewed.
     pub(super) fn check(&self, shown: &PeerCertificate) -> Shown {
         let subject = Some(&shown.subject).filter(|text| !text.is_empty());
         let known = subject

@@ -1,9 +1,8 @@
-//! How a client is told what to show: `WWW-Authenticate` (RFC 9110, section 11.6.1; RFC 6750, section 3;
-//! RFC 7617, section 2).
+//! Writes `WWW-Authenticate` challenges (RFC 9110, section 11.6.1; RFC 6750, section 3; RFC 7617, section 2).
 
 use super::{demand::Demand, shown::Place};
 
-/// One challenge for each scheme that could be shown. Where a token is wrong, it is said why.
+/// One challenge for each accepted scheme. An invalid token is reported with the reason.
 pub(super) fn missing(demand: &Demand<'_>, wrong: Option<&(String, String)>) -> Vec<String> {
     let access = demand.access;
     let broken = wrong.and_then(|(name, why)| Some((&access.scheme(name)?.place, why)));
@@ -21,8 +20,8 @@ pub(super) fn missing(demand: &Demand<'_>, wrong: Option<&(String, String)>) -> 
     all
 }
 
-/// The challenge for a token with more scopes. It names all that are necessary, as a client that asks for
-/// another token has to.
+/// The challenge for a token with more scopes. It names all required scopes, because the client must request
+/// a new token with all of them.
 pub(super) fn insufficient(demand: &Demand<'_>, scheme: &str, required: &[String]) -> Vec<String> {
     let Some(scheme) = demand.access.scheme(scheme) else {
         return Vec::new();
@@ -53,7 +52,7 @@ impl Place {
         }
     }
 
-    /// What to show, for people.
+    /// A description of the credential for people.
     pub(super) fn told(&self) -> String {
         match self {
             Self::Bearer => "one header Authorization: Bearer TOKEN".to_owned(),
@@ -66,7 +65,7 @@ impl Place {
     }
 }
 
-/// A text that can stand between quotes in a header: what may not is left out or becomes `'`.
+/// A text for a quoted string in a header: characters that are not allowed are removed or become `'`.
 pub(super) fn quoted(text: &str) -> String {
     let allowed = |c: &char| matches!(c, ' '..='~') && *c != '\\';
     text.replace('"', "'").chars().filter(allowed).collect()

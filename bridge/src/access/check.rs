@@ -1,4 +1,4 @@
-//! How what a caller shows for a scheme is found to be right.
+//! Checks the credentials that callers present for a scheme.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -14,34 +14,33 @@ use crate::{
     caller::Caller,
 };
 
-/// Where tokens say their scopes, if nothing else is said: RFC 8693, section 4.2, and what Entra writes.
+/// The default claims with the scopes of a token: RFC 8693, section 4.2, and Entra's own.
 const SCOPES: [&str; 2] = ["scope", "scp"];
 
-/// What is let in for one scheme; several ways may be right for the same one.
+/// The credentials accepted for one scheme; several kinds may be accepted.
 #[derive(Clone, Debug, Default)]
 pub struct Check {
     /// Signed tokens.
     pub token: Option<TokenCheck>,
-    /// Keys, passwords or tokens that do not change.
+    /// Fixed keys, passwords or tokens.
     pub secrets: Secrets,
-    /// Certificates of clients.
+    /// Client certificates.
     pub certificates: Option<Certificates>,
 }
 
-/// Which signed tokens are let in.
+/// The signed tokens that are accepted.
 #[derive(Clone, Debug)]
 pub struct TokenCheck {
-    /// Who made them, for whom, and by which keys.
+    /// Checks issuer, audience and signature.
     pub verifier: Arc<Verifier>,
-    /// The claim that lists scopes, as a text with spaces or a list; `scope` or `scp` if absent.
+    /// The claim with the scopes, as a text with spaces or a list; `scope` or `scp` if absent.
     pub scopes: Option<String>,
-    /// The claim that names the tenant, or a list of those, that the caller may ask under. Without it
-    /// callers may name any.
+    /// The claim with the tenant or tenants that the caller may use. If absent, callers may use any.
     pub tenants: Option<String>,
 }
 
 impl Check {
-    /// What a token or key shows by itself.
+    /// Checks a token or key.
     pub(super) async fn text(&self, shown: &str, now: Timestamp) -> Shown {
         if let Some(name) = self.secrets.owner(shown) {
             return known(name);
@@ -52,7 +51,7 @@ impl Check {
         }
     }
 
-    /// What a name with a password shows.
+    /// Checks a user name with a password.
     pub(super) fn password(&self, name: &str, password: &str) -> Shown {
         match self.secrets.is_of(name, password) {
             true => known(name),
@@ -60,7 +59,7 @@ impl Check {
         }
     }
 
-    /// What a certificate shows.
+    /// Checks a client certificate.
     pub(super) fn certificate(&self, certificate: &PeerCertificate) -> Shown {
         match &self.certificates {
             Some(some) => some.check(certificate),
@@ -78,7 +77,7 @@ fn known(name: &str) -> Shown {
 }
 
 impl TokenCheck {
-    /// Lets in what this verifier believes.
+    /// Accepts the tokens that this verifier accepts.
     pub fn new(verifier: Verifier) -> Self {
         Self {
             verifier: Arc::new(verifier),
@@ -90,7 +89,7 @@ impl TokenCheck {
     async fn check(&self, token: &str, now: Timestamp) -> Shown {
         match self.verifier.verify(token, now).await {
             Ok(identity) => self.proof(&identity),
-            // Where keys are is the operator's business.
+            // The location of keys is the operator's concern and is not shown to the caller.
             Err(Refusal::Keys(_)) => Shown::Unchecked,
             Err(refusal) => Shown::Wrong(refusal.to_string()),
         }
@@ -122,8 +121,8 @@ impl TokenCheck {
     }
 }
 
-/// One issuer's subject, who is another one than any other issuer's. What stands before the space never
-/// has one itself, and names of those who have secrets have none at all.
+/// The caller's id from issuer and subject, unique among all issuers. The part before the space has no space
+/// itself, and callers with secrets have names without spaces.
 pub(super) fn qualified(issuer: &str, subject: &str) -> String {
     let plain = |text: &str| text.replace(char::is_control, "%");
     let issuer = plain(issuer).replace('%', "%25").replace(' ', "%20");

@@ -1,4 +1,4 @@
-//! What a request showed that was let in, for whoever reads further into it.
+//! The credentials of an admitted request, for checks that need its body.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use super::{
 };
 use crate::caller::Caller;
 
-/// What a caller shows, as an extension of requests to agents that ask for it. What is asked for stands in the
-/// body, which is read behind the layer, and may need more.
+/// The credentials of a caller, as an extension of requests to protected agents. The body, which is read
+/// after the access layer, may name a skill that requires more.
 #[derive(Clone, Debug)]
 pub(crate) struct Credentials {
     access: Access,
@@ -31,7 +31,7 @@ impl Credentials {
         }
     }
 
-    /// Whether it is known who asks, by any scheme of the card.
+    /// Refuses the request unless the caller is authenticated by any scheme of the card.
     pub(crate) fn identify(&self) -> Result<(), Box<Refusal>> {
         let any = self.access.schemes();
         let any = any.map(|(name, _)| Requirement::from([(name.clone(), Vec::new())]));
@@ -44,13 +44,13 @@ impl Credentials {
         self.held(&demand)
     }
 
-    /// Whether the skills may be asked for that a call names.
+    /// Checks whether the caller may use the skills that a call names.
     pub(crate) fn permit(&self, call: &Call) -> Result<(), Box<Refusal>> {
         let mut skills = named::skills(call).into_iter();
         skills.try_for_each(|skill| self.permit_skill(skill))
     }
 
-    /// Whether this skill may be asked for; any may that the agent does not have.
+    /// Checks whether the caller may use this skill; unknown skills need no permission.
     pub(crate) fn permit_skill(&self, skill: &str) -> Result<(), Box<Refusal>> {
         let is_known = !self.caller.is_anonymous();
         let demand = Demand {

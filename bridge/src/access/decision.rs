@@ -1,53 +1,54 @@
-//! The rule, without HTTP: any one requirement of the list, all schemes of it, every scope (specification
-//! 4.5, as OpenAPI has it).
+//! The access rule, without HTTP: one requirement of the list is enough, and it needs all its schemes with
+//! every scope (specification 4.5, as in OpenAPI).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::caller::Caller;
 
-/// Schemes that are needed together, each with its scopes. Without any scheme nobody has to show anything.
+/// Schemes that are required together, each with its scopes. Without any scheme no credentials are required.
 pub(super) type Requirement = BTreeMap<String, Vec<String>>;
 
-/// What a request shows, by the scheme's name.
+/// The credentials of a request, by the scheme's name.
 pub(super) type Looked = BTreeMap<String, Shown>;
 
-/// What a request shows for one scheme.
+/// The result of checking a request's credential for one scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// Nothing at all.
+    /// No credential.
     Nothing,
-    /// Something that is right.
+    /// A valid credential.
     Proof(Proof),
-    /// Something that is not, and why.
+    /// An invalid credential, with the reason.
     Wrong(String),
-    /// Something that cannot be checked now, which is not the caller's fault.
+    /// A credential that cannot be checked now, which is not the caller's fault.
     Unchecked,
 }
 
-/// Whom a credential speaks of.
+/// The identity behind a valid credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Proof {
     pub(super) caller: Caller,
     pub(super) scopes: BTreeSet<String>,
-    /// Whether it was given to this caller for this purpose, as tokens are; keys and certificates rather
-    /// speak of the program that calls.
+    /// Whether it is a token, which identifies the user; keys and certificates rather identify the calling
+    /// program.
     pub(super) is_token: bool,
 }
 
-/// What becomes of a request.
+/// The decision about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// It is let in, on behalf of this caller.
+    /// The request is allowed, on behalf of this caller.
     Granted(Caller),
-    /// Nobody knows who asks; with the scheme whose credential is wrong and why, if there is one.
+    /// The caller is not authenticated; with the name of the scheme whose credential is invalid and the
+    /// reason, if any.
     Unauthenticated(Option<(String, String)>),
-    /// It is known who asks, and that this is not enough.
+    /// The caller is authenticated but lacks a permission.
     Forbidden(Lack),
-    /// Nobody can tell now whether what is shown for this scheme is right.
+    /// The credential for this scheme cannot be checked now.
     Unavailable(String),
 }
 
-/// What somebody who is known lacks.
+/// The missing permission of an authenticated caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Lack {
     /// Scopes of the token for a scheme.
@@ -56,12 +57,12 @@ pub(super) enum Lack {
         required: Vec<String>,
         missing: Vec<String>,
     },
-    /// Credentials for schemes that are not shown at all.
+    /// Credentials for further schemes.
     Credentials,
 }
 
-/// Decides over a request that shows this. No requirement asks for nothing, and yet
-/// who shows something wrong is not let in as somebody unknown.
+/// Decides about a request with these credentials. Without requirements all requests are allowed, but an
+/// invalid credential is refused rather than treated as anonymous.
 pub(super) fn decide(requirements: &[Requirement], shown: &Looked) -> Decision {
     let met = requirements.iter().filter(|one| !one.is_empty());
     let met = met.filter_map(|one| proofs(one, shown).map(|proofs| (one, proofs)));
@@ -80,8 +81,8 @@ pub(super) fn decide(requirements: &[Requirement], shown: &Looked) -> Decision {
     }
 }
 
-/// Decides over what is needed beyond that of a caller who was let in. Whoever is known already need not say
-/// who they are once more, and stays who they are: tasks belong to callers, whatever else they show.
+/// Decides about further requirements for an admitted caller. The caller's identity does not change, because
+/// tasks belong to it, whatever other credentials are presented.
 pub(super) fn decide_beyond(
     requirements: &[Requirement],
     shown: &Looked,
@@ -98,7 +99,7 @@ pub(super) fn decide_beyond(
     }
 }
 
-/// The proofs for every scheme of a requirement, if they are all there.
+/// The identities for all schemes of a requirement, if all are present.
 fn proofs<'a>(requirement: &Requirement, shown: &'a Looked) -> Option<BTreeMap<String, &'a Proof>> {
     let proof = |name: &String| match shown.get(name) {
         Some(Shown::Proof(proof)) => Some((name.clone(), proof)),
@@ -107,7 +108,7 @@ fn proofs<'a>(requirement: &Requirement, shown: &'a Looked) -> Option<BTreeMap<S
     requirement.keys().map(proof).collect()
 }
 
-/// The first scheme whose proof lacks scopes, with those.
+/// The first scheme whose token lacks scopes, with those scopes.
 fn lacking(requirement: &Requirement, proofs: &BTreeMap<String, &Proof>) -> Option<Lack> {
     requirement.iter().find_map(|(name, scopes)| {
         let has = |scope: &&String| {
@@ -124,14 +125,14 @@ fn lacking(requirement: &Requirement, proofs: &BTreeMap<String, &Proof>) -> Opti
     })
 }
 
-/// Of several proofs a token's word counts, else the first scheme's.
+/// The caller of several identities: that of a token, else that of the first scheme.
 fn caller(proofs: &BTreeMap<String, &Proof>) -> Caller {
     let token = proofs.values().find(|proof| proof.is_token);
     let chosen = token.or_else(|| proofs.values().next());
     chosen.map_or_else(Caller::anonymous, |proof| proof.caller.clone())
 }
 
-/// Nothing is needed.
+/// Decides if nothing is required.
 fn open<'a>(shown: &'a Looked) -> Decision {
     let proof = |(name, one): (&String, &'a Shown)| match one {
         Shown::Proof(proof) => Some((name.clone(), proof)),

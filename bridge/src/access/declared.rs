@@ -1,31 +1,31 @@
-//! A scheme that a card declares, with the means to check it.
+//! A security scheme declared in a card, with the check for its credentials.
 
 use axum::http::HeaderName;
 use bridge_protocol::a2a::SecurityScheme;
 
 use super::{Check, shown::Place};
 
-/// A declared scheme.
+/// A declared security scheme.
 #[derive(Debug)]
 pub(super) struct Scheme {
     pub(super) place: Place,
     pub(super) check: Check,
 }
 
-/// Why a card's demands cannot be kept.
+/// The reason why the access rules of a card cannot be enforced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
-    /// The card declares what nobody could check.
+    /// The card declares a scheme without a check.
     #[error(
         "the card declares the security scheme {scheme:?}, and nothing says how to check it: expected {needed}"
     )]
     Unchecked {
         /// The scheme's name in the card.
         scheme: String,
-        /// What has to be added.
+        /// The setting that is needed.
         needed: String,
     },
-    /// A check that nothing in the card leads to.
+    /// There is a check for a scheme that the card does not declare.
     #[error("there is a check for the security scheme {scheme:?}, which the card does not declare")]
     Undeclared {
         /// The name.
@@ -66,7 +66,7 @@ pub enum AccessError {
 }
 
 impl Scheme {
-    /// A declared scheme with its check.
+    /// Combines a declared scheme with its check.
     pub(super) fn new(
         name: &str,
         declared: &SecurityScheme,
@@ -82,7 +82,7 @@ impl Scheme {
         }
     }
 
-    /// What is let in, in a few words.
+    /// A short description of the accepted credentials.
     pub(super) fn how(&self) -> String {
         let secrets = self.check.secrets.names().count();
         let ways = [
@@ -100,7 +100,7 @@ impl Scheme {
     }
 }
 
-/// Where a declared scheme's credential stands.
+/// The location of a scheme's credential in a request.
 fn place(name: &str, declared: &SecurityScheme) -> Result<Place, AccessError> {
     let wrong = |expected: &'static str, found: &str| AccessError::Declared {
         scheme: name.to_owned(),
@@ -126,7 +126,7 @@ fn place(name: &str, declared: &SecurityScheme) -> Result<Place, AccessError> {
     }
 }
 
-/// What a check lacks to be one for this place.
+/// The setting that a check lacks for this location, if any.
 fn needed(place: &Place, check: &Check, name: &str) -> Option<String> {
     let at = format!("[agents.access.{name}]");
     let (is_there, needed) = match place {

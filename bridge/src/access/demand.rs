@@ -1,19 +1,19 @@
-//! What is demanded of a request: by the card of all, by a skill of those that name it.
+//! The requirements on a request: those of the card, or those of a skill that it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Access, decision::Requirement, declared::Scheme, shown::Place};
 
-/// Requirements, any of which is enough.
+/// Alternative requirements, one of which is enough.
 pub(super) struct Demand<'a> {
     pub(super) access: &'a Access,
     pub(super) requirements: &'a [Requirement],
-    /// The skill that needs them, if it is not the card.
+    /// The skill that has the requirements; `None` for the card.
     pub(super) skill: Option<&'a str>,
 }
 
 impl<'a> Demand<'a> {
-    /// What is demanded, each scheme in these words.
+    /// Describes the requirements; `told` describes one scheme.
     pub(super) fn told(&self, told: fn(&Place) -> String) -> String {
         let one = |name: &String| self.access.scheme(name).map(|scheme| told(&scheme.place));
         let requirements = self.requirements.iter().filter(|one| !one.is_empty());
@@ -24,7 +24,7 @@ impl<'a> Demand<'a> {
         all.collect::<Vec<_>>().join(", or ")
     }
 
-    /// The schemes that could be shown, those that are required if any is.
+    /// The schemes that are required, or all that are accepted if none is required.
     pub(super) fn schemes(&self) -> impl Iterator<Item = &'a Scheme> {
         let required: BTreeSet<&String> =
             self.requirements.iter().flat_map(BTreeMap::keys).collect();

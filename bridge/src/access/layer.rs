@@ -1,4 +1,4 @@
-//! The rule before a service over HTTP, whatever its bodies are.
+//! Enforces the access rule in front of an HTTP service.
 
 use std::{
     future::Future,
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{caller::Caller, clock, metrics::Metrics};
 
-/// Puts an agent's [`Access`] before a service.
+/// Enforces an agent's [`Access`] in front of a service.
 #[derive(Clone, Debug)]
 pub struct AccessLayer {
     access: Access,
@@ -31,16 +31,15 @@ pub struct AccessLayer {
     counted: Option<Counted>,
 }
 
-/// Where refusals are counted, and as those of which agent.
+/// The metrics in which refusals are counted, and the agent's name there.
 #[derive(Clone, Debug)]
 struct Counted {
     metrics: Metrics,
     agent: String,
 }
 
-/// A service behind an [`Access`]. Requests that are let in have the
-/// [`Caller`](crate::caller::Caller) as an extension, in place of any that was there, unless nothing
-/// protects the agent: then whoever stands before decides.
+/// A service protected by an [`Access`]. Admitted requests have the [`Caller`](crate::caller::Caller) as an
+/// extension, which replaces an existing one. If the agent is not protected, an existing extension is kept.
 #[derive(Clone, Debug)]
 pub struct Guarded<S> {
     inner: S,
@@ -56,7 +55,7 @@ impl AccessLayer {
         }
     }
 
-    /// Counts whom it refuses, as callers of this agent.
+    /// Counts refusals, as those of this agent's callers.
     pub(crate) fn counted(self, metrics: &Metrics, agent: &str) -> Self {
         let (metrics, agent) = (metrics.clone(), agent.to_owned());
         Self {
@@ -97,7 +96,7 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        // The one that is ready is the one to be called; its clone may not be.
+        // The service that is ready must be called; its clone may not be ready.
         let ready = self.inner.clone();
         let mut inner = mem::replace(&mut self.inner, ready);
         let layer = self.layer.clone();
@@ -111,7 +110,7 @@ where
 }
 
 impl AccessLayer {
-    /// Lets a request in, or says how it is refused.
+    /// Admits a request, or returns the refusal.
     async fn admit<B>(&self, request: &mut Request<B>) -> Option<Response<Body>> {
         if self.access.is_open() {
             return None;
@@ -139,7 +138,7 @@ impl AccessLayer {
         Some(refusal.response(self.binding, &headers, None))
     }
 
-    /// Says who asks, and keeps what was shown: more may be needed for what the body asks.
+    /// Sets the caller of a request and keeps its credentials, because the body may need more.
     fn vouch<B>(&self, request: &mut Request<B>, caller: Caller, looked: Looked) {
         let credentials = Credentials::new(self.access.clone(), caller.clone(), looked);
         let extensions = request.extensions_mut();
@@ -176,7 +175,7 @@ mod tests {
         Access::new(&AgentCard::read(card).unwrap(), "a", checks).unwrap()
     }
 
-    /// Asks a service whose bodies are texts and numbers, which says who asks.
+    /// Sends a request to a service that answers with the caller.
     async fn ask(binding: Binding, token: &str) -> Response<Body> {
         let inner = service_fn(async |request: Request<u8>| {
             let caller = request.extensions().get::<Caller>().cloned();

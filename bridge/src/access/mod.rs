@@ -1,16 +1,16 @@
-//! Who may ask an agent: what its card declares is demanded (specification 4.5, 7).
+//! Enforces the authentication that an agent's card declares (specification 4.5, 7).
 //!
-//! A card says which schemes there are and which of them are needed; [`Check`]s say how what a caller shows
-//! is found to be right. Together they are an [`Access`], whose [`layer`](Access::layer) stands before every
-//! binding of the agent. Whoever passes is the request's [`Caller`](crate::caller::Caller).
+//! A card declares schemes and requirements; [`Check`]s verify the credentials for each scheme. Together they
+//! are an [`Access`], whose [`layer`](Access::layer) is in front of every binding of the agent. It adds the
+//! [`Caller`](crate::caller::Caller) to admitted requests.
 //!
-//! - [`Access`]: a card's demands with the means to check them
-//! - [`Check`]: tokens, secrets and certificates that are let in
-//! - `decision`: the rule, pure: any requirement of the list, all schemes of one, every scope
-//! - `skills`, `named`: what skills need beyond the card, and which of them a call names
-//! - `shown`: where in a request a scheme's credential stands
-//! - [`AccessLayer`]: the rule before a service over HTTP, and the answers of each binding
-//! - [`PeerCertificate`]: what a client showed when the connection was made
+//! - [`Access`]: the requirements of a card with their checks
+//! - [`Check`]: the accepted tokens, secrets and certificates
+//! - `decision`: the rule without HTTP: any requirement of the list, all its schemes, every scope
+//! - `skills`, `named`: further requirements of skills, and the skills that a call names
+//! - `shown`: the location of credentials in a request
+//! - [`AccessLayer`]: enforces the rule for HTTP, with answers in the form of each binding
+//! - [`PeerCertificate`]: the certificate that a client presented
 
 mod certificate;
 mod challenge;

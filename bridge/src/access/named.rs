@@ -1,5 +1,5 @@
-//! Which skills a call names. A2A has no field for it (specification 4.1.4): a message is said to the agent,
-//! which finds out by itself what to do. Where a caller does say it, it is in one of these ways:
+//! Finds the skills that a call names. A2A has no field for them (specification 4.1.4), because the agent
+//! itself chooses what to do. A caller can name a skill in one of these ways:
 //!
 //! - as a call of this project, a data part `{"skill_id", "parameters"}` (see
 //!   [`SkillCall`](bridge_protocol::dialect::execute::SkillCall)), or of python-a2a, `{"function_call": {"name"}}`
@@ -16,13 +16,13 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-/// The members that are known to hold a skill's id.
+/// The members with the id of a skill.
 const MEMBERS: [&str; 3] = ["skill_id", "skillId", "skill"];
 
-/// How python-a2a calls a skill.
+/// The member with python-a2a's call of a skill.
 const FUNCTION_CALL: &str = "function_call";
 
-/// The ids that a call names, whether there are such skills or not.
+/// The ids that a call names, whether or not there are such skills.
 pub(super) fn skills(call: &Call) -> BTreeSet<&str> {
     match call {
         Call::SendMessage(request) | Call::SendStreamingMessage(request) => said(request),
@@ -50,7 +50,7 @@ fn said(request: &SendMessageRequest) -> BTreeSet<&str> {
     all.flat_map(names).collect()
 }
 
-/// A part's metadata, and its data if they are an object.
+/// The metadata of a part, and its data if that is an object.
 fn objects(part: &Part) -> impl Iterator<Item = &Metadata> {
     let data = match &part.content {
         Content::Data(data) => data.as_object(),
@@ -59,7 +59,7 @@ fn objects(part: &Part) -> impl Iterator<Item = &Metadata> {
     part.metadata.iter().chain(data)
 }
 
-/// The objects of an activity that a bot looks into: its `value`, its `channelData`, and the contents of its
+/// The objects of an activity that a bot may read: its `value`, its `channelData`, and the contents of its
 /// attachments.
 fn inside(activity: &Value) -> impl Iterator<Item = &Metadata> {
     let own = ["value", "channelData"];
@@ -83,7 +83,7 @@ mod tests {
     use bridge_protocol::{a2a::Operation, dialect::Version};
     use serde_json::json;
 
-    /// The skills that a message names, the request's own metadata beside it.
+    /// The skills named by a message with the metadata of its request.
     fn named(metadata: &Value, message: &Value) -> String {
         let mut params = json!({"metadata": metadata, "message":
             {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "skill"}]}});

@@ -1,4 +1,4 @@
-//! A card's demands with the means to check them.
+//! The requirements of a card with their checks.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -14,7 +14,7 @@ use super::{
     skills::{Skills, read},
 };
 
-/// What an agent's callers have to show. Cloning it is cheap.
+/// The access rules of an agent. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     plan: Arc<Plan>,
@@ -29,13 +29,13 @@ struct Plan {
 }
 
 impl Access {
-    /// What this card demands, with a check for each of its schemes by name. `realm` is what clients are told
-    /// they are asked for: the agent's name. What a skill needs is demanded, beyond what the card does, of
-    /// every message that names the skill, and of every call of it at `/execute`; a message that names none
-    /// is held to the card alone.
+    /// The rules of this card, with a check for each of its schemes by name. `realm` names the agent in
+    /// challenges. The requirements of a skill apply in addition to those of the card, to every message that
+    /// names the skill and every call of it at `/execute`.
     ///
     /// # Errors
-    /// If a scheme has no check, a check no scheme, or a requirement none of them.
+    /// Returns an error if a scheme has no check, a check has no scheme, or a requirement names an unknown
+    /// scheme.
     pub fn new(
         card: &AgentCard,
         realm: &str,
@@ -62,12 +62,12 @@ impl Access {
         })
     }
 
-    /// The same for an agent that shows this card to callers who are known: what its skills need is demanded
-    /// of them in the place of what those of the same id in the other card need.
+    /// Adds the requirements of the extended card for authenticated callers. For a skill in both cards those
+    /// of the extended card apply.
     ///
     /// # Errors
-    /// If a skill's requirement has no scheme, or schemes and requirements of the two cards differ: nobody
-    /// can show what is only said to those who have shown it.
+    /// Returns an error if a requirement of a skill has no scheme, or if schemes and requirements of the two
+    /// cards differ: callers need them before they can see the extended card.
     pub fn extended(self, card: &AgentCard, extended: &AgentCard) -> Result<Self, AccessError> {
         let hidden = |what: &'static str| Err(AccessError::Hidden { what });
         if extended.security_schemes != card.security_schemes {
@@ -84,17 +84,17 @@ impl Access {
         })
     }
 
-    /// Stands before the services that answer in this form.
+    /// The layer for services that answer in the form of this binding.
     pub fn layer(&self, binding: Binding) -> AccessLayer {
         AccessLayer::new(self.clone(), binding)
     }
 
-    /// Whether nothing is demanded and nothing could be shown.
+    /// Whether nothing is required or accepted.
     pub(crate) fn is_open(&self) -> bool {
         self.plan.schemes.is_empty()
     }
 
-    /// What the card demands.
+    /// The requirements of the card.
     pub(super) fn demand(&self) -> Demand<'_> {
         Demand {
             access: self,
@@ -103,7 +103,7 @@ impl Access {
         }
     }
 
-    /// What its skills need beyond that.
+    /// The further requirements of skills.
     pub(super) fn skills(&self) -> &Skills {
         &self.skills
     }
@@ -120,7 +120,7 @@ impl Access {
         self.plan.schemes.get(name)
     }
 
-    /// What a request shows.
+    /// Checks the credentials of a request.
     pub(super) async fn look(&self, head: &Head<'_>, now: Timestamp) -> Looked {
         let mut shown = Looked::new();
         for (name, Scheme { place, check }) in self.schemes() {
@@ -129,7 +129,7 @@ impl Access {
         shown
     }
 
-    /// What becomes of a request that shows this.
+    /// Decides about a request with these credentials.
     pub(super) fn decide(&self, looked: &Looked) -> Decision {
         decide(&self.plan.requirements, looked)
     }

@@ -1,7 +1,6 @@
-//! Answers to those who are not let in: the HTTP status and what to show come first, and the body has the
-//! form of the binding (specification 7.3, 9.5, 10.6, 11.6; RFC 9110, section 11.6): a JSON-RPC response with an
-//! error, problem details with an `error` in the form of `google.rpc.Status`, or `grpc-status` in the headers and
-//! no body.
+//! Answers refused requests with an HTTP status, challenges, and a body in the form of the binding
+//! (specification 7.3, 9.5, 10.6, 11.6; RFC 9110, section 11.6): a JSON-RPC error, problem details with an
+//! `error` in the form of `google.rpc.Status`, or `grpc-status` in the headers and no body.
 
 use std::collections::BTreeMap;
 
@@ -24,13 +23,13 @@ use super::{
     shown::Place,
 };
 
-/// What those are told who are not let in.
+/// A refusal of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     kind: Kind,
     message: String,
     challenges: Vec<String>,
-    /// What is missing, for programs: the `metadata` of `google.rpc.ErrorInfo`.
+    /// The missing permission for programs: the `metadata` of `google.rpc.ErrorInfo`.
     info: BTreeMap<&'static str, String>,
 }
 
@@ -50,7 +49,7 @@ impl Kind {
         }
     }
 
-    /// The name of `google.rpc.Code`, and its number, which is gRPC's.
+    /// The name of the `google.rpc.Code`, and its number, which is also gRPC's.
     fn code(self) -> (&'static str, i32) {
         match self {
             Self::Unauthenticated => ("UNAUTHENTICATED", 16),
@@ -59,8 +58,8 @@ impl Kind {
         }
     }
 
-    /// The code in JSON-RPC. Up to 0.3 agents say -32001 to those whom nobody knows; in 1.0 that is
-    /// TaskNotFound always, and the protocol has no code of its own for this.
+    /// The code in JSON-RPC. Agents up to 0.3 use -32001 for unauthenticated callers; in 1.0 that code always
+    /// means TaskNotFound, and there is no code for this.
     fn rpc_code(self, is_1_0: bool) -> i32 {
         match (self, is_1_0) {
             (Self::Unauthenticated, false) => -32001,
@@ -70,7 +69,7 @@ impl Kind {
 }
 
 impl Refusal {
-    /// What a decision over a demand means to its caller; nothing, if it is let in.
+    /// The refusal for a decision; `None` if the request is allowed.
     pub(super) fn of(demand: &Demand<'_>, decision: &Decision) -> Option<Self> {
         let refusal = match decision {
             Decision::Granted(_) => return None,
@@ -119,7 +118,7 @@ impl Refusal {
         }
     }
 
-    /// To a request that somebody else's web page can have made.
+    /// Refuses a request that may come from another site's web page.
     pub(crate) fn foreign(message: impl Into<String>) -> Self {
         Self::new(Kind::Forbidden, message, Vec::new())
     }
@@ -138,7 +137,7 @@ impl Refusal {
         self
     }
 
-    /// What it is called where refusals are counted.
+    /// The name in metrics.
     pub(crate) fn name(&self) -> &'static str {
         match self.kind {
             Kind::Unauthenticated => "unauthenticated",
@@ -147,13 +146,13 @@ impl Refusal {
         }
     }
 
-    /// The scheme whose credential is not enough, if one was shown.
+    /// The scheme with an insufficient credential, if one was presented.
     pub(crate) fn scheme(&self) -> Option<&str> {
         self.info.get("scheme").map(String::as_str)
     }
 
-    /// The answer in the form of this binding, to the JSON-RPC request of this id if it was read: whoever is
-    /// not known gets no more work than this.
+    /// The answer in the form of this binding, with the id of the JSON-RPC request if it was read. For
+    /// unauthenticated callers the body is not read.
     pub(crate) fn response(
         &self,
         binding: Binding,
@@ -184,7 +183,7 @@ impl Refusal {
         response
     }
 
-    /// What to show, as headers.
+    /// The challenges as headers.
     pub(crate) fn challenges(&self) -> HeaderMap {
         let all = self.challenges.iter();
         let mut headers = HeaderMap::new();
@@ -194,7 +193,7 @@ impl Refusal {
         headers
     }
 
-    /// An answer that is nothing but its trailers, which then stand in the header.
+    /// A gRPC answer without a message, whose trailers are in the headers.
     fn trailers(&self, headers: &mut HeaderMap) {
         headers.insert("grpc-status", HeaderValue::from(self.kind.code().1));
         if let Ok(message) = HeaderValue::from_str(&quoted(&self.message).replace('%', "%25")) {
@@ -218,8 +217,8 @@ impl Refusal {
         })
     }
 
-    /// The specification shows both forms of errors over HTTP+JSON: `google.rpc.Status` in 11.6, and problem
-    /// details (RFC 9457) in 6.4 and 6.5. Whoever is not let in may be no client of A2A, and finds either.
+    /// The error for HTTP+JSON. The specification has two forms: `google.rpc.Status` in 11.6, and problem
+    /// details (RFC 9457) in 6.4 and 6.5. The answer has both, because the client may not speak A2A at all.
     fn status(&self) -> Value {
         let status = self.kind.status();
         json!({
@@ -251,7 +250,7 @@ impl Refusal {
 
 #[cfg(feature = "grpc")]
 impl Refusal {
-    /// The number of gRPC's status code.
+    /// The gRPC status code.
     pub(crate) fn code(&self) -> i32 {
         self.kind.code().1
     }
@@ -260,7 +259,7 @@ impl Refusal {
         &self.message
     }
 
-    /// The same as a `google.rpc.Status` (specification 10.6).
+    /// The refusal as a `google.rpc.Status` (specification 10.6).
     pub(crate) fn details(&self) -> Vec<u8> {
         bridge_protocol::protobuf::status::status(self.code(), &self.message, &[self.info()])
     }

@@ -1,4 +1,4 @@
-//! Secrets that callers show: keys, passwords and tokens that do not change.
+//! Fixed secrets of callers: keys, passwords and tokens.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -7,42 +7,42 @@ use subtle::{Choice, ConstantTimeEq as _};
 
 use crate::auth::Secret;
 
-/// What a secret begins with that is only known by its hash.
+/// The prefix of a secret given as its hash.
 const HASHED: &str = "sha256:";
 
-/// Who has which secret. Only hashes are kept, and a comparison takes the same time whatever is shown.
+/// The secrets of callers. Only hashes are stored, and comparisons take constant time.
 #[derive(Clone, Default)]
 pub struct Secrets(BTreeMap<String, [u8; 32]>);
 
-/// A secret that cannot be one.
+/// The reason why a secret is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    /// The name is a caller's id, and a caller without one is nobody.
+    /// The name, which is the caller's id, is empty or has white space.
     #[error("expected a name without white space for the one who has a secret, found {name:?}")]
     Name {
         /// The name.
         name: String,
     },
-    /// Anybody could show it.
+    /// The secret is empty.
     #[error("the secret of {name} is empty: expected some text")]
     Empty {
-        /// Whose it is.
+        /// The caller's name.
         name: String,
     },
-    /// It says to be a hash and is none.
+    /// The text after `sha256:` is no hash.
     #[error("the secret of {name}: expected 64 hexadecimal digits after sha256:")]
     Hash {
-        /// Whose it is.
+        /// The caller's name.
         name: String,
     },
 }
 
 impl Secrets {
-    /// Lets in who shows this secret, as the caller of this name. A secret `sha256:HEX` is the hash of the
-    /// one that is to be shown.
+    /// Accepts this secret for the caller with this name. A secret `sha256:HEX` is the hash of the actual
+    /// one.
     ///
     /// # Errors
-    /// If name or secret is empty, the name has white space in it, or the hash is none.
+    /// Returns an error if name or secret is empty, the name has white space, or the hash is invalid.
     pub fn with(mut self, name: &str, secret: &Secret) -> Result<Self, SecretError> {
         let named = || name.to_owned();
         if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
@@ -57,22 +57,22 @@ impl Secrets {
         Ok(self)
     }
 
-    /// Whether there is none.
+    /// Whether there are no secrets.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whose secret this is.
+    /// The caller with this secret.
     pub(super) fn owner(&self, shown: &str) -> Option<&str> {
         let shown: [u8; 32] = Sha256::digest(shown).into();
-        // Every one is looked at, whichever it is.
+        // All secrets are compared, so that the time does not depend on the match.
         self.0.iter().fold(None, |owner, (name, hash)| {
             let is_same = bool::from(hash.ct_eq(&shown));
             owner.or(is_same.then_some(name.as_str()))
         })
     }
 
-    /// Whether this is the secret of the one of this name.
+    /// Whether this is the secret of this caller.
     pub(super) fn is_of(&self, name: &str, shown: &str) -> bool {
         let shown: [u8; 32] = Sha256::digest(shown).into();
         let hash = self.0.get(name).unwrap_or(&[0; 32]);

@@ -1,4 +1,4 @@
-//! Where in a request a scheme's credential stands (specification 4.5, RFC 6750, RFC 7617).
+//! The location of a scheme's credential in a request (specification 4.5, RFC 6750, RFC 7617).
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -7,24 +7,24 @@ use jiff::Timestamp;
 use super::{Check, PeerCertificate, decision::Shown};
 use crate::auth::bearer;
 
-/// Where a scheme's credential stands.
+/// The location of a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// `Authorization: Bearer`.
     Bearer,
     /// `Authorization: Basic`.
     Basic,
-    /// A header of its own.
+    /// A header of the scheme's own.
     Header(HeaderName),
-    /// A parameter of the query.
+    /// A query parameter.
     Query(String),
     /// A cookie.
     Cookie(String),
-    /// The connection.
+    /// The TLS connection.
     Connection,
 }
 
-/// What is looked at of a request.
+/// The parts of a request that can have credentials.
 pub(super) struct Head<'a> {
     pub(super) headers: &'a HeaderMap,
     pub(super) query: &'a str,
@@ -32,8 +32,8 @@ pub(super) struct Head<'a> {
 }
 
 impl Place {
-    /// What a request shows there. What stands there twice is taken for nothing: it would be one caller's
-    /// to us and another's to whoever looks at the other.
+    /// Checks the credential at this location. A repeated credential counts as none, because other readers of
+    /// the request may use the other one.
     pub(super) async fn look(&self, head: &Head<'_>, check: &Check, now: Timestamp) -> Shown {
         let text = match self {
             Self::Connection => {
@@ -74,7 +74,8 @@ fn plain(value: &HeaderValue) -> Option<String> {
     value.to_str().ok().map(str::to_owned)
 }
 
-/// Name and password, if there is one `Authorization: Basic`; nothing inside, if it holds something else.
+/// User name and password, if there is one `Authorization: Basic` header; `Some(None)` if its content is
+/// invalid.
 fn basic(headers: &HeaderMap) -> Option<Option<(String, String)>> {
     let value = only(headers.get_all(header::AUTHORIZATION).iter())?;
     let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;

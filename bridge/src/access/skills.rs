@@ -1,4 +1,4 @@
-//! What the skills of a card need beyond the card itself (specification 4.4.5, 4.5).
+//! The requirements of skills beyond those of the card (specification 4.4.5, 4.5).
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use bridge_protocol::a2a::{AgentCard, SecurityRequirement};
 
 use super::decision::Requirement;
 
-/// Skills by their ids, with any one of what each needs.
+/// The alternative requirements of each skill, by id.
 type Needs = BTreeMap<String, Vec<Requirement>>;
 
-/// What skills need, as everybody is told and as those are told who are known.
+/// The requirements of skills in the public and the extended card.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Skills {
     public: Needs,
@@ -17,7 +17,7 @@ pub(super) struct Skills {
 }
 
 impl Skills {
-    /// What the skills of this card need.
+    /// The requirements of the skills in this card.
     pub(super) fn of(card: &AgentCard) -> Self {
         Self {
             public: needs(card),
@@ -25,7 +25,7 @@ impl Skills {
         }
     }
 
-    /// With those of the card for callers who are known.
+    /// Adds those of the extended card.
     pub(super) fn extended(self, card: &AgentCard) -> Self {
         Self {
             extended: needs(card),
@@ -33,8 +33,8 @@ impl Skills {
         }
     }
 
-    /// What a skill needs: by the card that the caller is shown. A skill that is only in the other one needs
-    /// what that says; nothing is needed for what is no skill.
+    /// The requirements of a skill by the card that the caller sees, or else by the other one. Unknown skills
+    /// have none.
     pub(super) fn needed(&self, skill: &str, is_known: bool) -> &[Requirement] {
         let (own, other) = match is_known {
             true => (&self.extended, &self.public),
@@ -44,7 +44,7 @@ impl Skills {
         needs.map_or(&[], Vec::as_slice)
     }
 
-    /// The skills that need something, by the card for those who are known if it has them.
+    /// The skills with requirements, by the extended card if it has them.
     pub(super) fn needs(&self) -> impl Iterator<Item = (&str, &[Requirement])> {
         let only_public = self.public.iter();
         let only_public = only_public.filter(|(skill, _)| !self.extended.contains_key(*skill));
@@ -53,7 +53,7 @@ impl Skills {
         all.filter(|(_, needs)| !needs.is_empty())
     }
 
-    /// All requirements of all skills, whoever is told of them.
+    /// All requirements of all skills in both cards.
     pub(super) fn requirements(&self) -> impl Iterator<Item = &Requirement> {
         let all = self.public.values().chain(self.extended.values());
         all.flatten()
@@ -67,7 +67,7 @@ fn needs(card: &AgentCard) -> Needs {
         .collect()
 }
 
-/// Requirements of a card as the rule has them.
+/// Converts the requirements of a card.
 pub(super) fn read(requirements: &[SecurityRequirement]) -> Vec<Requirement> {
     let one = |requirement: &SecurityRequirement| {
         let pairs = requirement.schemes.iter();

@@ -1,11 +1,11 @@
-//! What protects an agent, for those who run it.
+//! Describes an agent's access rules for operators.
 
 use std::iter;
 
 use super::{Access, decision::Requirement, declared::Scheme};
 
 impl Access {
-    /// What protects the agent and its skills, in a few words.
+    /// A short description of the access rules of the agent and its skills.
     pub fn summary(&self) -> String {
         let requirements = self.demand().requirements;
         let agent = match requirements.is_empty() {

@@ -1,4 +1,4 @@
-//! The token in a request (RFC 6750, section 2.1).
+//! Reads the bearer token of a request (RFC 6750, section 2.1).
 
 use axum::http::{HeaderMap, header::AUTHORIZATION};
 
@@ -7,8 +7,8 @@ use super::Refusal;
 /// The token in the `Authorization` header.
 ///
 /// # Errors
-/// [`Refusal::Missing`] if there is none, or another scheme's, or several: a request that shows two
-/// tokens would be one caller's to us and another's to whoever looks at the other.
+/// [`Refusal::Missing`] if there is no token, another scheme, or several headers, of which other readers of
+/// the request might use another one.
 pub fn bearer(headers: &HeaderMap) -> Result<&str, Refusal> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {

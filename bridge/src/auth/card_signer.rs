@@ -1,4 +1,4 @@
-//! Signatures of agent cards (specification 8.4).
+//! Signs agent cards (specification 8.4).
 
 use std::{
     collections::BTreeMap,
@@ -17,17 +17,16 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Jwks, PrivateKey, PrivateKeyError};
 
-/// Where the keys are that cards are signed with, below the bridge's address.
+/// The path of the public keys for card signatures, below the bridge's address.
 pub const CARD_KEYS: &str = "/.well-known/agent-card-keys.json";
 
-/// How long they may be used without asking again.
+/// The caching of the keys by clients.
 const CACHE: &str = "public, max-age=3600";
 
-/// How many signatures are kept: one for each card and address by which it is asked for.
+/// The number of cached signatures: one for each card and address.
 const KEPT: usize = 256;
 
-/// Signs agent cards. What was signed once is not signed again, so a card that stays the same is the same
-/// document.
+/// Signs agent cards. Signatures are cached, so that an unchanged card is the same document every time.
 pub struct CardSigner {
     key: PrivateKey,
     made: Mutex<BTreeMap<Vec<u8>, AgentCardSignature>>,
@@ -40,10 +39,10 @@ impl std::fmt::Debug for CardSigner {
 }
 
 impl CardSigner {
-    /// Signs with the key in this file, which goes by this name, or by its thumbprint (RFC 7638).
+    /// Reads the key in this file, which is published under this id, or its thumbprint (RFC 7638).
     ///
     /// # Errors
-    /// If the file cannot be read, others can read it, or it holds no key of a known kind.
+    /// Returns an error if the file cannot be read, is readable by others, or has no key of a supported kind.
     pub fn read(path: &Path, key_id: Option<&str>) -> Result<Self, PrivateKeyError> {
         Ok(Self {
             key: PrivateKey::read(path, key_id)?,
@@ -51,9 +50,9 @@ impl CardSigner {
         })
     }
 
-    /// The signatures of a card, which is a document of 1.0 and may carry the fields of older versions: one
-    /// over what the specification says is signed, and one over what the SDKs make of it if that differs.
-    /// `origin` is where clients reach the bridge.
+    /// Signs a card, which is a document of 1.0 and may have fields of older versions. Returns a signature
+    /// over the specification's form, and one over the SDKs' form if that differs. `origin` is the address of
+    /// the bridge for clients.
     pub fn sign(&self, card: &Value, origin: &str) -> Vec<AgentCardSignature> {
         let header = Header {
             algorithm: self.key.algorithm(),
@@ -69,7 +68,7 @@ impl CardSigner {
         signed.collect()
     }
 
-    /// The keys that verifiers need.
+    /// The public keys for verifiers.
     pub fn jwks(&self) -> Jwks {
         Jwks {
             keys: vec![self.key.public().clone()],
@@ -83,7 +82,7 @@ impl CardSigner {
         if let Some(known) = made.get(&print) {
             return known.clone();
         }
-        // An empty one is never right: it is what there is if the system gives no randomness.
+        // An empty signature, which is never valid, is used if the system has no randomness.
         let bytes = self.key.sign(input.as_bytes()).unwrap_or_default();
         let signature = AgentCardSignature {
             protected: protected.to_owned(),
@@ -99,7 +98,7 @@ impl CardSigner {
     }
 }
 
-/// The keys that cards are signed with, where their signatures say that they are.
+/// The router with the public keys, at the path that the signatures name.
 pub fn card_keys(signer: &Arc<CardSigner>) -> Router {
     let keys = signer.jwks();
     let answer = move || std::future::ready(([(CACHE_CONTROL, CACHE)], Json(keys.clone())));

@@ -1,4 +1,4 @@
-//! What a token must say (RFC 7519, section 4.1).
+//! Checks the claims of a token (RFC 7519, section 4.1).
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::Refusal;
 
-/// What is asked of a token whose signature is right.
+/// The requirements on a token with a valid signature.
 #[derive(Clone, Debug)]
 pub(super) struct Expected {
     pub(super) audiences: Vec<String>,
@@ -16,7 +16,7 @@ pub(super) struct Expected {
 }
 
 impl Expected {
-    /// Whether the token is valid now, and for us.
+    /// Checks whether the token is valid now, and for this audience.
     pub(super) fn check(&self, claims: &Map<String, Value>, now: Timestamp) -> Result<(), Refusal> {
         let leeway = i64::try_from(self.leeway.as_secs()).unwrap_or(i64::MAX);
         let now = now.as_second();
@@ -69,7 +69,7 @@ impl Expected {
     }
 }
 
-/// A NumericDate, whose fractions of a second do not matter here.
+/// A NumericDate in whole seconds.
 fn date(claims: &Map<String, Value>, name: &str) -> Option<i64> {
     let number = claims.get(name)?;
     #[expect(

@@ -1,5 +1,5 @@
-//! Asking issuers and token endpoints: one request, with limits, whose failure names the endpoint and
-//! nothing that was sent.
+//! Sends requests to issuers and token endpoints, with limits. Errors name the endpoint and nothing that was
+//! sent.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -7,30 +7,30 @@ use reqwest::{Client, RequestBuilder, Response, redirect};
 use serde_json::Value;
 use url::{Host, Url};
 
-/// How long an answer may take.
+/// The time limit of a request.
 const TIME: Duration = Duration::from_secs(10);
 
 /// The largest answer, in bytes.
 const BODY: usize = 1 << 20;
 
-/// How much of a refusal is repeated, in characters.
+/// The number of characters of an error answer that are repeated.
 const SHOWN: usize = 300;
 
-/// Why an issuer or a token endpoint gave nothing.
+/// The reason why an issuer or token endpoint gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
-    /// What goes there could be read and changed on the way.
+    /// The address is not encrypted and not on this machine.
     #[error("{endpoint}: expected https, or http on loopback")]
     Plain {
         /// The address.
         endpoint: String,
     },
-    /// Nobody answered.
+    /// The server cannot be reached.
     #[error("{endpoint} cannot be reached: {reason}")]
     Unreachable {
         /// The address.
         endpoint: String,
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
     /// The answer took too long.
@@ -41,32 +41,32 @@ pub enum FetchError {
         /// The limit.
         limit: Duration,
     },
-    /// The answer was a refusal.
+    /// The server answered with an error.
     #[error("{endpoint} answered with HTTP status {status}: {said}")]
     Refused {
         /// The address.
         endpoint: String,
         /// The status.
         status: u16,
-        /// What it said about it.
+        /// The explanation in the answer.
         said: String,
     },
-    /// The answer is not what it has to be.
+    /// The answer is not valid.
     #[error("{endpoint} answered something else than {expected}")]
     Unexpected {
         /// The address.
         endpoint: String,
-        /// What the answer should have been.
+        /// The expected content.
         expected: String,
     },
 }
 
-/// A JSON document at any address, plain http included: whoever asks has to see who vouches for it.
+/// Fetches a JSON document from any address, also over plain http; the caller must not rely on its origin.
 pub(crate) async fn document(url: &Url) -> Result<Value, FetchError> {
     Fetcher::new(true)?.get(url).await
 }
 
-/// The same, with the text that it was.
+/// The same, with the document's bytes.
 pub(crate) async fn document_and_text(url: &Url) -> Result<(Value, Vec<u8>), FetchError> {
     let fetcher = Fetcher::new(true)?;
     let text = fetcher
@@ -75,17 +75,17 @@ pub(crate) async fn document_and_text(url: &Url) -> Result<(Value, Vec<u8>), Fet
     Ok((parsed(url, &text)?, text))
 }
 
-/// Asks with limits. Redirects are not followed: what was configured is what is trusted.
+/// Sends requests with limits. Redirects are not followed, because only the configured address is trusted.
 #[derive(Clone, Debug)]
 pub(super) struct Fetcher {
-    /// For this machine, where a proxy of the environment would only be in the way.
+    /// The client for this machine, which uses no proxy.
     near: Client,
     far: Client,
     plain_http: bool,
 }
 
 impl Fetcher {
-    /// One that asks over plain http beyond loopback only if `plain_http` says so.
+    /// Creates a fetcher. Plain http beyond loopback is only used if `plain_http` is set.
     pub(super) fn new(plain_http: bool) -> Result<Self, FetchError> {
         let builder = || {
             Client::builder()
@@ -105,18 +105,18 @@ impl Fetcher {
         })
     }
 
-    /// A JSON document at this address.
+    /// Fetches a JSON document.
     pub(super) async fn get(&self, url: &Url) -> Result<Value, FetchError> {
         self.send(url, self.client(url).get(url.clone())).await
     }
 
-    /// The answer to a form.
+    /// Posts a form and returns the answer.
     pub(super) async fn post(&self, url: &Url, form: &[(&str, &str)]) -> Result<Value, FetchError> {
         let request = self.client(url).post(url.clone());
         self.send(url, request.form(form)).await
     }
 
-    /// The answer to a question with a header.
+    /// Sends a GET request with a header and returns the answer.
     pub(super) async fn ask(
         &self,
         url: &Url,
@@ -161,7 +161,7 @@ fn parsed(url: &Url, text: &[u8]) -> Result<Value, FetchError> {
     serde_json::from_slice(text).map_err(|_| unexpected(url, "JSON"))
 }
 
-/// An answer that is not what it has to be.
+/// The error for an invalid answer.
 pub(super) fn unexpected(url: &Url, expected: impl Into<String>) -> FetchError {
     FetchError::Unexpected {
         endpoint: shown(url),
@@ -169,7 +169,7 @@ pub(super) fn unexpected(url: &Url, expected: impl Into<String>) -> FetchError {
     }
 }
 
-/// The address without what may be secret in it.
+/// The address without secret parts.
 pub(super) fn shown(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let port = url
@@ -178,13 +178,13 @@ pub(super) fn shown(url: &Url) -> String {
     format!("{}://{host}{port}{}", url.scheme(), url.path())
 }
 
-/// Whether nobody else can read along.
+/// Whether the connection cannot be intercepted.
 fn is_safe(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_local(url))
 }
 
-/// Whether it is on this machine. The addresses where clouds serve identities to their machines are
-/// link-local: what goes there does not leave the host either.
+/// Whether the address is on this machine. The link-local addresses where clouds serve identities count too,
+/// because requests to them do not leave the host.
 fn is_local(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -202,7 +202,7 @@ fn failed(url: &Url, error: &reqwest::Error) -> FetchError {
             limit: TIME,
         };
     }
-    // The outermost error repeats the URL with its query; the innermost says what happened.
+    // The outer errors repeat the URL with its query, so the innermost one is used.
     let mut inner: &dyn std::error::Error = error;
     while let Some(source) = inner.source() {
         inner = source;
@@ -224,7 +224,7 @@ async fn body(url: &Url, mut reply: Response) -> Result<Vec<u8>, FetchError> {
     Ok(body)
 }
 
-/// What a refusal says, as OAuth has it (RFC 6749, section 5.2), or how it begins.
+/// The explanation in an error answer, by OAuth (RFC 6749, section 5.2), or its beginning.
 fn said(body: &[u8]) -> String {
     let member = |document: &Value, name: &str| document.get(name)?.as_str().map(str::to_owned);
     let told = serde_json::from_slice(body).ok().and_then(|document| {

@@ -1,4 +1,4 @@
-//! How token endpoints are asked for tokens, and what they answer.
+//! Requests tokens from token endpoints.
 
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
@@ -12,19 +12,19 @@ use super::{
     tokens::TokenError,
 };
 
-/// How long a token is taken to be valid whose endpoint does not say so.
+/// The lifetime of a token without one.
 const LIFETIME: Duration = Duration::from_secs(300);
 
-/// What a client assertion is (RFC 7523, section 2.2).
+/// The type of client assertions (RFC 7523, section 2.2).
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 /// The largest assertion that is read from a file, in bytes.
 const ASSERTION_LIMIT: usize = 64 * 1024;
 
-/// How a token is asked for, and where.
+/// A way to get a token.
 #[derive(Clone, Debug)]
 pub enum Grant {
-    /// With a client's id and secret (RFC 6749, section 4.4).
+    /// By a client's id and secret (RFC 6749, section 4.4).
     ClientSecret {
         /// The token endpoint.
         endpoint: Url,
@@ -32,50 +32,50 @@ pub enum Grant {
         client_id: String,
         /// The client's secret.
         secret: Secret,
-        /// What the token is for, such as `APP/.default`.
+        /// The scope of the token, such as `APP/.default`.
         scope: String,
     },
-    /// With a token of somebody whom the endpoint trusts, in place of a secret (RFC 7523, section 2.2).
+    /// By another trusted issuer's token in place of a secret (RFC 7523, section 2.2).
     Federated {
         /// The token endpoint.
         endpoint: Url,
         /// The client's id.
         client_id: String,
-        /// That token.
+        /// The other issuer's token.
         assertion: Assertion,
-        /// What the token is for, such as `APP/.default`.
+        /// The scope of the token, such as `APP/.default`.
         scope: String,
     },
-    /// From the cloud's machine that the bridge runs on.
+    /// By the identity of the cloud machine that the bridge runs on.
     ManagedIdentity {
-        /// Where that machine gives out tokens.
+        /// The token endpoint of the machine.
         endpoint: Url,
-        /// The version of its interface, as it wants to be told.
+        /// The version of its interface.
         api_version: String,
-        /// The header that it wants to see.
+        /// The header that it requires.
         header: (String, Secret),
-        /// Which identity, if the machine has several.
+        /// The identity to use, if the machine has several.
         client_id: Option<String>,
-        /// What the token is for.
+        /// The resource that the token is for.
         resource: String,
     },
 }
 
-/// Where a client assertion comes from.
+/// The source of a client assertion.
 #[derive(Clone, Debug)]
 pub enum Assertion {
-    /// A file, read each time: others renew it.
+    /// A file, read for each request, because it is renewed by other programs.
     File(PathBuf),
     /// The bridge's own issuer.
     Own {
         /// The issuer.
         issuer: Arc<Issuer>,
-        /// What it says: for whom, and of whom.
+        /// The audience and subject of its tokens.
         subject: Subject,
     },
 }
 
-/// A token and until when it is valid.
+/// A token with its expiry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) secret: Secret,
@@ -84,7 +84,7 @@ pub(super) struct Token {
 }
 
 impl Grant {
-    /// Where tokens are asked for.
+    /// The token endpoint.
     pub fn endpoint(&self) -> &Url {
         match self {
             Self::ClientSecret { endpoint, .. }
@@ -93,7 +93,7 @@ impl Grant {
         }
     }
 
-    /// Asks for a token.
+    /// Requests a token.
     pub(super) async fn ask(&self, fetcher: &Fetcher, now: Timestamp) -> Result<Token, TokenError> {
         let answer = self.answer(fetcher, now).await?;
         Ok(read(&answer, now).map_err(|expected| unexpected(self.endpoint(), expected))?)
@@ -158,7 +158,7 @@ fn form<'a>(
     form
 }
 
-/// What an endpoint said, without the secret that it may have repeated.
+/// Masks the secret in an answer that repeats it.
 fn masked(answer: Result<Value, FetchError>, secret: &Secret) -> Result<Value, TokenError> {
     let mask = |error| match error {
         FetchError::Refused {
@@ -190,7 +190,7 @@ impl Assertion {
     }
 }
 
-/// A file of a few kilobytes, which is not worth a thread of its own.
+/// Reads a small file, for which a blocking thread is not worth it.
 fn read_file(path: &PathBuf) -> Result<Secret, String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
     match text.trim() {
@@ -202,8 +202,8 @@ fn read_file(path: &PathBuf) -> Result<Secret, String> {
     }
 }
 
-/// The token in an answer (RFC 6749, section 5.1); else what was expected. Some endpoints write numbers
-/// as texts, and some say when it expires in place of how soon.
+/// Reads the token in an answer (RFC 6749, section 5.1); the error is what was expected. Some endpoints write
+/// numbers as text, and some have the time of expiry in place of a duration.
 fn read(answer: &Value, now: Timestamp) -> Result<Token, &'static str> {
     let text = |name: &str| answer.get(name).and_then(Value::as_str);
     let token = text("access_token").filter(|token| !token.is_empty());

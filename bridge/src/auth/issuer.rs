@@ -1,4 +1,4 @@
-//! The bridge's own issuer: tokens that say "this is the channel", for bots that are told to trust it.
+//! The bridge's own issuer of tokens, which identify the bridge to bots that trust it.
 
 use std::{
     collections::BTreeMap,
@@ -18,24 +18,24 @@ use super::{
     signing::SigningKey,
 };
 
-/// How many tokens are kept at once.
+/// The number of cached tokens.
 const CACHE: usize = 1024;
 
-/// How the issuer works.
+/// The settings of the issuer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuerSettings {
-    /// The issuer's name, which is also where its metadata is found: a URL without a slash at its end.
+    /// The issuer's name and address: a URL without a slash at the end.
     pub url: String,
-    /// The file of its private keys; without it they are forgotten at the end.
+    /// The file with its private keys; without it they are lost at the end of the process.
     pub keys: Option<PathBuf>,
-    /// How long a key signs, at least two days.
+    /// The time for which a key signs, at least two days.
     pub rotate_every: Duration,
-    /// How long a token is valid.
+    /// The lifetime of a token.
     pub lifetime: Duration,
 }
 
 impl IssuerSettings {
-    /// Tokens of ten minutes, keys of thirty days, in memory.
+    /// The default settings: tokens of ten minutes, keys of thirty days, kept in memory.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into().trim_end_matches('/').to_owned(),
@@ -46,22 +46,22 @@ impl IssuerSettings {
     }
 }
 
-/// What a token is about.
+/// The claims that identify a token's receiver and subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Subject {
-    /// For whom it is (`aud`), such as a bot's app id.
+    /// The receiver (`aud`), such as a bot's app id.
     pub audience: String,
-    /// Of whom it speaks (`sub`), if of anybody but the issuer.
+    /// The subject (`sub`), if it is not the issuer.
     pub subject: Option<String>,
-    /// Where the bot is to answer (`serviceurl`); bots compare it with the activity's.
+    /// The URL for the bot's answers (`serviceurl`), which bots compare with the activity's.
     pub service_url: Option<String>,
 }
 
-/// Makes tokens, and the keys that sign them. See [`router`](super::router) for what it publishes.
+/// Issues tokens, and creates the keys for them. See [`router`](super::router) for the published documents.
 pub struct Issuer {
     settings: IssuerSettings,
     ring: RwLock<Keyring>,
-    /// Signs in the ring's place what is not for bots.
+    /// A key of the operator that signs everything except tokens for bots.
     own: Option<PrivateKey>,
     rotating: tokio::sync::Mutex<()>,
     made: Mutex<BTreeMap<Subject, (Timestamp, Secret)>>,
@@ -74,10 +74,10 @@ impl std::fmt::Debug for Issuer {
 }
 
 impl Issuer {
-    /// Reads the issuer's keys, and makes the first one if there is none.
+    /// Reads the issuer's keys, or creates the first one.
     ///
     /// # Errors
-    /// If the file of its keys cannot be read or written, or is not private.
+    /// Returns an error if the file of keys cannot be read or written, or is not private.
     pub async fn open(settings: IssuerSettings, now: Timestamp) -> Result<Self, KeyFileError> {
         let ring = match &settings.keys {
             Some(path) => key_file::read(path)?,
@@ -97,18 +97,18 @@ impl Issuer {
         Ok(issuer)
     }
 
-    /// With a key of another kind, published beside the others, that signs whatever [`sign`](Self::sign) is asked
-    /// for. Tokens for bots stay as they are: their SDKs take nothing but RSA.
+    /// Adds a key of another kind, published with the others, for [`sign`](Self::sign). Tokens for bots are
+    /// still signed with RSA, because their SDKs accept nothing else.
     #[must_use]
     pub fn with_key(mut self, key: PrivateKey) -> Self {
         self.own = Some(key);
         self
     }
 
-    /// A token about this: one made before while enough of its time is left, else a new one.
+    /// A token with these claims: a cached one with enough time left, or a new one.
     ///
     /// # Errors
-    /// If nothing can be signed.
+    /// Returns an error if signing fails.
     pub async fn token(&self, subject: &Subject, now: Timestamp) -> Result<Secret, KeyError> {
         if let Some(token) = self.made_before(subject, now) {
             return Ok(token);
@@ -118,11 +118,11 @@ impl Issuer {
         Ok(token)
     }
 
-    /// A token that says this, beside who made it, when, and until when (`iss`, `iat`, `exp`): a new one each
-    /// time. What is no object says nothing more.
+    /// Signs a new token with these claims, and adds issuer and times (`iss`, `iat`, `exp`). A value that is
+    /// no object is ignored.
     ///
     /// # Errors
-    /// If nothing can be signed.
+    /// Returns an error if signing fails.
     pub async fn sign(&self, claims: Value, now: Timestamp) -> Result<Secret, KeyError> {
         let mut all = self.times(now);
         if let (Value::Object(all), Value::Object(claims)) = (&mut all, claims) {
@@ -152,7 +152,7 @@ impl Issuer {
         })
     }
 
-    /// The public keys: those that signed tokens which are valid still, those that will sign, and the
+    /// The public keys: those of tokens that may still be valid, those that will sign later, and the
     /// operator's own.
     pub fn jwks(&self, now: Timestamp) -> Jwks {
         let mut all = self.ring().published(now, self.settings.lifetime);
@@ -174,14 +174,15 @@ impl Issuer {
         claims
     }
 
-    /// Who made a token, when, and until when it is valid.
+    /// The claims with issuer and times of a token.
     fn times(&self, now: Timestamp) -> Value {
         let lifetime = i64::try_from(self.settings.lifetime.as_secs()).unwrap_or(i64::MAX);
         let now = now.as_second();
         json!({"iss": self.settings.url, "iat": now, "exp": now.saturating_add(lifetime)})
     }
 
-    /// A kept token of which a quarter of its time is left: who gets it may need a moment to use it.
+    /// A cached token with at least a quarter of its lifetime left, since the receiver may not use it at
+    /// once.
     fn made_before(&self, subject: &Subject, now: Timestamp) -> Option<Secret> {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let (at, token) = made.get(subject)?;
@@ -199,7 +200,7 @@ impl Issuer {
         }
     }
 
-    /// Makes the next key when it is time. If that fails, the old one goes on.
+    /// Creates the next key when it is due. If that fails, the old one stays in use.
     async fn rotate_if_due(&self, now: Timestamp) {
         let due = || self.ring().is_due(now, self.settings.rotate_every);
         if !due() {

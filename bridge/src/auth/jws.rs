@@ -6,32 +6,32 @@ use serde_json::{Map, Value, json};
 
 use super::Algorithm;
 
-/// The longest token that is looked at, in bytes; servers refuse longer headers anyway.
+/// The longest token that is read, in bytes; servers refuse longer headers anyway.
 const LIMIT: usize = 16 * 1024;
 
-/// A token taken apart. Nothing in it is to be believed before the signature is checked.
+/// A parsed token. Nothing in it is trustworthy before the signature is verified.
 #[derive(Debug)]
 pub(super) struct Jws<'a> {
     pub(super) header: Header,
     pub(super) claims: Map<String, Value>,
-    /// What is signed.
+    /// The signed bytes.
     pub(super) message: &'a [u8],
     pub(super) signature: Vec<u8>,
 }
 
-/// The header's members that matter here.
+/// The members of the header that matter here.
 #[derive(Debug, Deserialize)]
 pub(super) struct Header {
     pub(super) alg: String,
     #[serde(default)]
     pub(super) kid: Option<String>,
-    /// Extensions that must be understood: nobody here understands any (section 4.1.11).
+    /// Critical extensions, none of which are supported (section 4.1.11).
     #[serde(default)]
     pub(super) crit: Option<Value>,
 }
 
 impl<'a> Jws<'a> {
-    /// Takes a token apart; nothing, if it has not that form.
+    /// Parses a token; `None` if it is malformed.
     pub(super) fn parse(token: &'a str) -> Option<Self> {
         if token.len() > LIMIT {
             return None;
@@ -51,12 +51,12 @@ impl<'a> Jws<'a> {
     }
 }
 
-/// The header of a token that is signed so, with the key of this name.
+/// The header of a token signed with this algorithm and key id.
 pub(super) fn header(algorithm: Algorithm, key: &str) -> Value {
     json!({"alg": algorithm.name(), "typ": "JWT", "kid": key})
 }
 
-/// A token of these, signed by `sign`.
+/// Builds a token and signs it with `sign`.
 pub(super) fn compose<E>(
     header: &Value,
     claims: &Value,

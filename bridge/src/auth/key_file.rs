@@ -1,4 +1,4 @@
-//! The issuer's private keys on disk, for nobody but the user who runs the bridge.
+//! The file with the issuer's private keys, readable only by the user who runs the bridge.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -18,7 +18,7 @@ use super::{
     signing::SigningKey,
 };
 
-/// Why the issuer has no keys.
+/// The reason why the issuer has no keys.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
     /// The file or its folder cannot be read or written.
@@ -26,11 +26,11 @@ pub enum KeyFileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         #[source]
         error: io::Error,
     },
-    /// Others could read the file.
+    /// Other users can read the file.
     #[error(
         "the issuer's keys in {path} can be read by others (mode {mode:03o}): expected a file of its \
          owner alone; run chmod 600 {path}, or remove it to have new keys made"
@@ -38,23 +38,23 @@ pub enum KeyFileError {
     NotPrivate {
         /// The file.
         path: PathBuf,
-        /// Its permissions.
+        /// The file's permissions.
         mode: u32,
     },
-    /// The file holds something else.
+    /// The file is invalid.
     #[error("the issuer's keys in {path}: {problem}; remove the file to have new ones made")]
     Broken {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// No key can be made.
+    /// No key could be created.
     #[error("the issuer has no key: {0}")]
     Key(#[from] KeyError),
 }
 
-/// The permissions of a file that others can read or write, if they can.
+/// The permissions of a file if other users can read or write it.
 pub(crate) fn not_private(file: &File) -> io::Result<Option<u32>> {
     let mode = file.metadata()?.permissions().mode() & 0o777;
     Ok((mode & 0o077 != 0).then_some(mode))
@@ -70,11 +70,11 @@ struct Document {
 #[serde(deny_unknown_fields)]
 struct Entry {
     made: String,
-    /// PKCS #8, base64.
+    /// The key as PKCS #8 in base64.
     private: String,
 }
 
-/// The keys in this file; none if it is not there.
+/// Reads the keys in this file; an empty ring if there is no file.
 pub(super) fn read(path: &Path) -> Result<Keyring, KeyFileError> {
     let io = |error| KeyFileError::Io {
         path: path.to_owned(),
@@ -118,7 +118,7 @@ fn kept(entry: &Entry) -> Result<Kept, String> {
     })
 }
 
-/// Keeps the keys in this file: as they are or as they were, whatever happens meanwhile.
+/// Writes the keys to this file atomically.
 pub(super) fn write(path: &Path, ring: &Keyring) -> Result<(), KeyFileError> {
     replace(path, &document(ring)).map_err(|error| KeyFileError::Io {
         path: path.to_owned(),
@@ -144,7 +144,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         .mode(0o700)
         .create(folder)?;
     let new = path.with_extension("new");
-    // One that was left behind may have any permissions.
+    // A file left by an earlier attempt may have any permissions.
     if let Err(error) = fs::remove_file(&new)
         && error.kind() != ErrorKind::NotFound
     {

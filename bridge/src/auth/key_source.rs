@@ -1,4 +1,4 @@
-//! The public keys of an issuer: fetched, kept, fetched again.
+//! The public keys of an issuer, fetched and cached.
 
 use std::{
     path::{Path, PathBuf},
@@ -17,25 +17,26 @@ use super::{
     keyring::age,
 };
 
-/// After this time keys are fetched again, so that those an issuer took back are forgotten.
+/// The time after which keys are fetched again, so that withdrawn keys are dropped.
 const FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Until then old keys are used while there are no newer ones to be had.
+/// The time for which old keys are used if newer ones cannot be fetched.
 const STALE: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
-/// How often keys are fetched for a token that names an unknown one: anybody can send such tokens.
+/// The interval at which keys are fetched for tokens with an unknown key id, since anyone can send such
+/// tokens.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long an issuer that failed is left alone while there are no keys at all.
+/// The pause after a failed fetch if there are no keys at all.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Where an issuer publishes its keys, and what was read there.
+/// The location of an issuer's keys, and the keys read there.
 #[derive(Debug)]
 pub struct KeySource {
     place: Place,
     fetcher: Fetcher,
     known: RwLock<Option<Known>>,
-    /// Held by the one who fetches.
+    /// Held by the task that fetches.
     flight: Mutex<Option<Attempt>>,
 }
 
@@ -59,28 +60,28 @@ struct Attempt {
 }
 
 impl KeySource {
-    /// Keys whose address the issuer's OpenID metadata says. Plain http beyond loopback is only used if
-    /// `plain_http` says so, for the keys as for the metadata.
+    /// Reads keys from the address in the issuer's OpenID metadata. Plain http beyond loopback is only used
+    /// if `plain_http` is set, for keys and metadata.
     ///
     /// # Errors
-    /// If this machine cannot make a connection at all.
+    /// Returns an error if no HTTP client can be created.
     pub fn metadata(url: Url, plain_http: bool) -> Result<Self, FetchError> {
         Self::at(Place::Metadata(url), plain_http)
     }
 
-    /// Keys at this address.
+    /// Reads keys from this address.
     ///
     /// # Errors
-    /// As [`metadata`](Self::metadata).
+    /// The errors of [`metadata`](Self::metadata).
     pub fn keys(url: Url, plain_http: bool) -> Result<Self, FetchError> {
         Self::at(Place::Keys(url), plain_http)
     }
 
-    /// Keys in this file, a set as JSON (RFC 7517, section 5). It is read again as keys from an address are,
-    /// so a new key may be put into it at any time.
+    /// Reads keys from this file, a set as JSON (RFC 7517, section 5). It is read again at the same
+    /// intervals, so keys can be added at any time.
     ///
     /// # Errors
-    /// As [`metadata`](Self::metadata).
+    /// The errors of [`metadata`](Self::metadata).
     pub fn file(path: impl Into<PathBuf>) -> Result<Self, FetchError> {
         Self::at(Place::File(path.into()), false)
     }
@@ -94,7 +95,7 @@ impl KeySource {
         })
     }
 
-    /// The issuer's keys, fetched again if this one is not among them. It may not be afterwards.
+    /// The issuer's keys, fetched again if this one is not among them. It may still be missing afterwards.
     pub(super) async fn find(
         &self,
         issuer: &str,

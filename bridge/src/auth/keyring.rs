@@ -1,4 +1,4 @@
-//! The issuer's keys and their succession.
+//! The issuer's keys and their rotation.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,21 +6,21 @@ use jiff::Timestamp;
 
 use super::{Jwks, signing::SigningKey};
 
-/// How long a new key is published before it signs. Verifiers keep what they read; those of the known
-/// SDKs look for a key that is new to them once an hour at most.
+/// The time for which a new key is published before it signs. Verifiers cache keys; those of the known SDKs
+/// look for new keys at most once an hour.
 const LEAD: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long a key stays published after its last token expired, for verifiers whose clock is behind.
+/// The time for which a key stays published after its last token expired, for verifiers whose clock is slow.
 const LINGER: Duration = Duration::from_secs(10 * 60);
 
-/// A key and since when it is there.
+/// A key with the time of its creation.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) key: Arc<SigningKey>,
     pub(super) made: Timestamp,
 }
 
-/// Keys, the oldest first.
+/// The keys, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keyring(Vec<Kept>);
 
@@ -34,16 +34,16 @@ impl Keyring {
         &self.0
     }
 
-    /// The key to sign with: the newest that verifiers have had time to learn of. The first of all keys
-    /// need not wait, for nobody has read anything yet.
+    /// The key to sign with: the newest one that verifiers could have fetched. The very first key is used at
+    /// once.
     pub(super) fn signing(&self, now: Timestamp) -> Option<&Arc<SigningKey>> {
         let ripe = |kept: &&Kept| age(kept.made, now) >= LEAD;
         let newest = self.0.iter().rfind(ripe).or(self.0.first());
         newest.map(|kept| &kept.key)
     }
 
-    /// What verifiers may read: keys to come, the one that signs, and those of which tokens may be about
-    /// that live this long.
+    /// The published keys: future ones, the current one, and those whose tokens of this lifetime may still be
+    /// valid.
     pub(super) fn published(&self, now: Timestamp, lifetime: Duration) -> Jwks {
         let live = self.live(now, lifetime);
         Jwks {
@@ -51,13 +51,13 @@ impl Keyring {
         }
     }
 
-    /// Whether it is time to make the key that will sign when the newest one has done so for this long.
+    /// Whether it is time to create the next key.
     pub(super) fn is_due(&self, now: Timestamp, every: Duration) -> bool {
         let newest = self.0.last();
         newest.is_none_or(|kept| age(kept.made, now) + LEAD >= every.max(2 * LEAD))
     }
 
-    /// The ring with another key, and without those that are done.
+    /// The ring with another key, and without expired ones.
     pub(super) fn with(&self, kept: Kept, lifetime: Duration) -> Self {
         let now = kept.made;
         Self::new(self.live(now, lifetime).cloned().chain([kept]).collect())
@@ -71,7 +71,7 @@ impl Keyring {
     }
 }
 
-/// How old something is; a moment in the future has no age.
+/// The age of something; zero for times in the future.
 pub(super) fn age(made: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(made)).unwrap_or_default()
 }

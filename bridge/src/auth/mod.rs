@@ -1,20 +1,18 @@
-//! Who may talk to whom: tokens that the bridge makes, gets and checks.
+//! Issues, gets and verifies tokens.
 //!
-//! Everything is a signed JSON Web Token (RFC 7519) in an `Authorization: Bearer` header (RFC 6750). Time
-//! comes in as an argument; what goes over the network has limits of time and size, and is asked once for
-//! all who wait.
+//! All tokens are signed JSON Web Tokens (RFC 7519) in an `Authorization: Bearer` header (RFC 6750). Time is
+//! an argument. Network requests have limits of time and size, and concurrent callers share one request.
 //!
-//! - [`Issuer`]: the bridge's own tokens, its keys and what it publishes of them
-//! - [`Tokens`]: tokens for what the bridge calls, its own or those of a token endpoint
-//! - [`Verifier`]: tokens of those who call the bridge
+//! - [`Issuer`]: the bridge's own tokens, its keys and published documents
+//! - [`Tokens`]: tokens for requests of the bridge, its own or from a token endpoint
+//! - [`Verifier`]: verifies the tokens of callers
 //! - [`Jwk`], [`Jwks`]: public keys (RFC 7517)
-//! - [`CardSigner`]: signatures of agent cards
-//! - [`PrivateKey`]: a key of the operator, for cards and for what is pushed
-//! - [`Secret`]: what must not be shown
+//! - [`CardSigner`]: signs agent cards
+//! - [`PrivateKey`]: a key of the operator, for cards and push notifications
+//! - [`Secret`]: a text that is never printed
 //!
-//! Signatures are made and checked by `ring`, which the workspace's TLS stands on anyway; it cannot make
-//! RSA keys, so that is done by `rsa`, and nothing else is. The known SDKs accept RS256 and nothing that
-//! is not RSA.
+//! Signatures are made and verified by `ring`, which TLS needs anyway. `ring` cannot create RSA keys, so
+//! `rsa` does only that. The known SDKs accept only RS256.
 
 mod bearer;
 mod card_signer;

@@ -1,4 +1,4 @@
-//! Private keys that an operator names, in a file: agent cards are signed with one, and what is pushed may be.
+//! Private keys in files, with which an operator signs agent cards and push notifications.
 
 use std::{
     fs::File,
@@ -19,7 +19,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Algorithm, Jwk, KeyError, jws, not_private};
 
-/// A private key on P-256 or Ed25519, with the name that it is published under.
+/// A private key on P-256 or Ed25519, with its published id.
 pub struct PrivateKey {
     pair: Pair,
     public: Jwk,
@@ -30,7 +30,7 @@ enum Pair {
     Ed25519(Ed25519KeyPair),
 }
 
-/// Why there is nothing to sign with.
+/// The reason why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivateKeyError {
     /// The file cannot be read.
@@ -38,11 +38,11 @@ pub enum PrivateKeyError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         #[source]
         error: io::Error,
     },
-    /// Others could sign.
+    /// Other users can read the file.
     #[error(
         "the private key in {path} can be read by others (mode {mode:03o}): expected a file of its owner alone; \
          run chmod 600 {path}"
@@ -50,10 +50,10 @@ pub enum PrivateKeyError {
     NotPrivate {
         /// The file.
         path: PathBuf,
-        /// Its permissions.
+        /// The file's permissions.
         mode: u32,
     },
-    /// The file holds something else.
+    /// The file has no supported key.
     #[error(
         "the private key in {path}: expected a P-256 or Ed25519 key as PKCS #8 in PEM, as openssl genpkey \
          -algorithm ed25519 writes it"
@@ -71,10 +71,10 @@ impl std::fmt::Debug for PrivateKey {
 }
 
 impl PrivateKey {
-    /// The key in this file, which goes by this name, or by its thumbprint (RFC 7638).
+    /// Reads the key in this file, which is published under this id, or its thumbprint (RFC 7638).
     ///
     /// # Errors
-    /// If the file cannot be read, others can read it, or it holds no key of a known kind.
+    /// Returns an error if the file cannot be read, is readable by others, or has no key of a supported kind.
     pub fn read(path: &Path, id: Option<&str>) -> Result<Self, PrivateKeyError> {
         let unreadable = |error| PrivateKeyError::Io {
             path: path.to_owned(),
@@ -97,25 +97,25 @@ impl PrivateKey {
         Ok(Self { pair, public })
     }
 
-    /// How it signs.
+    /// The signature algorithm.
     pub(super) fn algorithm(&self) -> Algorithm {
         self.pair.algorithm()
     }
 
-    /// The name that it is published under.
+    /// The published id.
     pub(super) fn id(&self) -> &str {
         self.public.kid.as_deref().unwrap_or_default()
     }
 
-    /// What verifiers need.
+    /// The public key.
     pub(super) fn public(&self) -> &Jwk {
         &self.public
     }
 
-    /// A signature in the form of RFC 7518, section 3.4, or of RFC 8037, section 3.1.
+    /// Signs a message. The signature has the form of RFC 7518, section 3.4, or RFC 8037, section 3.1.
     ///
     /// # Errors
-    /// [`KeyError::Signing`] if the system gives no randomness.
+    /// [`KeyError::Signing`] if the system has no randomness.
     pub(super) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
         match &self.pair {
             Pair::Ecdsa(key) => {
@@ -127,7 +127,7 @@ impl PrivateKey {
         }
     }
 
-    /// A token that says this.
+    /// Signs a token with these claims.
     pub(super) fn token(&self, claims: &Value) -> Result<String, KeyError> {
         let header = jws::header(self.algorithm(), self.id());
         jws::compose(&header, claims, |message| self.sign(message))
@@ -155,7 +155,7 @@ impl Pair {
         }
     }
 
-    /// What verifiers need, without a name yet.
+    /// The public key, still without an id.
     fn public(&self) -> Jwk {
         let encode = |bytes: &[u8]| Some(URL_SAFE_NO_PAD.encode(bytes));
         let common = Jwk {
@@ -165,7 +165,7 @@ impl Pair {
         };
         match self {
             Self::Ecdsa(key) => {
-                // A byte that says that both coordinates follow, then those.
+                // The first byte says that both coordinates follow.
                 let (x, y) = key.public_key().as_ref()[1..].split_at(32);
                 Jwk {
                     kty: "EC".to_owned(),
@@ -185,7 +185,7 @@ impl Pair {
     }
 }
 
-/// The name of a key that follows from the key itself (RFC 7638): of its required members, in order.
+/// The thumbprint of a key (RFC 7638): the hash of its required members in order.
 fn thumbprint(key: &Jwk) -> String {
     let members = [
         ("crv", key.crv.as_ref()),
@@ -200,7 +200,7 @@ fn thumbprint(key: &Jwk) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }
 
-/// The first private key of a file in PEM (RFC 7468).
+/// The first private key in a PEM file (RFC 7468).
 fn pem(text: &str) -> Option<Vec<u8>> {
     let (_, rest) = text.split_once("-----BEGIN PRIVATE KEY-----")?;
     let (body, _) = rest.split_once("-----END PRIVATE KEY-----")?;

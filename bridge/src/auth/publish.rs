@@ -1,4 +1,4 @@
-//! What everybody may read of the issuer.
+//! Publishes the issuer's metadata and keys.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use axum::{
 use super::Issuer;
 use crate::clock;
 
-/// Where the metadata is, below the issuer's URL (OpenID Connect Discovery 1.0, section 4).
+/// The path of the metadata below the issuer's URL (OpenID Connect Discovery 1.0, section 4).
 const METADATA: &str = "/.well-known/openid-configuration";
 
-/// Where the keys are.
+/// The path of the keys.
 pub(super) const KEYS: &str = "/.well-known/jwks.json";
 
-/// How long keys may be used without asking again: much less than a new one is there before it signs.
+/// The caching of the keys by clients: much less than the time for which a key is published before it signs.
 const CACHE: &str = "public, max-age=3600";
 
-/// The issuer's metadata and public keys, at the paths where verifiers look for them.
+/// The router with the issuer's metadata and public keys.
 pub fn router(issuer: Arc<Issuer>) -> Router {
     Router::new()
         .route(METADATA, get(metadata))

@@ -1,23 +1,24 @@
-//! What must not be shown.
+//! Secrets that are never printed.
 
 use std::fmt;
 
-/// A text that never appears in logs, errors or debug output. Whoever needs it says so.
+/// A text that never appears in logs, errors or debug output. Its users call [`expose`](Self::expose)
+/// explicitly.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps a text from being shown.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that has to send it.
+    /// The text itself, for sending it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// A text of others with this secret taken out, should they have repeated it.
+    /// Masks this secret in a text from another party.
     pub(crate) fn mask_in(&self, text: &str) -> String {
         match self.0.is_empty() {
             true => text.to_owned(),

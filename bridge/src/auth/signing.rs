@@ -1,4 +1,4 @@
-//! The private RSA keys that the issuer makes for itself.
+//! The issuer's private RSA keys.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
@@ -12,26 +12,26 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Algorithm, Jwk, jws};
 
-/// The size of new keys in bits: what the SDKs' own issuer uses, and the least that verifiers accept.
+/// The size of new keys in bits: the same as in the SDKs' own issuer, and the least that verifiers accept.
 const BITS: usize = 2048;
 
-/// A private RSA key with the name that it is published under.
+/// A private RSA key with its published id.
 pub(super) struct SigningKey {
     pair: KeyPair,
     pkcs8: Vec<u8>,
     public: Jwk,
 }
 
-/// Why a key cannot be made or used.
+/// The reason why a key cannot be created or used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// No key came of it.
+    /// The key could not be created.
     #[error("no key could be made: {0}")]
     Making(String),
-    /// What was kept is no key.
+    /// The stored key is invalid.
     #[error("expected an RSA key of at least 2048 bits as PKCS #8: {0}")]
     Rejected(String),
-    /// The system gave no randomness.
+    /// The system has no randomness.
     #[error("nothing could be signed")]
     Signing,
 }
@@ -43,7 +43,7 @@ impl std::fmt::Debug for SigningKey {
 }
 
 impl SigningKey {
-    /// A new key. It takes a good part of a second, so it belongs on a thread that may block.
+    /// Creates a key. This takes a good part of a second, so it belongs on a blocking thread.
     pub(super) fn make() -> Result<Self, KeyError> {
         let making = |error: &dyn std::fmt::Display| KeyError::Making(error.to_string());
         let key = RsaPrivateKey::new(&mut OsRng, BITS).map_err(|error| making(&error))?;
@@ -51,7 +51,7 @@ impl SigningKey {
         Self::from_pkcs8(pkcs8.as_bytes().to_vec())
     }
 
-    /// A key that was kept.
+    /// Reads a stored key.
     pub(super) fn from_pkcs8(pkcs8: Vec<u8>) -> Result<Self, KeyError> {
         let pair =
             KeyPair::from_pkcs8(&pkcs8).map_err(|error| KeyError::Rejected(error.to_string()))?;
@@ -67,7 +67,7 @@ impl SigningKey {
         &self.pkcs8
     }
 
-    /// The name that it is published under.
+    /// The published id.
     pub(super) fn id(&self) -> &str {
         self.public.kid.as_deref().unwrap_or_default()
     }
@@ -76,7 +76,7 @@ impl SigningKey {
         &self.public
     }
 
-    /// A token that says this.
+    /// Signs a token with these claims.
     pub(super) fn sign(&self, claims: &Value) -> Result<String, KeyError> {
         let header = jws::header(Algorithm::Rs256, self.id());
         jws::compose(&header, claims, |message| {
@@ -93,7 +93,7 @@ impl SigningKey {
 fn public(pair: &KeyPair) -> Jwk {
     let PublicKeyComponents::<Vec<u8>> { n, e } = pair.public_key().into();
     let (n, e) = (URL_SAFE_NO_PAD.encode(n), URL_SAFE_NO_PAD.encode(e));
-    // The key's thumbprint (RFC 7638): one key has one name, wherever it is kept.
+    // The id is the thumbprint (RFC 7638), so that it depends only on the key.
     let print = Sha256::digest(format!(r#"{{"e":"{e}","kty":"RSA","n":"{n}"}}"#));
     Jwk {
         kty: "RSA".into(),

@@ -1,4 +1,4 @@
-//! What the tests of this room share: keys, times, and an endpoint of others.
+//! Helpers for the tests of this module: keys, times, and a fake endpoint.
 
 use std::{
     collections::BTreeMap,
@@ -22,14 +22,14 @@ use url::Url;
 
 use super::{Algorithm, signing::SigningKey};
 
-/// One of three keys, made once for all tests.
+/// One of three keys, created once for all tests.
 pub(super) fn key(number: usize) -> Arc<SigningKey> {
     static KEYS: LazyLock<[Arc<SigningKey>; 3]> =
         LazyLock::new(|| [(); 3].map(|()| Arc::new(SigningKey::make().unwrap())));
     KEYS[number].clone()
 }
 
-/// Made by openssl genpkey, and used nowhere else.
+/// Keys made by openssl genpkey, used only here.
 pub(super) const PEM_KEYS: [(&str, Algorithm); 2] = [
     (
         "MC4CAQAwBQYDK2VwBCIEIJ63aLLePOZFicbb+C0/w2nkGnf5M8erqxdWCX+ft3Vf",
@@ -39,7 +39,7 @@ pub(super) const PEM_KEYS: [(&str, Algorithm); 2] = [
 ];
 const ECDSA_KEY: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcCU4gz0ZbSkcAPKp38PtKy+cpCdlgLQFp6TKdJxQipOhRANCAAS5wwhftLh3HThvlEk5GrH3b57VKghjItsQq0IGiJrhgN2ec7N+MS03xLky+DccFEYpXG2gw24b8LPOO7SVKdks";
 
-/// One of those as a file for its owner alone, which is there as long as the folder.
+/// A private file with one of these keys; it exists as long as the folder.
 pub(super) fn pem_file(key: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("key.pem");
@@ -52,7 +52,7 @@ pub(super) fn wrapped(key: &str) -> String {
     format!("-----BEGIN PRIVATE KEY-----\n{key}\n-----END PRIVATE KEY-----\n")
 }
 
-/// So many seconds after the beginning.
+/// The time this many seconds after the epoch.
 pub(super) fn moment(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
@@ -60,8 +60,7 @@ pub(super) fn moment(second: i64) -> Timestamp {
 type Answers = Arc<Mutex<BTreeMap<String, (StatusCode, String)>>>;
 type Asked = Arc<Mutex<Vec<String>>>;
 
-/// An endpoint of others on a real socket: answers by path what it is told to, and remembers what it was
-/// asked.
+/// A fake endpoint on a real socket, with answers by path, which records its requests.
 pub(super) struct Standin {
     base: Url,
     answers: Answers,
@@ -97,7 +96,7 @@ impl Standin {
         answers.insert(path.to_owned(), (status, answer.to_string()));
     }
 
-    /// Method, path and query, the header `metadata`, the body.
+    /// The requests: method, path and query, the header `metadata`, the body.
     pub(super) fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }

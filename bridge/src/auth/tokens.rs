@@ -1,4 +1,4 @@
-//! Tokens for what the bridge calls.
+//! Tokens for requests that the bridge sends.
 
 use std::{
     path::PathBuf,
@@ -14,16 +14,16 @@ use super::{
     FetchError, Issuer, KeyError, Secret, Subject, fetch::Fetcher, grant::Token, keyring::age,
 };
 
-/// A token that ends this soon is not sent any more: it has to arrive yet.
+/// The remaining lifetime below which a token is not sent, because it would expire on the way.
 const TRAVEL: Duration = Duration::from_secs(5);
 
-/// How long before its end a token is asked for again at the earliest, if a fifth of its time is longer.
+/// The time before its expiry at which a token is renewed, or a fifth of its lifetime if that is less.
 const EARLY: Duration = Duration::from_secs(300);
 
-/// How long an endpoint that failed is left alone.
+/// The pause after a failed request to an endpoint.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Proves to one agent or bot who calls.
+/// The source of tokens for one agent or bot.
 #[derive(Debug)]
 pub struct Tokens(Kind);
 
@@ -33,36 +33,36 @@ enum Kind {
     Granted(Box<Granted>),
 }
 
-/// Why there is no token.
+/// The reason why there is no token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// The bridge's own issuer failed.
     #[error("the bridge's own issuer gave no token: {0}")]
     Own(#[from] KeyError),
-    /// The token endpoint gave none.
+    /// The token endpoint returned none.
     #[error("no token: {0}")]
     Endpoint(#[from] FetchError),
-    /// There is nothing to show to the token endpoint.
+    /// The assertion for the token endpoint cannot be read.
     #[error("no token: the assertion in {path}: {reason}")]
     Assertion {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
 }
 
 impl Tokens {
-    /// Tokens of the bridge's own issuer, for the bot with this app id.
+    /// Uses tokens of the bridge's own issuer, for the bot with this app id.
     pub fn own(issuer: Arc<Issuer>, app: impl Into<String>) -> Self {
         let app = app.into();
         Self(Kind::Own { issuer, app })
     }
 
-    /// Tokens of a token endpoint. Plain http beyond loopback is only used if `plain_http` says so.
+    /// Uses tokens of a token endpoint. Plain http beyond loopback is only used if `plain_http` is set.
     ///
     /// # Errors
-    /// If this machine cannot make a connection at all.
+    /// Returns an error if no HTTP client can be created.
     pub fn granted(grant: Grant, plain_http: bool) -> Result<Self, TokenError> {
         Ok(Self(Kind::Granted(Box::new(Granted {
             grant,
@@ -72,11 +72,11 @@ impl Tokens {
         }))))
     }
 
-    /// A token to send to a bot that is told to answer at `service_url`. One endpoint is asked once for all
-    /// who wait, and again some time before the token ends.
+    /// A token for a bot whose answers go to `service_url`. Concurrent callers share one request to the
+    /// endpoint, and a token is renewed some time before it expires.
     ///
     /// # Errors
-    /// If there is no token that is valid still. Errors name the endpoint, and no secret.
+    /// Returns an error if there is no valid token. Errors name the endpoint, and no secret.
     pub async fn token(&self, service_url: &str, now: Timestamp) -> Result<Secret, TokenError> {
         match &self.0 {
             Kind::Own { issuer, app } => {
@@ -97,7 +97,7 @@ struct Granted {
     grant: Grant,
     fetcher: Fetcher,
     token: RwLock<Option<Token>>,
-    /// Held by the one who asks; holds how the endpoint failed last.
+    /// Held by the task that requests a token; contains the last failure.
     flight: Mutex<Option<(Timestamp, TokenError)>>,
 }
 
@@ -105,7 +105,7 @@ impl Granted {
     async fn token(&self, now: Timestamp) -> Result<Secret, TokenError> {
         match self.known(now) {
             Some(token) if is_fresh(&token, now) => Ok(token.secret),
-            // It is good still: one of those who come asks for the next, the others need not wait.
+            // The token is still valid: one caller renews it, the others use it without waiting.
             Some(token) => match self.flight.try_lock() {
                 Ok(flight) => Ok(self.ask(flight, now).await.unwrap_or(token.secret)),
                 Err(_) => Ok(token.secret),
@@ -147,7 +147,7 @@ impl Granted {
         }
     }
 
-    /// The token there is, if it can be sent still.
+    /// The cached token, if it is still valid long enough.
     fn known(&self, now: Timestamp) -> Option<Token> {
         let token = self.token.read().unwrap_or_else(PoisonError::into_inner);
         let sendable = |token: &&Token| age(now, token.expires) > TRAVEL;
@@ -155,7 +155,7 @@ impl Granted {
     }
 }
 
-/// Whether it is too early to ask for the next token.
+/// Whether it is too early to renew the token.
 fn is_fresh(token: &Token, now: Timestamp) -> bool {
     let lifetime = age(token.got, token.expires);
     age(now, token.expires) > EARLY.min(lifetime / 5)

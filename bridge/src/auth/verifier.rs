@@ -1,4 +1,4 @@
-//! Tokens of those who call the bridge.
+//! Verifies the tokens of callers.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,14 +7,13 @@ use serde_json::{Map, Value};
 
 use super::{Algorithm, FetchError, Jwks, KeySource, claims::Expected, jws::Jws};
 
-/// How far the clocks of issuers and the bridge may be apart, if nothing else is said.
+/// The default tolerance for differences between the clocks of issuer and bridge.
 const LEEWAY: Duration = Duration::from_secs(300);
 
-/// How much of what a token claims is repeated, in characters.
+/// The number of characters of a claim that are repeated in errors.
 const SHOWN: usize = 100;
 
-/// Checks bearer tokens: who made them, for whom, whether they are valid now, and by the issuer's keys
-/// that it is so.
+/// Verifies bearer tokens: issuer, audience, times and signature.
 #[derive(Debug)]
 pub struct Verifier {
     issuers: Vec<TrustedIssuer>,
@@ -22,93 +21,93 @@ pub struct Verifier {
     expected: Expected,
 }
 
-/// An issuer whose tokens are believed.
+/// An issuer whose tokens are accepted.
 #[derive(Debug)]
 pub struct TrustedIssuer {
-    /// Its name, as tokens say it (`iss`).
+    /// The issuer's name in tokens (`iss`).
     pub issuer: String,
     /// Its keys.
     pub keys: KeySource,
 }
 
-/// Who a token speaks of. Its signature, times and audience were right.
+/// The identity in a token whose signature, times and audience are valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Identity {
-    /// Who says so.
+    /// The issuer.
     pub issuer: String,
-    /// Of whom (`sub`), unique with this issuer; absent in tokens of applications from some issuers.
+    /// The subject (`sub`), unique within the issuer; absent in some issuers' tokens for applications.
     pub subject: Option<String>,
-    /// Everything that it says.
+    /// All claims.
     pub claims: Map<String, Value>,
 }
 
-/// Why a token is not accepted.
+/// The reason why a token is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// There is none.
+    /// The request has no token.
     #[error("expected one header Authorization: Bearer TOKEN")]
     Missing,
-    /// It has not the form of a signed token.
+    /// The token is malformed.
     #[error("expected a signed JSON Web Token")]
     Malformed,
-    /// It is not signed, or in a way that is not accepted here.
+    /// The token is not signed, or with an algorithm that is not accepted.
     #[error("expected a token signed with one of {expected}, found {found:?}")]
     Algorithm {
-        /// What is accepted.
+        /// The accepted algorithms.
         expected: String,
-        /// What it says.
+        /// The algorithm of the token.
         found: String,
     },
-    /// It comes from somebody else.
+    /// The issuer is not trusted.
     #[error("the issuer {found:?} is not trusted here")]
     Issuer {
-        /// Who made it, as it says.
+        /// The issuer in the token.
         found: String,
     },
-    /// Nobody knows the key that it names.
+    /// The issuer has no such key.
     #[error("the issuer has no key {kid:?}")]
     UnknownKey {
-        /// The name of the key.
+        /// The id of the key.
         kid: String,
     },
-    /// Somebody changed it, or made it up.
+    /// The signature is invalid.
     #[error("the signature is wrong")]
     Signature,
-    /// It says no end.
+    /// The token has no expiry.
     #[error("expected a token with an expiry (exp)")]
     NoExpiry,
-    /// It is over.
+    /// The token has expired.
     #[error("the token expired {seconds} s ago")]
     Expired {
-        /// For how long.
+        /// The time since then, in seconds.
         seconds: i64,
     },
-    /// It has not begun.
+    /// The token is not valid yet.
     #[error("the token is not valid for another {seconds} s")]
     NotYet {
-        /// Until when.
+        /// The time until then, in seconds.
         seconds: i64,
     },
-    /// It is for somebody else.
+    /// The token is for another audience.
     #[error("the token is for {found:?}, not for this audience")]
     Audience {
-        /// For whom.
+        /// The audience of the token.
         found: String,
     },
-    /// Something that it must say is missing or different.
+    /// A required claim is missing or different.
     #[error("the token's claim {name:?} is not what is expected here")]
     Claim {
-        /// Which one.
+        /// The name of the claim.
         name: String,
     },
-    /// Nobody can tell: the issuer's keys are not to be had.
+    /// The token cannot be checked, because the issuer's keys cannot be read.
     #[error("the issuer's keys cannot be read: {0}")]
     Keys(#[from] FetchError),
 }
 
 impl Verifier {
-    /// Believes these issuers' tokens for any of these audiences, with every algorithm of
-    /// [`Algorithm::ALL`] and five minutes of leeway.
+    /// Accepts tokens of these issuers for any of these audiences, with every algorithm of [`Algorithm::ALL`]
+    /// and five minutes of leeway.
     pub fn new(
         issuers: impl IntoIterator<Item = TrustedIssuer>,
         audiences: impl IntoIterator<Item = String>,
@@ -131,24 +130,24 @@ impl Verifier {
         self
     }
 
-    /// Asks for a claim with exactly this text, such as `azp`.
+    /// Requires a claim with exactly this text, such as `azp`.
     #[must_use]
     pub fn claim(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.expected.claims.insert(name.into(), value.into());
         self
     }
 
-    /// With another leeway, in whole seconds.
+    /// Sets the leeway, in whole seconds.
     #[must_use]
     pub fn leeway(mut self, leeway: Duration) -> Self {
         self.expected.leeway = leeway;
         self
     }
 
-    /// Who a token speaks of.
+    /// Verifies a token and returns its identity.
     ///
     /// # Errors
-    /// Why it is not believed; [`Refusal::Keys`] if that is not the token's fault.
+    /// Returns the reason why it is not accepted; [`Refusal::Keys`] if that is not the token's fault.
     pub async fn verify(&self, token: &str, now: Timestamp) -> Result<Identity, Refusal> {
         let jws = Jws::parse(token).ok_or(Refusal::Malformed)?;
         let algorithm = self.algorithm(&jws.header.alg)?;

@@ -1,12 +1,12 @@
-//! Addresses as people type them.
+//! Parses addresses on the command line.
 
 pub(super) use bridge_client::without_user as shown;
 use url::{Host, Url};
 
-/// An address on the web. Without a scheme it is one of this machine, which speaks http.
+/// Parses a web address. Without a scheme an address of this machine is taken to be http.
 ///
 /// # Errors
-/// What to write, if it is none, or it cannot be known which scheme is meant.
+/// Returns what was expected if it is no address, or the scheme is missing and cannot be guessed.
 pub(super) fn parse(text: &str) -> Result<Url, String> {
     let expected =
         "expected an address such as http://localhost:3978 or https://agents.example/a2a";

@@ -1,10 +1,10 @@
-//! A running bot: `NAME=URL`.
+//! Parses a running bot: `NAME=URL`.
 
 use std::str::FromStr;
 
 use crate::config::{AgentName, HttpUrl};
 
-/// A bot as the command line names it.
+/// A bot on the command line.
 #[derive(Clone, Debug)]
 pub(super) struct BotChoice {
     pub(super) name: AgentName,
@@ -25,7 +25,7 @@ impl FromStr for BotChoice {
     }
 }
 
-/// An address on the web.
+/// Parses a web address.
 pub(super) fn url(text: &str) -> Result<HttpUrl, String> {
     text.to_owned().try_into()
 }

@@ -1,4 +1,4 @@
-//! `bridge config`: the file that says what is hosted.
+//! `bridge config`: works with configuration files.
 
 use std::{error::Error, fs::OpenOptions, io::Write as _, path::PathBuf};
 
@@ -11,7 +11,7 @@ use crate::{
     config::{self, TEMPLATE},
 };
 
-/// Check, begin or describe a configuration
+/// Check, create or describe a configuration
 #[derive(Debug, Args)]
 pub(super) struct ConfigCommand {
     #[command(subcommand)]
@@ -20,15 +20,15 @@ pub(super) struct ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Say what is wrong with a file, with line and column; secrets are looked up
+    /// Report mistakes in a file, with line and column; secrets are looked up
     Check {
         /// The file
         #[arg(default_value = "bridge.toml")]
         file: PathBuf,
     },
-    /// Write a file to begin with
+    /// Write a file to start with
     New {
-        /// The file, which must not be there
+        /// The file, which must not exist yet
         #[arg(default_value = "bridge.toml")]
         file: PathBuf,
     },

@@ -1,4 +1,4 @@
-//! `bridge init`: an agent to begin with, in a folder.
+//! `bridge init`: creates a new agent in a folder.
 
 use std::{
     error::Error,
@@ -23,41 +23,41 @@ use crate::{
     config::{self, AgentName, HttpUrl, TurnsAre},
 };
 
-/// Where a message's id stands in the example, which the shell makes.
+/// The placeholder for a message id, which the shell fills in.
 const ID: &str = "MESSAGE_ID";
 
-/// Where the agent is served.
+/// The path of the agent.
 const PATH: &str = "/a2a/v1";
 
-/// What the agent is like, unless the other options say otherwise.
+/// The template of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Template {
-    /// An assistant, with results as A2A 0.3 has them
+    /// An assistant, with results in the form of A2A 0.3
     Assistant,
     /// UST A2A v0.1: a final task in `result.task`, with a flat state and artifacts; the token is X on this machine
     Ust,
 }
 
-/// Begin an agent in a folder
+/// Create a new agent in a folder
 #[derive(Debug, Args)]
 pub(super) struct Init {
-    /// The folder; it is made if it is not there
+    /// The folder, which is created if it is missing
     #[arg(default_value = ".")]
     folder: PathBuf,
-    /// What the agent is like
+    /// The template to use
     #[arg(long, value_name = "NAME", default_value = "assistant")]
     template: Template,
-    /// The agent's name in paths
+    /// The agent's name in URL paths
     #[arg(long, default_value = "assistant", value_parser = name)]
     name: AgentName,
-    /// Its name for people
+    /// The agent's name for people
     #[arg(
         long,
         default_value = "Assistant",
         default_value_if("template", "ust", "UST Hello Support")
     )]
     title: String,
-    /// What it does, in a line
+    /// A description in one line
     #[arg(
         long,
         default_value = "Answers questions",
@@ -72,28 +72,28 @@ pub(super) struct Init {
         default_value_if("template", "ust", "faq.answer")
     )]
     skill: String,
-    /// That skill's name for people
+    /// The name of that skill for people
     #[arg(
         long,
         default_value = "Answer questions",
         default_value_if("template", "ust", "Answer short FAQs")
     )]
     skill_name: String,
-    /// What that skill does
+    /// The description of that skill
     #[arg(
         long,
         default_value = "Answers a question that is put in a sentence",
         default_value_if("template", "ust", "Answers brief internal IT/HR FAQs.")
     )]
     skill_description: String,
-    /// Who runs it
+    /// The organization that provides the agent
     #[arg(
         long,
         default_value = "Example",
         default_value_if("template", "ust", "UST")
     )]
     organization: String,
-    /// Their site
+    /// The organization's website
     #[arg(
         long,
         value_name = "URL",
@@ -102,10 +102,10 @@ pub(super) struct Init {
         value_parser = url
     )]
     organization_url: HttpUrl,
-    /// The running bot that answers, by the URL where it takes activities; one that repeats what is said if absent
+    /// The URL at which a running bot accepts activities; without it the agent repeats what it gets
     #[arg(long, value_name = "URL", value_parser = url)]
     bot: Option<HttpUrl>,
-    /// Where to listen
+    /// The address to listen on
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
 }
@@ -145,7 +145,7 @@ impl Init {
         Ok(())
     }
 
-    /// The card in the form of 0.3, as published cards have it most.
+    /// The card in the form of 0.3, the most common form of published cards.
     fn card(&self) -> Value {
         json!({
             "protocolVersion": "0.3.0",
@@ -206,7 +206,7 @@ me = {{ file = "token" }}
         )
     }
 
-    /// The bot that answers if there is no other: results are final where it ends.
+    /// The built-in bot used if there is no other; its results are final.
     fn builtin(&self) -> &'static str {
         match self.template {
             Template::Assistant => "echo",
@@ -226,7 +226,7 @@ me = {{ file = "token" }}
         }
     }
 
-    /// Where the agent is reached: the document of UST calls this machine by its name.
+    /// The agent's host and port. The document of UST has localhost.
     fn place(&self) -> String {
         match self.is_printed() {
             true => format!("localhost:{}", self.listen.port()),
@@ -234,7 +234,8 @@ me = {{ file = "token" }}
         }
     }
 
-    /// Nobody guesses it, unless it stands in the document and nobody else reaches the agent.
+    /// A random token, or the printed one if the lines of the document must work and only this machine can
+    /// connect.
     fn token(&self) -> String {
         match self.is_printed() {
             true => "X".to_owned(),
@@ -242,7 +243,7 @@ me = {{ file = "token" }}
         }
     }
 
-    /// Whether the lines that the document of UST prints are to work as they are.
+    /// Whether the lines printed in the document of UST must work as they are.
     fn is_printed(&self) -> bool {
         self.template == Template::Ust && self.listen.ip().is_loopback()
     }
@@ -254,7 +255,7 @@ me = {{ file = "token" }}
                 "messageId": ID, "role": "user", "parts": [{"kind": "text", "text": "hello"}],
             }},
         });
-        // Each message has an id of its own: one that comes again is the same message.
+        // Each message has a new id, because a repeated id is the same message.
         let message = message.to_string().replace(ID, "'$(date +%s%N)'");
         format!(
             "curl -s http://{}{PATH} -H 'Content-Type: application/json' \
@@ -265,7 +266,7 @@ me = {{ file = "token" }}
     }
 }
 
-/// Refuses to write a card that something is wrong with.
+/// Refuses to write an invalid card.
 fn right(document: &Value) -> Result<(), String> {
     card::read(document.clone()).map_err(|error| error.to_string())?;
     let (_, findings) = lint(document);
@@ -275,7 +276,7 @@ fn right(document: &Value) -> Result<(), String> {
     })
 }
 
-/// Writes a new file, for nobody but the user: there is a secret among them.
+/// Writes a new file that only the user can read, because it has a secret.
 fn write(path: &Path, text: &str) -> Result<(), String> {
     let opened = OpenOptions::new()
         .write(true)

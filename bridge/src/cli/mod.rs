@@ -1,4 +1,4 @@
-//! The command line: one command, one file. Flags become settings; the library does the work.
+//! The command line, one command in each file. Flags become settings; the library does the work.
 
 mod address;
 mod bot;
@@ -33,7 +33,7 @@ pub use store::StoreChoice;
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// How the program's own log is written, on standard error
+    /// The format of the program's own log on standard error
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 }
@@ -58,27 +58,27 @@ The log's level is set by RUST_LOG, such as RUST_LOG=bridge=debug.";
 enum Command {
     /// Host agents until Ctrl-C or SIGTERM
     Serve(Box<serve::Serve>),
-    /// Check, begin or describe a configuration
+    /// Check, create or describe a configuration
     Config(config::ConfigCommand),
-    /// Look at a running bot and print the settings to use
+    /// Examine a running bot and print the settings to use
     Doctor(doctor::Doctor),
-    /// Look at push notifications that were given up, or have them tried anew
+    /// List push notifications that were given up, or retry them
     Push(push::PushCommand),
-    /// Look for damage in the folder where tasks are kept
+    /// Check the folder with the tasks for damage
     Store(store_folder::StoreCommand),
     /// Talk to an A2A agent from the terminal
     Chat(chat::Chat),
-    /// Begin an agent in a folder: its configuration, card and token
+    /// Create a new agent in a folder: configuration, card and token
     Init(init::Init),
-    /// Say what is wrong with agent cards and configurations, and how to put it right
+    /// Find mistakes in agent cards and configurations, and suggest corrections
     Check(check::Check),
-    /// See who is at an address and what they can be asked for
+    /// Show the agents at an address and their skills
     Discover(discover::Discover),
     /// Push, list and pull agent cards in an OCI registry
     Registry(registry::RegistryCommand),
 }
 
-/// What the program does, from its arguments to its exit code.
+/// Runs the program with its arguments and returns the exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     log::init(cli.log_format, Level::WARN);

@@ -1,4 +1,4 @@
-//! `bridge push`: push notifications that were given up.
+//! `bridge push`: works with push notifications that were given up.
 
 use std::{error::Error, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// Look at push notifications that were given up, or have them tried anew
+/// List push notifications that were given up, or retry them
 #[derive(Debug, Args)]
 #[command(after_help = NOTE)]
 pub(super) struct PushCommand {
@@ -28,18 +28,18 @@ Example:
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// One line each: agent, task, setting, host, event, attempts, since when, and why
+    /// List them, one per line: agent, task, configuration, host, event, attempts, time, and reason
     List {
-        /// Where tasks are kept
+        /// The store of tasks
         #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
         store: StoreChoice,
     },
-    /// Have them tried anew when the bridge is started again
+    /// Retry them when the bridge is started again
     Retry {
-        /// Where tasks are kept
+        /// The store of tasks
         #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
         store: StoreChoice,
-        /// Only those of this task
+        /// Retry only those of this task
         task: Option<String>,
     },
 }

@@ -1,4 +1,4 @@
-//! `bridge registry`: agent cards in an OCI registry, and the registries of `bridge discover`.
+//! `bridge registry`: agent cards in an OCI registry; also opens the registries of `bridge discover`.
 
 use std::{error::Error, fs, path::PathBuf};
 
@@ -30,29 +30,30 @@ pub(super) struct RegistryCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Push a card, and print the digest that names it for ever
+    /// Push a card, and print its digest, which identifies it permanently
     Push {
         /// The card, a JSON file of any generation
         card: PathBuf,
-        /// Where to: HOST/REPOSITORY:TAG
+        /// The target: HOST/REPOSITORY:TAG
         reference: CardReference,
     },
-    /// Print the agents of a registry, of each repository the newest
+    /// Print the agents of a registry, the newest of each repository
     List {
         /// The registry, such as localhost:5000
         registry: String,
     },
     /// Print a card
     Pull {
-        /// Where from: HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST
+        /// The card: HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST
         reference: CardReference,
     },
 }
 
-/// Who asks a registry. The password comes from the environment: arguments are seen by everybody.
+/// The login for a registry. The password comes from the environment, because all users of the machine can
+/// see arguments.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct RegistryLogin {
-    /// The user by whose name a registry is asked
+    /// The user name for the registry
     #[arg(
         long,
         global = true,
@@ -60,7 +61,7 @@ pub(super) struct RegistryLogin {
         requires = "registry_password_env"
     )]
     registry_user: Option<String>,
-    /// The variable of the environment that holds that user's password
+    /// The environment variable with that user's password
     #[arg(long, global = true, value_name = "NAME", requires = "registry_user")]
     registry_password_env: Option<String>,
 }
@@ -112,11 +113,11 @@ fn read(path: &PathBuf) -> Result<Value, Box<dyn Error>> {
 }
 
 impl RegistryLogin {
-    /// The registry on a host, or at an address: http on this machine, https elsewhere.
+    /// Opens the registry at a host or address: http on this machine, https elsewhere.
     pub(super) fn open(&self, host: &str) -> Result<Registry, Box<dyn Error>> {
         let url = match host.contains("://") {
             true => Url::parse(host)?,
-            // The reader of references knows which host is this machine.
+            // The parser of references decides whether the host is this machine.
             false => {
                 format!("{}/any:any", host.trim_end_matches('/'))
                     .parse::<CardReference>()?
@@ -149,7 +150,7 @@ impl RegistryLogin {
     }
 }
 
-/// The agents of a registry, or the one that has a skill, each with where its card is.
+/// The agents of a registry, or the one with a skill, each with the reference of its card.
 pub(super) async fn agents(
     registry: &Registry,
     skill: Option<&str>,

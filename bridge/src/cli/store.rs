@@ -1,4 +1,4 @@
-//! Where tasks are kept: `memory` or `sled:FOLDER`.
+//! Parses the store of tasks: `memory` or `sled:FOLDER`.
 
 use std::{path::PathBuf, str::FromStr, sync::Arc};
 
@@ -7,16 +7,16 @@ use crate::{
     store::{MemoryStore, SledSettings, SledStore, Store, StoreError},
 };
 
-/// A store as the command line of a program names it.
+/// A store on the command line of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreChoice {
-    /// Gone with the process.
+    /// A store in memory, lost at the end of the process.
     Memory,
-    /// On disk.
+    /// A store on disk.
     Sled(SledSettings),
 }
 
-/// Why there is nothing to look at.
+/// The reason why there is no store to open.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StoreMissing {
     #[error("{} holds no store: expected the folder that --store or the key store of bridge.toml named for bridge serve", .0.display())]
@@ -27,11 +27,11 @@ pub(super) enum StoreMissing {
     Unusable(#[from] StoreError),
 }
 
-/// Where tasks are kept if nobody says.
+/// The default folder.
 const USUAL: &str = "bridge-data";
 
 impl StoreChoice {
-    /// The one that a configuration names.
+    /// The store named in a configuration.
     pub(super) fn of(config: &Config) -> Result<Self, String> {
         let said = config.store.as_ref().map(|said| said.get_ref().0.clone());
         let said = said.unwrap_or_default();
@@ -46,7 +46,7 @@ impl StoreChoice {
         Ok(choice)
     }
 
-    /// A file beside the tasks, if they are on disk.
+    /// A file next to the tasks, if they are on disk.
     pub(super) fn beside(&self, name: &str) -> Option<PathBuf> {
         match self {
             Self::Memory => None,
@@ -54,14 +54,14 @@ impl StoreChoice {
         }
     }
 
-    /// Opens one that is there already, for those who only look.
+    /// Opens an existing store, for commands that only read.
     ///
     /// # Errors
-    /// As [`Self::open`], and if there is none.
+    /// The errors of [`Self::open`], and an error if there is no store.
     pub(super) fn open_known(&self) -> Result<Arc<dyn Store>, StoreMissing> {
         match self {
             Self::Memory => Err(StoreMissing::Memory),
-            // What the folder holds besides is the store's own to know.
+            // Only the store itself knows the other content of its folder.
             Self::Sled(settings) if !settings.folder.join("log").is_dir() => {
                 Err(StoreMissing::Nowhere(settings.folder.clone()))
             }
@@ -69,10 +69,11 @@ impl StoreChoice {
         }
     }
 
-    /// Opens it.
+    /// Opens the store.
     ///
     /// # Errors
-    /// If the folder cannot be used: another process has it, or it holds something else.
+    /// Returns an error if the folder cannot be used, because another process uses it or it has other
+    /// content.
     pub fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         Ok(match self {
             Self::Memory => Arc::new(MemoryStore::new()),

@@ -1,4 +1,4 @@
-//! `bridge store`: what is done with the folder where tasks are kept while no bridge serves it.
+//! `bridge store`: works with the folder of tasks while no bridge serves it.
 
 use bridge_program::{Exit, errln, outln};
 use clap::{Args, Subcommand};
@@ -9,7 +9,7 @@ use crate::{
     store::{SledStore, StoreReport},
 };
 
-/// Look after the folder where tasks are kept
+/// Maintain the folder with the tasks
 #[derive(Debug, Args)]
 #[command(after_help = NOTE)]
 pub(super) struct StoreCommand {
@@ -30,18 +30,18 @@ Exit codes: 0 nothing is damaged, 1 something is, 4 the store cannot be read or 
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Read everything; one line for each damaged task and each part of the log that is lost
+    /// Read the whole store, and print a line for each damaged task and each lost part of the log
     Check {
-        /// Where tasks are kept
+        /// The store of tasks
         #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
         store: StoreChoice,
     },
-    /// Draw a new key for the service URLs that bots are given
+    /// Create a new key for the service URLs given to bots
     TurnKeys {
-        /// Where tasks are kept
+        /// The store of tasks
         #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
         store: StoreChoice,
-        /// Refuse every service URL that was given out before; bots learn a new one with the next message
+        /// Reject all service URLs given out before; bots get a new one with the next message
         #[arg(long)]
         withdraw: bool,
     },
@@ -79,7 +79,7 @@ fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<(), String> {
 
 fn check(store: &StoreChoice) -> Result<StoreReport, String> {
     match store {
-        // Nothing of it outlives its process.
+        // A store in memory does not outlive its process.
         StoreChoice::Memory => Ok(StoreReport::default()),
         StoreChoice::Sled(settings) if !settings.folder.join("log").is_dir() => Err(format!(
             "no bridge has kept tasks in {}",

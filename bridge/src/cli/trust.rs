@@ -1,19 +1,19 @@
-//! Whose certificates are believed when agents are spoken to.
+//! Additional root certificates for connections to agents.
 
 use std::{fs, io, path::PathBuf};
 
 use bridge_client::{Roots, RootsError};
 use clap::Args;
 
-/// Whose certificates are believed.
+/// Additional root certificates.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct Trust {
-    /// Believe the certificates of these authorities too: a file in PEM, such as a company has
+    /// Trust the certificates in this PEM file too, such as those of a company's own authority
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
 }
 
-/// Why an authority cannot be believed.
+/// The reason why a certificate file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TrustError {
     #[error("--ca {}: {error}", path.display())]
@@ -23,7 +23,7 @@ pub(super) enum TrustError {
 }
 
 impl Trust {
-    /// The authorities in the file, if one is named.
+    /// The root certificates in the file, if one is given.
     pub(super) fn roots(&self) -> Result<Roots, TrustError> {
         let Some(path) = &self.ca else {
             return Ok(Roots::default());

@@ -1,5 +1,6 @@
-//! Requests that a web page sends in its visitor's name: from another site, which `Origin` tells (RFC 6454,
-//! section 7), or to a name of its own that it made lead here, which `Host` tells (DNS rebinding).
+//! Refuses requests that a web page may have sent in its visitor's name: from another site, as `Origin` shows
+//! (RFC 6454, section 7), or to a host name that resolves to the bridge without its consent, as `Host` shows
+//! (DNS rebinding).
 
 use std::net::IpAddr;
 
@@ -19,10 +20,10 @@ use url::Url;
 use super::Front;
 use crate::{access::Refusal, server::Origin};
 
-/// Stands for all origins and all names.
+/// The wildcard for all origins and all names.
 const ALL: &str = "*";
 
-/// Lets requests pass that nobody else's page can have made.
+/// Refuses requests that may come from another site's page.
 pub(super) async fn refuse(State(front): State<Front>, request: Request, next: Next) -> Response {
     let Err(message) = front.look(&request) else {
         return next.run(request).await;
@@ -40,7 +41,7 @@ pub(super) async fn refuse(State(front): State<Front>, request: Request, next: N
 impl Front {
     fn look(&self, request: &Request) -> Result<(), String> {
         let headers = request.headers();
-        // Over HTTP/2 the name stands in the address of the request.
+        // Over HTTP/2 the host is in the request's URI.
         let host = match request.uri().authority() {
             Some(authority) => Some(authority.as_str()),
             None => headers.get(HOST).map(|host| host.to_str().unwrap_or("?")),
@@ -95,8 +96,8 @@ impl Front {
                 .any(|ours| ours.eq_ignore_ascii_case(origin))
     }
 
-    /// Whether requests to this `HOST:PORT` are meant for the bridge. An address always is: only names can be
-    /// made to lead elsewhere.
+    /// Whether requests to this `HOST:PORT` are meant for the bridge. IP addresses always are: only names can
+    /// be made to resolve to it by others.
     fn has_name(&self, host: &str) -> bool {
         let Some(names) = &self.hosts else {
             return true;
@@ -114,8 +115,8 @@ impl Front {
     }
 }
 
-/// Names that nobody can have in the public DNS: those of this machine (RFC 6761, 6.3), and those by which a
-/// container reaches the machine that it runs on (`host.docker.internal`).
+/// Whether a name cannot exist in the public DNS: names of this machine (RFC 6761, 6.3), and those by which a
+/// container reaches its host (`host.docker.internal`).
 fn is_local(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost") || name.ends_with(".internal")
 }

@@ -1,5 +1,4 @@
-//! What stands before the agents: which web pages may call them, by which names, and whose word counts for the
-//! address by which clients reach them.
+//! Checks in front of the agents: allowed web pages, host names, and trusted proxies.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -21,26 +20,26 @@ use url::Url;
 use super::foreign;
 use crate::server::Origin;
 
-/// What stands before the agents. The default lets no web page of another address in and believes no proxy.
+/// The checks in front of the agents. The default allows no web pages of other addresses and trusts no proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Front {
     /// Origins of web pages that may call the agents, such as `https://app.example`; `*` for all. Pages of
-    /// the address itself always may.
+    /// the bridge's own address are always allowed.
     pub origins: Vec<String>,
-    /// Where clients reach the agents, if that is known: its name is one of theirs.
+    /// The URL of the agents for clients, if known; its host name is allowed.
     pub public_url: Option<Url>,
-    /// Names by which clients may call, beside that of `public_url`, `localhost` and every IP address; `*`
-    /// for all, as is none. Whoever listens on loopback only should say them: else any web page can make a
-    /// name of its own lead there.
+    /// Host names by which clients may call, in addition to that of `public_url`, `localhost` and all IP
+    /// addresses; `*` or `None` for all. Programs that listen only on loopback should set it, because
+    /// otherwise any web page can make a name resolve there.
     pub hosts: Option<Vec<String>>,
-    /// Proxies that are believed when they say by which address a client reaches the bridge, in `Forwarded`
-    /// (RFC 7239) or `X-Forwarded-Host` and `X-Forwarded-Proto`. Agent cards then say that address. Who
-    /// serves the app has to tell who is connected, as this crate's own `serve` does.
+    /// Proxies that are trusted to name the address by which a client reached them, in `Forwarded` (RFC 7239)
+    /// or `X-Forwarded-Host` and `X-Forwarded-Proto`. Agent cards then have that address. The server must
+    /// provide the peer's address, as this crate's own `serve` does.
     pub trusted_proxies: Vec<IpNet>,
 }
 
 impl Front {
-    /// The app behind it.
+    /// The app behind these checks.
     pub fn before(&self, app: Router) -> Router {
         let app = match self.origins.is_empty() {
             true => app,
@@ -89,8 +88,8 @@ async fn forwarded(
     next.run(request).await
 }
 
-/// Where the client reaches the proxy, as the proxy says. What stands last in a list was added by the proxy
-/// itself; what stands before it may be the client's own invention.
+/// The address by which the client reached the proxy. Only the last element of a list was added by the proxy;
+/// the others may be forged by the client.
 fn origin(headers: &HeaderMap) -> Option<Origin> {
     let (proto, host) = match last(headers, FORWARDED.as_str()) {
         Some(element) => (parameter(element, "proto"), parameter(element, "host")),

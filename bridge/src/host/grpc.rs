@@ -1,28 +1,28 @@
-//! Where gRPC is spoken.
+//! The settings of gRPC.
 
 use crate::server::{GrpcAddress, GrpcInterface};
 
-/// Where gRPC is spoken, which needs HTTP/2: what serves the router has to speak it, as this crate's own
+/// Where gRPC is served. It needs HTTP/2, which the server of the router must support, as this crate's own
 /// `serve` does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Grpc {
-    /// Where HTTP is, at the same port; cards do not say so.
+    /// At the port of HTTP, without an entry in cards.
     #[cfg_attr(feature = "grpc", default)]
     Here,
-    /// There too, and cards say so.
+    /// At the port of HTTP, with an entry in cards.
     Listed {
-        /// `HOST:PORT`; those of HTTP if absent.
+        /// The `HOST:PORT` in cards; that of HTTP if absent.
         address: Option<String>,
-        /// How cards write it.
+        /// The form of the address in cards.
         form: GrpcAddress,
     },
-    /// Nowhere; so it is if this crate was built without the feature `grpc`.
+    /// Not at all; the only choice without the feature `grpc`.
     #[cfg_attr(not(feature = "grpc"), default)]
     Nowhere,
 }
 
 impl Grpc {
-    /// How the agent is reached which is asked as this tenant.
+    /// The gRPC interface of the agent with this tenant.
     pub(super) fn interface(&self, tenant: Option<&str>) -> Option<GrpcInterface> {
         let (is_listed, address, form) = match self {
             Self::Here => (false, None, GrpcAddress::default()),

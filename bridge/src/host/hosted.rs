@@ -1,4 +1,4 @@
-//! Agents while they are served: others may take their place without anybody noticing a gap.
+//! Agents that are being served and can be replaced without interruption.
 
 use std::{
     collections::BTreeSet,
@@ -11,7 +11,7 @@ use tower::{ServiceExt as _, service_fn};
 use super::{Extras, Host, HostError, routes::routes, seats::Seat};
 use crate::{service::Service, turns::Turns};
 
-/// Agents that are served.
+/// Agents that are being served.
 #[derive(Clone, Debug)]
 pub struct Hosted {
     service: Service,
@@ -36,7 +36,7 @@ impl Hosted {
         }
     }
 
-    /// The routes of the agents of now, whoever they are when a request comes.
+    /// The routes of the current agents, evaluated at each request.
     pub fn router(&self) -> Router {
         let current = self.current.clone();
         let service = service_fn(move |request: Request| {
@@ -49,13 +49,12 @@ impl Hosted {
         Router::new().fallback_service(service)
     }
 
-    /// Puts a host's agents and paths in the place of those that are served, all at once. What runs goes
-    /// on: requests and streams that are open, and turns, which end with the agent that they began with.
-    /// The host's store and all else it says is not looked at. What was left open by agents that were not
-    /// hosted until now is taken up.
+    /// Replaces agents and paths by those of a host, all at once. Open requests and streams go on, and
+    /// running turns end with the agent with which they began. The host's store and other settings are
+    /// ignored. Open tasks of agents that were not hosted before are resumed.
     ///
     /// # Errors
-    /// If a name or a path is doubtful or there twice; then nothing has changed.
+    /// Returns an error if a name or path is invalid or occurs twice; then nothing has changed.
     pub fn replace(&self, host: Host) -> Result<(), HostError> {
         let seats = host.seats()?;
         let app = routes(&self.service, &self.public_url, &self.extras, &seats);
@@ -70,7 +69,7 @@ impl Hosted {
         Ok(())
     }
 
-    /// The routes of the agents of now, who will stay.
+    /// The routes of the current agents, which will not be replaced.
     pub(super) fn current(&self) -> Router {
         self.current
             .read()
@@ -79,7 +78,7 @@ impl Hosted {
     }
 }
 
-/// Takes up what was left open by agents that were not hosted before.
+/// Resumes the open tasks of agents that were not hosted before.
 async fn take_up(turns: Turns, added: BTreeSet<String>) {
     match turns.take_up(&added).await {
         Ok(taken_up) => tracing::info!(taken_up, "open tasks of new agents were taken up"),

@@ -1,13 +1,13 @@
-//! Where everything is put together: agents, store, turns, service and server become one [`Router`].
+//! Combines agents, store, turns, service and server into one [`Router`].
 //!
-//! A library user mounts the router in an axum app of their own, with their own authentication in front
-//! of it giving an [`axum::Extension`] with the [`Caller`](crate::caller::Caller); the `bridge` program
-//! serves it as it is.
+//! A library user mounts the router in an axum app, with authentication in front of it that adds an
+//! [`axum::Extension`] with the [`Caller`](crate::caller::Caller). The `bridge` program serves the router as
+//! it is.
 //!
-//! - [`Host`]: what is hosted
-//! - [`Hosted`]: the same while it is served, to be replaced
-//! - [`Front`]: what stands before it: web pages of others, names, and proxies
-//! - [`Grpc`]: where gRPC is spoken
+//! - [`Host`]: the agents and settings
+//! - [`Hosted`]: a running host whose agents can be replaced
+//! - [`Front`]: checks of web pages, host names and proxies
+//! - [`Grpc`]: the settings of gRPC
 
 mod foreign;
 mod front;
@@ -57,7 +57,7 @@ pub struct Host {
     signs: bool,
 }
 
-/// What is served beside the agents.
+/// The settings beside the agents.
 #[derive(Clone, Debug, Default)]
 struct Extras {
     channel: Option<Channel>,
@@ -69,34 +69,34 @@ struct Extras {
     stopping: Option<watch::Receiver<bool>>,
 }
 
-/// Why agents cannot be hosted.
+/// The reason why agents cannot be hosted.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// There is nothing to host.
+    /// There are no agents.
     #[error("there is no agent to host: name at least one")]
     NoAgent,
-    /// Two agents would have the same address and the same tasks.
+    /// Two agents have the same name.
     #[error("two agents are called {0:?}: give each a name of its own")]
     Twice(String),
-    /// Two agents would have the same address.
+    /// Two agents have the same path.
     #[error("two agents are served at {0:?}: give each a path of its own")]
     SamePath(String),
-    /// A name that cannot stand in a path.
+    /// The name cannot be used in a path.
     #[error("{0:?} is no name for an agent: use letters, digits, - and _")]
     Name(String),
     /// Push notifications cannot be delivered.
     #[error("push notifications cannot be delivered: {0}")]
     Push(#[from] PushError),
-    /// At the path that the name would have is something else.
+    /// The path for the name is reserved.
     #[error("{0:?} is no name for an agent: something else is at /a2a/{0}")]
     Reserved(String),
-    /// What was left open cannot be taken up again.
+    /// Open tasks cannot be resumed.
     #[error("the tasks that were left open cannot be taken up: {0}")]
     Recover(#[source] TurnError),
 }
 
 impl Host {
-    /// Hosts these agents with their tasks in this store; the first is also found at `/a2a` and `/`.
+    /// Hosts these agents with their tasks in this store; the first agent is also served at `/a2a` and `/`.
     pub fn new(store: Arc<dyn Store>, agents: impl IntoIterator<Item = Agent>) -> Self {
         Self {
             agents: agents.into_iter().collect(),
@@ -113,7 +113,7 @@ impl Host {
         }
     }
 
-    /// With the routes that the bots of this channel call.
+    /// Adds the routes that the bots of this channel call.
     ///
     /// ```
     /// use bridge::bot::remote::{Channel, ChannelSettings, RemoteBot};
@@ -133,59 +133,59 @@ impl Host {
         self
     }
 
-    /// With what everybody may read of this issuer.
+    /// Adds the published documents of this issuer.
     #[must_use]
     pub fn issuer(mut self, issuer: Arc<Issuer>) -> Self {
         self.extras.issuer = Some(issuer);
         self
     }
 
-    /// Signs the cards of all agents, and publishes the key that it is done with.
+    /// Signs the cards of all agents, and publishes the key.
     #[must_use]
     pub fn signer(mut self, signer: Arc<CardSigner>) -> Self {
         self.extras.signer = Some(signer);
         self
     }
 
-    /// With gRPC elsewhere than where it is by default.
+    /// Sets where gRPC is served.
     #[must_use]
     pub fn grpc(mut self, grpc: Grpc) -> Self {
         self.extras.grpc = grpc;
         self
     }
 
-    /// With bodies of requests up to so many bytes, in place of [`BODY_LIMIT`](crate::server::BODY_LIMIT).
+    /// Sets the size limit of request bodies, in place of [`BODY_LIMIT`](crate::server::BODY_LIMIT).
     #[must_use]
     pub fn body_limit(mut self, bytes: usize) -> Self {
         self.extras.body_limit = Some(bytes);
         self
     }
 
-    /// Has all turns that agents work on hold at most so many bytes of their messages and tasks together, in place of
-    /// 96 MiB. Small ones have a quarter of that to themselves, and one caller gets half.
+    /// Sets the memory that the messages and tasks of all running turns may take together, in bytes, in place
+    /// of 96 MiB. A quarter is reserved for small turns, and one caller gets at most half.
     #[must_use]
     pub fn turn_room(mut self, bytes: usize) -> Self {
         self.extras.turn_room = Some(bytes);
         self
     }
 
-    /// Tells those who ask whether it can serve that it cannot once `stopping` becomes true, such as a
-    /// [`stop_signal`](crate::stop_signal()). Who watches over gRPC would hold a stop up otherwise.
+    /// Reports to health checks that the service is not ready once `stopping` becomes true, such as a
+    /// [`stop_signal`](crate::stop_signal()), and ends health watches over gRPC, which would delay the stop.
     #[must_use]
     pub fn stopping(mut self, stopping: watch::Receiver<bool>) -> Self {
         self.extras.stopping = Some(stopping);
         self
     }
 
-    /// With push notifications that are delivered in another way than usual, or with none.
+    /// Sets the settings of push notifications, or disables them.
     #[must_use]
     pub fn push(mut self, settings: Option<PushSettings>) -> Self {
         self.push = settings;
         self
     }
 
-    /// With push notifications that the issuer signs, see [`Signature`](crate::push::Signature). To be called
-    /// beside [`issuer`](Self::issuer).
+    /// Has the issuer sign push notifications, see [`Signature`](crate::push::Signature). Requires
+    /// [`issuer`](Self::issuer).
     #[must_use]
     pub fn signed_push(mut self) -> Self {
         self.signs = true;
@@ -199,8 +199,8 @@ impl Host {
         self
     }
 
-    /// Asks this agent's callers for what its card declares. Without it anybody is let in, unless whoever
-    /// mounts the router stands before it with authentication of their own.
+    /// Enforces the authentication that this agent's card declares. Without it all callers are admitted,
+    /// unless the app has its own authentication in front of the router.
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -235,49 +235,49 @@ impl Host {
         self
     }
 
-    /// Answers tasks to `message/send` of 0.3 as the smallest agents do: `{"task": {"state": ..}}` in place of
-    /// a task with a status. Clients of every other version see no difference.
+    /// Answers `message/send` of 0.3 in the form of the simplest agents: `{"task": {"state": ..}}` in place
+    /// of a task with a status. Other versions are not affected.
     #[must_use]
     pub fn flat_results(mut self, agent: impl Into<String>) -> Self {
         self.flat_results.insert(agent.into());
         self
     }
 
-    /// With what the end of this agent's turns means, in words: `/docs` shows it to those who write clients.
+    /// Sets the text in `/docs` about the meaning of the end of this agent's turns.
     #[must_use]
     pub fn turns(mut self, agent: impl Into<String>, words: impl Into<String>) -> Self {
         self.turns.insert(agent.into(), words.into());
         self
     }
 
-    /// With a card that this agent shows to authenticated callers only (specification 13.3). What its skills
-    /// need is demanded if the agent's [`Access`] is told of it, by [`Access::extended`].
+    /// Sets the card for authenticated callers (specification 13.3). The requirements of its skills are
+    /// enforced if [`Access::extended`] was called for the agent.
     #[must_use]
     pub fn extended_card(mut self, agent: impl Into<String>, card: AgentCard) -> Self {
         self.extended.insert(agent.into(), card);
         self
     }
 
-    /// With other settings.
+    /// Sets the other settings.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Takes up what was left open and gives the routes of all agents. `public_url` is where the router
-    /// is reached from outside, such as `http://localhost:3978`.
+    /// Resumes open tasks and returns the routes of all agents. `public_url` is the URL of the router for
+    /// clients, such as `http://localhost:3978`.
     ///
     /// # Errors
-    /// If a name is missing, doubtful or there twice, or the store cannot be read.
+    /// Returns an error if a name is missing, invalid or occurs twice, or the store cannot be read.
     pub async fn router(self, public_url: &str) -> Result<Router, HostError> {
         Ok(self.start(public_url).await?.current())
     }
 
-    /// The same, for agents that will be replaced by others.
+    /// The same for agents that can be replaced later.
     ///
     /// # Errors
-    /// As [`router`](Self::router).
+    /// The errors of [`router`](Self::router).
     pub async fn start(self, public_url: &str) -> Result<Hosted, HostError> {
         let seats = self.seats()?;
         let turns = match self.extras.turn_room {
@@ -301,7 +301,7 @@ impl Host {
     }
 }
 
-/// The service with push notifications, which go on where they were.
+/// Adds push notifications, which continue where they stopped.
 async fn with_push(
     service: Service,
     settings: PushSettings,

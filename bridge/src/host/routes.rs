@@ -1,4 +1,4 @@
-//! All agents and what is beside them, as one router.
+//! The router of all agents and the routes beside them.
 
 use axum::Router;
 
@@ -12,10 +12,10 @@ use crate::{
     service::Service,
 };
 
-/// Where the cards of all agents are.
+/// The path of the catalogue with the cards of all agents.
 const CATALOGUE: &str = "/a2a/catalog";
 
-/// The routes of all agents, and what is beside them.
+/// The routes of all agents, and the routes beside them.
 pub(super) fn routes(
     service: &Service,
     public_url: &str,

@@ -1,17 +1,17 @@
-//! Where each agent is served: names and paths that do not get in each other's way.
+//! Assigns names and paths to agents without conflicts.
 
 use std::collections::BTreeSet;
 
 use super::{Host, HostError};
 use crate::{access::Access, agent::Agent};
 
-/// Where many clients of 0.3 expect an agent.
+/// The path at which many clients of 0.3 expect an agent.
 pub(super) const USUAL: &str = "/a2a/v1";
 
-/// What is at `/a2a` beside the agents: operations of the first one, and the catalogue.
+/// The reserved paths below `/a2a`: operations of the first agent, and the catalogue.
 const RESERVED: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "catalog"];
 
-/// An agent and the path of its own.
+/// An agent with its own path.
 pub(super) struct Seat {
     pub(super) agent: String,
     pub(super) path: String,
@@ -21,7 +21,7 @@ pub(super) struct Seat {
 }
 
 impl Host {
-    /// Where each agent is served, and how.
+    /// The path and settings of each agent.
     pub(super) fn seats(&self) -> Result<Vec<Seat>, HostError> {
         if self.agents.is_empty() {
             return Err(HostError::NoAgent);
@@ -41,7 +41,7 @@ impl Host {
             }
             let path = self.paths.get(name).cloned();
             let path = path.unwrap_or_else(|| format!("/a2a/{name}"));
-            // The first agent's operations of 0.3 are there, unless the agent itself is.
+            // The first agent's operations of 0.3 are at this path, unless the first agent itself is.
             let is_asked = path == USUAL && !seats.is_empty();
             if is_asked || !taken.insert(path.clone()) {
                 return Err(HostError::SamePath(path));

@@ -1,4 +1,4 @@
-//! Certificates of clients: who vouches for them, and what handlers are told of them.
+//! Client certificates: verifies their issuers, and passes them to handlers.
 
 use std::{path::Path, sync::Arc};
 
@@ -17,7 +17,7 @@ use x509_cert::{
 use super::{TlsError, certificates, wrong};
 use crate::access::PeerCertificate;
 
-/// Believes those in this file when they vouch for clients. Clients need not show anything.
+/// Accepts client certificates issued by the authorities in this file. Clients need not have one.
 pub(super) fn verifier(
     path: &Path,
     provider: Arc<CryptoProvider>,
@@ -34,7 +34,7 @@ pub(super) fn verifier(
     built.map_err(|error| wrong(path, EXPECTED, &error))
 }
 
-/// What a certificate says; nothing, if it is none, and then nobody vouched for it.
+/// Reads a certificate; `None` if it is invalid, in which case it was not verified either.
 pub(super) fn read(der: &[u8]) -> Option<PeerCertificate> {
     let certificate = Certificate::from_der(der).ok()?.tbs_certificate;
     let names = certificate.get::<SubjectAltName>().ok().flatten();

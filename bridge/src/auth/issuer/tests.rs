@@ -1,4 +1,4 @@
-//! What tokens say, and which key signs them.
+//! Tests of the claims of tokens and of the keys that sign them.
 
 use super::*;
 use crate::auth::{

@@ -1,4 +1,4 @@
-//! With endpoints on real sockets, and time as an argument.
+//! Tests with endpoints on real sockets, and time as an argument.
 
 use super::*;
 use crate::auth::{

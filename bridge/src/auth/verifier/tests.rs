@@ -1,4 +1,4 @@
-//! With endpoints on real sockets, and time as an argument.
+//! Tests with endpoints on real sockets, and time as an argument.
 
 use super::*;
 use crate::auth::testing::{Standin, key, moment};
@@ -191,7 +191,7 @@ async fn a_new_key_is_looked_for_once_a_minute() {
         }
     );
     assert_eq!(standin.asked().len(), 2);
-    // Whoever shows a token by the new key waits for the one who fetches it.
+    // Callers with a token by the new key wait for the one that fetches it.
     let token = by(1);
     let all = [(); 5].map(|()| verifier.verify(&token, moment(NOW + 60)));
     for verified in join_all(all).await {

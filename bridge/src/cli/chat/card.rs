@@ -1,17 +1,17 @@
-//! Cards as text: Adaptive Cards by their elements, and the older cards of bots by their titles, texts and
-//! buttons. What is pressed on them becomes a choice.
+//! Renders cards as text: Adaptive Cards by their elements, and older bot cards by titles, texts and buttons.
+//! Buttons become choices.
 
 use serde_json::{Map, Value, json};
 
 use super::choice::{Choice, Sends};
 
-/// How deep the elements of a card are looked at: a card can be made of any depth.
+/// The depth to which the elements of a card are read, since cards may have any depth.
 const DEPTH: usize = 16;
 
-/// The most lines of a card that are shown.
+/// The number of lines of a card that are shown.
 const LINES: usize = 200;
 
-/// What begins the media type of a card.
+/// The prefix of the media types of cards.
 const MEDIA_TYPE: &str = "application/vnd.microsoft.card.";
 
 /// A card as text.
@@ -19,11 +19,11 @@ const MEDIA_TYPE: &str = "application/vnd.microsoft.card.";
 pub(super) struct Card {
     pub(super) lines: Vec<String>,
     pub(super) choices: Vec<Choice>,
-    /// What its fields hold before anybody has filled them in.
+    /// The initial values of its input fields.
     inputs: Map<String, Value>,
 }
 
-/// The card that data are, if they are one.
+/// Reads data as a card; `None` if it is none.
 pub(super) fn read(data: &Value, media_type: Option<&str>) -> Option<Card> {
     let fields = data.as_object()?;
     let is_adaptive = word(fields, "type") == "AdaptiveCard";
@@ -57,7 +57,7 @@ impl Card {
         }
     }
 
-    /// Hero cards and their like: title, subtitle, text, pictures, facts, buttons.
+    /// Renders hero cards and similar ones: title, subtitle, text, pictures, facts, buttons.
     fn older(&mut self, card: &Map<String, Value>) {
         for name in ["title", "subtitle", "text"] {
             self.say(word(card, name));
@@ -103,12 +103,12 @@ impl Card {
             }
             "ActionSet" => self.actions(element.get("actions")),
             kind if kind.starts_with("Input.") => self.input(element),
-            // What is new or a host's own says in words what it is, or nothing that a text can show.
+            // Unknown elements may have a text.
             _ => self.say(word(element, "text")),
         }
     }
 
-    /// Columns, in one line if each of them is one.
+    /// Renders columns, in one line if each of them is one line.
     fn beside(&mut self, columns: Option<&Value>, depth: usize) {
         if depth == 0 {
             return;
@@ -141,7 +141,7 @@ impl Card {
     fn picture(&mut self, element: &Map<String, Value>) {
         let names = ["altText", "alt", "url"].map(|name| word(element, name));
         let name = names.into_iter().find(|name| !name.is_empty());
-        // Pictures that stand in the card itself are long.
+        // Pictures inside the card itself are long.
         let name = name
             .filter(|name| !name.starts_with("data:"))
             .unwrap_or_default();
@@ -157,7 +157,7 @@ impl Card {
         }
     }
 
-    /// A field to fill in: what stands on it, what may be filled in, and its name.
+    /// Renders an input field: its label, the accepted values, and its name.
     fn input(&mut self, element: &Map<String, Value>) {
         let id = word(element, "id");
         let said = ["label", "title", "placeholder"].map(|name| word(element, name));
@@ -208,7 +208,7 @@ impl Card {
         }
     }
 
-    /// The actions of a card within a card, of which none shows another one.
+    /// Reads the actions of a nested card, none of which shows another card.
     fn submits(&mut self, card: &Map<String, Value>) {
         let is_plain =
             |action: &&Value| action.get("type").and_then(Value::as_str) != Some("Action.ShowCard");
@@ -225,7 +225,7 @@ impl Card {
     }
 }
 
-/// A member that is a text.
+/// A text member, or an empty text.
 fn word<'a>(object: &'a Map<String, Value>, name: &str) -> &'a str {
     object.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What can be chosen by its number: suggested actions, and the buttons of cards.
+//! The numbered choices: suggested actions and the buttons of cards.
 
 use bridge_protocol::{
     a2a::{Metadata, Part},
@@ -6,32 +6,32 @@ use bridge_protocol::{
 };
 use serde_json::{Map, Value, json};
 
-/// The name of the invoke by which a card's button asks its bot.
+/// The name of the invoke for a card's button.
 const CARD_ACTION: &str = "adaptiveCard/action";
 
-/// The most choices that are offered at once.
+/// The number of choices offered at once.
 pub(super) const MOST: usize = 50;
 
-/// Something that can be chosen.
+/// A choice.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Choice {
     pub(super) title: String,
     pub(super) sends: Sends,
 }
 
-/// What is sent when it is chosen.
+/// The content that is sent when the choice is taken.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Sends {
     Text(String),
     Data(Value),
     /// A data part that reaches a bot as an invoke.
     Invoke(Value),
-    /// Nothing: this is an address to open.
+    /// Nothing is sent, because the choice is a link to open.
     Nothing(String),
 }
 
 impl Sends {
-    /// What the data of a button are sent as.
+    /// The content for the data of a button.
     pub(super) fn data(data: Option<&Value>) -> Self {
         match data {
             Some(Value::String(text)) => Self::Text(text.clone()),
@@ -54,7 +54,7 @@ impl Choice {
         }
     }
 
-    /// Sends what the card's fields hold too, as a host of cards does.
+    /// Adds the values of the card's input fields, as hosts of cards do.
     pub(super) fn fill(&mut self, inputs: &Map<String, Value>) {
         if inputs.is_empty() {
             return;
@@ -72,10 +72,10 @@ impl Choice {
         }
     }
 
-    /// The part that is sent, with these fields filled in: `NAME=VALUE`, separated by white space.
+    /// The part to send, with these input fields: `NAME=VALUE`, separated by white space.
     ///
     /// # Errors
-    /// If there is nothing to send, or a field that is none.
+    /// Returns an error if there is nothing to send, or a field is invalid.
     pub(super) fn part(&self, fields: &str) -> Result<Part, String> {
         let mut chosen = self.clone();
         let pairs = fields.split_whitespace().map(|pair| {
@@ -106,7 +106,7 @@ impl Choice {
     }
 }
 
-/// The actions that a bot suggests beside what it says.
+/// The actions that a bot suggests with a message.
 pub(super) fn suggested(metadata: Option<&Metadata>) -> Vec<Choice> {
     let actions = metadata.and_then(|all| {
         all.get(FIELDS)?
@@ -121,7 +121,7 @@ pub(super) fn suggested(metadata: Option<&Metadata>) -> Vec<Choice> {
         .collect()
 }
 
-/// The choice that a button is, as suggested actions and cards have them.
+/// Reads a button of suggested actions or of a card.
 pub(super) fn of_button(button: &Value) -> Option<Choice> {
     let text = |name: &str| button.get(name).and_then(Value::as_str).unwrap_or_default();
     let title = text("title");
@@ -140,7 +140,7 @@ pub(super) fn of_button(button: &Value) -> Option<Choice> {
     Some(Choice::new(title, sends))
 }
 
-/// Choices as they are shown, numbered from 1.
+/// Lists the choices, numbered from 1.
 pub(super) fn listed(choices: &[Choice]) -> String {
     let numbered = choices.iter().enumerate().map(|(index, choice)| {
         let more = match &choice.sends {

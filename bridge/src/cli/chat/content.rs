@@ -1,4 +1,4 @@
-//! What the parts of a message or an artifact say, as a person reads it.
+//! Renders the parts of a message or artifact for people.
 
 use bridge_protocol::a2a::{Content, Part};
 use bridge_protocol::translate::keys::ENTITY;
@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use super::{card, choice::Choice};
 
-/// What parts say.
+/// The rendered content of parts.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Said {
-    /// The texts, in their order.
+    /// The texts, in order.
     pub(super) texts: Vec<String>,
-    /// Everything else, a line each.
+    /// Everything else, one line each.
     pub(super) lines: Vec<String>,
-    /// What can be chosen of it.
+    /// The choices.
     pub(super) choices: Vec<Choice>,
 }
 
-/// What these parts say.
+/// Renders these parts.
 pub(super) fn read(parts: &[Part]) -> Said {
     let mut said = Said::default();
     for part in parts {
@@ -51,7 +51,7 @@ impl Said {
     }
 }
 
-/// The sources that an entity names. Other entities are for programs.
+/// The sources that an entity cites. Other entities are for programs.
 fn citations(entity: &Value) -> Vec<String> {
     let all = entity.get("citation").and_then(Value::as_array);
     let one = |citation: &Value| {
@@ -70,7 +70,7 @@ fn citations(entity: &Value) -> Vec<String> {
     all.into_iter().flatten().filter_map(one).collect()
 }
 
-/// A text by which the same words are known again, however they are cut into parts and lines.
+/// The text without white space, to recognize the same words however they are divided into parts and lines.
 pub(super) fn key(text: &str) -> String {
     text.chars().filter(|one| !one.is_whitespace()).collect()
 }

@@ -1,21 +1,21 @@
-//! What the agent is shown to let its user in. Secrets come from the environment: arguments are seen by
-//! everybody on the machine.
+//! The credentials for the agent. Secrets come from environment variables, because all users of the machine
+//! can see arguments.
 
 use bridge_client::{CredentialError, Credentials};
 use clap::Args;
 
-/// What the agent is shown.
+/// The credentials for the agent.
 #[derive(Clone, Debug, Default, Args)]
 pub(in crate::cli) struct Shown {
-    /// Show the bearer token that this variable of the environment holds
+    /// Send the bearer token in this environment variable
     #[arg(long, value_name = "NAME")]
     bearer_env: Option<String>,
-    /// Show a header with what a variable of the environment holds, such as X-API-Key=MY_KEY
+    /// Send a header with the value of an environment variable, such as X-API-Key=MY_KEY
     #[arg(long, value_name = "HEADER=NAME", value_parser = header)]
     header_env: Vec<(String, String)>,
 }
 
-/// Why the agent cannot be shown what it should.
+/// The reason why a credential cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::cli) enum ShownError {
     #[error("expected a value in the environment variable {0}: set it, and export it")]
@@ -28,7 +28,7 @@ pub(in crate::cli) enum ShownError {
 }
 
 impl Shown {
-    /// The secrets themselves, looked up in `environment`.
+    /// Looks the secrets up in `environment`.
     pub(in crate::cli) fn credentials(
         &self,
         environment: &dyn Fn(&str) -> Option<String>,

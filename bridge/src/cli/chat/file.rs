@@ -1,13 +1,13 @@
-//! Files to send along.
+//! Reads files to send.
 
 use std::{fs, path::Path};
 
 use bridge_protocol::a2a::{Content, Part};
 
-/// The largest file that is sent, in bytes: agents refuse larger messages.
+/// The size of the largest file, in bytes; agents refuse larger messages.
 const LIMIT: u64 = 16 << 20;
 
-/// Media types by the ending of a name: those that people send to agents.
+/// Media types by file extension, for common files.
 const TYPES: [(&str, &str); 14] = [
     ("csv", "text/csv"),
     ("gif", "image/gif"),
@@ -25,7 +25,7 @@ const TYPES: [(&str, &str); 14] = [
     ("xml", "application/xml"),
 ];
 
-/// A file as a part of a message.
+/// Reads a file as a part of a message.
 pub(super) fn part(path: &Path) -> Result<Part, String> {
     let told = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let size = fs::metadata(path).map_err(|error| told(&error))?.len();

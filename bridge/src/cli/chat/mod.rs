@@ -1,11 +1,11 @@
 //! `bridge chat`: talks to any A2A agent from a terminal.
 //!
-//! - `session`: what is sent, in which conversation, and what comes of it
-//! - `news`: what the agent says without being asked
-//! - `show`: what is seen of the answers
-//! - `content`, `card`, `choice`: parts and cards as text, and what can be chosen by its number
-//! - `file`: files to send along
-//! - `credentials`: what the agent is shown
+//! - `session`: sends messages and follows their answers
+//! - `news`: receives the agent's unsolicited messages
+//! - `show`: prints the answers
+//! - `content`, `card`, `choice`: render parts and cards as text, with numbered choices
+//! - `file`: reads files to send
+//! - `credentials`: the credentials for the agent
 
 mod card;
 mod choice;
@@ -55,35 +55,35 @@ the worst; 0 if a person talked.";
 #[derive(Debug, Args)]
 #[command(after_help = NOTE)]
 pub(super) struct Chat {
-    /// Where the agent is: its card lies below this address
+    /// The agent's address, or the address of its card
     #[arg(value_parser = address::parse)]
     url: Url,
-    /// Say this and end, in place of reading what to say, a line a message
+    /// Send this message and exit, instead of reading one message per line
     #[arg(long, short, allow_hyphen_values = true)]
     message: Option<String>,
-    /// A file to send with the first message; several may be named
+    /// A file to send with the first message; may be repeated
     #[arg(long, value_name = "PATH")]
     file: Vec<PathBuf>,
     /// Print every event as one line of JSON, in the form of A2A 1.0
     #[arg(long)]
     json: bool,
-    /// Speak this version, in place of the newest that both sides know
+    /// Use this version, instead of the newest that both sides support
     #[arg(long, value_enum)]
     version: Option<Spoken>,
-    /// Speak over this binding, in place of the best that both sides know
+    /// Use this binding, instead of the best that both sides support
     #[arg(long, value_enum)]
     binding: Option<Carried>,
-    /// Speak this extension of the protocol, which the agent may require; several may be named
+    /// The URI of a protocol extension that you comply with, since the agent may require it; may be repeated
     #[arg(long, value_name = "URI")]
     extension: Vec<String>,
     #[command(flatten)]
     shown: Shown,
     #[command(flatten)]
     trust: Trust,
-    /// Wait for whole answers, even if the agent can stream
+    /// Wait for complete answers, even if the agent can stream
     #[arg(long)]
     no_stream: bool,
-    /// For how many seconds nothing may come of an answer
+    /// The seconds to wait without any new part of an answer
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     wait: u64,
 }
@@ -128,12 +128,12 @@ impl From<Carried> for Binding {
     }
 }
 
-/// What a line asks for.
+/// The command in a line of input.
 #[derive(Debug, PartialEq, Eq)]
 enum Line<'a> {
     Nothing,
     Say(&'a str),
-    /// What is offered under a number, with fields; or the line, if nothing is.
+    /// The choice with this number, with input fields; or a message, if there is no such choice.
     Choose(usize, &'a str, &'a str),
     File(&'a str),
     New,
@@ -199,7 +199,7 @@ impl Chat {
             .collect::<Result<Vec<_>, _>>()
             .map_err(Stopped::by_file)?;
         let client = Client::connect(&self.url, &options).await?;
-        // What a program reads is not decorated.
+        // Output for programs has no decoration.
         let is_seen = self.message.is_none() && std::io::stdin().is_terminal() && !self.json;
         let standing = Standing::of(&client.card().signatures);
         if is_seen || matches!(standing, Standing::Malformed(_)) {
@@ -216,7 +216,7 @@ impl Chat {
     }
 }
 
-/// Why there is no more to be talked about.
+/// The reason why the conversation ends.
 struct Stopped {
     exit: Exit,
     why: Box<dyn Error>,
@@ -230,7 +230,7 @@ impl Stopped {
         }
     }
 
-    /// By what was typed.
+    /// Ends because of the user's input.
     fn by_line(why: impl Into<Box<dyn Error>>) -> Self {
         Self {
             exit: Exit::Failed,
@@ -259,7 +259,7 @@ impl From<ClientError> for Stopped {
     }
 }
 
-/// An agent that refuses what it is asked has answered; one that cannot be asked has not.
+/// An agent that refuses a request has answered; an agent that cannot be reached has not.
 fn exit_of(fault: &Fault) -> Exit {
     match fault {
         Fault::Rpc(_) | Fault::Asked(_) | Fault::NotInVersion(_) => Exit::Failed,
@@ -335,7 +335,7 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped>
     })
 }
 
-/// The next line, and until it comes what the agent says without being asked.
+/// Reads the next line, and prints the agent's unsolicited messages meanwhile.
 async fn next(
     session: &mut Session,
     lines: &mut Lines<BufReader<Stdin>>,
@@ -354,7 +354,7 @@ async fn next(
             news = session.news(&mut way) => news,
         };
         for event in news {
-            // It begins on a line of its own, and the prompt comes again after it.
+            // The message starts on a new line, and the prompt is printed again after it.
             let is_told = session.tell(&event, if is_seen { "\n" } else { "" });
             if is_told {
                 prompt();

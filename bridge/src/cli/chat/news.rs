@@ -1,7 +1,7 @@
-//! What an agent says without being asked: bots speak when something has happened.
+//! Receives messages that the agent sends on its own, as bots do when an event occurs.
 //!
-//! What is open of the last message goes on; then the task is subscribed to, and where that is not possible, or
-//! the task has ended, the conversation's tasks are asked for now and then.
+//! First the stream of the last message is followed to its end, then the task by a subscription. If that is
+//! not possible or the task has ended, the conversation's tasks are polled.
 
 use std::{future::pending, time::Duration};
 
@@ -12,27 +12,27 @@ use tokio::time::sleep;
 
 use super::session::Session;
 
-/// How often the tasks are asked for.
+/// The polling interval.
 const OFTEN: Duration = Duration::from_secs(2);
 
-/// How many of them, the newest first, with how much of what was said.
+/// The number of newest tasks, and of messages in each, that are polled.
 const TASKS: i32 = 5;
 const MESSAGES: i32 = 20;
 
-/// How news are come by, until the user speaks again.
+/// The way in which messages are received until the user's next input.
 #[derive(Clone, Copy, Default)]
 pub(super) enum Way {
-    /// By what is open, and then by a subscription.
+    /// The open stream, and then a subscription.
     #[default]
     Streams,
-    /// By asking for the tasks.
+    /// Polling the list of tasks.
     Lists,
-    /// The agent has neither.
+    /// None, because the agent supports neither.
     None,
 }
 
 impl Session {
-    /// The next that the agent says. It may be dropped at any time, and asked for again.
+    /// Waits for the agent's next message. Cancel-safe: the call may be dropped and repeated.
     pub(super) async fn news(&mut self, way: &mut Way) -> Vec<StreamResponse> {
         loop {
             match way {
@@ -62,7 +62,7 @@ impl Session {
         event?.ok()
     }
 
-    /// The conversation's tasks as they stand: what of them was shown is not shown again.
+    /// Polls the conversation's tasks; events that were shown are not shown again.
     async fn listed(&self) -> Result<Vec<StreamResponse>, ClientError> {
         let Some(context) = &self.context else {
             return pending().await;
@@ -80,7 +80,7 @@ impl Session {
             extra: Metadata::new(),
         };
         let page = self.client.list_tasks(request).await?;
-        // An agent that knows no contexts would tell of everybody's.
+        // An agent without contexts would return the tasks of all users.
         let is_ours = |task: &bridge_protocol::a2a::Task| task.context_id.as_ref() == Some(context);
         let mut tasks: Vec<_> = page.tasks.into_iter().filter(is_ours).collect();
         tasks.reverse();

@@ -1,4 +1,4 @@
-//! What is sent, in which conversation, and what comes of it.
+//! A conversation with an agent: sends messages and follows their answers.
 
 use std::{collections::BTreeSet, io::IsTerminal as _, time::Duration};
 
@@ -16,10 +16,10 @@ use super::{
 };
 use crate::clock;
 
-/// After how long without a word a person is told that the agent is still waited for.
+/// The time without output after which the user is told that the program still waits for the agent.
 const HINT: Duration = Duration::from_secs(10);
 
-/// How long an agent that has said something may be quiet until a person may speak again.
+/// The time for which an agent that has answered may be silent before the user is prompted again.
 const SETTLED: Duration = Duration::from_secs(5);
 
 /// A conversation with an agent.
@@ -27,21 +27,21 @@ pub(super) struct Session {
     pub(super) client: Client,
     pub(super) show: Show,
     pub(super) streams: bool,
-    /// A person talks, who is not kept from speaking and hears what comes later.
+    /// Whether a person is at the terminal, who may write at any time and sees later messages.
     is_seen: bool,
     pub(super) context: Option<String>,
-    /// The task that has not ended: what is said next goes on with it.
+    /// The task that has not ended; the next message continues it.
     pub(super) task: Option<String>,
-    /// All tasks that were heard of.
+    /// All tasks of the conversation.
     pub(super) tasks: BTreeSet<String>,
     state: Option<TaskState>,
     files: Vec<Part>,
-    /// What is still to come of the last message, or of its task.
+    /// The remaining events of the last message or its task.
     pub(super) open: Option<EventStream>,
 }
 
 impl Session {
-    /// Streams if the agent can and `streams` says so.
+    /// Creates a session. It uses streams if the agent supports them and `streams` is set.
     pub(super) fn new(client: Client, show: Show, streams: bool, is_seen: bool) -> Self {
         Self {
             streams: streams && client.card().capabilities.streams(),
@@ -57,7 +57,7 @@ impl Session {
         }
     }
 
-    /// The agent in few words.
+    /// A short description of the agent.
     pub(super) fn agent(&self) -> String {
         let card = self.client.card();
         format!(
@@ -69,22 +69,23 @@ impl Session {
         )
     }
 
-    /// Sends this with the next message.
+    /// Adds a file to the next message.
     pub(super) fn attach(&mut self, file: Part) {
         self.files.push(file);
     }
 
-    /// Forgets what was talked about.
+    /// Starts a new conversation.
     pub(super) fn begin(&mut self) {
         (self.context, self.task, self.open) = (None, None, None);
     }
 
-    /// What is chosen by a number, if it is offered.
+    /// The choice with this number.
     pub(super) fn choice(&self, number: usize) -> Option<&Choice> {
         self.show.choices().get(number.checked_sub(1)?)
     }
 
-    /// Sends something, shows the answer and tells what became of it. The files go with it, whatever comes of it.
+    /// Sends a message, shows the answer and returns the exit code for it. Attached files are sent with it
+    /// and then dropped, also if sending fails.
     pub(super) async fn say(&mut self, part: Part) -> Result<Exit, ClientError> {
         let mut parts = vec![part];
         parts.append(&mut self.files);
@@ -111,7 +112,7 @@ impl Session {
                 let answered = self.client.send_message(request);
                 let answer = hinted(self.is_seen, answered).await?;
                 self.hear(&answer.clone().into());
-                // An agent may answer before it is done, or before it has begun.
+                // The agent may answer before it has finished, or even started.
                 if let SendMessageResponse::Task(task) = answer {
                     self.open = Some(self.client.poll_task(task));
                 }
@@ -133,7 +134,7 @@ impl Session {
         Ok(())
     }
 
-    /// The next event of the answer; none if there are no more, or not soon for whoever waits to speak.
+    /// The next event of the answer; `None` after the last one, or if a waiting user should be prompted.
     async fn next(&mut self) -> Option<Result<StreamResponse, ClientError>> {
         let open = self.open.as_mut()?;
         let has_told = self.show.has_told();
@@ -174,12 +175,12 @@ impl Session {
         }
     }
 
-    /// Hears what came without being asked, and shows it after `before`; whether there was anything to show.
+    /// Handles an unsolicited event and prints it after `before`; returns whether anything was printed.
     pub(super) fn tell(&mut self, event: &StreamResponse, before: &str) -> bool {
         if let StreamResponse::Task(task) = event
             && !self.tasks.contains(&task.id)
         {
-            // What is said in another task is another thing, though in the same words.
+            // Another task may use the same words for something else.
             self.show.begin(&task.id);
         }
         self.note(event);
@@ -194,8 +195,8 @@ impl Session {
         self.state = Some(state.clone());
     }
 
-    /// What the answer means to whoever runs the program. An agent that says nothing looks like one that is not
-    /// there, so that it is told.
+    /// The exit code for the answer. An agent that says nothing is reported, because it looks like one that
+    /// is not there.
     fn judged(&self) -> Exit {
         let state = self.state.as_ref().map(word);
         if !self.show.has_told() {
@@ -206,7 +207,7 @@ impl Session {
         }
         match &self.state {
             Some(TaskState::Failed | TaskState::Rejected | TaskState::Canceled) => Exit::Failed,
-            // It answers whom it knows, as one that refuses the request does.
+            // The agent requires authentication, which is the same outcome as a refused request.
             Some(TaskState::AuthRequired) => Exit::Infrastructure,
             Some(TaskState::Completed) => Exit::Passed,
             Some(
@@ -224,7 +225,7 @@ impl Session {
     }
 }
 
-/// What comes of `waited`; a person is told that it takes its time.
+/// Awaits `waited`, and tells a person at the terminal if it takes long.
 async fn hinted<F: Future>(is_seen: bool, waited: F) -> F::Output {
     let mut waited = std::pin::pin!(waited);
     if is_seen && std::io::stderr().is_terminal() {

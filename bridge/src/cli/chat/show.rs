@@ -1,10 +1,10 @@
-//! What is seen of an agent's answers, on standard output.
+//! Prints an agent's answers on standard output.
 //!
-//! Agents tell one answer in several places: in the status, in an artifact and in the history. It is shown where
-//! it comes first, and known again by its words.
+//! Agents repeat an answer in several places: in the status, in an artifact and in the history. It is printed
+//! where it occurs first and recognized by its words afterwards.
 //!
-//! - `answers`: messages, states, the task as it stands
-//! - `pieces`: artifacts, and texts in pieces
+//! - `answers`: messages, states and whole tasks
+//! - `pieces`: artifacts, and texts sent in pieces
 
 mod answers;
 mod pieces;
@@ -28,54 +28,54 @@ use super::{
     content::Said,
 };
 
-/// Shows events as they come.
+/// Prints events as they arrive.
 pub(super) struct Show {
     json: bool,
-    /// Messages that were shown: an update may be told again by the task.
+    /// The ids of printed messages, because updates may be repeated in the task.
     seen: BTreeSet<String>,
-    /// What was shown since the user spoke last.
+    /// The output since the user's last message.
     turn: Turn,
-    /// The artifacts of the task, by their ids.
+    /// The artifacts of the task, by id.
     artifacts: BTreeMap<String, Shown>,
-    /// The task that these belong to.
+    /// The task of these artifacts.
     task: Option<String>,
-    /// What is being written, and its line not ended.
+    /// The unfinished line, if any.
     open: Option<Open>,
 }
 
-/// What may go on.
+/// An unfinished line of output.
 #[derive(PartialEq, Eq)]
 enum Open {
     /// The text of this artifact.
     Artifact(String),
-    /// A message of an agent at work: some agents tell a text in pieces, each as a message of its own.
+    /// A message of a working agent: some agents send a text in pieces, each as its own message.
     Message {
-        /// More than one has been joined already.
+        /// Whether several messages have been joined.
         is_pieces: bool,
         is_spaced: bool,
     },
 }
 
-/// What was shown since the user spoke last: texts and lines by their keys.
+/// The output since the user's last message, with texts and lines by their keys.
 #[derive(Default)]
 struct Turn {
-    /// The message by which the user began it.
+    /// The id of the user's message.
     message: Option<String>,
-    /// What messages said, and all their texts as one.
+    /// The texts of messages, and all of them concatenated.
     told: BTreeSet<String>,
     texts: String,
-    /// What artifacts said.
+    /// The content of artifacts.
     made: BTreeSet<String>,
-    /// What was said of the task's state.
+    /// The reported state of the task.
     state: Option<String>,
     choices: Vec<Choice>,
 }
 
-/// How far an artifact was shown.
+/// The printed part of an artifact.
 #[derive(Clone, Default)]
 struct Shown {
     text: String,
-    /// So many bytes of it.
+    /// The number of bytes printed.
     length: usize,
 }
 
@@ -91,7 +91,7 @@ impl Show {
         }
     }
 
-    /// The user has said something, by a message of this id.
+    /// Starts a turn with the user's message of this id.
     pub(super) fn begin(&mut self, message: &str) {
         let message = Some(message.to_owned());
         self.turn = Turn {
@@ -103,7 +103,8 @@ impl Show {
     pub(super) fn event(&mut self, event: &StreamResponse) {
         match self.json {
             true => {
-                // What is not shown is still what can be chosen, and whether anything was said.
+                // In JSON mode the text is still evaluated, for the choices and to know whether anything was
+                // said.
                 self.text(event);
                 out!("{}\n", to_value(event));
             }
@@ -111,7 +112,7 @@ impl Show {
         }
     }
 
-    /// Shows an event that nobody asked for, after `before`; whether there was anything to show.
+    /// Prints an unsolicited event after `before`; returns whether anything was printed.
     pub(super) fn news(&mut self, event: &StreamResponse, before: &str) -> bool {
         let offered = self.turn.choices.len();
         let text = self.text(event);
@@ -128,7 +129,7 @@ impl Show {
         true
     }
 
-    /// Ends what is open, and shows what can be chosen.
+    /// Ends the unfinished line and prints the choices.
     pub(super) fn end(&mut self) {
         let held = self.held();
         let closed = self.closed();
@@ -137,7 +138,7 @@ impl Show {
         }
     }
 
-    /// Whether anything was said since the user spoke last.
+    /// Whether anything was printed since the user's last message.
     pub(super) fn has_told(&self) -> bool {
         let Turn {
             told, made, state, ..
@@ -145,7 +146,7 @@ impl Show {
         !told.is_empty() || !made.is_empty() || state.is_some()
     }
 
-    /// What can be chosen at present.
+    /// The current choices.
     pub(super) fn choices(&self) -> &[Choice] {
         &self.turn.choices
     }
@@ -170,7 +171,7 @@ impl Show {
         }
     }
 
-    /// Artifacts are told by the task that they are of.
+    /// Forgets the artifacts when the task changes.
     fn enter(&mut self, task: &str) {
         if self.task.as_deref() != Some(task) {
             self.task = Some(task.to_owned());
@@ -195,7 +196,7 @@ impl Show {
     }
 }
 
-/// What a bot has done to an earlier message.
+/// Describes a bot's change of an earlier message.
 fn change(metadata: &Metadata) -> Option<String> {
     let activity = Activity::read(metadata.get(EVENT)?.clone()).ok()?;
     match activity.kind {

@@ -1,8 +1,8 @@
-//! `bridge check`: what is wrong with agent cards and configurations.
+//! `bridge check`: finds mistakes in agent cards and configurations.
 //!
-//! - `subject`: what is looked at, wherever it is
-//! - `signed`: who has signed a card
-//! - `show`: what was found, for people and for programs
+//! - `subject`: reads what is checked
+//! - `signed`: verifies signatures of cards
+//! - `show`: prints the findings
 
 mod show;
 mod signed;
@@ -28,13 +28,13 @@ pub(super) struct Check {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Take warnings for errors
+    /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
-    /// Expect a signature by one of the keys in this file, a set as JSON (RFC 7517)
+    /// Require a signature by one of the keys in this file, a JSON Web Key Set (RFC 7517)
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
-    /// Expect a signature by a key that is published at or below this address; several may be named
+    /// Require a signature by a key published at this URL or below it; may be repeated
     #[arg(long, value_name = "URL")]
     keys_below: Vec<Url>,
 }
@@ -48,13 +48,13 @@ Examples:
 Exit codes: 0 nothing is wrong, 1 something is, 2 the command line is wrong, 3 a file cannot be read, \
 4 an address cannot be asked.";
 
-/// Why something could not be looked at.
+/// The reason why something could not be checked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CheckError {
-    /// There is no such file, or it holds something else.
+    /// The file is missing or has other content.
     #[error("{0}")]
     Unreadable(String),
-    /// Nobody is there, or not with a card.
+    /// The server cannot be reached or has no card.
     #[error("{0}")]
     Unreachable(String),
 }

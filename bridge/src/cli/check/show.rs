@@ -1,4 +1,4 @@
-//! What was found, for people and for programs.
+//! Prints the findings, as text or JSON.
 
 use std::fmt;
 
@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 
 use super::CheckError;
 
-/// What was found in one subject.
+/// The findings for one subject.
 #[derive(Debug, Default)]
 pub(super) struct Report {
-    /// Of a card.
+    /// The generation, if it is a card.
     pub(super) generation: Option<Generation>,
-    /// The name of the key that has signed the card, if somebody had to.
+    /// The id of the key that has signed the card, if a signature is required.
     pub(super) signed: Option<String>,
     pub(super) findings: Vec<Finding>,
-    /// It is about a configuration, and no card.
+    /// Whether it is a configuration and not a card.
     pub(super) is_configuration: bool,
 }
 
-/// A subject, and what came of looking at it.
+/// A subject with its result.
 #[derive(Debug)]
 pub(super) struct Checked {
     pub(super) subject: String,
@@ -77,7 +77,7 @@ impl Report {
 
 fn version(generation: Generation) -> &'static str {
     match generation {
-        // Of none, but written as 0.1 was: one address, and skills.
+        // Written like a card of 0.1: one address, and skills.
         Generation::Execute => "execute",
         Generation::V0_1 => "0.1",
         Generation::V0_2 => "0.2",

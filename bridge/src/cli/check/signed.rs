@@ -1,4 +1,4 @@
-//! Who has signed a card.
+//! Verifies the signatures of cards.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -13,7 +13,7 @@ use url::Url;
 use super::CheckError;
 use crate::{auth, cli::card_file};
 
-/// Those who may have signed, if anybody has to.
+/// The trusted signers, if a signature is required.
 pub(super) fn signers(keys: Option<&Path>, places: &[Url]) -> Result<Option<Signers>, CheckError> {
     if keys.is_none() && places.is_empty() {
         return Ok(None);
@@ -37,7 +37,7 @@ fn read(path: &Path) -> Result<Vec<Jwk>, CheckError> {
     Ok(set.keys)
 }
 
-/// The name of the key that has signed a card; what is wrong, if none has.
+/// The id of the key that has signed a card, or else the finding that none has.
 pub(super) async fn check(signers: &Signers, card: &Value) -> Result<String, Finding> {
     let (mut fetched, mut missing) = (BTreeMap::new(), Vec::new());
     for url in signers.key_sets(card) {

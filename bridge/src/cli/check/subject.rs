@@ -1,4 +1,4 @@
-//! What is looked at, wherever it is.
+//! Reads what is checked: files, addresses and configurations.
 
 use std::{
     convert::Infallible,
@@ -25,14 +25,14 @@ use crate::{
 };
 use serde_json::Value;
 
-/// Something that can be looked at.
+/// A subject of the check.
 #[derive(Clone, Debug)]
 pub(super) enum Subject {
     /// A card in a file.
     File(PathBuf),
-    /// A configuration.
+    /// A configuration file.
     Configuration(PathBuf),
-    /// A card, or an agent that has one.
+    /// A card, or an agent with a card.
     Address(Url),
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for Subject {
 }
 
 impl Subject {
-    /// What is wrong with it. With signers somebody of them has to have signed it, if it is a card.
+    /// Checks the subject. With `signers`, a card must be signed by one of them.
     pub(super) async fn check(&self, signers: Option<&Signers>) -> Result<Report, CheckError> {
         let (document, twice) = match self {
             Self::Configuration(path) => return configuration(path).await,
@@ -93,7 +93,8 @@ impl Subject {
     }
 }
 
-/// The card at an address: there if it says that it is JSON, else where cards lie.
+/// Fetches the card at an address: the document itself if the path ends with .json, else the card at the
+/// usual locations.
 async fn fetch(url: &Url) -> Result<(Value, Vec<u8>), CheckError> {
     let unreachable = |error: auth::FetchError| CheckError::Unreachable(error.to_string());
     if url.path().ends_with(".json") {
@@ -113,7 +114,7 @@ async fn fetch(url: &Url) -> Result<(Value, Vec<u8>), CheckError> {
     Err(first.map_or_else(nowhere, unreachable))
 }
 
-/// What is wrong with a configuration, and with the cards that it names.
+/// Checks a configuration and the cards that it names.
 async fn configuration(path: &Path) -> Result<Report, CheckError> {
     let mut report = Report {
         is_configuration: true,
@@ -147,7 +148,7 @@ async fn configuration(path: &Path) -> Result<Report, CheckError> {
     Ok(report)
 }
 
-/// Why the configuration would not be served.
+/// The reason why the configuration could not be served.
 async fn refused(config: &Config) -> Option<Finding> {
     let error = serve::judge(config).await.err()?;
     Some(Finding {
@@ -159,7 +160,7 @@ async fn refused(config: &Config) -> Option<Finding> {
     })
 }
 
-/// A bot whose turns do not end with its HTTP answer keeps those waiting who wait for it.
+/// Warns about a bot whose turns do not end with its HTTP answer, because clients that wait are kept waiting.
 fn waits(agent: &AgentConfig) -> Option<Finding> {
     let serve::Awaited {
         key,
@@ -185,7 +186,7 @@ fn waits(agent: &AgentConfig) -> Option<Finding> {
     })
 }
 
-/// What webhooks are shown is kept as it came, unless there is a key.
+/// Warns that webhook secrets are stored unencrypted without a key.
 fn in_the_clear(config: &Config) -> Option<Finding> {
     let is_on = config.push.enabled.unwrap_or(true) && config.push.seal.is_empty();
     let is_kept = config

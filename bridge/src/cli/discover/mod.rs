@@ -1,7 +1,7 @@
-//! `bridge discover`: who is at an address, and what they can be asked for.
+//! `bridge discover`: shows the agents at an address and their skills.
 //!
-//! - `source`: what kind of address it is: an agent, a site, a catalogue, a registry
-//! - `show`: what is seen of the agents
+//! - `source`: finds agents by the kind of address: an agent, a site, a catalogue, a registry
+//! - `show`: prints the agents
 
 mod show;
 mod source;
@@ -22,22 +22,22 @@ Examples:
   bridge discover http://localhost:3978/a2a/catalog       all agents that are hosted there
   bridge discover oci://localhost:5000 --skill create_plan    who in a registry can do that";
 
-/// See who is at an address and what they can be asked for
+/// Show the agents at an address and their skills
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(super) struct Discover {
     /// An agent, a site, a catalogue of agents, a card, or a registry such as oci://localhost:5000
     target: String,
-    /// Only agents that have this skill; of several in a registry the newest that is there
+    /// Show only agents with this skill; in a registry, the newest version that can be reached
     #[arg(long, value_name = "ID")]
     skill: Option<String>,
-    /// Print JSON, with the schemas of what skills take and give
+    /// Print JSON, with the schemas of the skills' parameters and results
     #[arg(long)]
     json: bool,
     /// Follow redirects to other hosts too
     #[arg(long)]
     follow: bool,
-    /// How many seconds it may take in all
+    /// The total time limit in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     timeout: u64,
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub(super) struct Discover {
     login: RegistryLogin,
 }
 
-/// An agent, and where in a registry its card is.
+/// An agent, with the reference of its card if that is in a registry.
 struct Listed {
     agent: Discovered,
     card: Option<String>,
@@ -67,7 +67,7 @@ impl Discover {
         Ok(())
     }
 
-    /// People look at their own machine as well, so that nothing is private here.
+    /// The options. Private addresses are allowed, because the user has named the address.
     fn options(&self) -> Result<DiscoveryOptions, Box<dyn Error>> {
         Ok(DiscoveryOptions {
             credentials: self.shown.credentials(&|name| std::env::var(name).ok())?,

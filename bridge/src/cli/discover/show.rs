@@ -1,4 +1,4 @@
-//! Agents as a table for people: one line an agent, one line a skill.
+//! Prints agents as a table: one line for each agent and each skill.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::Listed;
 use crate::cli::address::shown;
 
-/// How wide a description may be.
+/// The width of a description.
 const WIDTH: usize = 60;
 
-/// All agents with their skills.
+/// The table of all agents with their skills.
 pub(super) fn table(agents: &[Listed]) -> String {
     let mut text = String::new();
     if agents.is_empty() {
@@ -74,7 +74,7 @@ fn skills(skills: &[Skill]) -> String {
     rows.iter().map(shown).collect()
 }
 
-/// The fields of a schema with their types; those that may be missing have a question mark.
+/// The fields of a schema with their types; optional ones have a question mark.
 fn fields(schema: Option<&Value>) -> String {
     let Some(schema) = schema else {
         return "text".to_owned();
@@ -96,7 +96,7 @@ fn fields(schema: Option<&Value>) -> String {
     }
 }
 
-/// The first line, as far as there is room.
+/// The first line, cut to the width.
 fn cut(text: &str) -> String {
     let first = line(text.lines().next().unwrap_or_default());
     match first.chars().count() > WIDTH {

@@ -1,4 +1,4 @@
-//! What kind of address it is: an agent, a site, a catalogue, a registry.
+//! Finds agents by the kind of address: an agent, a site, a catalogue, a registry.
 
 use std::error::Error;
 
@@ -9,7 +9,7 @@ use super::{Discover, Listed};
 use crate::cli::{address, registry};
 
 impl Discover {
-    /// The agents there, those with the wanted skill.
+    /// Finds the agents, or those with the requested skill.
     pub(super) async fn find(&self) -> Result<Vec<Listed>, Box<dyn Error>> {
         if let Some(host) = self.target.strip_prefix("oci://") {
             let registry = self.login.open(host)?;
@@ -26,7 +26,7 @@ impl Discover {
         self.wanted(found)
     }
 
-    /// Those that have the skill, if one is wanted.
+    /// The agents with the requested skill, or all.
     fn wanted(&self, found: Vec<Discovered>) -> Result<Vec<Listed>, Box<dyn Error>> {
         let Some(skill) = &self.skill else {
             return Ok(list(found.into_iter().map(|agent| (agent, None)).collect()));
@@ -49,7 +49,7 @@ impl Discover {
         }
     }
 
-    /// What went wrong, and what to do next.
+    /// The error with advice on what to do next.
     fn advised(target: &Url, error: &DiscoveryError) -> Box<dyn Error> {
         let host = target.authority();
         let advice = match error {

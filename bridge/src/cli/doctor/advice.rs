@@ -1,4 +1,4 @@
-//! What follows from a bot's answers: the settings to use, or what stands in the way.
+//! Derives settings, or the cause of a problem, from a bot's answers.
 
 use bridge_protocol::activity::DeliveryMode;
 use url::Url;
@@ -6,10 +6,10 @@ use url::Url;
 use super::probe::{Outcome, Probe, Taken};
 use crate::config::TurnsAre;
 
-/// The settings to use, as TOML.
+/// The recommended settings, as TOML.
 ///
 /// # Errors
-/// What stands in the way if the bot cannot be hosted as it is.
+/// Returns the problem if the bot cannot be hosted.
 pub(super) fn advice(url: &Url, probes: &[Probe]) -> Result<String, String> {
     if let Some(status) = probes.iter().find_map(|probe| denied(&probe.outcome)) {
         return Ok(wants_token(url, status));
@@ -38,7 +38,7 @@ pub(super) fn advice(url: &Url, probes: &[Probe]) -> Result<String, String> {
     ))
 }
 
-/// What to do about a bot that wants a token, and is shown none.
+/// Advice for a bot that requires a token and gets none.
 pub(super) fn wants_token(url: &Url, status: u16) -> String {
     format!(
         "the bot lets in only who shows a token ({status}):\n\n{}{ACCESS}",
@@ -46,12 +46,12 @@ pub(super) fn wants_token(url: &Url, status: u16) -> String {
     )
 }
 
-/// The way of speaking to take: the first in which the bot answers.
+/// The recommended delivery mode: the first in which the bot answers.
 pub(super) fn recommended(probes: &[Probe]) -> Option<&Probe> {
     probes.iter().find(|probe| speaks(&probe.outcome))
 }
 
-/// What is written for a way of speaking. A bot that only speaks in its answers is always asked for them.
+/// The setting for a delivery mode. A bot that only speaks in its HTTP answers is always asked for replies there.
 pub(super) fn delivery(way: &Probe) -> &str {
     match &way.mode {
         DeliveryMode::ExpectReplies => "expectRepliesAlways",
@@ -59,8 +59,8 @@ pub(super) fn delivery(way: &Probe) -> &str {
     }
 }
 
-/// Whether callers that do not stream can be answered in one request: the bot speaks in both ways, and in its answer
-/// it says all.
+/// Whether callers that do not stream can be answered in one request: the bot speaks in both modes, and its HTTP
+/// answer is complete.
 pub(super) fn replies(probes: &[Probe]) -> bool {
     let speaks_so = |mode: DeliveryMode, is_all: fn(&Taken) -> bool| {
         probes.iter().any(|probe| match &probe.outcome {
@@ -74,11 +74,11 @@ pub(super) fn replies(probes: &[Probe]) -> bool {
         })
 }
 
-/// What is told of such a bot.
+/// The advice for such a bot.
 pub(super) const REPLIES: &str = "delivery = \"expectReplies\" works too, and answers callers that do not stream in \
     one request; not for bots that change what they have said";
 
-/// The channel that the bot must believe to be on: to speak at all, or to stream what it would say at once.
+/// The channel that the bot needs to answer at all, or to stream.
 pub(super) fn channel(first: &Probe, probes: &[Probe]) -> Option<String> {
     let other = probes.iter().find(|one| one.is_other)?;
     let streams =
@@ -92,7 +92,7 @@ pub(super) fn channel(first: &Probe, probes: &[Probe]) -> Option<String> {
     Some(format!("channel_id = \"{}\"  # {why}", other.channel))
 }
 
-/// What a client does with a bot that asks its users to sign in, if this one does.
+/// Advice for clients of a bot that asks its users to sign in, if this one does.
 pub(super) fn sign_in(probes: &[Probe]) -> Option<&'static str> {
     let asks = |probe: &Probe| matches!(&probe.outcome, Outcome::Taken(taken) if taken.signs_in);
     probes.iter().any(asks).then_some(SIGN_IN)
@@ -119,7 +119,7 @@ fn agent(url: &Url) -> String {
     format!("[[agents]]\nname = \"bot\"\nbot = \"{url}\"\n{turns}")
 }
 
-/// The status by which a bot did not let us in.
+/// The HTTP status by which a bot denied access.
 pub(super) fn denied(outcome: &Outcome) -> Option<u16> {
     match outcome {
         Outcome::Refused(status @ (401 | 403), _) => Some(*status),
@@ -127,7 +127,7 @@ pub(super) fn denied(outcome: &Outcome) -> Option<u16> {
     }
 }
 
-/// Whether a bot said anything.
+/// Whether a bot sent any text.
 pub(super) fn speaks(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Taken(Taken {
@@ -141,7 +141,7 @@ fn is_stream(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Taken(taken) if taken.streamed && !taken.answered.is_empty())
 }
 
-/// Why a bot says nothing.
+/// The reason why a bot says nothing.
 pub(super) fn trouble(probes: &[Probe]) -> String {
     let is_taken = |probe: &Probe| matches!(probe.outcome, Outcome::Taken(_));
     let refused = probes.iter().find_map(|probe| match &probe.outcome {

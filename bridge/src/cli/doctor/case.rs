@@ -1,5 +1,4 @@
-//! The bot that is looked at, and what stands between it and the bridge: an address and nothing else, or an agent
-//! of a configuration with its credentials.
+//! The bot under examination: a bare address, or an agent of a configuration with its credentials.
 
 use std::{error::Error, net::SocketAddr, path::Path, sync::Arc};
 
@@ -20,28 +19,28 @@ use crate::{
     config::{self, Accept, AgentConfig, Assertion, Auth, Config},
 };
 
-/// The bot in question.
+/// The bot under examination.
 pub(super) struct Case {
-    /// Where it takes activities.
+    /// The URL for activities.
     pub(super) url: Url,
-    /// The settings that are tried, if there are any yet.
+    /// The settings being tried, if there are any.
     pub(super) tried: Option<Tried>,
-    /// How it will call back.
+    /// The way in which it calls back.
     pub(super) way: Way,
     credential: Arc<dyn Credential>,
     admission: Arc<dyn Admission>,
 }
 
-/// Settings of an agent.
+/// The settings of an agent.
 pub(super) struct Tried {
-    /// What they say.
+    /// The agent's configuration.
     pub(super) agent: AgentConfig,
-    /// What the bot is shown, unless that is nothing.
+    /// The credential for the bot, unless there is none.
     pub(super) proof: Option<Proof>,
 }
 
 impl Tried {
-    /// What is tried, and with what.
+    /// Describes the settings and the credential.
     pub(super) fn described(&self, url: &Url) -> String {
         let name = &self.agent.name.get_ref().0;
         let shown = self.proof.as_ref().map_or("nothing", |proof| &proof.what);
@@ -54,18 +53,18 @@ impl Tried {
     }
 }
 
-/// What the bot is shown, in words.
+/// The description of a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Proof {
     pub(super) what: String,
-    /// What to look at if there is none to be had.
+    /// The setting to check if there is no credential.
     pub(super) source: String,
-    /// What to look at if the bot refuses it.
+    /// The setting to check if the bot refuses the credential.
     pub(super) next: String,
 }
 
 impl Case {
-    /// A bot of which nothing is known.
+    /// Examines a bot without settings.
     pub(super) fn at(url: Url) -> Self {
         Self {
             url,
@@ -76,7 +75,7 @@ impl Case {
         }
     }
 
-    /// The bot of an agent in a configuration: that of this name, or the only one.
+    /// Examines the bot of an agent in a configuration: that with this name, or the only one.
     pub(super) async fn configured(
         file: &Path,
         name: Option<&str>,
@@ -106,7 +105,7 @@ impl Case {
         })
     }
 
-    /// The channel that the bot is told to be on.
+    /// The channel reported to the bot.
     pub(super) fn channel(&self) -> &str {
         let said = self
             .tried
@@ -115,7 +114,7 @@ impl Case {
         said.unwrap_or(WEBCHAT)
     }
 
-    /// What calls carry that ask for answers at `service_url`; nothing where nothing is shown.
+    /// The `Authorization` header of requests whose answers go to `service_url`, if any.
     pub(super) async fn authorization(
         &self,
         service_url: &str,
@@ -130,7 +129,7 @@ impl Case {
         Ok(shown.map_err(|error| format!("{error}\n{source}"))?)
     }
 
-    /// Why the bridge would not let in what the bot says in a call of its own.
+    /// The reason why the bridge would refuse a call of the bot.
     pub(super) async fn refused(
         &self,
         service_url: &str,
@@ -167,7 +166,8 @@ fn agent<'a>(config: &'a Config, name: Option<&str>) -> Result<&'a AgentConfig, 
     }
 }
 
-/// How an agent's bot calls back, at a port of this program's: the running bridge has its own.
+/// The way in which an agent's bot calls back, at a port of this program, since the running bridge uses its
+/// own.
 fn way(config: &Config, agent: &AgentConfig) -> Result<Way, Box<dyn Error>> {
     let listening = listen(config);
     let place = Place::of(config, listening)?;
@@ -183,7 +183,7 @@ fn way(config: &Config, agent: &AgentConfig) -> Result<Way, Box<dyn Error>> {
         "https" => encryption(config)?,
         _ => None,
     };
-    // Before an address with https that is not the bridge's own stands a proxy, which leads to the bridge alone.
+    // An https address that is not the bridge's own belongs to a proxy, which only leads to the bridge.
     let is_behind = url.scheme() == "https" && encryption.is_none();
     Ok(match url.host() {
         Some(host) if !is_behind => Way {
@@ -202,8 +202,8 @@ fn is_built_in(agent: &AgentConfig) -> String {
     )
 }
 
-/// The bridge's own issuer with its name, if the agent's credentials are of it. Only a key that the running
-/// bridge has as well is of any use, so that none is made here.
+/// The bridge's own issuer, if the agent's credentials need it. No key is created, because only the key of
+/// the running bridge is of use.
 async fn issuer(
     config: &Config,
     agent: &AgentConfig,

@@ -1,4 +1,4 @@
-//! Takes what a bot calls back.
+//! Receives the calls of a bot.
 
 use std::{error::Error, future::pending, net::SocketAddr};
 
@@ -22,30 +22,30 @@ use crate::{
     clock,
 };
 
-/// How many calls may wait to be looked at.
+/// The number of calls that may wait.
 const BACKLOG: usize = 64;
 
-/// The largest call, in bytes.
+/// The size of the largest call, in bytes.
 const BODY: usize = 4 << 20;
 
-/// How a bot is to call back.
+/// The way in which a bot calls back.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
-    /// Where calls are taken.
+    /// The address to listen on.
     pub(super) listen: SocketAddr,
-    /// What the bot calls that.
+    /// The address for the bot.
     pub(super) known_as: Known,
     pub(super) encryption: Encryption,
 }
 
-/// What a bot calls the place where it calls back.
+/// The address that the bot uses.
 #[derive(Clone, Debug)]
 pub(super) enum Known {
-    /// By the address where this listens.
+    /// The address that the program listens on.
     ByItself,
-    /// By this name of a host, at the port where this listens.
+    /// This host name, with the port that the program listens on.
     ByName(String),
-    /// By this address.
+    /// This URL.
     As(Url),
 }
 
@@ -59,19 +59,19 @@ impl Default for Way {
     }
 }
 
-/// Where a bot calls back.
+/// Listens for the calls of a bot.
 pub(super) struct Ear {
     /// The address without its secret.
     pub(super) base: String,
-    /// The address, with a slash at its end.
+    /// The address, with a slash at the end.
     pub(super) service_url: String,
     heard: mpsc::Receiver<Heard>,
 }
 
-/// Something that a bot said in a call of its own.
+/// An activity that a bot sent in a call.
 pub(super) struct Heard {
     pub(super) activity: Activity,
-    /// What it showed to be let in.
+    /// The call's `Authorization` header.
     pub(super) authorization: Option<HeaderValue>,
 }
 
@@ -89,7 +89,7 @@ impl Ear {
             Known::As(url) => url.as_str().trim_end_matches('/').to_owned(),
         };
         let (sender, heard) = mpsc::channel(BACKLOG);
-        // Nobody else may say to be the bot, wherever this listens.
+        // A secret path keeps others from posing as the bot.
         let secret = clock::new_secret();
         let app = Router::new()
             .route(&format!("/{secret}/{{*rest}}"), axum::routing::any(take))
@@ -109,13 +109,13 @@ impl Ear {
         })
     }
 
-    /// The next thing that the bot says; waits for it.
+    /// Waits for the bot's next activity.
     pub(super) async fn next(&mut self) -> Option<Heard> {
         self.heard.recv().await
     }
 }
 
-/// Whatever it is, the bot is told that it was taken: SDKs give up at the first refusal.
+/// Accepts every call, because SDKs give up at the first refusal.
 async fn take(
     State(sender): State<mpsc::Sender<Heard>>,
     headers: HeaderMap,
@@ -124,7 +124,7 @@ async fn take(
     let activity = from_slice(&body).and_then(Activity::read);
     if let Ok(activity) = activity {
         let authorization = headers.get(AUTHORIZATION).cloned();
-        // More than can wait is not needed to know how the bot answers.
+        // Calls beyond the backlog are not needed.
         let _ = sender.try_send(Heard {
             activity,
             authorization,

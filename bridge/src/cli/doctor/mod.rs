@@ -1,10 +1,10 @@
-//! `bridge doctor`: looks at a running bot and prints the settings to use.
+//! `bridge doctor`: examines a running bot and prints the settings to use.
 //!
-//! - `case`: which bot, and what stands between it and the bridge
-//! - `ear`: takes what the bot calls back
-//! - `probe`: says something to it in one delivery mode
-//! - `advice`: what follows from the answers
-//! - `verdict`: what follows for settings that there are already
+//! - `case`: the bot and its settings
+//! - `ear`: receives the bot's calls
+//! - `probe`: sends a message in one delivery mode
+//! - `advice`: derives settings from the answers
+//! - `verdict`: judges existing settings
 
 mod advice;
 mod case;
@@ -29,27 +29,27 @@ Examples:
   bridge doctor http://localhost:3979/api/messages           how a bot answers, and which settings to use
   bridge doctor --config bridge.toml --agent support         whether an agent's settings and credentials do";
 
-/// Look at a running bot: it is told something in every delivery mode, as its users would
+/// Examine a running bot: it gets a message in every delivery mode, as if from a user
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(super) struct Doctor {
-    /// Where the bot takes activities, such as http://localhost:3979/api/messages
+    /// The URL at which the bot accepts activities, such as http://localhost:3979/api/messages
     #[arg(required_unless_present = "config", conflicts_with = "config", value_parser = address::parse)]
     url: Option<Url>,
-    /// The configuration whose bot is looked at, with the credentials that it has
+    /// The configuration with the bot and its credentials
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Which of its agents, if there are several
+    /// The agent to examine, if the configuration has several
     #[arg(long, value_name = "NAME", requires = "config")]
     agent: Option<String>,
-    /// What it is told
+    /// The message to send
     #[arg(long, default_value = "hello")]
     say: String,
-    /// Where it is to call back: an address of this machine that the bot can reach [default: 127.0.0.1:0, or a
-    /// free port where the configuration has the bot call back]
+    /// The address to listen on for the bot's calls, which the bot must be able to reach [default:
+    /// 127.0.0.1:0, or a free port at the callback address of the configuration]
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<SocketAddr>,
-    /// How that address is called where the bot runs, if otherwise
+    /// The URL of that address where the bot runs, if it differs
     #[arg(long, value_name = "URL")]
     callback_url: Option<Url>,
 }
@@ -98,7 +98,7 @@ impl Doctor {
         Ok(())
     }
 
-    /// Where the bot is to call back: as it will call the bridge, unless something else is said.
+    /// The way in which the bot calls back: as it would call the bridge, unless flags say otherwise.
     fn way(&self, case: &Case) -> Way {
         let usual = case.way.clone();
         Way {

@@ -1,4 +1,4 @@
-//! Says something to a bot in one delivery mode, and sees how it answers.
+//! Sends a message to a bot in one delivery mode and evaluates the answer.
 
 use std::{error::Error, fmt, time::Duration};
 
@@ -19,39 +19,39 @@ use tokio::time::{Instant, timeout};
 use super::{case::Case, ear::Ear};
 use crate::clock;
 
-/// The channel that some bots want to be on to speak with other agents.
+/// The channel on which some bots talk to other agents.
 pub(super) const AGENTS: &str = "a2a";
 
-/// How long a bot may take for its HTTP answer.
+/// The time limit of a bot's HTTP answer.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// How long a bot may take to call back after it, and between two calls.
+/// The time limit for a bot's calls after its answer, and between two calls.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// The largest HTTP answer, in bytes.
+/// The size of the largest HTTP answer, in bytes.
 const BODY: usize = 4 << 20;
 
-/// How much is shown of what is said, in characters.
+/// The number of characters of a message that are shown.
 const SHOWN: usize = 80;
 
-/// How a bot answered in one delivery mode.
+/// A bot's answer in one delivery mode.
 #[derive(Debug)]
 pub(super) struct Probe {
     pub(super) mode: DeliveryMode,
-    /// The channel that the bot was told to be on.
+    /// The channel reported to the bot.
     pub(super) channel: String,
-    /// Whether it was not the channel that bots are told to be on if nothing else is said.
+    /// Whether it is not the default channel.
     pub(super) is_other: bool,
     pub(super) outcome: Outcome,
 }
 
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// Nobody answered.
+    /// The bot cannot be reached.
     Unreachable(String),
-    /// With this status, and what it said about it.
+    /// The bot answered with this status and explanation.
     Refused(u16, String),
-    /// It took what was said.
+    /// The bot accepted the message.
     Taken(Taken),
 }
 
@@ -59,21 +59,21 @@ pub(super) enum Outcome {
 pub(super) struct Taken {
     pub(super) status: u16,
     pub(super) took: Duration,
-    /// What it said in the HTTP answer.
+    /// The texts in the HTTP answer.
     pub(super) answered: Vec<String>,
-    /// Whether that was a stream of events.
+    /// Whether the answer was a stream of events.
     pub(super) streamed: bool,
-    /// What it said in calls of its own.
+    /// The texts in the bot's calls.
     pub(super) called: Vec<String>,
-    /// How many of those calls were pieces of a stream.
+    /// The number of calls with pieces of a stream.
     pub(super) pieces: usize,
-    /// Why the bridge would not have let in one of those calls.
+    /// The reason why the bridge would have refused a call.
     pub(super) refused: Option<String>,
-    /// Whether it asked its user to sign in.
+    /// Whether the bot asked its user to sign in.
     pub(super) signs_in: bool,
 }
 
-/// Who asks the bot.
+/// Sends messages to a bot.
 pub(super) struct Prober<'a> {
     http: Client,
     case: &'a Case,
@@ -83,7 +83,7 @@ pub(super) struct Prober<'a> {
 }
 
 impl<'a> Prober<'a> {
-    /// Gets what the bot wants to be shown.
+    /// Gets the credential for the bot.
     pub(super) async fn new(
         case: &'a Case,
         say: &'a str,
@@ -152,7 +152,7 @@ impl<'a> Prober<'a> {
         })
     }
 
-    /// A message with every field that some SDK insists on.
+    /// A message with every field that any SDK requires.
     fn activity(&self, mode: &DeliveryMode, channel: &str) -> Activity {
         let conversation = clock::new_id();
         Activity {
@@ -169,7 +169,7 @@ impl<'a> Prober<'a> {
         }
     }
 
-    /// What the bot says until it is quiet.
+    /// Collects the bot's calls until it is silent.
     async fn called(&mut self) -> Called {
         let mut called = Called::default();
         while let Ok(Some(heard)) = timeout(QUIET, self.ear.next()).await {
@@ -187,18 +187,18 @@ impl<'a> Prober<'a> {
     }
 }
 
-/// What a bot said in calls of its own.
+/// The content of a bot's calls.
 #[derive(Default)]
 struct Called {
     said: Vec<String>,
-    /// How many were pieces of a stream.
+    /// The number of pieces of a stream.
     pieces: usize,
-    /// Why the bridge would not have let in the first that it would not.
+    /// The reason why the bridge would have refused the first call that it would refuse.
     refused: Option<String>,
     signs_in: bool,
 }
 
-/// What is there of a body, up to the limit: enough to see how the bot answers.
+/// The beginning of a body up to the limit, which is enough to evaluate the answer.
 async fn body(mut reply: reqwest::Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(piece)) = reply.chunk().await {
@@ -210,7 +210,7 @@ async fn body(mut reply: reqwest::Response) -> Vec<u8> {
     body
 }
 
-/// The activities of an answer: a list, or a stream of events.
+/// The activities in an answer: a list, or a stream of events.
 fn activities(body: &[u8], streamed: bool) -> Vec<Activity> {
     let activities: Vec<Value> = match streamed {
         true => {
@@ -237,7 +237,7 @@ fn said(activity: &Activity) -> Option<String> {
     match (&activity.kind, &activity.text) {
         (ActivityType::Message, Some(text)) => Some(short(text)),
         (ActivityType::Message, None) => Some("something without text".to_owned()),
-        // Signs of life, and the pieces of a stream.
+        // Keep-alives, and pieces of a stream.
         (_, _) => None,
     }
 }
@@ -264,7 +264,7 @@ impl fmt::Display for Probe {
         write!(f, "{name:14} ")?;
         match &self.outcome {
             Outcome::Unreachable(reason) => write!(f, "cannot be reached: {reason}"),
-            // SDKs have no better answer to a mode that they do not know.
+            // SDKs answer an unknown mode with such a status.
             Outcome::Refused(status @ 500.., _) if self.mode != DeliveryMode::Normal => {
                 write!(f, "not offered by this bot ({status}), which need not be")
             }

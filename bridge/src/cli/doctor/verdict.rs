@@ -1,4 +1,4 @@
-//! What follows from a bot's answers for settings that there are already.
+//! Judges existing settings by a bot's answers.
 
 use bridge_protocol::activity::DeliveryMode;
 use url::Url;
@@ -13,10 +13,10 @@ use crate::{
     config::{AgentConfig, DeliveryMode as Said},
 };
 
-/// Whether the settings do, or what to change.
+/// Says that the settings are right, or what to change.
 ///
 /// # Errors
-/// What stands in the way if the bot cannot be hosted with them.
+/// Returns the problem if the bot cannot be hosted with them.
 pub(super) fn verdict(url: &Url, tried: &Tried, probes: &[Probe]) -> Result<String, String> {
     let name = &tried.agent.name.get_ref().0;
     if let Some(status) = probes.iter().find_map(|probe| denied(&probe.outcome)) {
@@ -52,7 +52,7 @@ pub(super) fn verdict(url: &Url, tried: &Tried, probes: &[Probe]) -> Result<Stri
     })
 }
 
-/// A mode that was asked for in which the bot does not speak.
+/// The configured delivery mode, if the bot does not answer in it.
 fn delivery(said: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<String> {
     let asked = match said.delivery {
         None | Some(Said::Auto) if !fails(probes) => return None,
@@ -73,13 +73,13 @@ fn delivery(said: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<Strin
     })
 }
 
-/// Whether the bot speaks if it is asked so.
+/// Whether the bot answers in this delivery mode.
 fn speaks_in(mode: &DeliveryMode, probes: &[Probe]) -> bool {
     let mut with_it = probes.iter().filter(|probe| probe.mode == *mode);
     with_it.any(|probe| speaks(&probe.outcome))
 }
 
-/// Whether the bot fails in the way in which it is asked if nothing is said.
+/// Whether the bot fails in the default delivery mode.
 fn fails(probes: &[Probe]) -> bool {
     let mut normal = probes
         .iter()

@@ -1,4 +1,4 @@
-//! Who may talk to whom: what the configuration says becomes tokens and their verifiers.
+//! Creates tokens and verifiers for bots from the configuration.
 
 use std::{error::Error, sync::Arc};
 
@@ -10,29 +10,29 @@ use crate::{
     config::{self, Accept, AgentConfig, Auth, HttpUrl, ManagedIdentity},
 };
 
-/// Where Entra gives out tokens to applications of a tenant.
+/// Entra's token endpoint of a tenant.
 const ENTRA: &str = "https://login.microsoftonline.com/{tenant}/oauth2/v2.0/token";
 
-/// The tenant of bots that belong to no other.
+/// The tenant of bots without another tenant.
 const TENANT: &str = "botframework.com";
 
-/// Where machines in Azure get tokens, and how they ask.
+/// The token endpoint of machines in Azure, and its version.
 const IMDS: (&str, &str) = (
     "http://169.254.169.254/metadata/identity/oauth2/token",
     "2018-02-01",
 );
 
-/// For whom assertions are that Entra takes in place of a secret.
+/// The audience of assertions that Entra accepts in place of a secret.
 const EXCHANGE: &str = "api://AzureADTokenExchange";
 
-/// What credentials are made with.
+/// The data needed to create credentials.
 pub(in crate::cli) struct Access<'a> {
     pub(in crate::cli) issuer: Option<&'a Arc<Issuer>>,
     pub(in crate::cli) plain_http: bool,
 }
 
 impl Access<'_> {
-    /// What the bridge shows to the agent's bot.
+    /// The credential of the bridge for the agent's bot.
     pub(in crate::cli) fn credential(
         &self,
         agent: &AgentConfig,
@@ -56,7 +56,7 @@ impl Access<'_> {
         })
     }
 
-    /// What the agent's bot must show to the bridge.
+    /// The check of calls from the agent's bot.
     pub(in crate::cli) fn admission(
         &self,
         agent: &AgentConfig,

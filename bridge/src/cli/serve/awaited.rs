@@ -1,26 +1,27 @@
-//! What a client waits for that waits for an agent's answer, if that is more than the end of the bot's HTTP answer.
+//! Finds agents whose answers are complete only after the bot's HTTP answer, so that clients have to wait.
 
 use bridge_protocol::translate::SilentEnd;
 
 use super::cast::{builtin_settings, remote_settings};
 use crate::config::AgentConfig;
 
-/// What is waited for, and the key that says so.
+/// The event that clients wait for, and the key that causes it.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::cli) struct Awaited {
     /// The key, below the agent.
     pub(in crate::cli) key: &'static str,
-    /// What becomes of the client.
+    /// The consequence for clients.
     pub(in crate::cli) message: String,
-    /// Whether it may wait for its limit, for nothing.
+    /// Whether clients may wait in vain until their limit.
     pub(in crate::cli) is_endless: bool,
 }
 
-/// A client that waits for a task which stays at work gets no answer from it (specification 3.2.2).
+/// The message for tasks that stay working: clients that wait get no answer before their limit (specification
+/// 3.2.2).
 const WORKING: &str = "tasks stay at work when the bot has answered without ending the conversation: a client that \
                        waits for the answer gets it when the turn's limit is over";
 
-/// What clients of this agent wait for, as its settings come out when all of its keys are taken together.
+/// The event that clients of this agent wait for, by all of its settings together.
 pub(in crate::cli) fn awaited(said: &AgentConfig) -> Option<Awaited> {
     let (silent_end, quiet) = match &said.bot {
         Some(_) => {

@@ -1,4 +1,4 @@
-//! From configuration to agents.
+//! Creates agents from the configuration.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -23,17 +23,17 @@ use crate::{
     store::Store,
 };
 
-/// What agents are made with.
+/// Creates agents from the configuration.
 pub(super) struct Cast {
     pub(super) place: Place,
     pub(super) channel: Channel,
     pub(super) store: Arc<dyn Store>,
     pub(super) issuer: Option<Arc<Issuer>>,
-    /// Whether who runs the bridge is told who is let in.
+    /// Whether to log who is let in.
     pub(super) tells: bool,
 }
 
-/// An agent that is certain to be made.
+/// An agent whose creation cannot fail any more.
 enum Role<'a> {
     Bot(&'a AgentConfig, Box<RemoteBot>),
     Builtin(&'a AgentConfig, BotExecutor),
@@ -41,7 +41,7 @@ enum Role<'a> {
 }
 
 impl Cast {
-    /// A host of all agents. Nothing has changed after an error.
+    /// Creates a host with all agents. An error has no effects.
     pub(super) fn host(&self, config: &Config) -> Result<Host, Box<dyn Error>> {
         let roles = config.agents.iter().map(|agent| self.role(config, agent));
         let roles = roles.collect::<Result<Vec<_>, _>>()?;
@@ -153,7 +153,7 @@ impl Cast {
 fn turn_settings(said: &AgentConfig, usual: TurnSettings) -> TurnSettings {
     TurnSettings {
         limit: match (&said.bot, said.turn_limit) {
-            // A built-in one; a running bot's limit is its channel's to keep.
+            // The limit of a built-in agent; for a running bot the channel enforces it.
             (None, Some(limit)) => limit.0,
             (_, _) => usual.limit,
         },
@@ -237,7 +237,7 @@ fn silent_end(said: &AgentConfig, usual: SilentEnd) -> SilentEnd {
 
 fn ending(said: &EndingConfig, usual: &Ending) -> Ending {
     let quiet = or(said.quiet, usual.quiet);
-    // A late bot that spoke before its HTTP answer has not finished by that.
+    // A bot that answers late may have spoken before its HTTP answer without having finished.
     let settle = if usual.answer {
         usual.settle
     } else {

@@ -1,4 +1,4 @@
-//! What the command line says, over what the file says.
+//! Merges the command line into the configuration.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -20,36 +20,37 @@ use crate::{
 /// Host agents until Ctrl-C or SIGTERM
 #[derive(Clone, Debug, Args)]
 pub(in crate::cli) struct Serve {
-    /// What to host, and how; SIGHUP has it read again. See `bridge config`
+    /// The configuration file, read again on SIGHUP. See `bridge config`
     #[arg(long, value_name = "FILE", conflicts_with = "builtin")]
     config: Option<PathBuf>,
-    /// Where to listen; port 0 picks a free one [default: 127.0.0.1:3978]
+    /// The address to listen on; port 0 picks a free one [default: 127.0.0.1:3978]
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<SocketAddr>,
-    /// Where clients reach it, if not where it listens: agent cards say so
+    /// The URL of the bridge for clients, if it differs from the listening address; written into agent cards
     #[arg(long, value_name = "URL", value_parser = url)]
     public_url: Option<HttpUrl>,
-    /// Where bots reach it, if not where it listens: a bot in a container sees another host
+    /// The URL of the bridge for bots, if it differs from the listening address, as for bots in containers
     #[arg(long, value_name = "URL", value_parser = url)]
     callback_url: Option<HttpUrl>,
-    /// Where to listen for bots of this machine alone, over plain http [default: beside TLS, the next port]
+    /// The address to listen on for plain http from bots on this machine [default: the next port, if TLS is
+    /// used]
     #[arg(long, value_name = "HOST:PORT")]
     callback_listen: Option<SocketAddr>,
-    /// Where tasks are kept: memory, or sled:FOLDER [default: sled:bridge-data]
+    /// The store of tasks: memory, or sled:FOLDER [default: sled:bridge-data]
     #[arg(long, value_name = "STORE")]
     store: Option<StoreChoice>,
-    /// A running bot, by the URL where it takes activities; several may be named, the first agent is also
-    /// found at /a2a and /. With --config, where that agent's bot is in place of what the file says
+    /// A running bot, by the URL at which it accepts activities; may be repeated, and the first agent is also
+    /// served at /a2a and /. With --config, replaces the URL of that agent in the file
     #[arg(long, value_name = "NAME=URL")]
     bot: Vec<BotChoice>,
-    /// The channel that running bots believe to be on: SDKs decide by it how a bot answers, and most stream on
-    /// webchat only [default: webchat]
+    /// The channel reported to running bots: SDKs choose by it how a bot answers, and most stream on webchat
+    /// only [default: webchat]
     #[arg(long, value_name = "ID")]
     channel_id: Option<String>,
-    /// What the end of a running bot's turn means [default: answers]
+    /// The meaning of the end of a running bot's turn [default: answers]
     #[arg(long, value_name = "MEANING", value_enum)]
     turns: Option<TurnsAre>,
-    /// Where to listen for gRPC too, which is also spoken where everything else is
+    /// An additional address to listen on for gRPC, which is also served at the main address
     #[cfg(feature = "grpc")]
     #[arg(long, value_name = "HOST:PORT")]
     grpc_listen: Option<SocketAddr>,
@@ -64,28 +65,28 @@ pub(in crate::cli) struct Serve {
         default_missing_value = "host-port"
     )]
     grpc_card: Option<GrpcForm>,
-    /// A built-in agent; several may be named. Without any agent: sample
+    /// A built-in agent; may be repeated. Without any agent: sample
     #[arg(long, value_name = "NAME")]
     builtin: Vec<String>,
-    /// How large the body of a request may be, such as 500 kB [default: 16 MiB]
+    /// The size limit of a request body, such as 500 kB [default: 16 MiB]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     body_limit: Option<Size>,
-    /// Speak plain http beyond this machine too
+    /// Allow plain http beyond this machine
     #[arg(long)]
     allow_plain_http: bool,
-    /// Let bots call back from beyond this machine without a token
+    /// Allow bots beyond this machine to call back without a token
     #[arg(long)]
     allow_anonymous_bots: bool,
-    /// A web page of another address that may call, such as https://app.example, or * for all; several may
-    /// be named
+    /// An origin of web pages that may call the bridge, such as https://app.example, or * for all; may be
+    /// repeated
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
-    /// A name by which clients may call, beside IP addresses, localhost and the name of the public URL, or *
-    /// for all; several may be named
+    /// A host name by which clients may call the bridge, in addition to IP addresses, localhost and the name
+    /// of the public URL, or * for all; may be repeated
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
-    /// Where webhooks of push notifications may be, beside the public internet: loopback, a network such as
-    /// 10.0.0.0/8, or a host; several may be named
+    /// A location of webhooks in addition to the public internet: loopback, a network such as 10.0.0.0/8, or
+    /// a host; may be repeated
     #[arg(long, value_name = "PLACE", value_parser = place)]
     push_allow: Vec<PushPlace>,
 }
@@ -99,7 +100,7 @@ fn place(text: &str) -> Result<PushPlace, String> {
 }
 
 impl Serve {
-    /// What to host, read again each time.
+    /// Reads the configuration; called again at each reload.
     pub(super) fn config(&self) -> Result<Config, ConfigErrors> {
         let builtins = builtin::names();
         let mut config = match &self.config {
@@ -140,7 +141,7 @@ impl Serve {
         Ok(config)
     }
 
-    /// The file's agents with the bots of the command line: in their own places by name, or after them.
+    /// Adds the bots of the command line: an agent of the same name gets the bot's URL, others are appended.
     fn with_bots(&self, mut config: Config) -> Config {
         for choice in &self.bot {
             let named = |agent: &&mut AgentConfig| *agent.name.get_ref() == choice.name;
@@ -156,12 +157,12 @@ impl Serve {
         config
     }
 
-    /// Whether there is a file to be read again.
+    /// Whether there is a file to read again.
     pub(super) fn has_file(&self) -> bool {
         self.config.is_some()
     }
 
-    /// Where tasks are kept.
+    /// The store of tasks.
     pub(super) fn store_choice(&self, config: &Config) -> Result<StoreChoice, String> {
         match &self.store {
             Some(choice) => Ok(choice.clone()),

@@ -1,4 +1,4 @@
-//! What callers of an agent have to show: what the configuration says becomes an [`Access`].
+//! Creates the [`Access`] of an agent from the configuration.
 
 use std::{collections::BTreeMap, error::Error};
 
@@ -11,10 +11,10 @@ use crate::{
     config::{AgentConfig, CheckConfig, Config, HttpUrl, TokenConfig},
 };
 
-/// Where an issuer's metadata is (OpenID Connect Discovery 1.0, section 4).
+/// The path of an issuer's metadata (OpenID Connect Discovery 1.0, section 4).
 const METADATA: &str = "/.well-known/openid-configuration";
 
-/// What the agent's callers have to show, with everything that is needed to check it.
+/// The access rules for the agent's callers.
 pub(super) fn access(
     config: &Config,
     agent: &AgentConfig,
@@ -83,7 +83,7 @@ fn token(
     })
 }
 
-/// Who signs the tokens. The address of OpenID metadata is made of the issuer's name.
+/// The issuer of the tokens. The address of OpenID metadata is derived from the issuer's name.
 fn issuer(said: &TokenConfig, declared: Option<&SecurityScheme>) -> Result<String, String> {
     let published = match declared {
         Some(SecurityScheme::OpenIdConnect(scheme)) => {
@@ -126,7 +126,7 @@ fn keys(
     })
 }
 
-/// Where the card itself says that the issuer's metadata is.
+/// The address of the issuer's metadata in the card itself.
 fn published(declared: Option<&SecurityScheme>) -> Option<&str> {
     match declared? {
         SecurityScheme::OpenIdConnect(scheme) => Some(&scheme.open_id_connect_url),

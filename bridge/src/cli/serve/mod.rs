@@ -1,14 +1,14 @@
 //! `bridge serve`: hosts agents until it is stopped.
 //!
-//! - `flags`: what the command line says, over what the file says
-//! - `awaited`: what clients of an agent wait for
-//! - `cast`: from configuration to agents
-//! - `access`: who may talk to whom
-//! - `guard`: what callers of an agent have to show
-//! - `place`: where it listens, and where others reach it
-//! - `push`: where and how push notifications are delivered
-//! - `reload`: the file again
-//! - `run`: until a signal comes
+//! - `flags`: merges the command line into the configuration
+//! - `awaited`: finds agents whose clients have to wait
+//! - `cast`: creates agents
+//! - `access`: creates tokens and verifiers for bots
+//! - `guard`: creates the access rules for callers
+//! - `place`: the addresses of the program
+//! - `push`: settings of push notifications
+//! - `reload`: reads the configuration again
+//! - `run`: serves until a signal arrives
 
 mod access;
 mod awaited;
@@ -74,7 +74,7 @@ impl Serve {
         if let Some(issuer) = &cast.issuer {
             callback_app = callback_app.merge(auth::router(issuer.clone()));
         }
-        // From here on there is something to end in good order.
+        // From here on there is something to shut down in order.
         let stop = stop_signal()?;
         let host = assembled(&config, &cast, &place, grpc_address)?.stopping(stop.clone());
         let hosted = host.start(place.public_url.as_str()).await?;
@@ -108,8 +108,8 @@ impl Serve {
     }
 }
 
-/// Says why this configuration would not be served: all that `bridge serve` does with it but listening, and nothing
-/// of it is kept.
+/// Returns the error with which `bridge serve` would refuse this configuration. Does everything but
+/// listening, and keeps nothing.
 pub(super) async fn judge(config: &Config) -> Result<(), Box<dyn Error>> {
     place::check(config)?;
     StoreChoice::of(config)?;
@@ -126,7 +126,7 @@ pub(super) async fn judge(config: &Config) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What agents are made with.
+/// Prepares the creation of agents.
 async fn cast(
     config: &Config,
     place: &Place,
@@ -150,7 +150,7 @@ async fn cast(
     })
 }
 
-/// The agents with everything that the configuration wants around them.
+/// The host with the agents and all other settings.
 fn assembled(
     config: &Config,
     cast: &Cast,
@@ -170,7 +170,7 @@ fn assembled(
     Ok(with_signer(push::with_push(host, &config.push)?, config)?)
 }
 
-/// What stands before the agents.
+/// The checks in front of the agents.
 fn front(config: &Config, place: &Place) -> Front {
     let origins = config.cors.iter().flat_map(|cors| cors.origins.clone());
     let own = place.callback_url.host_str().map(str::to_owned);
@@ -194,7 +194,7 @@ async fn listen_for_grpc(config: &Config) -> Result<Option<TcpListener>, Box<dyn
     Ok(Some(listener.map_err(failed)?))
 }
 
-/// Beside the listener for everybody. Where it is expected may be somebody else's place: then any will do.
+/// Listens for bots in addition to the main listener. If the expected port is in use, any free one is taken.
 async fn listen_for_bots(
     config: &Config,
     listening: SocketAddr,
@@ -220,7 +220,7 @@ fn with_issuer(host: Host, issuer: Option<Arc<Issuer>>) -> Host {
     }
 }
 
-/// With signatures on cards, if the file names a key.
+/// Adds card signatures, if the file names a key.
 fn with_signer(host: Host, config: &Config) -> Result<Host, PrivateKeyError> {
     Ok(match &config.card_key {
         Some(key) => host.signer(Arc::new(CardSigner::read(&key.file, key.id.as_deref())?)),
@@ -228,7 +228,7 @@ fn with_signer(host: Host, config: &Config) -> Result<Host, PrivateKeyError> {
     })
 }
 
-/// The bridge's own issuer, if an agent or the file wants it: its keys take a moment to make.
+/// The bridge's own issuer, if an agent or the file needs it, since its keys take a moment to create.
 async fn issuer(
     config: &Config,
     place: &Place,
@@ -255,7 +255,7 @@ async fn issuer(
     Ok(Some(Arc::new(issuer)))
 }
 
-/// How the bridge's own issuer works that bots reach at `callback_url`, if the file says no other.
+/// The settings of the bridge's own issuer for bots that reach it at `callback_url`.
 pub(super) fn issuer_settings(
     config: &Config,
     callback_url: &Url,

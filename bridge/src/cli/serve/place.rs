@@ -1,4 +1,4 @@
-//! Where the program listens, and where others reach it.
+//! The addresses on which the program listens, and those by which others reach it.
 
 use std::{
     error::Error,
@@ -14,26 +14,26 @@ use crate::{
     host::{Grpc, GrpcAddress},
 };
 
-/// Where to listen if nobody says.
+/// The default listening address.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3978);
 
-/// What encrypts connections, if anything does.
+/// The TLS certificate, if connections are encrypted.
 #[cfg(feature = "tls")]
 pub(in crate::cli) type Encryption = Option<crate::tls::Certificate>;
-/// What encrypts connections: nothing.
+/// The TLS certificate, which this build does not support.
 #[cfg(not(feature = "tls"))]
 pub(in crate::cli) type Encryption = Option<std::convert::Infallible>;
 
-/// Where the program is reached.
+/// The addresses by which the program is reached.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct Place {
-    /// By itself, on this machine.
+    /// The address on this machine.
     pub(super) here: String,
-    /// By clients.
+    /// The URL for clients.
     pub(super) public_url: Url,
-    /// By bots of which nothing else is said.
+    /// The default URL for bots.
     pub(in crate::cli) callback_url: Url,
-    /// By bots on this machine, if they have a listener of their own.
+    /// The URL for bots on this machine, if they have their own listener.
     local: Option<Url>,
 }
 
@@ -41,14 +41,14 @@ pub(in crate::cli) fn listen(config: &Config) -> SocketAddr {
     config.listen.unwrap_or(LISTEN)
 }
 
-/// Where to listen for gRPC alone, if anywhere.
+/// The address to listen on for gRPC only, if any.
 pub(super) fn grpc_listen(config: &Config) -> Option<SocketAddr> {
     let is_spoken = cfg!(feature = "grpc") && config.grpc.enabled != Some(false);
     config.grpc.listen.filter(|_| is_spoken)
 }
 
-/// Where to listen for the bots of this machine alone, over plain http, for a program that listens there: the
-/// certificate beside it is for the names by which clients know it, which no loopback address is.
+/// The address to listen on for plain http from bots on this machine. It is needed beside TLS, because the
+/// certificate is for public names and not for loopback addresses.
 pub(in crate::cli) fn callback_listen(
     config: &Config,
     listening: SocketAddr,
@@ -57,7 +57,7 @@ pub(in crate::cli) fn callback_listen(
     let is_needed = config.tls.is_some()
         && config.callback_url.is_none()
         && config.agents.iter().any(is_needed);
-    // The same one after a restart: bots keep the addresses that they were told.
+    // The port stays the same after a restart, because bots remember their callback URL.
     let port = match listen(config).port() {
         0 => 0,
         _ => listening.port().checked_add(1).unwrap_or_default(),
@@ -71,7 +71,7 @@ fn is_local(agent: &AgentConfig) -> bool {
     agent.bot.as_ref().is_some_and(|bot| is_loopback(&bot.0))
 }
 
-/// Refuses to be reached by others in a way that nobody asked for.
+/// Refuses a configuration that would expose the program to others without an explicit setting.
 pub(in crate::cli) fn check(config: &Config) -> Result<(), String> {
     if let Some(listen) = config.callback_listen
         && !listen.ip().is_loopback()
@@ -106,7 +106,7 @@ pub(super) fn is_only_here(config: &Config) -> bool {
     beyond(config).is_none()
 }
 
-/// Where others can connect, if anywhere.
+/// An address on which others can connect, if any.
 fn beyond(config: &Config) -> Option<SocketAddr> {
     let all = [Some(listen(config)), grpc_listen(config)];
     let is_open = |listen: &SocketAddr| !listen.ip().is_loopback();
@@ -114,7 +114,7 @@ fn beyond(config: &Config) -> Option<SocketAddr> {
 }
 
 impl Place {
-    /// Where the program is reached that listens there.
+    /// The addresses of a program that listens here.
     pub(in crate::cli) fn of(
         config: &Config,
         listening: SocketAddr,
@@ -140,7 +140,7 @@ impl Place {
         })
     }
 
-    /// The same, with a listener for the bots of this machine there.
+    /// Adds a listener for the bots on this machine.
     pub(in crate::cli) fn with_local(
         mut self,
         config: &Config,
@@ -158,19 +158,19 @@ impl Place {
         Ok(self)
     }
 
-    /// Where an agent's bot reaches the program, if not where all of them do.
+    /// The callback URL of an agent's bot, if it is not the default.
     pub(in crate::cli) fn callback(&self, config: &Config, agent: &AgentConfig) -> Option<Url> {
         let said = agent.callback_url.as_ref().map(|url| url.0.clone());
         let is_open = config.callback_url.is_none();
         let own = match is_local(agent) {
             true => self.local.clone(),
-            // The address of this machine for itself would lead a bot elsewhere to its own machine.
+            // A loopback address would lead a bot on another machine to itself.
             false => config.public_url.as_ref().map(|url| url.0.clone()),
         };
         said.or(own.filter(|_| is_open))
     }
 
-    /// Where gRPC is spoken, and what cards say of it; `listening` is the port that it has for itself.
+    /// The gRPC settings; `listening` is the address of the separate gRPC listener, if any.
     pub(super) fn grpc(&self, config: &Config, listening: Option<SocketAddr>) -> Grpc {
         let said = config
             .grpc
@@ -196,14 +196,14 @@ impl Place {
     }
 }
 
-/// The certificate that the configuration names.
+/// The certificate of the configuration.
 #[cfg(feature = "tls")]
 pub(in crate::cli) fn encryption(config: &Config) -> Result<Encryption, Box<dyn Error>> {
     let read = |tls: &crate::config::TlsConfig| crate::tls::Certificate::read(files(tls));
     Ok(config.tls.as_ref().map(read).transpose()?)
 }
 
-/// The files that are read for it.
+/// The files of the certificate.
 #[cfg(feature = "tls")]
 pub(super) fn files(tls: &crate::config::TlsConfig) -> crate::tls::Files<'_> {
     crate::tls::Files {
@@ -213,7 +213,7 @@ pub(super) fn files(tls: &crate::config::TlsConfig) -> crate::tls::Files<'_> {
     }
 }
 
-/// None, since this program was built without.
+/// Always `None`, because this program was built without TLS.
 #[cfg(not(feature = "tls"))]
 pub(in crate::cli) fn encryption(config: &Config) -> Result<Encryption, Box<dyn Error>> {
     match config.tls {

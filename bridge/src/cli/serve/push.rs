@@ -1,4 +1,4 @@
-//! From configuration to push notifications.
+//! Creates the settings of push notifications from the configuration.
 
 use std::num::{NonZeroU16, NonZeroU32};
 
@@ -8,7 +8,7 @@ use crate::{
     push::{Allowed, PushSettings, RetrySettings, Seal, SealKeyError},
 };
 
-/// The host with push notifications as the configuration wants them.
+/// The host with push notifications as configured.
 pub(super) fn with_push(host: Host, config: &PushConfig) -> Result<Host, String> {
     let is_on = config.enabled.unwrap_or(true);
     let host = host.push(is_on.then(|| settings(config)).transpose()?);

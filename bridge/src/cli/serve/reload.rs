@@ -1,11 +1,11 @@
-//! The file again: what it says now takes the place of what it said, or nothing changes.
+//! Reads the configuration again and replaces what is served; on an error nothing changes.
 
 use std::error::Error;
 
 use super::{Serve, cast::Cast, place::Encryption};
 use crate::{config::Config, host::Hosted};
 
-/// What can be replaced while it is served.
+/// The parts of the program that can be replaced while it runs.
 pub(super) struct Reload {
     pub(super) flags: Serve,
     pub(super) config: Config,
@@ -15,7 +15,7 @@ pub(super) struct Reload {
 }
 
 impl Reload {
-    /// Reads the file again, and says what came of it.
+    /// Reads the file again and logs the result.
     pub(super) fn again(&mut self) {
         if !self.flags.has_file() {
             return tracing::info!("there is no configuration to read again");
@@ -29,7 +29,7 @@ impl Reload {
         }
     }
 
-    /// All that can fail comes first, so that nothing has changed when it does.
+    /// Replaces what is served. Everything that can fail is done first, so that an error has no effects.
     fn replace(&mut self) -> Result<(), Box<dyn Error>> {
         let config = self.flags.config()?;
         super::place::check(&config)?;
@@ -55,7 +55,7 @@ impl Reload {
     fn renew(&self, _: &Encryption) {}
 }
 
-/// Keys that have changed and cannot be followed.
+/// Changed keys that need a restart.
 fn fixed<'a>(old: &Config, new: &Config) -> impl Iterator<Item = &'a str> {
     let changes = [
         ("listen", old.listen != new.listen),
@@ -121,7 +121,7 @@ mod tests {
 
     type Heard = Arc<Mutex<Vec<Value>>>;
 
-    /// A bot on a socket that notes what it hears.
+    /// A bot on a socket that records its requests.
     async fn bot() -> (String, Heard) {
         let heard = Heard::default();
         let noting = heard.clone();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     impl World {
-        /// With a bot that must show a token when it calls back.
+        /// A bot that needs a token to call back.
         async fn new() -> Self {
             let (bot, heard) = bot().await;
             let file = tempfile::NamedTempFile::new().unwrap();
@@ -206,7 +206,7 @@ mod tests {
             self.ask(request).await.1
         }
 
-        /// What the bot is told that calls back without a token.
+        /// The answer to a bot that calls back without a token.
         async fn call_back(&self) -> StatusCode {
             let activity = self.heard.lock().unwrap()[0].clone();
             let service = activity["serviceUrl"].as_str().unwrap();
@@ -220,7 +220,7 @@ mod tests {
     const ACCEPT: &str =
         "[agents.accept.token]\nissuer = 'https://login.test'\naudience = ['me']\n";
 
-    /// What is only found to be wrong when the agents are made: credentials that nobody checks.
+    /// A mistake that is only found when the agents are created: credentials without a check.
     const BROKEN: &str = "[agents.card.security_schemes.token.httpAuthSecurityScheme]\nscheme = 'Bearer'\n\
         [[agents.card.security]]\ntoken = []\n";
 

@@ -1,4 +1,4 @@
-//! Until a signal comes.
+//! Serves until a signal arrives.
 
 use std::io;
 
@@ -12,21 +12,21 @@ use tokio::{
 use super::{place::Encryption, reload::Reload};
 use bridge_program::{App, Limits, Plain, serve_until, serve_within};
 
-/// Where requests come in.
+/// The listeners of the program.
 pub(super) struct Doors {
-    /// All of them.
+    /// The main listener.
     pub(super) listener: TcpListener,
-    /// Those that speak gRPC, beside.
+    /// The additional listener for gRPC.
     pub(super) grpc: Option<TcpListener>,
-    /// What encrypts both.
+    /// The TLS certificate for both.
     pub(super) encryption: Encryption,
-    /// What those who come in may take.
+    /// The limits of connections and requests.
     pub(super) limits: Limits,
-    /// Where the bots of this machine call back, and what is there.
+    /// The listener for calls of bots on this machine, with its routes.
     pub(super) callbacks: Option<(TcpListener, Router)>,
 }
 
-/// Serves until a signal comes; then open requests get a moment to end.
+/// Serves until a signal arrives, then gives open requests a moment to end.
 pub(super) async fn run(
     doors: Doors,
     app: Router,
@@ -61,7 +61,7 @@ pub(super) async fn run(
     tokio::try_join!(all, grpc, callbacks).map(|_| ())
 }
 
-/// The app as it is at a port of gRPC's own.
+/// The app as served at the gRPC port.
 #[cfg(feature = "grpc")]
 fn alone(app: Router) -> Router {
     crate::server::grpc::alone(app)
@@ -72,7 +72,7 @@ fn alone(app: Router) -> Router {
     app
 }
 
-/// Serves what comes in at one door.
+/// Serves one listener.
 #[cfg(feature = "tls")]
 pub(in crate::cli) async fn listen(
     limits: Limits,
@@ -89,7 +89,7 @@ pub(in crate::cli) async fn listen(
     }
 }
 
-/// Serves what comes in at one door.
+/// Serves one listener.
 #[cfg(not(feature = "tls"))]
 pub(in crate::cli) async fn listen(
     limits: Limits,
@@ -104,12 +104,12 @@ pub(in crate::cli) async fn listen(
     }
 }
 
-/// Those for whom there is no place are told so in the words of their binding.
+/// Refuses excess requests in the form of their binding.
 fn told(app: Router) -> App {
     App::from(app).refusing(crate::server::refuse)
 }
 
-/// Reads the configuration again whenever the program is asked to.
+/// Reads the configuration again on every SIGHUP.
 fn reload_on_signal(mut reload: Reload) -> io::Result<()> {
     let mut hangup = signal(SignalKind::hangup())?;
     tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! What an agent says about a task: messages, states and the task as it stands, each word once.
+//! Prints messages, states and whole tasks, without repeating words.
 
 use bridge_protocol::a2a::{Message, Role, Task, TaskState, TaskStatus};
 
@@ -6,7 +6,7 @@ use super::{Show, pieces::are_pieces};
 use crate::cli::chat::content::{self, key};
 
 impl Show {
-    /// A task as it stands may tell again what was told, by other ids too.
+    /// Prints a whole task, which may repeat earlier output under other ids.
     pub(super) fn whole(&mut self, task: &Task) -> String {
         self.enter(&task.id);
         let mut since = self.since(&task.history);
@@ -27,7 +27,8 @@ impl Show {
         text + &self.status(&task.status, true)
     }
 
-    /// What the agent said after the user's message. Who has forgotten that one may have told the rest before.
+    /// The agent's messages after the user's message. If the history does not have that message, all of them
+    /// may be old.
     fn since<'a>(&self, history: &'a [Message]) -> Vec<&'a Message> {
         let asked = self.turn.message.as_deref();
         let is_asked = |one: &Message| Some(one.message_id.as_str()) == asked;
@@ -51,7 +52,7 @@ impl Show {
             (None, _) => String::new(),
         };
         match &status.state {
-            // What the agent said, or will say, tells as much.
+            // The agent's messages make these states clear.
             TaskState::Submitted
             | TaskState::Working
             | TaskState::Completed
@@ -105,7 +106,7 @@ impl Show {
     }
 }
 
-/// What an agent at work says in the task itself, which may come again with more of it.
+/// The message of a working agent in the task itself, which may be repeated with more text.
 fn growing(task: &Task) -> Option<&Message> {
     let message = task.status.message.as_ref();
     message.filter(|_| task.status.state == TaskState::Working)

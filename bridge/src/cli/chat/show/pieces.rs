@@ -1,4 +1,4 @@
-//! What comes in pieces: artifacts, and texts that are told in messages, a piece each.
+//! Prints content that arrives in pieces: artifacts, and texts sent as one message per piece.
 
 use bridge_protocol::a2a::{Artifact, Message, Metadata, Part, Role};
 
@@ -6,7 +6,7 @@ use super::{Open, Show, Shown};
 use crate::cli::chat::content::{self, key};
 
 impl Show {
-    /// A message of an agent at work: it goes on with the one before it if its beginning shows that.
+    /// Prints a message of a working agent, which continues the previous one if its beginning suggests so.
     pub(super) fn piece(&mut self, message: &Message) -> String {
         let [text] = &message.parts[..] else {
             return self.message(message, false);
@@ -34,11 +34,12 @@ impl Show {
             is_pieces: goes_on,
             is_spaced: text.ends_with(char::is_whitespace),
         });
-        // Its line ends when it is known that nothing goes on with it.
+        // The line ends when it is certain that no message continues it.
         told.strip_suffix('\n').unwrap_or(&told).to_owned()
     }
 
-    /// A message that comes again with more of its text, in tasks that are sent again: VoltAgent's server streams so.
+    /// Prints a message that is repeated with more text in repeated tasks: VoltAgent's server streams like
+    /// this.
     pub(super) fn growth(&mut self, message: &Message) -> String {
         if message.role == Role::User {
             return String::new();
@@ -60,8 +61,8 @@ impl Show {
         self.artifact(&text, false, false)
     }
 
-    /// A piece of an artifact goes on where the one before it ended. A text that a message has told is held back
-    /// as long as it may be no more than that again.
+    /// Prints a piece of an artifact after the previous one. A text that a message has already shown is held
+    /// back as long as it may be only a repetition.
     pub(super) fn artifact(&mut self, artifact: &Artifact, append: bool, is_last: bool) -> String {
         let said = content::read(&artifact.parts);
         self.choose(&said, artifact.metadata.as_ref());
@@ -83,7 +84,7 @@ impl Show {
         begun + &self.more(id, is_last) + &self.made(&said.lines.join("\n"))
     }
 
-    /// What of an artifact's text was not shown yet.
+    /// Prints the new part of an artifact's text.
     fn more(&mut self, id: &str, is_last: bool) -> String {
         let Some(Shown { text, length }) = self.artifacts.get(id).cloned() else {
             return String::new();
@@ -105,7 +106,7 @@ impl Show {
         more
     }
 
-    /// Whether messages have told this text, or may turn out to have: a text that is not whole yet.
+    /// Whether messages have already shown this text, or the beginning of it if it is not complete.
     fn repeats(&self, text: &str, is_whole: bool) -> bool {
         let text = key(text);
         let mut told = self.turn.told.iter().chain([&self.turn.texts]);
@@ -115,13 +116,13 @@ impl Show {
         })
     }
 
-    /// What was held back, and turned out to be more than a repetition.
+    /// Prints text that was held back and is not a repetition.
     pub(super) fn held(&mut self) -> String {
         let ids: Vec<String> = self.artifacts.keys().cloned().collect();
         ids.iter().map(|id| self.more(id, true)).collect()
     }
 
-    /// What else there is in an artifact.
+    /// Prints the other content of an artifact.
     fn made(&mut self, lines: &str) -> String {
         let key = key(lines);
         let is_known = self.turn.told.contains(&key) || !self.turn.made.insert(key);
@@ -132,7 +133,7 @@ impl Show {
     }
 }
 
-/// Whether messages are the pieces of what an artifact tells as a whole.
+/// Whether the messages are pieces of the text of an artifact.
 pub(super) fn are_pieces(messages: &[&Message], artifacts: &[Artifact]) -> bool {
     let text = |parts: &[Part]| key(&content::read(parts).texts.concat());
     let all: String = messages
@@ -145,7 +146,7 @@ pub(super) fn are_pieces(messages: &[&Message], artifacts: &[Artifact]) -> bool 
             .any(|artifact| text(&artifact.parts) == all)
 }
 
-/// Whether a text begins as none does that stands by itself.
+/// Whether a text begins like the continuation of another.
 fn continues(text: &str) -> bool {
     text.starts_with(|first: char| first.is_whitespace() || ",.;:!?)".contains(first))
 }

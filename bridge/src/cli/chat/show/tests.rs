@@ -1,4 +1,4 @@
-//! What is shown of what agents of all kinds send.
+//! Tests of the output for answers of all kinds of agents.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn status(state: &str, message: &Value) -> Value {
         "status": {"state": state, "message": message}}})
 }
 
-/// What is shown of these events, one after the other, and at their end.
+/// The output for these events in order, and at their end.
 fn shown(events: &[Value]) -> Vec<String> {
     let mut show = Show::new(false);
     show.begin("asked");
@@ -92,7 +92,7 @@ fn an_answer_that_is_told_in_several_places_is_shown_once() {
             vec![task(json!([hello(), asked]), json!([]), Value::Null)],
             "",
         ),
-        // The whole comes after its pieces, and the other way round.
+        // The whole text after its pieces, and the other way round.
         (
             vec![
                 piece("Hel", false),
@@ -117,7 +117,7 @@ fn an_answer_that_is_told_in_several_places_is_shown_once() {
             ],
             "Hel\nlo\n",
         ),
-        // Pieces that are messages of their own.
+        // Pieces that are separate messages.
         (
             vec![
                 working("1", "So"),
@@ -135,7 +135,7 @@ fn an_answer_that_is_told_in_several_places_is_shown_once() {
             )],
             "So it\n",
         ),
-        // What begins alike and goes on is shown when that is known.
+        // A text with a known beginning is printed once it is certain that it differs.
         (
             vec![working("1", "Hello"), piece("Hel", false), piece("m", true)],
             "Hello\nHelm\n",
@@ -144,7 +144,7 @@ fn an_answer_that_is_told_in_several_places_is_shown_once() {
             vec![working("1", "Hello"), piece("Hel", false)],
             "Hello\nHel\n",
         ),
-        // The same words in two messages are two messages.
+        // The same words in two messages are printed twice.
         (
             vec![working("1", "Hello"), working("2", "Hello")],
             "Hello\nHello\n",
@@ -154,7 +154,7 @@ fn an_answer_that_is_told_in_several_places_is_shown_once() {
     }
 }
 
-/// VoltAgent's server sends the whole task again with each piece of its answer.
+/// VoltAgent's server repeats the whole task with each piece of its answer.
 #[test]
 fn a_message_that_grows_in_the_task_is_shown_as_it_grows() {
     let task = |state: &str, text: &str| {
