@@ -1,4 +1,4 @@
-//! Who may talk to whom, as the file says it.
+//! The credentials between bridge and bots, in the configuration file.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -8,19 +8,19 @@ use toml::Spanned;
 
 use super::{HttpUrl, SecretText};
 
-/// What the bridge shows to a bot.
+/// The credential that the bridge sends to a bot.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Auth {
-    /// Nothing at all: bots that let everybody in may refuse a token that they do not know.
+    /// No credential: bots without authentication may refuse a token that they do not know.
     Anonymous,
-    /// A token of the bridge's own issuer, for bots that are told to trust it.
+    /// A token of the bridge's own issuer, for bots that trust it.
     Issuer(FromIssuer),
-    /// A token that a client's secret buys.
+    /// A token for a client's id and secret.
     ClientSecret(WithSecret),
-    /// A token that somebody else's token buys.
+    /// A token for a token of another issuer.
     Federated(Federated),
-    /// A token of the cloud's machine that the bridge runs on.
+    /// A token for the identity of the cloud machine that the bridge runs on.
     ManagedIdentity(ManagedIdentity),
 }
 
@@ -28,106 +28,106 @@ pub enum Auth {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FromIssuer {
-    /// The bot's app id: for whom the token is.
+    /// The bot's app id, which is the audience of the token.
     pub app_id: String,
 }
 
-/// A token that a client's secret buys (OAuth 2.0 client credentials).
+/// A token for a client's id and secret (OAuth 2.0 client credentials).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WithSecret {
-    /// The bot's app id: for whom the token is.
+    /// The bot's app id, which is the audience of the token.
     pub app_id: String,
-    /// The bridge's own id with the token endpoint.
+    /// The bridge's client id at the token endpoint.
     pub client_id: String,
-    /// The secret that belongs to it.
+    /// The client secret.
     #[schemars(with = "SecretText")]
     pub secret: Spanned<SecretText>,
-    /// The tenant, put where token_endpoint says {tenant}.
+    /// The tenant, inserted for {tenant} in token_endpoint.
     pub tenant: Option<String>,
-    /// Where tokens are got; Entra's endpoint of the tenant if absent.
+    /// The token endpoint; Entra's endpoint of the tenant if absent.
     pub token_endpoint: Option<String>,
-    /// What is asked for; APP_ID/.default if absent.
+    /// The requested scope; APP_ID/.default if absent.
     pub scope: Option<String>,
 }
 
-/// A token that somebody else's token buys (RFC 7523).
+/// A token for a token of another issuer (RFC 7523).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Federated {
-    /// The bot's app id: for whom the token is.
+    /// The bot's app id, which is the audience of the token.
     pub app_id: String,
-    /// The bridge's own id with the token endpoint.
+    /// The bridge's client id at the token endpoint.
     pub client_id: String,
-    /// The token that is shown.
+    /// The token of the other issuer.
     pub assertion: Assertion,
-    /// The tenant, put where token_endpoint says {tenant}.
+    /// The tenant, inserted for {tenant} in token_endpoint.
     pub tenant: Option<String>,
-    /// Where tokens are got; Entra's endpoint of the tenant if absent.
+    /// The token endpoint; Entra's endpoint of the tenant if absent.
     pub token_endpoint: Option<String>,
-    /// What is asked for; APP_ID/.default if absent.
+    /// The requested scope; APP_ID/.default if absent.
     pub scope: Option<String>,
 }
 
-/// The token that is shown in place of a secret.
+/// The token used in place of a client secret.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Assertion {
-    /// What this file holds, read each time; beside the configuration, if the path is relative.
+    /// The content of this file, read for each request; a relative path starts at the configuration.
     File(PathBuf),
-    /// A token of the bridge's own issuer that speaks of this subject, for api://AzureADTokenExchange.
+    /// A token of the bridge's own issuer with this subject, for api://AzureADTokenExchange.
     Issuer {
-        /// Of whom it speaks.
+        /// The subject of the token.
         subject: String,
-        /// For whom it is, if not for api://AzureADTokenExchange.
+        /// The audience of the token, if it is not api://AzureADTokenExchange.
         audience: Option<String>,
     },
 }
 
-/// A token of the cloud's machine that the bridge runs on.
+/// A token for the identity of the cloud machine that the bridge runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ManagedIdentity {
-    /// The bot's app id: for whom the token is.
+    /// The bot's app id, which is the audience of the token.
     pub app_id: String,
-    /// Where the machine gives out tokens; http://169.254.169.254/metadata/identity/oauth2/token if absent.
+    /// The machine's token endpoint; http://169.254.169.254/metadata/identity/oauth2/token if absent.
     pub endpoint: Option<HttpUrl>,
     /// The version of that interface; 2018-02-01 if absent.
     pub api_version: Option<String>,
-    /// The header that it wants to see; Metadata if absent.
+    /// The header that the endpoint requires; Metadata if absent.
     pub header: Option<String>,
     /// That header's value; true if absent.
     #[schemars(with = "Option<SecretText>")]
     pub header_value: Option<Spanned<SecretText>>,
-    /// Which identity, if the machine has several.
+    /// The client id of the identity to use, if the machine has several.
     pub client_id: Option<String>,
-    /// What is asked for; the app id if absent.
+    /// The requested resource; the app id if absent.
     pub resource: Option<String>,
 }
 
-/// What a bot must show when it calls the bridge.
+/// The credential that a bot must send when it calls the bridge.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Accept {
-    /// Nothing: whoever knows the unguessable address that the bot was given is let in.
+    /// No credential: any caller that knows the secret callback URL is let in.
     Anyone,
-    /// A bearer token that somebody signed.
+    /// A signed bearer token.
     Token(Box<RequiredToken>),
 }
 
-/// A bearer token that somebody signed.
+/// A signed bearer token.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequiredToken {
-    /// Who signed it.
+    /// The issuer of the token.
     pub issuer: String,
-    /// Where the issuer publishes its OpenID metadata; below the issuer if neither this nor jwks is said.
+    /// The URL of the issuer's OpenID metadata; below the issuer if neither this nor jwks is set.
     pub metadata: Option<HttpUrl>,
-    /// Where the issuer publishes its keys, if it has no metadata.
+    /// The URL of the issuer's keys, if it has no metadata.
     pub jwks: Option<HttpUrl>,
-    /// For whom it is: any one of these.
+    /// The accepted audiences, one of which is required.
     pub audience: Vec<String>,
-    /// What else it must say, such as appid.
+    /// Further required claims, such as appid.
     #[serde(default)]
     pub claims: BTreeMap<String, String>,
 }

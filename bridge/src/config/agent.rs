@@ -1,4 +1,4 @@
-//! One agent, as the file says it.
+//! The settings of an agent, in the configuration file.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -9,87 +9,88 @@ use toml::Spanned;
 
 use super::{Accept, AgentName, AgentPath, Auth, CardConfig, CheckConfig, HttpUrl, Period};
 
-/// An agent: a running bot, or one that comes with the bridge.
+/// An agent: a running bot, or a built-in one.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentConfig {
-    /// Its name; its tasks are kept under it, and it is served at /a2a/NAME.
+    /// The name; tasks are stored under it, and the agent is served at /a2a/NAME.
     #[schemars(with = "AgentName")]
     pub name: Spanned<AgentName>,
-    /// The URL where a running bot takes activities.
+    /// The URL at which a running bot accepts activities.
     pub bot: Option<HttpUrl>,
-    /// An agent that comes with the bridge, such as sample.
+    /// The name of a built-in agent, such as sample.
     #[schemars(with = "Option<String>")]
     pub builtin: Option<Spanned<String>>,
-    /// Where it is served, in place of /a2a/NAME.
+    /// The path at which it is served, in place of /a2a/NAME.
     #[schemars(with = "Option<AgentPath>")]
     pub path: Option<Spanned<AgentPath>>,
-    /// A file with its card, of any version of A2A, beside this one if the path is relative; what card says
-    /// stands over it. Where the agent is reached is the bridge's to say.
+    /// A file with the agent's card, of any version of A2A; a relative path starts at the configuration. The
+    /// settings in card override it, and the bridge sets the addresses.
     pub card_file: Option<PathBuf>,
-    /// What it says about itself.
+    /// The agent's card.
     #[serde(default)]
     pub card: CardConfig,
-    /// What it says about itself to authenticated callers beyond that: its skills are added.
+    /// Additions to the card for authenticated callers: its skills are added.
     pub extended_card: Option<CardConfig>,
-    /// How what callers show is checked, by the name of the security scheme in the card.
+    /// The checks of callers' credentials, by the name of the security scheme in the card.
     #[serde(default)]
     pub access: BTreeMap<String, CheckConfig>,
-    /// What the bridge shows to the bot; nothing if absent.
+    /// The credential that the bridge sends to the bot; none if absent.
     pub auth: Option<Auth>,
-    /// What the bot must show to the bridge; nothing if absent, which is for loopback only.
+    /// The credential that the bot must send to the bridge; none if absent, which is only allowed on
+    /// loopback.
     pub accept: Option<Accept>,
-    /// How the bot is asked to answer; auto if absent.
+    /// The way in which the bot is asked to answer; auto if absent.
     pub delivery: Option<DeliveryMode>,
-    /// The channel that the bot believes to be on; webchat if absent, a2a if the bot is built in.
+    /// The channel reported to the bot; webchat if absent, a2a if the bot is built in.
     pub channel_id: Option<String>,
-    /// The language that the users speak; en-US if absent.
+    /// The users' language; en-US if absent.
     pub locale: Option<String>,
-    /// The id by which the bot knows every user, in place of the caller's own.
+    /// The user id reported to the bot, in place of the caller's own.
     pub user_id: Option<String>,
-    /// The bot's account on the channel; the agent's name if absent.
+    /// The bot's id on the channel; the agent's name if absent.
     pub bot_id: Option<String>,
-    /// What the bot is called there; the agent's name if absent.
+    /// The bot's name on the channel; the agent's name if absent.
     pub bot_name: Option<String>,
-    /// What the end of a turn means; answers if absent. Built-in agents have none if absent: the user may go on
-    /// in the task, which is the conversation.
+    /// The meaning of the end of a turn; answers if absent. Without this setting a turn of a built-in agent
+    /// leaves the task open for the user, and the task is the conversation.
     pub turns: Option<TurnsAre>,
-    /// What the bot's conversations are: each task, or each context. What turns says if absent.
+    /// The scope of the bot's conversations: each task, or each context. By turns if absent.
     pub conversation: Option<ConversationIs>,
-    /// What a turn means that ends without saying so. What turns says if absent.
+    /// The meaning of a turn that ends without a statement of the bot. By turns if absent.
     pub silent_end: Option<SilentTurn>,
     /// Whether the bot gets a conversationUpdate before the first message.
     #[serde(default)]
     pub first_contact: bool,
-    /// Whether a turn that is one plain message is answered with that message alone, without a task.
+    /// Whether a turn with one plain message is answered with that message alone, without a task.
     #[serde(default)]
     pub message_only: bool,
-    /// Whether tasks are answered to message/send of 0.3 as {"task": {"state": ..}}, which the smallest agents
-    /// and their clients know.
+    /// Whether tasks are answered to message/send of 0.3 as {"task": {"state": ..}}, the form of the simplest
+    /// agents and their clients.
     #[serde(default)]
     pub flat_results: bool,
-    /// What ends a turn where the bot's HTTP answer does not tell it.
+    /// The end of a turn where the bot's HTTP answer does not show it.
     #[serde(default)]
     pub ending: EndingConfig,
-    /// How long the bot's HTTP answer may take; 120s if absent.
+    /// The time limit of the bot's HTTP answer; 120s if absent.
     pub request_timeout: Option<Period>,
-    /// How long a turn may take in all; 5m if absent.
+    /// The time limit of a turn; 5m if absent.
     pub turn_limit: Option<Period>,
-    /// How many turns may wait in one conversation; 16 if absent.
+    /// The number of turns that may wait in one conversation; 16 if absent.
     pub queue: Option<usize>,
-    /// The largest HTTP answer of the bot, in bytes; 16 MiB if absent.
+    /// The size limit of the bot's HTTP answer, in bytes; 16 MiB if absent.
     pub answer_limit: Option<usize>,
-    /// Where this bot reaches the bridge, if not where the others do.
+    /// The URL of the bridge for this bot, if it differs from that for others.
     pub callback_url: Option<HttpUrl>,
-    /// What a message is whose id came before from the same caller; same if absent.
+    /// The treatment of a message with a repeated id from the same caller; same if absent.
     pub repeats: Option<RepeatsAre>,
-    /// How long a task may wait for an answer of the user; for ever if absent.
+    /// The time for which a task may wait for the user's answer; unlimited if absent.
     pub expire_after: Option<Period>,
 }
 
 impl AgentConfig {
-    /// What the end of its turns means, if it is a running bot: the value of `turns` with its meaning, and which keys
-    /// stand over that.
+    /// Describes the end of a running bot's turns: the value of `turns` with its meaning, and the keys that
+    /// override it.
     pub(crate) fn turns_in_words(&self) -> String {
         let turns = self.turns.unwrap_or_default();
         let over = [
@@ -104,23 +105,23 @@ impl AgentConfig {
     }
 }
 
-/// How a bot is asked to answer.
+/// The way in which a bot is asked to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum DeliveryMode {
-    /// In the way that works with every bot.
+    /// The way that works with every bot.
     Auto,
-    /// By calls of its own.
+    /// Calls of the bot.
     Normal,
-    /// In the HTTP answer, all at once; for callers that stream, by calls of its own.
+    /// The HTTP answer, with all activities at once; calls of the bot for callers that stream.
     ExpectReplies,
-    /// In the HTTP answer, all at once, for callers that stream too: where the bot cannot call back.
+    /// The HTTP answer, with all activities at once, also for callers that stream; for bots that cannot call back.
     ExpectRepliesAlways,
-    /// In the HTTP answer, as a stream of events.
+    /// The HTTP answer, as a stream of events.
     Stream,
 }
 
-// What stands here of each value is also what users are told of it, in one line.
+// The doc of each value is also the help text for users, in one line.
 /// What the end of a bot's turn means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -135,20 +136,20 @@ pub enum TurnsAre {
 }
 
 impl TurnsAre {
-    /// As the key has it.
+    /// The name of the value in the file.
     fn name(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// What it means, in a line.
+    /// The meaning in one line.
     fn meaning(self) -> String {
         let value = self.to_possible_value();
         let help = value.as_ref().and_then(PossibleValue::get_help);
         help.map_or_else(String::new, ToString::to_string)
     }
 
-    /// The key with each of its values, as comments of a configuration.
+    /// The key with each of its values, as comments for a configuration.
     pub(crate) fn explained() -> String {
         let line = |one: &Self| {
             let value = format!("\"{}\"", one.name());
@@ -161,53 +162,55 @@ impl TurnsAre {
     }
 }
 
-/// What a bot's conversations are.
+/// The scope of a bot's conversations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationIs {
-    /// Each task is one.
+    /// Each task is a conversation.
     Task,
-    /// All tasks of a context are one.
+    /// Each context is a conversation.
     Context,
 }
 
-/// What a turn means that ends without saying so.
+/// The meaning of a turn that ends without a statement of the bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SilentTurn {
-    /// The user may go on.
+    /// The user may continue the task.
     InputRequired,
     /// The task is completed.
     Completed,
-    /// The bot works on.
+    /// The bot is still working.
     Working,
 }
 
-/// What a message is whose id came before from the same caller.
+/// The treatment of a message with a repeated id from the same caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RepeatsAre {
-    /// The same message, which runs nothing and is answered with its task; with other content it is refused.
+    /// The same message, which runs nothing and is answered with its task; it is refused if its content
+    /// differs.
     Same,
-    /// Another message, of a client that uses ids twice.
+    /// A new message, for clients that use ids twice.
     Another,
 }
 
-/// What ends a turn whose message the bot took without saying when it is done, whichever comes first.
+/// The events that end a turn if the bot has accepted the message without saying when it is done; the first
+/// one counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EndingConfig {
-    /// Whether the bot's HTTP answer does, but for 202; true if absent, false if turns are late.
+    /// Whether the bot's HTTP answer ends the turn, except 202; true if absent, false if turns are late.
     pub answer: Option<bool>,
-    /// Whether the final piece of a stream does; true if absent.
+    /// Whether the final piece of a stream ends the turn; true if absent.
     pub final_piece: Option<bool>,
-    /// Whether a message that expects input does; true if absent.
+    /// Whether a message that expects input ends the turn; true if absent.
     pub expecting_input: Option<bool>,
-    /// Silence of this length after the last thing that the bot said; 2s if absent.
+    /// The length of silence after the bot's last output that ends the turn; 2s if absent.
     pub quiet: Option<Period>,
-    /// The same for a bot that had spoken before it took the message; if absent, 50ms until its turns have
-    /// shown that it takes messages at the end of them, and nothing from then on.
+    /// The same for a bot that answered before it accepted the message; if absent, 50ms until its turns have
+    /// shown that it accepts messages at their end, and zero from then on.
     pub settle: Option<Period>,
-    /// Silence of this length of a bot that has said nothing yet; 60s if absent.
+    /// The length of silence that ends the turn of a bot without any output; 60s if absent.
     pub patience: Option<Period>,
 }

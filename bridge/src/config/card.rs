@@ -1,4 +1,4 @@
-//! What an agent says about itself, as the file says it.
+//! The settings of an agent's card, in the configuration file.
 
 use std::collections::BTreeMap;
 
@@ -15,82 +15,82 @@ use serde_json::Value;
 
 use super::HttpUrl;
 
-/// What an agent says about itself; what is absent stays as the bot has it. Addresses, and what of the
-/// protocol it can do, are the bridge's to say.
+/// The card of an agent; absent fields are those of the bot. The bridge sets addresses and protocol
+/// capabilities.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CardConfig {
-    /// Its name for people; the agent's name if absent.
+    /// The name for people; the agent's name if absent.
     pub name: Option<String>,
-    /// What it does.
+    /// A description of what it does.
     pub description: Option<String>,
-    /// Its own version.
+    /// The version.
     pub version: Option<String>,
-    /// Who runs it.
+    /// The provider.
     pub provider: Option<ProviderConfig>,
-    /// Where people read about it.
+    /// The URL of the documentation.
     pub documentation_url: Option<HttpUrl>,
-    /// A picture of it.
+    /// The URL of an icon.
     pub icon_url: Option<HttpUrl>,
-    /// Media types that it takes.
+    /// The media types that it accepts.
     pub input_modes: Option<Vec<String>>,
-    /// Media types that it gives.
+    /// The media types that it produces.
     pub output_modes: Option<Vec<String>>,
-    /// What it is good at.
+    /// The skills.
     pub skills: Option<Vec<SkillConfig>>,
-    /// Ways to authenticate, by name, as A2A 1.0 writes them.
+    /// The security schemes by name, in the form of A2A 1.0.
     #[serde(default, deserialize_with = "schemes")]
     #[schemars(with = "BTreeMap<String, BTreeMap<String, Value>>")]
     pub security_schemes: BTreeMap<String, SecurityScheme>,
-    /// Which of them are needed: any one of these, each with the scopes of its schemes.
+    /// The security requirements, one of which is needed; each lists schemes with their scopes.
     #[serde(default)]
     pub security: Vec<BTreeMap<String, Vec<String>>>,
-    /// Extensions of the protocol that it knows, as A2A 1.0 writes them.
+    /// The supported protocol extensions, in the form of A2A 1.0.
     #[serde(default, deserialize_with = "extensions")]
     #[schemars(with = "Vec<BTreeMap<String, Value>>")]
     pub extensions: Vec<AgentExtension>,
 }
 
-/// Who runs an agent.
+/// The provider of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderConfig {
-    /// Their name.
+    /// The name of the organization.
     pub organization: String,
-    /// Their site.
+    /// The website.
     pub url: HttpUrl,
 }
 
-/// Something that an agent is good at.
+/// A skill of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SkillConfig {
-    /// Unique within the card.
+    /// The id, unique within the card.
     pub id: String,
-    /// For people; the id if absent.
+    /// The name for people; the id if absent.
     pub name: Option<String>,
-    /// What it does.
+    /// A description of what it does.
     pub description: String,
     /// Keywords.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// Prompts that it can answer.
+    /// Example prompts.
     #[serde(default)]
     pub examples: Vec<String>,
-    /// Media types that it takes, if not the card's.
+    /// The media types that it accepts, if they differ from the card's.
     #[serde(default)]
     pub input_modes: Vec<String>,
-    /// Media types that it gives, if not the card's.
+    /// The media types that it produces, if they differ from the card's.
     #[serde(default)]
     pub output_modes: Vec<String>,
-    /// What it needs beyond the card's; demanded of whoever names the skill.
+    /// The requirements in addition to the card's, enforced for calls that name the skill.
     #[serde(default)]
     pub security: Vec<BTreeMap<String, Vec<String>>>,
-    /// The JSON Schema of what goes in, as cards with input_schema have it.
+    /// The JSON Schema of the parameters, for cards with input_schema.
     pub input_schema: Option<BTreeMap<String, Value>>,
-    /// The same, as cards with parameters have it.
+    /// The same, for cards with parameters.
     pub parameters: Option<BTreeMap<String, Value>>,
-    /// The JSON Schema of what comes out.
+    /// The JSON Schema of the result.
     pub output_schema: Option<BTreeMap<String, Value>>,
 }
 
@@ -110,7 +110,7 @@ impl SkillConfig {
 }
 
 impl CardConfig {
-    /// The card with what the file says.
+    /// The card with these settings.
     pub fn apply(&self, mut card: AgentCard) -> AgentCard {
         replace(&mut card.name, self.name.as_ref());
         replace(&mut card.description, self.description.as_ref());
@@ -139,8 +139,8 @@ impl CardConfig {
         card
     }
 
-    /// The card with this as what only authenticated callers are told: its skills are added to those that
-    /// everybody sees, one of the same id in the other's place.
+    /// The extended card with these settings: the skills are added to the public ones, and replace those with
+    /// the same id.
     pub fn extended(&self, card: &AgentCard) -> AgentCard {
         let mut extended = self.apply(card.clone());
         let Some(own) = &self.skills else {

@@ -1,4 +1,4 @@
-//! What no type can say about the file.
+//! Checks of the configuration beyond its types.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::push::Seal;
 
-/// What is wrong, with where it stands in the text.
+/// The problems, with their offsets in the text.
 pub(super) type Found = Vec<(usize, Problem)>;
 
-/// Looks for everything that is wrong; `builtins` are the agents that come with the bridge.
+/// Returns all problems; `builtins` are the names of built-in agents.
 pub(super) fn check(config: &Config, text: &str, builtins: &[&'static str]) -> Found {
     let mut found = Found::new();
     if config.agents.is_empty() {
@@ -71,7 +71,7 @@ fn unique<'a>(all: impl Iterator<Item = (usize, &'a String)>, text: &str, found:
 
 fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found) {
     let at = agent.name.span().start;
-    // What a card's file says is told when it is read.
+    // The card in a file is checked when it is read.
     let is_open = agent.card.security_schemes.is_empty() && agent.card_file.is_none();
     if agent.extended_card.is_some() && is_open {
         found.push((at, Problem::NobodyToShow));
@@ -98,7 +98,7 @@ fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found
     }
 }
 
-/// Schemas that are none would only be seen by whoever calls the skill.
+/// Checks the schemas of a skill, which would otherwise only fail when the skill is called.
 fn check_schemas(said: &SkillConfig, at: usize, found: &mut Found) {
     let skill = said.id.clone();
     if said.input_schema.is_some() && said.parameters.is_some() {
@@ -117,7 +117,7 @@ fn check_schemas(said: &SkillConfig, at: usize, found: &mut Found) {
     }
 }
 
-/// A key that only matters for a bot behind a URL, if one is there.
+/// A key that only works for a bot behind a URL, if one is set.
 fn only_for_bots(agent: &AgentConfig) -> Option<&'static str> {
     let keys = [
         ("auth", agent.auth.is_some()),
@@ -136,7 +136,7 @@ fn only_for_bots(agent: &AgentConfig) -> Option<&'static str> {
         .find_map(|(key, is_there)| is_there.then_some(key))
 }
 
-/// Puts every secret in the place of where it is.
+/// Replaces all references to secrets by the secrets.
 pub(super) fn find_secrets(config: &mut Config, places: &Places<'_>) -> Found {
     let secrets = config.agents.iter_mut().flat_map(secrets);
     let secrets = secrets.chain(&mut config.push.seal);
@@ -151,7 +151,7 @@ pub(super) fn find_secrets(config: &mut Config, places: &Places<'_>) -> Found {
     found
 }
 
-/// Keys that are none would only be seen when a webhook is set.
+/// Checks the keys, which would otherwise only fail when a webhook is set.
 fn check_seal(keys: &[Spanned<SecretText>], found: &mut Found) {
     for key in keys {
         if let SecretText::Clear(secret) = key.get_ref()

@@ -1,21 +1,21 @@
-//! What is wrong with the file, and where.
+//! The errors of the configuration file.
 
 use std::{fmt, path::PathBuf};
 
 use crate::push::SealKeyError;
 
-/// One thing that is wrong with the file, printed as `path:line:column: key: message`.
+/// A mistake in the file, printed as `path:line:column: key: message`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// The file.
     pub path: PathBuf,
     /// The line, from 1.
     pub line: usize,
-    /// The character of that line, from 1.
+    /// The column in characters, from 1.
     pub column: usize,
-    /// The key concerned, such as `agents[0].bot`, lists counted from 0; empty for the whole file.
+    /// The key, such as `agents[0].bot`, with lists counted from 0; empty for the whole file.
     pub key: String,
-    /// What is wrong there.
+    /// The problem.
     pub problem: Problem,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// Everything that is wrong with the file, in its order; never empty.
+/// All mistakes in the file, in order; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigErrors(pub Vec<ConfigError>);
 
@@ -42,91 +42,91 @@ impl fmt::Display for ConfigErrors {
 
 impl std::error::Error for ConfigErrors {}
 
-/// The kinds of mistake. Each message is one line that says what was expected.
+/// The kinds of mistakes. Each message is one line that names what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// The file could not be opened, or is not UTF-8.
     #[error("cannot be read: {error}")]
     Unreadable {
-        /// What the operating system said.
+        /// The operating system's message.
         error: String,
     },
-    /// Not TOML, an unknown or missing key, or a value that cannot stand there.
+    /// The file is not TOML, has an unknown or missing key, or a value of the wrong type.
     #[error("{0}")]
     Rejected(String),
-    /// There is nothing to host.
+    /// There is no agent.
     #[error("expected at least one agent: add [[agents]] with name and bot, or name and builtin")]
     NoAgent,
-    /// Two agents would have the same tasks or address.
+    /// Two agents have the same name or path.
     #[error("{what:?} is taken by the agent of line {line}; expected another one")]
     Twice {
         /// The name or path.
         what: String,
-        /// Where it stands first.
+        /// The line of the first one.
         line: usize,
     },
-    /// An agent must be one thing.
+    /// The agent has neither a bot nor a built-in agent, or both.
     #[error("expected either bot = URL or builtin = NAME")]
     NeitherOrBoth,
-    /// There is no such agent.
+    /// There is no such built-in agent.
     #[error("expected one of {}, found {name:?}", known.join(", "))]
     UnknownBuiltin {
         /// The name.
         name: String,
-        /// Those there are.
+        /// The existing names.
         known: Vec<&'static str>,
     },
-    /// A setting of running bots, on an agent that is none.
+    /// A setting for running bots is set for a built-in agent.
     #[error("expected {key} beside bot = URL only: built-in agents have no use for it")]
     OnlyForBots {
-        /// Its key.
+        /// The key.
         key: &'static str,
     },
-    /// A card that nobody would ever be shown.
+    /// The extended card could never be shown.
     #[error(
         "expected security_schemes in the card beside extended_card, which is for authenticated callers"
     )]
     NobodyToShow,
-    /// A skill's schema that is none.
+    /// A skill's schema is invalid.
     #[error("expected a JSON Schema in {key} of the skill {skill:?}: {why}")]
     Schema {
         /// The skill's id.
         skill: String,
-        /// Which of its schemas.
+        /// The key of the schema.
         key: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
-    /// What goes in is said twice.
+    /// A skill has two schemas for its parameters.
     #[error("expected either input_schema or parameters in the skill {skill:?}: they are the same")]
     TwoSchemas {
         /// The skill's id.
         skill: String,
     },
-    /// There is no such place to keep tasks.
+    /// The store is invalid.
     #[error("expected memory or sled:FOLDER, found {found:?}")]
     Store {
-        /// What was said.
+        /// The value found.
         found: String,
     },
-    /// The variable that holds a secret is missing or empty.
+    /// The environment variable with a secret is missing or empty.
     #[error("expected the secret in the variable {name} of the environment, which is not set")]
     NoVariable {
-        /// Its name.
+        /// The name of the variable.
         name: String,
     },
-    /// The file that holds a secret is missing.
+    /// The file with a secret cannot be read.
     #[error("expected the secret in {path}: {error}")]
     NoFile {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's message.
         error: String,
     },
-    /// A key that nothing can be sealed with.
+    /// A key for encrypting webhooks is invalid.
     #[error("{0}")]
     SealKey(SealKeyError),
-    /// A secret stands in a file that others can read.
+    /// The file has a secret and can be read by other users.
     #[error(
         "expected {{ env = \"NAME\" }} or {{ file = \"PATH\" }}: others can read this file; or run chmod 600 on it"
     )]

@@ -1,4 +1,4 @@
-//! Where gRPC is spoken, as the file says it.
+//! The settings of gRPC, in the configuration file.
 
 use std::net::SocketAddr;
 
@@ -6,25 +6,25 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Where gRPC is spoken: at the port of everything else, if nothing is said.
+/// The settings of gRPC, which is served at the port of HTTP by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrpcConfig {
-    /// Whether it is spoken at all; it is if absent.
+    /// Whether gRPC is served; true if absent.
     pub enabled: Option<bool>,
-    /// Whether agent cards list it; they do if `address` is set, else not. As `HOST:PORT` it is no absolute URL, and
-    /// some clients of other bindings refuse a whole card for it.
+    /// Whether agent cards list gRPC; only if `address` is set if absent. As `HOST:PORT` the address is no
+    /// absolute URL, and some clients of other bindings refuse the whole card for it.
     pub card: Option<bool>,
-    /// How agent cards write where it is; `host-port` if absent.
+    /// The form of the address in agent cards; `host-port` if absent.
     pub form: Option<GrpcForm>,
-    /// A port of its own, as HOST:PORT, beside the one of everything else.
+    /// An additional port for gRPC, as HOST:PORT.
     #[schemars(with = "Option<String>")]
     pub listen: Option<SocketAddr>,
-    /// Where clients reach it, if not where it listens: agent cards say so.
+    /// The address of gRPC for clients, if it differs from the listening address; written into agent cards.
     pub address: Option<HostPort>,
 }
 
-/// How agent cards write where gRPC is spoken.
+/// The form of gRPC's address in agent cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum GrpcForm {

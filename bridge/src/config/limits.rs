@@ -1,4 +1,4 @@
-//! What those who connect may take, as the file says it.
+//! The limits of clients, in the configuration file.
 
 use std::num::NonZeroU32;
 
@@ -8,40 +8,40 @@ use serde::Deserialize;
 
 use super::{Period, Size};
 
-/// What those who connect may take. The defaults let nobody notice who does nothing wrong.
+/// The limits of clients. The defaults are high enough for all well-behaved clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitsConfig {
-    /// How large the body of a request may be; 16 MiB if absent.
+    /// The size limit of a request body; 16 MiB if absent.
     pub body: Option<Size>,
-    /// How much the bodies of all requests that are being read or answered may be together, with all heads beyond 8 KiB;
-    /// 64 MiB if absent. One address gets half of it.
+    /// The size of all request bodies together that are being read or answered, and of all heads beyond
+    /// 8 KiB; 64 MiB if absent. One address gets half of it.
     pub bodies: Option<Size>,
-    /// How much all turns that agents work on hold of their messages and tasks; 96 MiB if absent. Small ones
-    /// have a quarter of it to themselves, and one caller gets half. A message for which there is no room is to be sent again later; one that waits for the turn
-    /// before it holds nothing.
+    /// The memory of the messages and tasks of all running turns; 96 MiB if absent. A quarter is reserved for
+    /// small turns, and one caller gets half. A message that does not fit is refused with a request to send
+    /// it again later; a message that waits for an earlier turn takes no memory.
     pub turns: Option<Size>,
-    /// How many requests are answered at once, streams among them; 16384 if absent. One address gets half of
-    /// them.
+    /// The number of requests answered at the same time, including streams; 16384 if absent. One address gets
+    /// half of them.
     pub requests: Option<NonZeroU32>,
-    /// How many connections there are at once; 16384 if absent, or as many as the limit of open files allows.
-    /// Where there are more, one on which nothing is asked is closed, or the new one is told to come back.
+    /// The number of connections; 16384 if absent, or as many as the limit of open files allows. Beyond it an
+    /// idle connection is closed, or the new one is told to come back later.
     pub connections: Option<NonZeroU32>,
-    /// How long TLS may take to be agreed on; 10s if absent.
+    /// The time limit of the TLS handshake; 10s if absent.
     pub handshake: Option<Period>,
-    /// How long the head of a request may take; 10s if absent.
+    /// The time limit of a request's head; 10s if absent.
     pub head_time: Option<Period>,
-    /// How long a body may take, beside a second for every 16 KiB; 20s if absent.
+    /// The time limit of a body, plus a second for every 16 KiB; 20s if absent.
     pub body_time: Option<Period>,
-    /// How long a connection is kept on which nothing is asked; 5m if absent.
+    /// The time for which an idle connection is kept; 5m if absent.
     pub idle: Option<Period>,
-    /// How long a client may take nothing of an answer or stream, beside a second for every 16 KiB that it
-    /// takes; 30s if absent. A stream that was cut off can be taken up again.
+    /// The time for which a client may read nothing of an answer or stream, plus a second for every 16 KiB
+    /// that it reads; 30s if absent. A stream that was cut off can be resumed.
     pub stalled: Option<Period>,
 }
 
 impl LimitsConfig {
-    /// The same with the usual where nothing is said.
+    /// The limits, with defaults for absent ones.
     pub fn limits(&self) -> Limits {
         let usual = Limits::default();
         let count = |said: Option<NonZeroU32>, usual: usize| {

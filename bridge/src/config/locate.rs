@@ -1,11 +1,11 @@
-//! From a place in the text to line, column and key.
+//! Converts an offset in the text to line, column and key.
 
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
 
-/// Line and column, from 1, the column in characters as editors count them.
+/// Line and column, from 1; the column is in characters, as in editors.
 pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -13,7 +13,7 @@ pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, before[line_start..].chars().count() + 1)
 }
 
-/// The key whose name or value stands at this place, such as `agents[0].bot`; of several the innermost.
+/// The key whose name or value is at this offset, such as `agents[0].bot`; the innermost of several.
 pub(super) fn key(text: &str, offset: usize) -> String {
     let (root, _) = DeTable::parse_recoverable(text);
     let mut path = String::new();
@@ -54,7 +54,7 @@ fn in_value(value: &Spanned<DeValue<'_>>, offset: usize, path: &mut String) {
     }
 }
 
-/// Whether something of a value stands there. A table's own place is its header; its keys come after it.
+/// Whether a value contains the offset. A table's own span is its header; its keys come after it.
 fn holds(value: &Spanned<DeValue<'_>>, offset: usize) -> bool {
     let inside = match value.get_ref() {
         DeValue::Table(table) => {

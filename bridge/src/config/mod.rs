@@ -1,11 +1,11 @@
-//! `bridge.toml`: what the program hosts, and how.
+//! `bridge.toml`: the configuration of the program.
 //!
-//! - [`Config`], [`AgentConfig`]: what the file says
-//! - [`read()`], [`parse`]: from file to [`Config`], or to what is wrong with it, with key, line and column
+//! - [`Config`], [`AgentConfig`]: the content of the file
+//! - [`read()`], [`parse`]: read the file, with errors that have key, line and column
 //! - [`schema()`]: the file's JSON Schema, for editors
-//! - [`TEMPLATE`]: a file to begin with
+//! - [`TEMPLATE`]: a file to start with
 //!
-//! Nothing here opens a socket; secrets are looked up in the environment and in files.
+//! This module opens no sockets; secrets are looked up in environment variables and files.
 
 mod access;
 mod agent;
@@ -43,5 +43,5 @@ pub use store::{StoreConfig, StoreTable};
 pub use top::{Config, CorsConfig, IssuerConfig, KeyConfig, TlsConfig};
 pub use value::{AgentName, AgentPath, HttpUrl, Network, Period, Size};
 
-/// A file to begin with: one bot, and what is said most often about it.
+/// A file to start with: one bot with its most common settings.
 pub const TEMPLATE: &str = include_str!("template.toml");

@@ -1,4 +1,4 @@
-//! Push notifications, as the file says them.
+//! The settings of push notifications, in the configuration file.
 
 use std::num::{NonZeroU16, NonZeroU32};
 
@@ -9,56 +9,57 @@ use toml::Spanned;
 use super::{KeyConfig, Period, SecretText};
 use crate::push::Allowed;
 
-/// Push notifications: tasks' events, delivered to webhooks that clients name.
+/// Push notifications, which deliver the events of tasks to webhooks named by clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PushConfig {
-    /// Whether there are any; yes if absent.
+    /// Whether push notifications are supported; true if absent.
     pub enabled: Option<bool>,
-    /// Where webhooks may be beside the public internet, and without https: loopback, networks, hosts.
+    /// The locations of webhooks in addition to the public internet, also without https: loopback, networks,
+    /// hosts.
     #[serde(default)]
     pub allow: Vec<PushPlace>,
-    /// Nowhere but in the places that allow names.
+    /// Whether webhooks are only allowed at the locations in allow.
     #[serde(default)]
     pub allow_only: bool,
-    /// Webhooks of the public internet without https too.
+    /// Whether webhooks on the public internet may be without https.
     #[serde(default)]
     pub allow_plain_http: bool,
-    /// Whether the bridge's issuer signs what is delivered.
+    /// Whether the bridge's issuer signs deliveries.
     #[serde(default)]
     pub signed: bool,
-    /// The key that it signs with, in place of its own RS256 keys and published beside them: ES256 or EdDSA.
-    /// What is delivered is signed if it is there.
+    /// The key for signatures, in place of the issuer's RS256 keys and published with them: ES256 or EdDSA.
+    /// Deliveries are signed if it is set.
     pub key: Option<KeyConfig>,
-    /// Keys that webhooks' URLs, tokens and credentials are sealed with in the store: the first seals, all
-    /// open. Each is 32 random bytes as base64: openssl rand -base64 32.
+    /// The keys that encrypt URLs, tokens and credentials of webhooks in the store: the first one encrypts,
+    /// all of them decrypt. Each is 32 random bytes as base64: openssl rand -base64 32.
     #[serde(default)]
     #[schemars(with = "Vec<SecretText>")]
     pub seal: Vec<Spanned<SecretText>>,
-    /// How many webhooks one task may have; 16 if absent.
+    /// The number of webhooks of one task; 16 if absent.
     pub per_task: Option<NonZeroU16>,
-    /// How long a webhook may take to answer; 15s if absent.
+    /// The time limit of a webhook's answer; 15s if absent.
     pub timeout: Option<Period>,
-    /// How often one event is tried, ever more seldom; 40 times if absent, which takes more than a day.
+    /// The number of attempts for one event, at growing intervals; 40 if absent, which takes more than a day.
     pub attempts: Option<NonZeroU32>,
-    /// How long one event is tried; 24h if absent.
+    /// The time for which one event is retried; 24h if absent.
     pub max_age: Option<Period>,
-    /// How many deliveries go on at once; 128 if absent.
+    /// The number of concurrent deliveries; 128 if absent.
     pub at_once: Option<NonZeroU16>,
-    /// How many of them to the same host and port; 8 if absent.
+    /// The number of concurrent deliveries to one host and port; 8 if absent.
     pub per_host: Option<NonZeroU16>,
-    /// How many of them for tasks of the same caller; 64 if absent.
+    /// The number of concurrent deliveries for tasks of one caller; 64 if absent.
     pub per_caller: Option<NonZeroU16>,
 }
 
 impl PushConfig {
-    /// Whether what is delivered is signed.
+    /// Whether deliveries are signed.
     pub fn is_signed(&self) -> bool {
         self.signed || self.key.is_some()
     }
 }
 
-/// Where webhooks may be: `loopback`, a network or an address, or the name of a host.
+/// A location of webhooks: `loopback`, a network or an address, or a host name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", extend("examples" = ["loopback", "10.0.0.0/8", "hooks.example"]))]

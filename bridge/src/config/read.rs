@@ -1,4 +1,4 @@
-//! From file to configuration.
+//! Reads the configuration file.
 
 use std::{
     fs::File,
@@ -14,10 +14,10 @@ use super::{
 };
 use crate::auth::not_private;
 
-/// Reads a file, with the secrets that it names. Relative paths become those beside the file.
+/// Reads a file, with the secrets that it refers to. Relative paths start at the file.
 ///
 /// # Errors
-/// Everything that is wrong with it, an unreadable file included.
+/// Returns all mistakes in it, or that the file cannot be read.
 pub fn read(path: &Path, builtins: &[&'static str]) -> Result<Config, ConfigErrors> {
     let unreadable = |error: io::Error| {
         let problem = Problem::Unreadable {
@@ -46,10 +46,10 @@ pub fn read(path: &Path, builtins: &[&'static str]) -> Result<Config, ConfigErro
     located(path, &text, found, config)
 }
 
-/// Parses the text of a file; `path` is only what errors are made from. Secrets stay where they are.
+/// Parses the text of a file; `path` is for error messages. Secrets are not looked up.
 ///
 /// # Errors
-/// What is not TOML, unknown or of the wrong kind, one at a time; then everything else at once.
+/// Returns the first syntax error, unknown key or wrong type; if there is none, all other mistakes.
 pub fn parse(path: &Path, text: &str, builtins: &[&'static str]) -> Result<Config, ConfigErrors> {
     match toml::from_str::<Config>(text) {
         Ok(config) => {
@@ -91,7 +91,7 @@ fn errors(path: &Path, text: &str, mut found: Found) -> ConfigErrors {
     ConfigErrors(found.into_iter().map(error).collect())
 }
 
-/// Makes relative paths those beside the file.
+/// Resolves relative paths against the file's folder.
 fn settle(config: &mut Config, folder: &Path) {
     let beside = |path: &mut PathBuf| *path = folder.join(&*path);
     if let Some(tls) = &mut config.tls {

@@ -1,12 +1,12 @@
-//! The JSON Schema of the file, made of the types that read it: `#:schema PATH/bridge.schema.json` as its
-//! first line lets editors complete and check it.
+//! The JSON Schema of the file, derived from its types: with `#:schema PATH/bridge.schema.json` as the first
+//! line, editors complete and check the file.
 
 use schemars::{Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::Value;
 
 use super::Config;
 
-/// The schema, draft 2020-12; `bridge/bridge.schema.json` holds it.
+/// The schema, draft 2020-12, as stored in `bridge/bridge.schema.json`.
 pub fn schema() -> Value {
     SchemaSettings::draft2020_12()
         .with_transform(RecursiveTransform(join_lines))
@@ -15,7 +15,7 @@ pub fn schema() -> Value {
         .to_value()
 }
 
-/// Editors show a description as it is, so that the line breaks of our sources would be seen.
+/// Joins the lines of descriptions, because editors would show our line breaks.
 fn join_lines(schema: &mut Schema) {
     if let Some(Value::String(description)) = schema.get_mut("description") {
         *description = description.replace('\n', " ");

@@ -1,4 +1,4 @@
-//! Secrets in the file: rather where they are than what they are.
+//! Secrets in the file, preferably as references.
 
 use std::{fmt, fs, path::Path};
 
@@ -11,13 +11,13 @@ use serde::{
 use super::Problem;
 use crate::auth::Secret;
 
-/// A secret: `{ env = "NAME" }`, `{ file = "PATH" }`, or the text itself if nobody but its owner can read
-/// the configuration.
+/// A secret: `{ env = "NAME" }`, `{ file = "PATH" }`, or the text itself if only the owner can read the
+/// configuration.
 #[derive(Clone, PartialEq, Eq)]
 pub enum SecretText {
-    /// The value of a variable of the environment.
+    /// The value of an environment variable.
     Env(String),
-    /// What a file holds, without white space around it; beside the configuration, if the path is relative.
+    /// The content of a file, without surrounding white space; a relative path starts at the configuration.
     File(String),
     /// The secret itself.
     Clear(Secret),
@@ -33,17 +33,17 @@ impl fmt::Debug for SecretText {
     }
 }
 
-/// Where secrets are looked up.
+/// The places in which secrets are looked up.
 pub(super) struct Places<'a> {
     /// The folder of the configuration.
     pub(super) folder: &'a Path,
-    /// Whether nobody but its owner can read the configuration.
+    /// Whether only its owner can read the configuration.
     pub(super) is_private: bool,
     pub(super) environment: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl SecretText {
-    /// The secret. It must have been found before, see [`super::read()`].
+    /// The secret. It must have been looked up before, see [`super::read()`].
     pub fn secret(&self) -> Secret {
         match self {
             Self::Clear(secret) => secret.clone(),
@@ -51,7 +51,7 @@ impl SecretText {
         }
     }
 
-    /// The secret itself, in place of where it is.
+    /// Looks up the secret that this refers to.
     pub(super) fn find(&self, places: &Places<'_>) -> Result<Self, Problem> {
         let found = match self {
             Self::Clear(_) if !places.is_private => return Err(Problem::NotPrivate),
@@ -122,11 +122,11 @@ impl JsonSchema for SecretText {
             })
         };
         json_schema!({
-            "description": "A secret: where it is, or the text itself if nobody but its owner can read the file.",
+            "description": "A reference to a secret, or the secret itself if only the owner can read the file.",
             "anyOf": [
                 {"type": "string"},
-                place("env", "A variable of the environment."),
-                place("file", "A file, beside this one if the path is relative."),
+                place("env", "The name of an environment variable."),
+                place("file", "The path of a file; a relative path starts at the configuration."),
             ],
         })
     }

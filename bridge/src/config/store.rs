@@ -14,17 +14,17 @@ use super::Size;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreConfig(pub StoreTable);
 
-/// Where tasks are kept, and what that may take.
+/// The store of tasks, with its limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoreTable {
     /// memory, or sled:FOLDER; sled:bridge-data if absent.
     pub place: Option<String>,
-    /// How many ids of callers' messages are remembered at least, the newest: a message that comes again after so many
-    /// others is a new one. 4000000 if absent.
+    /// The number of newest message ids that are remembered at least; 4000000 if absent. A message that is
+    /// repeated after more messages than this counts as new.
     pub message_ids: Option<u64>,
-    /// How much memory the filters of the index may take: 8 bytes a task. Tasks that are too old for them are found more
-    /// slowly. 128 MiB if absent.
+    /// The memory limit of the index filters, which take 8 bytes for each task; 128 MiB if absent. Tasks
+    /// too old for the filters are found more slowly.
     pub filters: Option<Size>,
 }
 
@@ -56,13 +56,13 @@ impl<'de> Visitor<'de> for Reader {
     }
 }
 
-/// Where tasks are kept, and what that may take.
+/// The store of tasks, with its limits.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "only the schema is made of it")]
 pub(super) enum StoreForm {
     /// memory, or sled:FOLDER.
     Place(String),
-    /// The place, and what it may take.
+    /// The location of the store, and its limits.
     Table(StoreTable),
 }

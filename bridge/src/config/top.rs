@@ -1,4 +1,4 @@
-//! The whole file.
+//! The top level of the configuration file.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -11,89 +11,89 @@ use super::{
     PushConfig, StoreConfig, store::StoreForm,
 };
 
-/// What the bridge hosts, and how.
+/// The configuration of the bridge.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "bridge")]
 pub struct Config {
-    /// Where to listen, as HOST:PORT; 127.0.0.1:3978 if absent.
+    /// The address to listen on, as HOST:PORT; 127.0.0.1:3978 if absent.
     #[schemars(with = "Option<String>")]
     pub listen: Option<SocketAddr>,
-    /// Where clients reach the bridge, if not where it listens: agent cards say so.
+    /// The URL of the bridge for clients, if it differs from the listening address; written into agent cards.
     pub public_url: Option<HttpUrl>,
-    /// Where bots reach the bridge, if not where it listens.
+    /// The URL of the bridge for bots, if it differs from the listening address.
     pub callback_url: Option<HttpUrl>,
-    /// Where to listen for bots of this machine alone, over plain http, as HOST:PORT; beside TLS, the port after
-    /// that of listen if absent.
+    /// The address to listen on for plain http from bots on this machine, as HOST:PORT; if absent and TLS is
+    /// used, the port after that of listen.
     #[schemars(with = "Option<String>")]
     pub callback_listen: Option<SocketAddr>,
-    /// Where tasks are kept: memory, or sled:FOLDER; sled:bridge-data if absent. A table says what that may take too.
+    /// The store of tasks: memory, or sled:FOLDER; sled:bridge-data if absent. A table also sets its limits.
     #[schemars(with = "Option<StoreForm>")]
     pub store: Option<Spanned<StoreConfig>>,
-    /// Whether plain http is spoken beyond this machine.
+    /// Whether plain http is allowed beyond this machine.
     #[serde(default)]
     pub allow_plain_http: bool,
-    /// Proxies whose word counts for the address by which clients reach the bridge.
+    /// The proxies that are trusted to name the address by which clients reach the bridge.
     #[serde(default)]
     pub trusted_proxies: Vec<Network>,
-    /// Which web pages of other addresses may call the bridge; none if absent.
+    /// The web pages of other addresses that may call the bridge; none if absent.
     pub cors: Option<CorsConfig>,
-    /// Names by which clients may call, beside IP addresses, localhost and the name of public_url; "*" for all.
-    /// If absent, only these are taken where the bridge listens on loopback, and all elsewhere.
+    /// The host names by which clients may call, in addition to IP addresses, localhost and the name of
+    /// public_url; "*" for all. If absent, all names are accepted unless the bridge listens on loopback.
     pub hosts: Option<Vec<String>>,
-    /// A certificate, to speak https.
+    /// The certificate for https.
     pub tls: Option<TlsConfig>,
-    /// Where gRPC is spoken.
+    /// The settings of gRPC.
     #[serde(default)]
     pub grpc: GrpcConfig,
     /// The bridge's own issuer of tokens.
     #[serde(default)]
     pub issuer: IssuerConfig,
-    /// What those who connect may take.
+    /// The limits of clients.
     #[serde(default)]
     pub limits: LimitsConfig,
     /// Push notifications to webhooks.
     #[serde(default)]
     pub push: PushConfig,
-    /// The key that agent cards are signed with; they are not signed if absent.
+    /// The key that signs agent cards; they are not signed if absent.
     pub card_key: Option<KeyConfig>,
-    /// Who runs the agents that say nothing else.
+    /// The provider of the agents that name none.
     pub provider: Option<ProviderConfig>,
-    /// The agents. The first is also found at /a2a and /.
+    /// The agents. The first one is also served at /a2a and /.
     #[serde(default)]
     pub agents: Vec<AgentConfig>,
 }
 
-/// Which web pages may call the bridge.
+/// The web pages that may call the bridge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CorsConfig {
-    /// Their origins, such as `https://app.example`; "*" for all.
+    /// The origins of the pages, such as `https://app.example`; "*" for all.
     pub origins: Vec<String>,
 }
 
-/// A certificate and its key, both PEM; beside the configuration, if a path is relative. They are read
-/// again with the configuration.
+/// A certificate and its key, both PEM; relative paths start at the configuration. They are read again with
+/// the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TlsConfig {
-    /// The certificate, followed by those that vouch for it.
+    /// The certificate, followed by its intermediate certificates.
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,
-    /// Those who vouch for certificates of clients. Clients without one still connect: what they may do
-    /// without is said by the security schemes of each agent.
+    /// The authorities of client certificates. Clients without a certificate can still connect; the security
+    /// schemes of each agent decide what they may do.
     pub client_ca: Option<PathBuf>,
 }
 
-/// A key to sign with.
+/// A key for signatures.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyConfig {
-    /// A private P-256 or Ed25519 key as PKCS #8 in PEM, beside the configuration if the path is relative:
-    /// openssl genpkey -algorithm ed25519 -out card-key.pem
+    /// A private P-256 or Ed25519 key as PKCS #8 in PEM; a relative path starts at the configuration: openssl
+    /// genpkey -algorithm ed25519 -out card-key.pem
     pub file: PathBuf,
-    /// What signatures call it; its thumbprint if absent.
+    /// The key's id in signatures; its thumbprint if absent.
     pub id: Option<String>,
 }
 
@@ -101,18 +101,18 @@ pub struct KeyConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IssuerConfig {
-    /// Its name and address; where bots reach the bridge if absent.
+    /// The issuer's name and URL; the URL of the bridge for bots if absent.
     pub url: Option<HttpUrl>,
     /// The file of its private keys; issuer.json in the store's folder if absent.
     pub keys: Option<PathBuf>,
-    /// How long a key signs; 30 days if absent, two at least.
+    /// The time for which a key signs, at least two days; 30 days if absent.
     pub rotate_every: Option<Period>,
-    /// How long a token is valid; 10m if absent.
+    /// The lifetime of a token; 10m if absent.
     pub token_lifetime: Option<Period>,
 }
 
 impl AgentConfig {
-    /// An agent of which nothing is said but its name.
+    /// An agent with default settings.
     pub fn named(name: AgentName) -> Self {
         Self {
             name: Spanned::new(0..0, name),

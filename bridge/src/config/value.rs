@@ -1,4 +1,4 @@
-//! Values with a form of their own.
+//! Types of values with their own syntax.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -65,7 +65,7 @@ impl TryFrom<String> for Size {
     }
 }
 
-/// An address on the web: http or https, with a host and without a user.
+/// A web address: http or https, with a host and without a user.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", extend("pattern" = "^https?://"))]
@@ -83,7 +83,7 @@ impl TryFrom<String> for HttpUrl {
                 "expected a URL that begins with http:// or https://, found {text:?}"
             ));
         }
-        // What is wrong with it is not repeated: there is a password in it.
+        // The message does not repeat the URL, because it may have a password.
         if !url.username().is_empty() || url.password().is_some() {
             return Err("expected a URL without user and password".to_owned());
         }
@@ -91,7 +91,7 @@ impl TryFrom<String> for HttpUrl {
     }
 }
 
-/// The name of an agent: it stands in paths and in the task log.
+/// The name of an agent, which is used in paths and in the task log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String", extend("pattern" = "^[A-Za-z0-9_-]+$"))]
@@ -120,7 +120,7 @@ impl TryFrom<String> for AgentName {
 #[schemars(with = "String", extend("pattern" = "^(/[A-Za-z0-9._~-]+)+$"))]
 pub struct AgentPath(pub String);
 
-/// First words of paths that the bridge needs for itself.
+/// The first segments of paths that the bridge uses itself.
 const RESERVED: [&str; 8] = [
     "v3",
     "bots",
@@ -132,7 +132,7 @@ const RESERVED: [&str; 8] = [
     "docs",
 ];
 
-/// What the first agent is asked at `/` and at `/a2a`, where the others are beside it.
+/// The paths of the first agent's operations at `/` and `/a2a`.
 const OPERATIONS: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "agent.json"];
 
 impl TryFrom<String> for AgentPath {
@@ -150,7 +150,8 @@ impl TryFrom<String> for AgentPath {
         }
         let is_asked = |words: &[&str]| words.first().is_some_and(|word| OPERATIONS.contains(word));
         let below = words.strip_prefix(&["a2a"]).unwrap_or(&words);
-        // Where many clients of 0.3 expect an agent; the first one can have it, in the place of its own there.
+        // The path at which many clients of 0.3 expect an agent. The first agent may have it, where it
+        // replaces its operations of 0.3.
         let is_usual = text == "/a2a/v1";
         let is_own = text.starts_with("/a2a/catalog") || is_asked(below) && !is_usual;
         match RESERVED.contains(&words[0]) || is_own {
