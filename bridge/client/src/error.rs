@@ -54,7 +54,7 @@ pub enum Fault {
         limit: usize,
     },
     /// The agent requires other credentials (HTTP 401).
-    #[error("not let in without credentials that the agent accepts{}: {said}", asking(.challenge))]
+    #[error("the agent requires other credentials{}: {said}", asking(.challenge))]
     Unauthenticated {
         /// The value of `WWW-Authenticate`.
         challenge: Option<String>,
@@ -104,7 +104,7 @@ pub enum Fault {
     #[error("the card is not trusted: {0}")]
     Untrusted(String),
     /// None of the credentials matches a security requirement of the card.
-    #[error("the card asks for credentials for {asked}, but what is held is for {held}")]
+    #[error("the card requires credentials for {asked}, but those given are for {held}")]
     NoCredentials {
         /// The security schemes that the card requires.
         asked: String,

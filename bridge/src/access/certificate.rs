@@ -50,7 +50,7 @@ impl Certificates {
                 scopes: BTreeSet::new(),
                 is_token: false,
             }),
-            false => Shown::Wrong("this certificate is not let in".to_owned()),
+            false => Shown::Wrong("this certificate is not accepted".to_owned()),
         }
     }
 }

@@ -47,7 +47,7 @@ impl Check {
         }
         match &self.token {
             Some(token) => token.check(shown, now).await,
-            None => Shown::Wrong("nobody has this secret".to_owned()),
+            None => Shown::Wrong("the secret is not known".to_owned()),
         }
     }
 
@@ -63,7 +63,7 @@ impl Check {
     pub(super) fn certificate(&self, certificate: &PeerCertificate) -> Shown {
         match &self.certificates {
             Some(some) => some.check(certificate),
-            None => Shown::Wrong("no certificate is let in".to_owned()),
+            None => Shown::Wrong("certificates are not accepted".to_owned()),
         }
     }
 }
@@ -98,7 +98,7 @@ impl TokenCheck {
     fn proof(&self, identity: &Identity) -> Shown {
         let subject = identity.subject.as_deref().filter(|text| !text.is_empty());
         let Some(subject) = subject else {
-            let why = "expected a token that says of whom it speaks (sub)";
+            let why = "expected a token with a subject (sub)";
             return Shown::Wrong(why.to_owned());
         };
         let caller = Caller::new(qualified(&identity.issuer, subject));

@@ -18,7 +18,7 @@ pub struct Secrets(BTreeMap<String, [u8; 32]>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
     /// The name, which is the caller's id, is empty or has white space.
-    #[error("expected a name without white space for the one who has a secret, found {name:?}")]
+    #[error("expected a caller's name without white space beside a secret, found {name:?}")]
     Name {
         /// The name.
         name: String,

@@ -95,7 +95,7 @@ pub enum Refusal {
         found: String,
     },
     /// A required claim is missing or different.
-    #[error("the token's claim {name:?} is not what is expected here")]
+    #[error("the token's claim {name:?} does not have the required value")]
     Claim {
         /// The name of the claim.
         name: String,

@@ -130,7 +130,7 @@ impl Init {
         if let Some((name, _)) = files.iter().find(|(name, _)| path(name).exists()) {
             let there = path(name);
             return Err(
-                format!("{} is there already: name another folder", there.display()).into(),
+                format!("{} exists already: choose another folder", there.display()).into(),
             );
         }
         fs::create_dir_all(&self.folder)?;

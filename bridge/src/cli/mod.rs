@@ -41,18 +41,18 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   bridge serve                                 host the built-in sample at http://localhost:3978/a2a
-  bridge serve --builtin echo --store memory   host another one, keeping nothing
+  bridge serve --builtin echo --store memory   host another one, with tasks in memory
   bridge serve --bot a=http://localhost:3979/api/messages    host a running bot of any SDK
-  bridge serve --config bridge.toml            host what the file says; bridge config new writes one
-  bridge doctor http://localhost:3979/api/messages           look at a running bot
+  bridge serve --config bridge.toml            host the agents of a file; bridge config new writes one
+  bridge doctor http://localhost:3979/api/messages           examine a running bot
   bridge chat http://localhost:3978/a2a        talk to an agent
-  bridge init my-agent                         begin an agent in a folder: configuration, card and token
-  bridge check agent-card.json bridge.toml     say what is wrong with cards and configurations
-  bridge discover http://localhost:3978        see who is there and what they can do
+  bridge init my-agent                         create an agent in a folder: configuration, card and token
+  bridge check agent-card.json bridge.toml     find mistakes in cards and configurations
+  bridge discover http://localhost:3978        show the agents there and their skills
 
-Exit codes: 0 stopped in good order, 1 cannot serve, 2 the command line is wrong; of bridge check: 1 something \
-is wrong, 3 a file cannot be read, 4 an address cannot be asked; bridge chat --help has its own. \
-The log's level is set by RUST_LOG, such as RUST_LOG=bridge=debug.";
+Exit codes: 0 stopped on request, 1 cannot serve, 2 the command line is wrong; of bridge check: 1 mistakes were \
+found, 3 a file cannot be read, 4 an address cannot be reached; for bridge chat see bridge chat --help. \
+RUST_LOG sets the log's level, such as RUST_LOG=bridge=debug.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -20,8 +20,8 @@ pub(super) struct PushCommand {
 }
 
 const NOTE: &str = "\
-The bridge that serves the store has to be stopped for it. While it runs, bridge_push_settings_given_up of /metrics \
-counts them, its log names them, and their owners have one tried anew by setting it again.
+The bridge that serves the store must be stopped first. While it runs, bridge_push_settings_given_up of /metrics \
+counts them, its log lists them, and a client can retry one of its own by setting it again.
 
 Example:
   bridge push retry --store sled:bridge-data";
@@ -85,6 +85,6 @@ async fn retry(store: &Arc<dyn Store>, task: Option<&str>) -> Result<String, Sto
         }
     }
     Ok(format!(
-        "{count} will be tried anew when the bridge is started"
+        "{count} will be retried when the bridge is started"
     ))
 }

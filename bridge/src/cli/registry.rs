@@ -16,7 +16,7 @@ Examples:
   bridge registry push card.json localhost:5000/agents/plan:v1
   bridge registry list localhost:5000
   bridge registry pull localhost:5000/agents/plan:v1
-Cards that were pushed with oras are the same: oras push localhost:5000/agents/plan:v1 card.json";
+Cards can also be pushed with oras: oras push localhost:5000/agents/plan:v1 card.json";
 
 /// Push, list and pull agent cards in an OCI registry
 #[derive(Debug, Args)]

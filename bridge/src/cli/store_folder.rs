@@ -18,15 +18,15 @@ pub(super) struct StoreCommand {
 }
 
 const NOTE: &str = "\
-The bridge that serves the store has to be stopped for it. While it runs, bridge_store_damaged_tasks and \
-bridge_store_lost_bytes of /metrics count what it has found, and its log names it. A damaged task costs nobody but \
-its caller; to have it back, restore the files of the folder log from a copy and remove the folder index.
+The bridge that serves the store must be stopped first. While it runs, bridge_store_damaged_tasks and \
+bridge_store_lost_bytes of /metrics count the damage found, and its log describes it. A damaged task affects only its \
+caller; to restore it, copy the files of the folder log from a backup and remove the folder index.
 
 Examples:
   bridge store check --store sled:bridge-data
   bridge store turn-keys --store sled:bridge-data --withdraw
 
-Exit codes: 0 nothing is damaged, 1 something is, 4 the store cannot be read or written.";
+Exit codes: 0 no damage, 1 damage, 4 the store cannot be read or written.";
 
 #[derive(Debug, Subcommand)]
 enum What {

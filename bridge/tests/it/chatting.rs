@@ -193,7 +193,7 @@ async fn the_outcome_of_a_task_is_the_programs() {
             "the agent said nothing; its task is input_required",
         ),
         ("sign in", 4, "[auth_required]"),
-        ("stranger", 4, "not let in without credentials"),
+        ("stranger", 4, "requires other credentials"),
     ] {
         let (found, stdout, stderr) =
             output(&mut bridge(&["chat", &here, "-m", message]), LIMIT).await;

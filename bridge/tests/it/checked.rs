@@ -41,7 +41,7 @@ async fn what_init_writes_is_right_and_serves() {
         "{said}"
     );
     let (again, said) = exit(bridge(&init)).await;
-    assert!(again == 1 && said.contains("is there already"), "{said}");
+    assert!(again == 1 && said.contains("exists already"), "{said}");
 
     let (card, config) = (place.join("agent-card.json"), place.join("bridge.toml"));
     let (code, said) = exit(bridge(&["check", text(&card), text(&config)])).await;

@@ -132,7 +132,7 @@ async fn an_agents_settings_are_tried() {
         (
             "wary",
             false,
-            "the bridge would not let in what the bot calls back: expected a bearer token",
+            "the bridge would refuse the bot's calls: expected a bearer token",
         ),
         (
             "poor",

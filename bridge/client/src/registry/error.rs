@@ -49,7 +49,7 @@ pub enum RegistryError {
         status: u16,
     },
     /// The registry requires other credentials or forbids the request.
-    #[error("the registry {registry} does not let us in: set a user and a password, or others")]
+    #[error("the registry {registry} refuses access: set a user and a password, or others")]
     Unauthorized {
         /// The registry's host.
         registry: String,

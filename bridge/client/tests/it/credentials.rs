@@ -153,8 +153,8 @@ async fn what_is_held_for_others_is_told_by_name() {
     let error = Client::connect(&url, &holding(&["user", "token"]))
         .await
         .unwrap_err();
-    let expected = "the card asks for credentials for oidc, or in-header and token, \
-        but what is held is for token, user";
+    let expected = "the card requires credentials for oidc, or in-header and token, \
+        but those given are for token, user";
     assert!(error.to_string().ends_with(expected), "{error}");
     assert!(requests.lock().unwrap().is_empty());
 }
@@ -177,7 +177,7 @@ async fn a_closed_door_says_what_opens_it() {
     assert_eq!(
         error.to_string(),
         format!(
-            "SendMessage at {url}: not let in without credentials that the agent accepts \
+            "SendMessage at {url}: the agent requires other credentials \
             (it asks for Bearer realm=\"agents\"): who are you? (-32001)"
         )
     );

@@ -89,7 +89,7 @@ async fn a_token_is_held_to_every_claim() {
         ),
         (
             json!({"azp": "other"}),
-            Err("the token's claim \"azp\" is not what is expected here"),
+            Err("the token's claim \"azp\" does not have the required value"),
         ),
     ];
     for (change, expected) in cases {

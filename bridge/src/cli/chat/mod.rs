@@ -33,23 +33,23 @@ use show::Show;
 use super::{address, trust::Trust};
 
 const HELP: &str = "\
-NUMBER       choose what is offered under this number; fields of a card follow it as NAME=VALUE
+NUMBER       take the choice with this number; append a card's input fields as NAME=VALUE
 /file PATH   send this file with the next message
-/say TEXT    say this, even if it looks like a number or a command
-/new         begin another conversation
-/quit        end; so does Ctrl-D";
+/say TEXT    send this text, even if it looks like a number or a command
+/new         start a new conversation
+/quit        quit, as with Ctrl-D";
 
 const NOTE: &str = "\
 In a conversation:
-NUMBER       choose what is offered under this number; fields of a card follow it as NAME=VALUE
+NUMBER       take the choice with this number; append a card's input fields as NAME=VALUE
 /file PATH   send this file with the next message
-/say TEXT    say this, even if it looks like a number or a command
-/new         begin another conversation
-/quit        end; so does Ctrl-D
+/say TEXT    send this text, even if it looks like a number or a command
+/new         start a new conversation
+/quit        quit, as with Ctrl-D
 
 Exit codes: 0 the agent answered, 1 a task failed, was rejected or canceled, or the agent said nothing, 2 the command \
-line is wrong, 3 a file cannot be read, 4 the agent cannot be reached or does not let its user in. Of several messages \
-the worst; 0 if a person talked.";
+line is wrong, 3 a file cannot be read, 4 the agent cannot be reached or requires credentials. Of several messages the \
+worst counts. Always 0 in a conversation with a person.";
 
 /// Talk to an A2A agent from the terminal
 #[derive(Debug, Args)]
@@ -285,7 +285,7 @@ fn exit_of(fault: &Fault) -> Exit {
 async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped> {
     if is_seen {
         errln!(
-            "{}; /help tells what else there is",
+            "{}; /help lists the commands",
             terminal::line(&session.agent())
         );
     }

@@ -45,8 +45,8 @@ Examples:
   bridge check --json http://localhost:3978/a2a    a running agent, for programs
   bridge check --keys-below https://agents.example/ https://agents.example/a2a
 
-Exit codes: 0 nothing is wrong, 1 something is, 2 the command line is wrong, 3 a file cannot be read, \
-4 an address cannot be asked.";
+Exit codes: 0 no mistakes, 1 mistakes, 2 the command line is wrong, 3 a file cannot be read, \
+4 an address cannot be reached.";
 
 /// The reason why something could not be checked.
 #[derive(Debug, thiserror::Error)]

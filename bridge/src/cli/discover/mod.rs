@@ -19,8 +19,8 @@ use super::{address::shown, chat::credentials::Shown, registry::RegistryLogin, t
 const HELP: &str = "\
 Examples:
   bridge discover http://localhost:3978                   the agent there, and its skills
-  bridge discover http://localhost:3978/a2a/catalog       all agents that are hosted there
-  bridge discover oci://localhost:5000 --skill create_plan    who in a registry can do that";
+  bridge discover http://localhost:3978/a2a/catalog       all agents of this server
+  bridge discover oci://localhost:5000 --skill create_plan    the agent in a registry with this skill";
 
 /// Show the agents at an address and their skills
 #[derive(Debug, Args)]

@@ -41,7 +41,7 @@ pub(super) fn advice(url: &Url, probes: &[Probe]) -> Result<String, String> {
 /// Advice for a bot that requires a token and gets none.
 pub(super) fn wants_token(url: &Url, status: u16) -> String {
     format!(
-        "the bot lets in only who shows a token ({status}):\n\n{}{ACCESS}",
+        "the bot requires a token ({status}):\n\n{}{ACCESS}",
         agent(url)
     )
 }

@@ -30,7 +30,7 @@ pub(super) fn verdict(url: &Url, tried: &Tried, probes: &[Probe]) -> Result<Stri
     };
     if let Some(why) = probes.iter().find_map(|probe| refused(&probe.outcome)) {
         return Err(format!(
-            "the bridge would not let in what the bot calls back: {why}\ncompare agents.accept with what the bot \
+            "the bridge would refuse the bot's calls: {why}\ncompare agents.accept with what the bot \
              shows: who signs its tokens, for whom they are, and what else they must say"
         ));
     }
@@ -231,7 +231,7 @@ mod tests {
                 tried("", None),
                 taken(&["hello"], Some("no token")),
                 hello(),
-                "the bridge would not let in what the bot calls back: no token",
+                "the bridge would refuse the bot's calls: no token",
             ),
             (
                 tried("", None),

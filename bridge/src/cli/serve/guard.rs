@@ -52,7 +52,10 @@ fn check(
             .as_ref()
             .is_none_or(|tls| tls.client_ca.is_none())
     {
-        return Err("expected client_ca in the table tls: nobody vouches for certificates".into());
+        return Err(
+            "expected client_ca in the table tls: client certificates have no trusted issuer"
+                .into(),
+        );
     }
     let token = said.token.as_ref();
     Ok(Check {
@@ -98,7 +101,7 @@ fn issuer(said: &TokenConfig, declared: Option<&SecurityScheme>) -> Result<Strin
         | None => None,
     };
     let issuer = said.issuer.as_deref().or(published).map(str::to_owned);
-    issuer.ok_or_else(|| "token: expected issuer: the name of the one who signs".to_owned())
+    issuer.ok_or_else(|| "token: expected issuer: the issuer of the tokens".to_owned())
 }
 
 fn keys(

@@ -77,7 +77,7 @@ pub(in crate::cli) fn check(config: &Config) -> Result<(), String> {
         && !listen.ip().is_loopback()
     {
         return Err(format!(
-            "callback_listen: expected a loopback address, found {listen}: what is spoken there is not encrypted"
+            "callback_listen: expected a loopback address, found {listen}: connections there are not encrypted"
         ));
     }
     let Some(listen) = beyond(config) else {

@@ -134,7 +134,7 @@ fn forged() -> Vec<(&'static str, String, &'static str)> {
         (
             "about nobody",
             claiming(&json!({"sub": ""})),
-            "expected a token that says of whom it speaks",
+            "expected a token with a subject",
         ),
         (
             "nonsense",

@@ -167,7 +167,7 @@ async fn what_was_given_up_is_listed_and_tried_anew() {
         "{said}"
     );
     let (done, said) = push(&["retry", "--store", &store, &task]);
-    assert!(done && said.starts_with("1 will be tried anew"), "{said}");
+    assert!(done && said.starts_with("1 will be retried"), "{said}");
     let _bridge = serve();
     receiver.wait_for_end("/hook").await;
 }
