@@ -1,7 +1,7 @@
-//! How fast what is said is read and written, without sockets: `cargo bench --workspace --bench wire`.
+//! Measures reading and writing messages, without sockets: `cargo bench --workspace --bench wire`.
 //!
-//! The measure is JSON itself: the same text parsed to a `Value`, and a `Value` written as text. A figure is
-//! that of the best of many batches, so that what else a machine does is mostly not in it.
+//! The baseline is JSON itself: the same text parsed to a `Value`, and a `Value` written as text. A result is
+//! the best of many batches, which excludes most effects of other load.
 
 use std::{
     fs,
@@ -17,10 +17,10 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-/// How often something is done in a batch.
+/// The number of repetitions in a batch.
 const BATCH: u32 = 500;
 
-/// Requests and answers of the official SDK, by their version.
+/// Requests and answers of the official SDK, by version.
 const SAID: [(Version, &str, &str); 2] = [
     (
         Version::V1_0,
@@ -35,7 +35,7 @@ const SAID: [(Version, &str, &str); 2] = [
 ];
 
 fn main() {
-    // `cargo test --benches` runs this too, and wants only to know that it works.
+    // `cargo test --benches` also runs this, only to see that it works.
     let is_test = std::env::args().any(|argument| argument == "--test") || cfg!(debug_assertions);
     let length = Duration::from_millis(if is_test { 5 } else { 1_000 });
     println!("{:<40} {:>10}", "", "ns each");
@@ -55,7 +55,7 @@ fn read(version: Version, name: &str, length: Duration) {
     });
 }
 
-/// What a server does with a body before it knows what is asked.
+/// The work of a server on a body before it knows the request.
 fn call(version: Version, body: &[u8]) -> Call {
     let request = Request::from_slice(body).expect("it is a request");
     let operation = version.operation(&request.method).expect("it is a method");
@@ -75,7 +75,7 @@ fn write(version: Version, name: &str, length: Duration) {
     });
 }
 
-/// What a server does with an answer.
+/// The work of a server on an answer.
 fn text(version: Version, sent: &SendMessageResponse) -> String {
     let id = Id::String("1".into());
     let text = match version {

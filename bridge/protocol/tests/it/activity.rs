@@ -1,6 +1,6 @@
-//! Every activity under `snapshots/wire/activity`, as this crate reads it and writes it again.
+//! Reads every activity under `snapshots/wire/activity` and writes it again.
 //!
-//! They were written by bots of four SDKs and by the channels that these were tried with.
+//! The activities come from bots of four SDKs and from the channels with which these were tested.
 
 use bridge_protocol::{
     activity::{Activity, ActivityType},
@@ -19,7 +19,7 @@ fn come_back() {
     });
 }
 
-/// The document without null and empty lists among its own fields: they say what missing fields say.
+/// The document without null and empty lists among its own fields, which mean the same as absent fields.
 fn spoken(document: &Value) -> Value {
     let says = |(_, value): &(String, Value)| {
         !value.is_null() && value.as_array().is_none_or(|items| !items.is_empty())

@@ -1,8 +1,8 @@
-//! Every document under `snapshots/wire`, as this crate reads it and writes it again.
+//! Reads every document under `snapshots/wire` and writes it again.
 //!
-//! The documents were written by others: agents of AgentBeats, the official SDKs, the specification. Each
-//! is told by what it holds, read in the version that it is written in, and shown in both versions with
-//! what 0.3 cannot say. What comes back in its own version must hold all that was there.
+//! The documents come from other implementations: agents of AgentBeats, the official SDKs, the specification.
+//! Each is recognized by its content, read in its version, and written in both versions with the losses for
+//! 0.3. Written in its own version it must contain everything that it had.
 
 use std::path::Path;
 
@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 
 /// A document in both versions.
 struct Translated {
-    /// What it is.
+    /// The type of the document.
     is: String,
-    /// The version that it was written in.
+    /// The version of the document.
     version: Version,
     v0_3: Value,
     v1_0: Value,
@@ -48,7 +48,7 @@ fn read(path: &Path) -> Value {
     serde_json::from_slice(&text).unwrap()
 }
 
-/// What is inside the envelope, if there is one.
+/// The content of the envelope, if there is one.
 fn payload(document: &Value) -> &Value {
     let inside = ["params", "result", "error"]
         .iter()
@@ -71,7 +71,7 @@ fn translate(document: &Value) -> Translated {
     match response.outcome {
         Ok(result) => translate_result(&result),
         Err(error) => {
-            // An error is the same in both; its details are the agent's own.
+            // An error has the same form in both; its details are the agent's own.
             let kind = error.kind().map(|kind| kind.reason());
             Translated {
                 is: format!("error {}", kind.unwrap_or("of the agent's own")),
@@ -166,13 +166,13 @@ fn shown(translated: &Translated) -> Value {
     })
 }
 
-/// Everything in `before` is in `after`, but for what says nothing: null, `false` and empty lists.
+/// Checks that everything in `before` is in `after`, except null, `false` and empty lists.
 fn assert_holds(after: &Value, before: &Value, at: &str) {
     match (after, before) {
         (_, Value::Null) => {}
         (Value::Object(after), Value::Object(before)) => {
             for (key, value) in before.iter().filter(|(_, value)| !says_nothing(value)) {
-                // The main interface is not repeated, unless the repetition says more.
+                // The main interface is repeated only if the repetition has more fields.
                 if key == "additionalInterfaces" {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! The documents of agents that take skills as methods, read and written again.
+//! Reads the documents of agents that call skills as methods, and writes them again.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What was made of `a2a.proto` is still what was made of it.
+//! Checks that the files generated from `a2a.proto` are up to date.
 
 use std::{fs, path::Path};
 

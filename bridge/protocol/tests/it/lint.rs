@@ -1,9 +1,9 @@
-//! What is found in cards that others wrote, and in ones with everything wrong.
+//! Tests of the findings in existing cards, and in cards with mistakes.
 
 use bridge_protocol::lint::lint;
 use serde_json::{Value, json};
 
-/// The findings of a card, one a line.
+/// The findings of a card, one per line.
 fn shown(document: &Value) -> String {
     let (generation, findings) = lint(document);
     let generation = generation.map_or("none".to_owned(), |one| format!("{one:?}"));
@@ -89,7 +89,7 @@ fn nothing_is_found_in_a_good_card() {
     assert_eq!(lint(&good).1, []);
 }
 
-/// A good card with one thing changed, and what is found.
+/// A valid card with one change, and the findings.
 #[test]
 fn each_mistake_is_found_by_itself() {
     let good = json!({

@@ -1,5 +1,5 @@
-//! What others said on the wire, read and said again; the names in everything that is said; and the
-//! translations, each shown whole.
+//! Tests with documents of other implementations, read and written again; of all field names; and of the
+//! translations, as snapshots.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod activity;

@@ -1,6 +1,5 @@
-//! The documents of the smallest surface that an agent of 0.3 can have (`snapshots/wire/minimal`): cards
-//! with a list of schemes and default modes under Python's names, a message without its kind, a wrapped
-//! task with a flat state.
+//! Reads the documents of the simplest agents of 0.3 (`snapshots/wire/minimal`): cards with a list of schemes
+//! and default modes under Python's names, a message without `kind`, and a wrapped task with a flat state.
 
 use bridge_protocol::{
     a2a::Operation,

@@ -1,11 +1,11 @@
-//! The exact names of every field, to be held against `specification/a2a.proto`.
+//! Snapshots of the names of all fields, to compare with `specification/a2a.proto`.
 
 use bridge_protocol::{a2a::*, wire::to_value};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Reads a value with every field of the type and shows it as written. A name that the type does not have
-/// would land in `extra`, which must be empty.
+/// Reads a value with every field of the type and writes it. An unknown name would go into `extra`, which
+/// must be empty.
 macro_rules! shown {
     ($type:ident, $value:expr) => {{
         let read: $type = parse($value);

@@ -1,5 +1,5 @@
-//! The documents of 0.1 under `snapshots/wire/v0_1`, as this crate reads them and writes them again:
-//! what python-a2a says, examples of the specification before 0.2, and the forms that people made of them.
+//! Reads the documents of 0.1 under `snapshots/wire/v0_1` and writes them again: output of python-a2a,
+//! examples of the specification before 0.2, and forms derived from them.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 const V0_1: Version = Version::V0_1;
 
-/// The id for messages that bring none.
+/// The id for messages without one.
 const GIVEN: &str = "given";
 
 #[test]
@@ -28,7 +28,7 @@ fn read(path: &Path) -> Value {
     serde_json::from_slice(&text).unwrap()
 }
 
-/// What the document is, and what it is in 0.1 and 1.0.
+/// The type of the document, and its form in 0.1 and 1.0.
 fn shown(document: &Value) -> Value {
     let has = |key| document.get(key).is_some();
     match (has("method"), has("error"), has("result")) {
@@ -56,7 +56,7 @@ fn shown_call(call: &Call) -> Value {
     let older = V0_1.params_from_v1(call, &mut losses);
     let again = V0_1.params_to_v1(call.operation(), older.clone(), GIVEN);
     let name = call.operation().name();
-    // What is left out because 0.1 has no place for it, or made because 0.1 needs it, was reported.
+    // Fields that 0.1 does not have or that it requires were reported as losses.
     if losses.is_empty() {
         assert_eq!(&again.unwrap(), call);
     }
@@ -73,7 +73,7 @@ fn shown_error(document: &Value) -> Value {
     json!({"is": "error", "kind": kind, "error": to_value(&error)})
 }
 
-/// An answer that wraps its task comes from an agent of 0.3.
+/// An answer with a wrapped task comes from an agent of 0.3.
 fn shown_reply(document: &Value) -> Value {
     let result = Response::read(document.clone()).unwrap().outcome.unwrap();
     if result.get("final").or(result.get("artifact")).is_some() {

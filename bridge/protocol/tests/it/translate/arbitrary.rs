@@ -1,4 +1,4 @@
-//! Activities and messages with any of their fields, as JSON.
+//! Generates activities and messages with any of their fields, as JSON.
 
 use proptest::{
     collection::{btree_map, vec},
@@ -25,7 +25,7 @@ fn list(item: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
     vec(item, 1..3).prop_map(Value::from).boxed()
 }
 
-/// Any JSON but null, which says nothing.
+/// Any JSON but null, which means the same as an absent field.
 pub(super) fn json() -> BoxedStrategy<Value> {
     let leaf = prop_oneof![text(), flag(), any::<i32>().prop_map(Value::from)];
     let some = leaf.prop_recursive(3, 16, 4, |inner| {
@@ -51,7 +51,7 @@ fn object(fields: Vec<(&'static str, BoxedStrategy<Value>)>) -> BoxedStrategy<Va
         .boxed()
 }
 
-/// The same with fields that must be there.
+/// The same with required fields.
 fn with(object: BoxedStrategy<Value>, fields: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
     (object, fields)
         .prop_map(|(mut object, fields)| {
@@ -137,7 +137,7 @@ fn action() -> BoxedStrategy<Value> {
     ])
 }
 
-/// A message, or whatever else may be said with its fields.
+/// A message, or another activity with its fields.
 pub(super) fn activity() -> BoxedStrategy<Value> {
     let kind = one_of(&[
         "message",
@@ -211,7 +211,7 @@ pub(super) fn activity() -> BoxedStrategy<Value> {
     with(fields, always("type", kind))
 }
 
-/// Metadata, with marks that nobody should believe.
+/// Metadata with marks that must be ignored.
 fn metadata() -> BoxedStrategy<Value> {
     object(vec![
         (
@@ -267,7 +267,7 @@ pub(super) fn message() -> BoxedStrategy<Value> {
     with(fields, must.boxed())
 }
 
-/// Any JSON, under names that activities have.
+/// Any JSON with member names of activities.
 pub(super) fn anything() -> BoxedStrategy<Value> {
     const NAMES: [&str; 8] = [
         "type",

@@ -1,4 +1,5 @@
-//! The translation between A2A and activities: a case a file, its result beside it.
+//! Tests of the translation between A2A and activities, with one case in each file and its snapshot beside
+//! it.
 
 mod arbitrary;
 mod properties;
@@ -12,7 +13,7 @@ use bridge_protocol::{
 };
 use serde_json::{Value, json};
 
-/// The turn of a case: what its file says under `context`, as the bot's request had it, or a usual turn.
+/// The turn of a case: that in its file under `context`, or a default turn.
 fn context(case: &Value) -> TurnContext {
     let said = |name: &str, usual: Value| case["context"].get(name).cloned().unwrap_or(usual);
     let text = |name: &str, usual: &str| String::read(said(name, usual.into())).unwrap();

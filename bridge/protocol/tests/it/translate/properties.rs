@@ -1,4 +1,4 @@
-//! What must hold for every activity, every message and every order of events.
+//! Property tests for all activities, messages and orders of events.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{arbitrary, context};
 
-/// The same cases in every run, and no files beside the sources.
+/// The same cases in every run, without files for failed cases.
 fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 256,
@@ -54,7 +54,7 @@ proptest! {
         let turn = TurnContext { in_full: true, ..context(&Value::Null) };
         let activity = Activity::read(document).unwrap();
         let said = from_activity::message(&activity, &turn, "m-1".into());
-        // The other bridge hears it as a message of its user.
+        // The other bridge receives it as a message of its user.
         let heard = Message::read(to_value(&said)).unwrap();
         let Ok(Some(carried)) = whole::carried(&heard) else {
             let kinds = ["endOfConversation", "messageUpdate"];
@@ -143,7 +143,7 @@ proptest! {
     }
 }
 
-/// What the activity should come back as: with the turn's address and with an id.
+/// The expected activity: with the turn's address and an id.
 fn addressed(activity: &Activity) -> Value {
     let mut expected = to_value(activity);
     let turn = context(&Value::Null);
@@ -183,7 +183,7 @@ fn input() -> impl Strategy<Value = Input> {
     ]
 }
 
-/// Runs a turn to its end, and holds what comes out to what every turn promises.
+/// Runs a turn to its end and checks the invariants of its outputs.
 fn run(mut inputs: Vec<Input>, silent_end: SilentEnd) -> Result<(), TestCaseError> {
     inputs.push(Input::TurnEnded);
     let mut turn = Turn::new(context(&Value::Null), silent_end);
@@ -222,9 +222,9 @@ fn run(mut inputs: Vec<Input>, silent_end: SilentEnd) -> Result<(), TestCaseErro
                     metadata,
                     is_quiet,
                 } => {
-                    // What a stream has said too is taken back without a word.
+                    // Text that was also streamed is removed without an event.
                     prop_assert!(is_quiet || !metadata.is_empty());
-                    // A stream that was taken back is closed by that.
+                    // A stream that was taken back is closed.
                     if message.is_none() {
                         open.remove(&message_id);
                     }

@@ -1,4 +1,4 @@
-//! What a bot gets.
+//! Tests of the activities that a bot gets.
 
 use bridge_protocol::{
     a2a::{Message, Task},
@@ -35,7 +35,7 @@ fn message(case: &Value, task: &Task, turn: &TurnContext) -> Activity {
     let activity = to_activity::message(&message, task, turn);
     let mut expected = message;
     if whole::is_used(&expected) {
-        // The activity that it carries has taken the place of its parts.
+        // The activity that it carries replaces its parts.
         expected.parts.clear();
         expected.metadata.as_mut().unwrap().remove(whole::EXTENSION);
     }

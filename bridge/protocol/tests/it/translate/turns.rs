@@ -1,4 +1,4 @@
-//! What becomes of a bot's turn: everything that is logged, and the task that a client finds afterwards.
+//! Tests of a bot's turn: everything that is logged, and the resulting task.
 
 use bridge_protocol::{
     a2a::{Artifact, TaskStatusUpdateEvent},
@@ -106,7 +106,7 @@ fn shown(output: &Output) -> Value {
     shown
 }
 
-/// Logs an output as the caller of the machine does.
+/// Logs an output as the caller of the state machine does.
 fn apply(task: &mut Task, output: Output) {
     let (task_id, context_id) = (task.id.clone(), "context-1".to_string());
     let status = |status, metadata| {
@@ -165,7 +165,7 @@ fn apply(task: &mut Task, output: Output) {
     task.apply(event);
 }
 
-/// The task in a few words: its state, what is said and was said, and the texts of its artifacts.
+/// A summary of the task: its state, its messages, and the texts of its artifacts.
 fn summary(task: &Task) -> Value {
     let text = |message: &Message| format!("{}: {}", message.message_id, message.text());
     let artifact = |artifact: &Artifact| {
