@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     check::qualified,
-    decision::{Proof, Shown},
+    decision::{CheckResult, Verified},
 };
 use crate::caller::Caller;
 
@@ -34,7 +34,7 @@ pub struct Certificates {
 impl Certificates {
     /// Identifies the caller by subject, first alternative name or fingerprint, in this order, because the
     /// first two do not change when the certificate is renewed.
-    pub(super) fn check(&self, shown: &PeerCertificate) -> Shown {
+    pub(super) fn check(&self, shown: &PeerCertificate) -> CheckResult {
         let subject = Some(&shown.subject).filter(|text| !text.is_empty());
         let known = subject
             .or(shown.names.first())
@@ -45,12 +45,12 @@ impl Certificates {
             .chain([&shown.subject, &shown.fingerprint]);
         let is_let_in = self.only.is_empty() || said.any(|one| self.only.contains(one));
         match is_let_in {
-            true => Shown::Proof(Proof {
+            true => CheckResult::Verified(Verified {
                 caller: Caller::new(qualified(ISSUER, known)),
                 scopes: BTreeSet::new(),
                 is_token: false,
             }),
-            false => Shown::Wrong("this certificate is not accepted".to_owned()),
+            false => CheckResult::Wrong("this certificate is not accepted".to_owned()),
         }
     }
 }
@@ -79,8 +79,8 @@ mod tests {
             (only(&["CN=b"]), certificate("", &[]), None),
         ] {
             let seen = match rule.check(&shown) {
-                Shown::Proof(proof) => Some(proof.caller.id),
-                Shown::Nothing | Shown::Wrong(_) | Shown::Unchecked => None,
+                CheckResult::Verified(proof) => Some(proof.caller.id),
+                CheckResult::Nothing | CheckResult::Wrong(_) | CheckResult::Unchecked => None,
             };
             assert_eq!(seen.as_deref(), expected, "{shown:?}");
         }

@@ -1,6 +1,6 @@
 //! Writes `WWW-Authenticate` challenges (RFC 9110, section 11.6.1; RFC 6750, section 3; RFC 7617, section 2).
 
-use super::{demand::Demand, shown::Place};
+use super::{credential_location::CredentialLocation, demand::Demand};
 
 /// One challenge for each accepted scheme. An invalid token is reported with the reason.
 pub(super) fn missing(demand: &Demand<'_>, wrong: Option<&(String, String)>) -> Vec<String> {
@@ -9,7 +9,9 @@ pub(super) fn missing(demand: &Demand<'_>, wrong: Option<&(String, String)>) -> 
     let mut all: Vec<String> = Vec::new();
     for scheme in demand.schemes() {
         let mut challenge = scheme.place.challenge(access.realm());
-        if let (Place::Bearer, Some((Place::Bearer, why))) = (&scheme.place, broken) {
+        if let (CredentialLocation::Bearer, Some((CredentialLocation::Bearer, why))) =
+            (&scheme.place, broken)
+        {
             let why = quoted(why);
             challenge += &format!(", error=\"invalid_token\", error_description=\"{why}\"");
         }
@@ -33,7 +35,7 @@ pub(super) fn insufficient(demand: &Demand<'_>, scheme: &str, required: &[String
     )]
 }
 
-impl Place {
+impl CredentialLocation {
     fn challenge(&self, realm: &str) -> String {
         let realm = quoted(realm);
         let key = |at: &str, name: &str| {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Certificates, PeerCertificate, Secrets,
-    decision::{Proof, Shown},
+    decision::{CheckResult, Verified},
 };
 use crate::{
     auth::{Identity, Refusal, Verifier},
@@ -41,35 +41,35 @@ pub struct TokenCheck {
 
 impl Check {
     /// Checks a token or key.
-    pub(super) async fn text(&self, shown: &str, now: Timestamp) -> Shown {
+    pub(super) async fn text(&self, shown: &str, now: Timestamp) -> CheckResult {
         if let Some(name) = self.secrets.owner(shown) {
             return known(name);
         }
         match &self.token {
             Some(token) => token.check(shown, now).await,
-            None => Shown::Wrong("the secret is not known".to_owned()),
+            None => CheckResult::Wrong("the secret is not known".to_owned()),
         }
     }
 
     /// Checks a user name with a password.
-    pub(super) fn password(&self, name: &str, password: &str) -> Shown {
+    pub(super) fn password(&self, name: &str, password: &str) -> CheckResult {
         match self.secrets.is_of(name, password) {
             true => known(name),
-            false => Shown::Wrong("the name or the password is wrong".to_owned()),
+            false => CheckResult::Wrong("the name or the password is wrong".to_owned()),
         }
     }
 
     /// Checks a client certificate.
-    pub(super) fn certificate(&self, certificate: &PeerCertificate) -> Shown {
+    pub(super) fn certificate(&self, certificate: &PeerCertificate) -> CheckResult {
         match &self.certificates {
             Some(some) => some.check(certificate),
-            None => Shown::Wrong("certificates are not accepted".to_owned()),
+            None => CheckResult::Wrong("certificates are not accepted".to_owned()),
         }
     }
 }
 
-fn known(name: &str) -> Shown {
-    Shown::Proof(Proof {
+fn known(name: &str) -> CheckResult {
+    CheckResult::Verified(Verified {
         caller: Caller::new(name),
         scopes: BTreeSet::new(),
         is_token: false,
@@ -86,23 +86,23 @@ impl TokenCheck {
         }
     }
 
-    async fn check(&self, token: &str, now: Timestamp) -> Shown {
+    async fn check(&self, token: &str, now: Timestamp) -> CheckResult {
         match self.verifier.verify(token, now).await {
             Ok(identity) => self.proof(&identity),
             // The location of keys is the operator's concern and is not shown to the caller.
-            Err(Refusal::Keys(_)) => Shown::Unchecked,
-            Err(refusal) => Shown::Wrong(refusal.to_string()),
+            Err(Refusal::Keys(_)) => CheckResult::Unchecked,
+            Err(refusal) => CheckResult::Wrong(refusal.to_string()),
         }
     }
 
-    fn proof(&self, identity: &Identity) -> Shown {
+    fn proof(&self, identity: &Identity) -> CheckResult {
         let subject = identity.subject.as_deref().filter(|text| !text.is_empty());
         let Some(subject) = subject else {
             let why = "expected a token with a subject (sub)";
-            return Shown::Wrong(why.to_owned());
+            return CheckResult::Wrong(why.to_owned());
         };
         let caller = Caller::new(qualified(&identity.issuer, subject));
-        Shown::Proof(Proof {
+        CheckResult::Verified(Verified {
             caller: match &self.tenants {
                 None => caller,
                 Some(claim) => caller.bound_to(words(identity.claims.get(claim))),
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn shown(subject: Option<&str>, claims: &Value) -> Shown {
+    fn shown(subject: Option<&str>, claims: &Value) -> CheckResult {
         let check = TokenCheck {
             tenants: claims.get("org").map(|_| "org".to_owned()),
             ..TokenCheck::new(Verifier::new([], []))
@@ -168,14 +168,14 @@ mod tests {
             (json!({"scope": "read write"}), &["read", "write"]),
             (json!({"scp": ["read"], "scope": 7}), &["read"]),
         ] {
-            let Shown::Proof(proof) = shown(Some("me"), &claims) else {
+            let CheckResult::Verified(proof) = shown(Some("me"), &claims) else {
                 panic!("no proof");
             };
             assert_eq!(proof.caller, Caller::new("https://id.test me"));
             assert!(proof.scopes.iter().eq(scopes), "{:?}", proof.scopes);
         }
         for subject in [None, Some("")] {
-            assert!(matches!(shown(subject, &json!({})), Shown::Wrong(_)));
+            assert!(matches!(shown(subject, &json!({})), CheckResult::Wrong(_)));
         }
     }
 
@@ -187,7 +187,7 @@ mod tests {
             (json!({"org": ["one", "two"]}), [true, true, false]),
             (json!({"org": null}), [false, false, false]),
         ] {
-            let Shown::Proof(proof) = shown(Some("me"), &claims) else {
+            let CheckResult::Verified(proof) = shown(Some("me"), &claims) else {
                 panic!("no proof");
             };
             let seen = [Some("one"), Some("two"), None].map(|name| proof.caller.may_name(name));

@@ -6,9 +6,9 @@ use bridge_protocol::dialect::Call;
 
 use super::{
     Access,
-    decision::{Looked, Requirement, decide_beyond},
+    decision::{CheckResults, Requirement, decide_beyond},
     demand::Demand,
-    named,
+    named_skills,
     refusal::Refusal,
 };
 use crate::caller::Caller;
@@ -19,11 +19,11 @@ use crate::caller::Caller;
 pub(crate) struct Credentials {
     access: Access,
     caller: Caller,
-    looked: Arc<Looked>,
+    looked: Arc<CheckResults>,
 }
 
 impl Credentials {
-    pub(super) fn new(access: Access, caller: Caller, looked: Looked) -> Self {
+    pub(super) fn new(access: Access, caller: Caller, looked: CheckResults) -> Self {
         Self {
             access,
             caller,
@@ -46,7 +46,7 @@ impl Credentials {
 
     /// Checks whether the caller may use the skills that a call names.
     pub(crate) fn permit(&self, call: &Call) -> Result<(), Box<Refusal>> {
-        let mut skills = named::skills(call).into_iter();
+        let mut skills = named_skills::skills(call).into_iter();
         skills.try_for_each(|skill| self.permit_skill(skill))
     }
 

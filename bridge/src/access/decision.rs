@@ -9,15 +9,15 @@ use crate::caller::Caller;
 pub(super) type Requirement = BTreeMap<String, Vec<String>>;
 
 /// The credentials of a request, by the scheme's name.
-pub(super) type Looked = BTreeMap<String, Shown>;
+pub(super) type CheckResults = BTreeMap<String, CheckResult>;
 
 /// The result of checking a request's credential for one scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum CheckResult {
     /// No credential.
     Nothing,
     /// A valid credential.
-    Proof(Proof),
+    Verified(Verified),
     /// An invalid credential, with the reason.
     Wrong(String),
     /// A credential that cannot be checked now, which is not the caller's fault.
@@ -26,7 +26,7 @@ pub(super) enum Shown {
 
 /// The identity behind a valid credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Proof {
+pub(super) struct Verified {
     pub(super) caller: Caller,
     pub(super) scopes: BTreeSet<String>,
     /// Whether it is a token, which identifies the user; keys and certificates rather identify the calling
@@ -43,14 +43,14 @@ pub(super) enum Decision {
     /// reason, if any.
     Unauthenticated(Option<(String, String)>),
     /// The caller is authenticated but lacks a permission.
-    Forbidden(Lack),
+    Forbidden(MissingPermission),
     /// The credential for this scheme cannot be checked now.
     Unavailable(String),
 }
 
 /// The missing permission of an authenticated caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Lack {
+pub(super) enum MissingPermission {
     /// Scopes of the token for a scheme.
     Scopes {
         scheme: String,
@@ -63,7 +63,7 @@ pub(super) enum Lack {
 
 /// Decides about a request with these credentials. Without requirements all requests are allowed, but an
 /// invalid credential is refused rather than treated as anonymous.
-pub(super) fn decide(requirements: &[Requirement], shown: &Looked) -> Decision {
+pub(super) fn decide(requirements: &[Requirement], shown: &CheckResults) -> Decision {
     let met = requirements.iter().filter(|one| !one.is_empty());
     let met = met.filter_map(|one| proofs(one, shown).map(|proofs| (one, proofs)));
     let mut forbidden = None;
@@ -85,13 +85,13 @@ pub(super) fn decide(requirements: &[Requirement], shown: &Looked) -> Decision {
 /// tasks belong to it, whatever other credentials are presented.
 pub(super) fn decide_beyond(
     requirements: &[Requirement],
-    shown: &Looked,
+    shown: &CheckResults,
     caller: &Caller,
 ) -> Decision {
     match decide(requirements, shown) {
         Decision::Granted(_) => Decision::Granted(caller.clone()),
         Decision::Unauthenticated(None) if !caller.is_anonymous() => {
-            Decision::Forbidden(Lack::Credentials)
+            Decision::Forbidden(MissingPermission::Credentials)
         }
         refused @ (Decision::Unauthenticated(_)
         | Decision::Forbidden(_)
@@ -100,16 +100,22 @@ pub(super) fn decide_beyond(
 }
 
 /// The identities for all schemes of a requirement, if all are present.
-fn proofs<'a>(requirement: &Requirement, shown: &'a Looked) -> Option<BTreeMap<String, &'a Proof>> {
+fn proofs<'a>(
+    requirement: &Requirement,
+    shown: &'a CheckResults,
+) -> Option<BTreeMap<String, &'a Verified>> {
     let proof = |name: &String| match shown.get(name) {
-        Some(Shown::Proof(proof)) => Some((name.clone(), proof)),
-        Some(Shown::Nothing | Shown::Wrong(_) | Shown::Unchecked) | None => None,
+        Some(CheckResult::Verified(proof)) => Some((name.clone(), proof)),
+        Some(CheckResult::Nothing | CheckResult::Wrong(_) | CheckResult::Unchecked) | None => None,
     };
     requirement.keys().map(proof).collect()
 }
 
 /// The first scheme whose token lacks scopes, with those scopes.
-fn lacking(requirement: &Requirement, proofs: &BTreeMap<String, &Proof>) -> Option<Lack> {
+fn lacking(
+    requirement: &Requirement,
+    proofs: &BTreeMap<String, &Verified>,
+) -> Option<MissingPermission> {
     requirement.iter().find_map(|(name, scopes)| {
         let has = |scope: &&String| {
             proofs
@@ -117,7 +123,7 @@ fn lacking(requirement: &Requirement, proofs: &BTreeMap<String, &Proof>) -> Opti
                 .is_some_and(|one| one.scopes.contains(*scope))
         };
         let missing: Vec<String> = scopes.iter().filter(|one| !has(one)).cloned().collect();
-        (!missing.is_empty()).then(|| Lack::Scopes {
+        (!missing.is_empty()).then(|| MissingPermission::Scopes {
             scheme: name.clone(),
             required: scopes.clone(),
             missing,
@@ -126,34 +132,36 @@ fn lacking(requirement: &Requirement, proofs: &BTreeMap<String, &Proof>) -> Opti
 }
 
 /// The caller of several identities: that of a token, else that of the first scheme.
-fn caller(proofs: &BTreeMap<String, &Proof>) -> Caller {
+fn caller(proofs: &BTreeMap<String, &Verified>) -> Caller {
     let token = proofs.values().find(|proof| proof.is_token);
     let chosen = token.or_else(|| proofs.values().next());
     chosen.map_or_else(Caller::anonymous, |proof| proof.caller.clone())
 }
 
 /// Decides if nothing is required.
-fn open<'a>(shown: &'a Looked) -> Decision {
-    let proof = |(name, one): (&String, &'a Shown)| match one {
-        Shown::Proof(proof) => Some((name.clone(), proof)),
-        Shown::Nothing | Shown::Wrong(_) | Shown::Unchecked => None,
+fn open<'a>(shown: &'a CheckResults) -> Decision {
+    let proof = |(name, one): (&String, &'a CheckResult)| match one {
+        CheckResult::Verified(proof) => Some((name.clone(), proof)),
+        CheckResult::Nothing | CheckResult::Wrong(_) | CheckResult::Unchecked => None,
     };
-    let proofs: BTreeMap<String, &Proof> = shown.iter().filter_map(proof).collect();
-    let is_silent = shown.values().all(|one| *one == Shown::Nothing);
+    let proofs: BTreeMap<String, &Verified> = shown.iter().filter_map(proof).collect();
+    let is_silent = shown.values().all(|one| *one == CheckResult::Nothing);
     match proofs.is_empty() && !is_silent {
         true => refuse(shown),
         false => Decision::Granted(caller(&proofs)),
     }
 }
 
-fn refuse(shown: &Looked) -> Decision {
-    let unchecked = shown.iter().find(|(_, one)| **one == Shown::Unchecked);
+fn refuse(shown: &CheckResults) -> Decision {
+    let unchecked = shown
+        .iter()
+        .find(|(_, one)| **one == CheckResult::Unchecked);
     if let Some((scheme, _)) = unchecked {
         return Decision::Unavailable(scheme.clone());
     }
     let wrong = shown.iter().find_map(|(name, one)| match one {
-        Shown::Wrong(why) => Some((name.clone(), why.clone())),
-        Shown::Nothing | Shown::Proof(_) | Shown::Unchecked => None,
+        CheckResult::Wrong(why) => Some((name.clone(), why.clone())),
+        CheckResult::Nothing | CheckResult::Verified(_) | CheckResult::Unchecked => None,
     });
     Decision::Unauthenticated(wrong)
 }
@@ -162,8 +170,8 @@ fn refuse(shown: &Looked) -> Decision {
 mod tests {
     use super::*;
 
-    fn proof(id: &str, scopes: &[&str], is_token: bool) -> Shown {
-        Shown::Proof(Proof {
+    fn proof(id: &str, scopes: &[&str], is_token: bool) -> CheckResult {
+        CheckResult::Verified(Verified {
             caller: Caller::new(id),
             scopes: scopes.iter().map(|one| (*one).to_owned()).collect(),
             is_token,
@@ -184,7 +192,7 @@ mod tests {
 
     #[test]
     fn any_of_the_list_all_of_one_and_every_scope() {
-        let wrong = || Shown::Wrong("why".to_owned());
+        let wrong = || CheckResult::Wrong("why".to_owned());
         let refused = || Decision::Unauthenticated(Some(("b".to_owned(), "why".to_owned())));
         let either = [
             requirement(&[("a", &[])]),
@@ -194,39 +202,39 @@ mod tests {
         let open = [Requirement::new(), requirement(&[("b", &[])])];
         let lacks = |required: &[&str], missing: &[&str]| {
             let owned = |scopes: &[&str]| scopes.iter().map(|one| (*one).to_owned()).collect();
-            Decision::Forbidden(Lack::Scopes {
+            Decision::Forbidden(MissingPermission::Scopes {
                 scheme: "b".to_owned(),
                 required: owned(required),
                 missing: owned(missing),
             })
         };
-        type Case<'a> = (&'a [Requirement], [Shown; 2], Decision);
+        type Case<'a> = (&'a [Requirement], [CheckResult; 2], Decision);
         let cases: Vec<Case<'_>> = vec![
             (
                 &either,
-                [Shown::Nothing, Shown::Nothing],
+                [CheckResult::Nothing, CheckResult::Nothing],
                 Decision::Unauthenticated(None),
             ),
             (&either, [proof("x", &[], false), wrong()], granted("x")),
             (
                 &either,
-                [Shown::Nothing, proof("y", &["write", "read"], true)],
+                [CheckResult::Nothing, proof("y", &["write", "read"], true)],
                 granted("y"),
             ),
             (
                 &either,
-                [Shown::Nothing, proof("y", &["read"], true)],
+                [CheckResult::Nothing, proof("y", &["read"], true)],
                 lacks(&["read", "write"], &["write"]),
             ),
-            (&either, [Shown::Nothing, wrong()], refused()),
+            (&either, [CheckResult::Nothing, wrong()], refused()),
             (
                 &either,
-                [Shown::Unchecked, wrong()],
+                [CheckResult::Unchecked, wrong()],
                 Decision::Unavailable("a".to_owned()),
             ),
             (
                 &both,
-                [proof("x", &[], false), Shown::Nothing],
+                [proof("x", &[], false), CheckResult::Nothing],
                 Decision::Unauthenticated(None),
             ),
             (&both, [proof("x", &[], false), wrong()], refused()),
@@ -245,11 +253,23 @@ mod tests {
                 [proof("x", &[], false), proof("y", &[], true)],
                 lacks(&["read"], &["read"]),
             ),
-            (&open, [Shown::Nothing, Shown::Nothing], granted("")),
-            (&open, [Shown::Nothing, wrong()], refused()),
-            (&open, [Shown::Nothing, proof("y", &[], true)], granted("y")),
-            (&[], [Shown::Nothing, Shown::Nothing], granted("")),
-            (&[], [Shown::Nothing, wrong()], refused()),
+            (
+                &open,
+                [CheckResult::Nothing, CheckResult::Nothing],
+                granted(""),
+            ),
+            (&open, [CheckResult::Nothing, wrong()], refused()),
+            (
+                &open,
+                [CheckResult::Nothing, proof("y", &[], true)],
+                granted("y"),
+            ),
+            (
+                &[],
+                [CheckResult::Nothing, CheckResult::Nothing],
+                granted(""),
+            ),
+            (&[], [CheckResult::Nothing, wrong()], refused()),
             (&[], [proof("x", &[], false), wrong()], granted("x")),
         ];
         for (number, (requirements, [a, b], expected)) in cases.into_iter().enumerate() {
@@ -261,9 +281,9 @@ mod tests {
     #[test]
     fn what_is_needed_beyond_changes_nobody() {
         let needs = [requirement(&[("b", &["write"])])];
-        let wrong = || Shown::Wrong("why".to_owned());
+        let wrong = || CheckResult::Wrong("why".to_owned());
         let (known, nobody) = (Caller::new("x"), Caller::anonymous());
-        let lack = Decision::Forbidden(Lack::Scopes {
+        let lack = Decision::Forbidden(MissingPermission::Scopes {
             scheme: "b".to_owned(),
             required: vec!["write".to_owned()],
             missing: vec!["write".to_owned()],
@@ -277,14 +297,18 @@ mod tests {
             (&known, [key(), proof("y", &[], true)], lack),
             (
                 &known,
-                [key(), Shown::Nothing],
-                Decision::Forbidden(Lack::Credentials),
+                [key(), CheckResult::Nothing],
+                Decision::Forbidden(MissingPermission::Credentials),
             ),
             (&known, [key(), wrong()], refused(Some("why"))),
-            (&nobody, [Shown::Nothing, Shown::Nothing], refused(None)),
             (
                 &nobody,
-                [Shown::Nothing, Shown::Unchecked],
+                [CheckResult::Nothing, CheckResult::Nothing],
+                refused(None),
+            ),
+            (
+                &nobody,
+                [CheckResult::Nothing, CheckResult::Unchecked],
                 Decision::Unavailable("b".to_owned()),
             ),
         ] {

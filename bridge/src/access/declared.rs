@@ -3,12 +3,12 @@
 use axum::http::HeaderName;
 use bridge_protocol::a2a::SecurityScheme;
 
-use super::{Check, shown::Place};
+use super::{Check, credential_location::CredentialLocation};
 
 /// A declared security scheme.
 #[derive(Debug)]
 pub(super) struct Scheme {
-    pub(super) place: Place,
+    pub(super) place: CredentialLocation,
     pub(super) check: Check,
 }
 
@@ -101,7 +101,7 @@ impl Scheme {
 }
 
 /// The location of a scheme's credential in a request.
-fn place(name: &str, declared: &SecurityScheme) -> Result<Place, AccessError> {
+fn place(name: &str, declared: &SecurityScheme) -> Result<CredentialLocation, AccessError> {
     let wrong = |expected: &'static str, found: &str| AccessError::Declared {
         scheme: name.to_owned(),
         expected,
@@ -110,34 +110,39 @@ fn place(name: &str, declared: &SecurityScheme) -> Result<Place, AccessError> {
     match declared {
         SecurityScheme::ApiKey(key) => match key.location.as_str() {
             "header" => HeaderName::from_bytes(key.name.as_bytes())
-                .map(Place::Header)
+                .map(CredentialLocation::Header)
                 .map_err(|_| wrong("the name of a header", &key.name)),
-            "query" => Ok(Place::Query(key.name.clone())),
-            "cookie" => Ok(Place::Cookie(key.name.clone())),
+            "query" => Ok(CredentialLocation::Query(key.name.clone())),
+            "cookie" => Ok(CredentialLocation::Cookie(key.name.clone())),
             other => Err(wrong("the location header, query or cookie", other)),
         },
         SecurityScheme::HttpAuth(http) => match http.scheme.to_ascii_lowercase().as_str() {
-            "bearer" => Ok(Place::Bearer),
-            "basic" => Ok(Place::Basic),
+            "bearer" => Ok(CredentialLocation::Bearer),
+            "basic" => Ok(CredentialLocation::Basic),
             other => Err(wrong("the HTTP scheme Bearer or Basic", other)),
         },
-        SecurityScheme::OAuth2(_) | SecurityScheme::OpenIdConnect(_) => Ok(Place::Bearer),
-        SecurityScheme::MutualTls(_) => Ok(Place::Connection),
+        SecurityScheme::OAuth2(_) | SecurityScheme::OpenIdConnect(_) => {
+            Ok(CredentialLocation::Bearer)
+        }
+        SecurityScheme::MutualTls(_) => Ok(CredentialLocation::Connection),
     }
 }
 
 /// The setting that a check lacks for this location, if any.
-fn needed(place: &Place, check: &Check, name: &str) -> Option<String> {
+fn needed(place: &CredentialLocation, check: &Check, name: &str) -> Option<String> {
     let at = format!("[agents.access.{name}]");
     let (is_there, needed) = match place {
-        Place::Bearer => (
+        CredentialLocation::Bearer => (
             check.token.is_some() || !check.secrets.is_empty(),
             format!("{at} with token or secrets"),
         ),
-        Place::Basic | Place::Header(_) | Place::Query(_) | Place::Cookie(_) => {
+        CredentialLocation::Basic
+        | CredentialLocation::Header(_)
+        | CredentialLocation::Query(_)
+        | CredentialLocation::Cookie(_) => {
             (!check.secrets.is_empty(), format!("{at} with secrets"))
         }
-        Place::Connection => (
+        CredentialLocation::Connection => (
             check.certificates.is_some(),
             format!("{at} with certificates, and client_ca in the table tls"),
         ),

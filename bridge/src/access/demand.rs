@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Access, decision::Requirement, declared::Scheme, shown::Place};
+use super::{
+    Access, credential_location::CredentialLocation, decision::Requirement, declared::Scheme,
+};
 
 /// Alternative requirements, one of which is enough.
 pub(super) struct Demand<'a> {
@@ -14,7 +16,7 @@ pub(super) struct Demand<'a> {
 
 impl<'a> Demand<'a> {
     /// Describes the requirements; `told` describes one scheme.
-    pub(super) fn told(&self, told: fn(&Place) -> String) -> String {
+    pub(super) fn told(&self, told: fn(&CredentialLocation) -> String) -> String {
         let one = |name: &String| self.access.scheme(name).map(|scheme| told(&scheme.place));
         let requirements = self.requirements.iter().filter(|one| !one.is_empty());
         let all = requirements.map(|requirement| {

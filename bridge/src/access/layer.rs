@@ -18,8 +18,8 @@ use tower::{Layer, Service};
 
 use super::{
     Access, Credentials, PeerCertificate, Refusal,
-    decision::{Decision, Looked},
-    shown::Head,
+    credential_location::Head,
+    decision::{CheckResults, Decision},
 };
 use crate::{caller::Caller, clock, metrics::Metrics};
 
@@ -139,7 +139,7 @@ impl AccessLayer {
     }
 
     /// Sets the caller of a request and keeps its credentials, because the body may need more.
-    fn vouch<B>(&self, request: &mut Request<B>, caller: Caller, looked: Looked) {
+    fn vouch<B>(&self, request: &mut Request<B>, caller: Caller, looked: CheckResults) {
         let credentials = Credentials::new(self.access.clone(), caller.clone(), looked);
         let extensions = request.extensions_mut();
         extensions.insert(credentials);

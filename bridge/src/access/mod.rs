@@ -7,24 +7,24 @@
 //! - [`Access`]: the requirements of a card with their checks
 //! - [`Check`]: the accepted tokens, secrets and certificates
 //! - `decision`: the rule without HTTP: any requirement of the list, all its schemes, every scope
-//! - `skills`, `named`: further requirements of skills, and the skills that a call names
-//! - `shown`: the location of credentials in a request
+//! - `skills`, `named_skills`: further requirements of skills, and the skills that a call names
+//! - `credential_location`: the location of credentials in a request
 //! - [`AccessLayer`]: enforces the rule for HTTP, with answers in the form of each binding
 //! - [`PeerCertificate`]: the certificate that a client presented
 
 mod certificate;
 mod challenge;
 mod check;
+mod credential_location;
 mod credentials;
 mod decision;
 mod declared;
 mod demand;
 mod layer;
-mod named;
+mod named_skills;
 mod plan;
 mod refusal;
 mod secrets;
-mod shown;
 mod skills;
 mod summary;
 

@@ -7,10 +7,10 @@ use jiff::Timestamp;
 
 use super::{
     AccessError, AccessLayer, Check,
-    decision::{Decision, Looked, Requirement, decide},
+    credential_location::Head,
+    decision::{CheckResults, Decision, Requirement, decide},
     declared::Scheme,
     demand::Demand,
-    shown::Head,
     skills::{Skills, read},
 };
 
@@ -121,8 +121,8 @@ impl Access {
     }
 
     /// Checks the credentials of a request.
-    pub(super) async fn look(&self, head: &Head<'_>, now: Timestamp) -> Looked {
-        let mut shown = Looked::new();
+    pub(super) async fn look(&self, head: &Head<'_>, now: Timestamp) -> CheckResults {
+        let mut shown = CheckResults::new();
         for (name, Scheme { place, check }) in self.schemes() {
             shown.insert(name.clone(), place.look(head, check, now).await);
         }
@@ -130,7 +130,7 @@ impl Access {
     }
 
     /// Decides about a request with these credentials.
-    pub(super) fn decide(&self, looked: &Looked) -> Decision {
+    pub(super) fn decide(&self, looked: &CheckResults) -> Decision {
         decide(&self.plan.requirements, looked)
     }
 }

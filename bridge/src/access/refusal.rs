@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 
 use super::{
     challenge::{insufficient, missing, quoted},
-    decision::{Decision, Lack},
+    credential_location::CredentialLocation,
+    decision::{Decision, MissingPermission},
     demand::Demand,
-    shown::Place,
 };
 
 /// A refusal of a request.
@@ -98,12 +98,12 @@ impl Refusal {
         Self::new(Kind::Unauthenticated, message, challenges).with("scheme", scheme)
     }
 
-    fn forbidden(demand: &Demand<'_>, lack: &Lack) -> Self {
+    fn forbidden(demand: &Demand<'_>, lack: &MissingPermission) -> Self {
         match lack {
-            Lack::Credentials => {
+            MissingPermission::Credentials => {
                 Self::new(Kind::Forbidden, expected(demand), missing(demand, None))
             }
-            Lack::Scopes {
+            MissingPermission::Scopes {
                 scheme,
                 required,
                 missing,
@@ -266,7 +266,10 @@ impl Refusal {
 }
 
 fn expected(demand: &Demand<'_>) -> String {
-    format!("expected credentials: {}", demand.told(Place::told))
+    format!(
+        "expected credentials: {}",
+        demand.told(CredentialLocation::told)
+    )
 }
 
 fn is_1_0(headers: &HeaderMap) -> bool {

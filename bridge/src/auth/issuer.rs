@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 
 use super::{
     Algorithm, Jwks, KeyError, KeyFileError, PrivateKey, Secret, key_file,
-    keyring::{Kept, Keyring, age},
+    keyring::{Keyring, StoredKey, age},
     publish,
     signing::SigningKey,
 };
@@ -222,7 +222,7 @@ impl Issuer {
         let key = Arc::new(key);
         let ring = self
             .ring()
-            .with(Kept { key, made: now }, self.settings.lifetime);
+            .with(StoredKey { key, made: now }, self.settings.lifetime);
         if let Some(path) = &self.settings.keys {
             key_file::write(path, &ring)?;
         }

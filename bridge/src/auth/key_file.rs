@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     KeyError,
-    keyring::{Kept, Keyring},
+    keyring::{Keyring, StoredKey},
     signing::SigningKey,
 };
 
@@ -104,7 +104,7 @@ fn parse(text: &str) -> Result<Keyring, String> {
     keys.collect::<Result<_, _>>().map(Keyring::new)
 }
 
-fn kept(entry: &Entry) -> Result<Kept, String> {
+fn kept(entry: &Entry) -> Result<StoredKey, String> {
     let made: Timestamp = entry
         .made
         .parse()
@@ -112,7 +112,7 @@ fn kept(entry: &Entry) -> Result<Kept, String> {
     let pkcs8 = STANDARD.decode(&entry.private);
     let pkcs8 = pkcs8.map_err(|error| format!("private: {error}"))?;
     let key = SigningKey::from_pkcs8(pkcs8).map_err(|error| error.to_string())?;
-    Ok(Kept {
+    Ok(StoredKey {
         key: Arc::new(key),
         made,
     })
@@ -168,7 +168,7 @@ mod tests {
 
     fn ring() -> Keyring {
         let (key, made) = (testing::key(0), Timestamp::UNIX_EPOCH);
-        Keyring::new(vec![Kept { key, made }])
+        Keyring::new(vec![StoredKey { key, made }])
     }
 
     #[test]

@@ -15,29 +15,29 @@ const LINGER: Duration = Duration::from_secs(10 * 60);
 
 /// A key with the time of its creation.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct StoredKey {
     pub(super) key: Arc<SigningKey>,
     pub(super) made: Timestamp,
 }
 
 /// The keys, oldest first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Keyring(Vec<Kept>);
+pub(super) struct Keyring(Vec<StoredKey>);
 
 impl Keyring {
-    pub(super) fn new(mut keys: Vec<Kept>) -> Self {
+    pub(super) fn new(mut keys: Vec<StoredKey>) -> Self {
         keys.sort_by_key(|kept| kept.made);
         Self(keys)
     }
 
-    pub(super) fn keys(&self) -> &[Kept] {
+    pub(super) fn keys(&self) -> &[StoredKey] {
         &self.0
     }
 
     /// The key to sign with: the newest one that verifiers could have fetched. The very first key is used at
     /// once.
     pub(super) fn signing(&self, now: Timestamp) -> Option<&Arc<SigningKey>> {
-        let ripe = |kept: &&Kept| age(kept.made, now) >= LEAD;
+        let ripe = |kept: &&StoredKey| age(kept.made, now) >= LEAD;
         let newest = self.0.iter().rfind(ripe).or(self.0.first());
         newest.map(|kept| &kept.key)
     }
@@ -58,13 +58,14 @@ impl Keyring {
     }
 
     /// The ring with another key, and without expired ones.
-    pub(super) fn with(&self, kept: Kept, lifetime: Duration) -> Self {
+    pub(super) fn with(&self, kept: StoredKey, lifetime: Duration) -> Self {
         let now = kept.made;
         Self::new(self.live(now, lifetime).cloned().chain([kept]).collect())
     }
 
-    fn live(&self, now: Timestamp, lifetime: Duration) -> impl Iterator<Item = &Kept> {
-        let is_done = move |successor: &Kept| age(successor.made, now) > LEAD + lifetime + LINGER;
+    fn live(&self, now: Timestamp, lifetime: Duration) -> impl Iterator<Item = &StoredKey> {
+        let is_done =
+            move |successor: &StoredKey| age(successor.made, now) > LEAD + lifetime + LINGER;
         let successors = self.0.iter().skip(1).map(Some).chain([None]);
         let pairs = self.0.iter().zip(successors);
         pairs.filter_map(move |(kept, next)| (!next.is_some_and(is_done)).then_some(kept))
@@ -84,9 +85,9 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(60 * 60);
     const MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-    fn kept(number: usize, made: Timestamp) -> Kept {
+    fn kept(number: usize, made: Timestamp) -> StoredKey {
         let key = testing::key(number);
-        Kept { key, made }
+        StoredKey { key, made }
     }
 
     fn is(key: Option<&Arc<SigningKey>>, number: usize) -> bool {

@@ -61,13 +61,13 @@ type Answers = Arc<Mutex<BTreeMap<String, (StatusCode, String)>>>;
 type Asked = Arc<Mutex<Vec<String>>>;
 
 /// A fake endpoint on a real socket, with answers by path, which records its requests.
-pub(super) struct Standin {
+pub(super) struct FakeEndpoint {
     base: Url,
     answers: Answers,
     asked: Asked,
 }
 
-impl Standin {
+impl FakeEndpoint {
     pub(super) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());

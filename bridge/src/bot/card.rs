@@ -2,7 +2,7 @@
 
 use bridge_protocol::{
     a2a::{AgentCapabilities, AgentCard, AgentExtension, AgentSkill},
-    translate::whole,
+    translate::full_activity,
 };
 
 /// What bots answer with, mostly.
@@ -34,7 +34,7 @@ pub(super) fn plain(name: &str) -> AgentCard {
 /// Clients that know activities get them whole.
 fn activities() -> AgentExtension {
     AgentExtension::new(
-        whole::EXTENSION,
+        full_activity::EXTENSION,
         "Carries activities whole, beside their parts",
     )
 }

@@ -48,7 +48,7 @@ impl Hosted {
             now: format!("{:.3}", clock::now()),
             locale: self.settings.locale.clone(),
             delivery_mode: None,
-            in_full: whole::is_wanted(task),
+            in_full: full_activity::is_wanted(task),
         }
     }
 

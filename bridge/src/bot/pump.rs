@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge_protocol::translate::{Dropped, Input, Output, Turn as Machine};
+use bridge_protocol::translate::{Input, LateActivity, Output, Turn as Machine};
 use tokio::{
     sync::{mpsc, oneshot},
     time::timeout,
@@ -123,7 +123,7 @@ impl Pump {
     }
 
     fn handle(&mut self, input: Input) {
-        if let Err(Dropped { activity }) = self.machine.handle(input) {
+        if let Err(LateActivity { activity }) = self.machine.handle(input) {
             dropped(self.handle.task_id(), &activity);
         }
         let outputs = std::iter::from_fn(|| self.machine.poll());

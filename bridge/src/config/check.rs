@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use super::{
     AgentConfig, Auth, Config, EndingConfig, Problem, SecretText, SkillConfig, StoreConfig,
-    locate::position, secret::Places,
+    locate::position, secret::SecretSources,
 };
 use crate::push::Seal;
 
@@ -137,7 +137,7 @@ fn only_for_bots(agent: &AgentConfig) -> Option<&'static str> {
 }
 
 /// Replaces all references to secrets by the secrets.
-pub(super) fn find_secrets(config: &mut Config, places: &Places<'_>) -> Found {
+pub(super) fn find_secrets(config: &mut Config, places: &SecretSources<'_>) -> Found {
     let secrets = config.agents.iter_mut().flat_map(secrets);
     let secrets = secrets.chain(&mut config.push.seal);
     let mut found = Found::new();

@@ -7,13 +7,13 @@
 //!
 //! This module opens no sockets; secrets are looked up in environment variables and files.
 
-mod access;
 mod agent;
+mod bot_auth;
+mod caller_access;
 mod card;
 mod check;
 mod error;
 mod grpc;
-mod guard;
 mod limits;
 mod locate;
 mod push;
@@ -24,16 +24,16 @@ mod store;
 mod top;
 mod value;
 
-pub use access::{
-    Accept, Assertion, Auth, Federated, FromIssuer, ManagedIdentity, RequiredToken, WithSecret,
-};
 pub use agent::{
     AgentConfig, ConversationIs, DeliveryMode, EndingConfig, RepeatsAre, SilentTurn, TurnsAre,
 };
+pub use bot_auth::{
+    Accept, Assertion, Auth, Federated, FromIssuer, ManagedIdentity, RequiredToken, WithSecret,
+};
+pub use caller_access::{CertificateConfig, CheckConfig, TokenConfig};
 pub use card::{CardConfig, ProviderConfig, SkillConfig};
 pub use error::{ConfigError, ConfigErrors, Problem};
 pub use grpc::{GrpcConfig, GrpcForm, HostPort};
-pub use guard::{CertificateConfig, CheckConfig, TokenConfig};
 pub use limits::LimitsConfig;
 pub use push::{PushConfig, PushPlace};
 pub use read::{parse, read};

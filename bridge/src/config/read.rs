@@ -10,7 +10,7 @@ use super::{
     Config, ConfigError, ConfigErrors, Problem,
     check::{Found, check, find_secrets},
     locate::{key, position},
-    secret::Places,
+    secret::SecretSources,
 };
 use crate::auth::not_private;
 
@@ -36,7 +36,7 @@ pub fn read(path: &Path, builtins: &[&'static str]) -> Result<Config, ConfigErro
     let text = io::read_to_string(file).map_err(unreadable)?;
     let mut config = parse(path, &text, builtins)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let places = Places {
+    let places = SecretSources {
         folder,
         is_private,
         environment: &|name| std::env::var(name).ok(),

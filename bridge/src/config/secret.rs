@@ -34,7 +34,7 @@ impl fmt::Debug for SecretText {
 }
 
 /// The places in which secrets are looked up.
-pub(super) struct Places<'a> {
+pub(super) struct SecretSources<'a> {
     /// The folder of the configuration.
     pub(super) folder: &'a Path,
     /// Whether only its owner can read the configuration.
@@ -52,7 +52,7 @@ impl SecretText {
     }
 
     /// Looks up the secret that this refers to.
-    pub(super) fn find(&self, places: &Places<'_>) -> Result<Self, Problem> {
+    pub(super) fn find(&self, places: &SecretSources<'_>) -> Result<Self, Problem> {
         let found = match self {
             Self::Clear(_) if !places.is_private => return Err(Problem::NotPrivate),
             Self::Clear(secret) => return Ok(Self::Clear(secret.clone())),

@@ -8,7 +8,7 @@ use std::{
 use axum::{Router, extract::Request};
 use tower::{ServiceExt as _, service_fn};
 
-use super::{Extras, Host, HostError, routes::routes, seats::Seat};
+use super::{Extras, Host, HostError, agent_routes::AgentRoute, routes::routes};
 use crate::{service::Service, turns::Turns};
 
 /// Agents that are being served.
@@ -25,9 +25,9 @@ impl Hosted {
         service: Service,
         public_url: String,
         extras: Extras,
-        seats: &[Seat],
+        agent_routes: &[AgentRoute],
     ) -> Self {
-        let app = routes(&service, &public_url, &extras, seats);
+        let app = routes(&service, &public_url, &extras, agent_routes);
         Self {
             service,
             public_url,
@@ -56,8 +56,8 @@ impl Hosted {
     /// # Errors
     /// Returns an error if a name or path is invalid or occurs twice; then nothing has changed.
     pub fn replace(&self, host: Host) -> Result<(), HostError> {
-        let seats = host.seats()?;
-        let app = routes(&self.service, &self.public_url, &self.extras, &seats);
+        let agent_routes = host.agent_routes()?;
+        let app = routes(&self.service, &self.public_url, &self.extras, &agent_routes);
         let turns = self.service.turns();
         let added = turns.replace(host.agents);
         self.service.extend_cards(host.extended);

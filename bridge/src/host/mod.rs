@@ -9,12 +9,12 @@
 //! - [`Front`]: checks of web pages, host names and proxies
 //! - [`Grpc`]: the settings of gRPC
 
+mod agent_routes;
 mod foreign;
 mod front;
 mod grpc;
 mod hosted;
 mod routes;
-mod seats;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -279,7 +279,7 @@ impl Host {
     /// # Errors
     /// The errors of [`router`](Self::router).
     pub async fn start(self, public_url: &str) -> Result<Hosted, HostError> {
-        let seats = self.seats()?;
+        let agent_routes = self.agent_routes()?;
         let turns = match self.extras.turn_room {
             None => Turns::new(self.store, self.agents),
             Some(room) => Turns::within(room, self.store, self.agents),
@@ -297,7 +297,7 @@ impl Host {
             None => service,
         };
         let public_url = public_url.trim_end_matches('/').to_owned();
-        Ok(Hosted::new(service, public_url, self.extras, &seats))
+        Ok(Hosted::new(service, public_url, self.extras, &agent_routes))
     }
 }
 

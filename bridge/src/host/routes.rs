@@ -4,7 +4,7 @@ use axum::Router;
 
 use super::{
     Extras,
-    seats::{Seat, USUAL},
+    agent_routes::{AgentRoute, USUAL},
 };
 use crate::{
     auth, clock, connector,
@@ -20,7 +20,7 @@ pub(super) fn routes(
     service: &Service,
     public_url: &str,
     extras: &Extras,
-    seats: &[Seat],
+    agent_routes: &[AgentRoute],
 ) -> Router {
     let readiness = Readiness::new(service.clone(), extras.stopping.clone());
     let mut app = health(service.clone(), readiness.clone());
@@ -34,7 +34,7 @@ pub(super) fn routes(
         app = app.merge(auth::card_keys(signer));
     }
     let mut all = Vec::new();
-    for (index, seat) in seats.iter().enumerate() {
+    for (index, seat) in agent_routes.iter().enumerate() {
         let own = seat.path.as_str();
         let (home, others) = match index {
             0 if own == USUAL => (own, vec!["", own]),

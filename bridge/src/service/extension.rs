@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bridge_protocol::{
     a2a::{Error, ErrorKind, Message, Operation},
-    translate::whole,
+    translate::full_activity,
 };
 
 use super::{Context, Service, sequence};
@@ -31,13 +31,13 @@ impl Service {
         context: &Context,
         message: &mut Message,
     ) -> Result<(), Error> {
-        if !self.activated(context).contains(whole::EXTENSION) {
+        if !self.activated(context).contains(full_activity::EXTENSION) {
             return Ok(());
         }
-        if !whole::is_used(message) {
-            message.extensions.push(whole::EXTENSION.to_owned());
+        if !full_activity::is_used(message) {
+            message.extensions.push(full_activity::EXTENSION.to_owned());
         }
-        whole::carried(message)?;
+        full_activity::carried(message)?;
         Ok(())
     }
 

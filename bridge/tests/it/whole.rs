@@ -8,7 +8,7 @@ use bridge::{
     host::Host,
     store::MemoryStore,
 };
-use bridge_protocol::{activity::Activity, translate::whole::EXTENSION, wire::to_value};
+use bridge_protocol::{activity::Activity, translate::full_activity::EXTENSION, wire::to_value};
 use serde_json::{Value, json};
 
 use crate::app::{post, rpc, say, text};

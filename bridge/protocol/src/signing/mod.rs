@@ -6,14 +6,14 @@
 //!
 //! - [`payload`], [`payload_of_sdks`]: the signed bytes
 //! - [`Header`]: algorithm and key
-//! - [`Standing`], [`form`]: what is known of a signature without its key
+//! - [`SignatureState`], [`form`]: what is known of a signature without its key
 //! - [`verify`]: whether a key has signed a card
 //! - [`canonical`]: RFC 8785
 
 mod canonical;
 mod header;
 mod presence;
-mod standing;
+mod signature_state;
 
 use alloc::{string::String, vec::Vec};
 
@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 pub use canonical::canonical;
 pub use header::{Header, HeaderError};
-pub use standing::{Standing, form};
+pub use signature_state::{SignatureState, form};
 
 use crate::jose::Jwk;
 

@@ -6,20 +6,20 @@ use alloc::{borrow::ToOwned as _, string::String, vec::Vec};
 use serde_json::{Map, Value};
 
 /// A field's name, the rule for its presence, and its content.
-struct Field(&'static str, Presence, Holds);
+struct Field(&'static str, Presence, FieldContent);
 
 /// The rule that decides whether a field is kept.
 #[derive(Clone, Copy)]
 enum Presence {
     /// Whenever it is present: fields that are `REQUIRED`, `optional` or messages, which all have presence.
-    Told,
+    Explicit,
     /// If it is not the default of its type.
-    Implied,
+    Implicit,
 }
 
 /// The content of a field.
 #[derive(Clone, Copy)]
-enum Holds {
+enum FieldContent {
     /// Text, a flag, a list or map of texts, or free-form data.
     Plain,
     One(&'static [Field]),
@@ -27,123 +27,123 @@ enum Holds {
     Map(&'static [Field]),
 }
 
-use Holds::{List, Map as Named, One, Plain};
-use Presence::{Implied, Told};
+use FieldContent::{List, Map as Named, One, Plain};
+use Presence::{Explicit, Implicit};
 
 const CARD: &[Field] = &[
-    Field("name", Told, Plain),
-    Field("description", Told, Plain),
-    Field("supportedInterfaces", Told, List(INTERFACE)),
-    Field("provider", Told, One(PROVIDER)),
-    Field("version", Told, Plain),
-    Field("documentationUrl", Told, Plain),
-    Field("capabilities", Told, One(CAPABILITIES)),
-    Field("securitySchemes", Implied, Named(SCHEME)),
-    Field("securityRequirements", Implied, List(REQUIREMENT)),
-    Field("defaultInputModes", Told, Plain),
-    Field("defaultOutputModes", Told, Plain),
-    Field("skills", Told, List(SKILL)),
-    Field("iconUrl", Told, Plain),
+    Field("name", Explicit, Plain),
+    Field("description", Explicit, Plain),
+    Field("supportedInterfaces", Explicit, List(INTERFACE)),
+    Field("provider", Explicit, One(PROVIDER)),
+    Field("version", Explicit, Plain),
+    Field("documentationUrl", Explicit, Plain),
+    Field("capabilities", Explicit, One(CAPABILITIES)),
+    Field("securitySchemes", Implicit, Named(SCHEME)),
+    Field("securityRequirements", Implicit, List(REQUIREMENT)),
+    Field("defaultInputModes", Explicit, Plain),
+    Field("defaultOutputModes", Explicit, Plain),
+    Field("skills", Explicit, List(SKILL)),
+    Field("iconUrl", Explicit, Plain),
 ];
 
 const INTERFACE: &[Field] = &[
-    Field("url", Told, Plain),
-    Field("protocolBinding", Told, Plain),
-    Field("tenant", Implied, Plain),
-    Field("protocolVersion", Told, Plain),
+    Field("url", Explicit, Plain),
+    Field("protocolBinding", Explicit, Plain),
+    Field("tenant", Implicit, Plain),
+    Field("protocolVersion", Explicit, Plain),
 ];
 
 const PROVIDER: &[Field] = &[
-    Field("url", Told, Plain),
-    Field("organization", Told, Plain),
+    Field("url", Explicit, Plain),
+    Field("organization", Explicit, Plain),
 ];
 
 const CAPABILITIES: &[Field] = &[
-    Field("streaming", Told, Plain),
-    Field("pushNotifications", Told, Plain),
-    Field("extensions", Implied, List(EXTENSION)),
-    Field("extendedAgentCard", Told, Plain),
+    Field("streaming", Explicit, Plain),
+    Field("pushNotifications", Explicit, Plain),
+    Field("extensions", Implicit, List(EXTENSION)),
+    Field("extendedAgentCard", Explicit, Plain),
 ];
 
 const EXTENSION: &[Field] = &[
-    Field("uri", Implied, Plain),
-    Field("description", Implied, Plain),
-    Field("required", Implied, Plain),
-    Field("params", Told, Plain),
+    Field("uri", Implicit, Plain),
+    Field("description", Implicit, Plain),
+    Field("required", Implicit, Plain),
+    Field("params", Explicit, Plain),
 ];
 
 const SKILL: &[Field] = &[
-    Field("id", Told, Plain),
-    Field("name", Told, Plain),
-    Field("description", Told, Plain),
-    Field("tags", Told, Plain),
-    Field("examples", Implied, Plain),
-    Field("inputModes", Implied, Plain),
-    Field("outputModes", Implied, Plain),
-    Field("securityRequirements", Implied, List(REQUIREMENT)),
+    Field("id", Explicit, Plain),
+    Field("name", Explicit, Plain),
+    Field("description", Explicit, Plain),
+    Field("tags", Explicit, Plain),
+    Field("examples", Implicit, Plain),
+    Field("inputModes", Implicit, Plain),
+    Field("outputModes", Implicit, Plain),
+    Field("securityRequirements", Implicit, List(REQUIREMENT)),
 ];
 
-const REQUIREMENT: &[Field] = &[Field("schemes", Implied, Named(TEXTS))];
+const REQUIREMENT: &[Field] = &[Field("schemes", Implicit, Named(TEXTS))];
 
-const TEXTS: &[Field] = &[Field("list", Implied, Plain)];
+const TEXTS: &[Field] = &[Field("list", Implicit, Plain)];
 
 const SCHEME: &[Field] = &[
-    Field("apiKeySecurityScheme", Told, One(API_KEY)),
-    Field("httpAuthSecurityScheme", Told, One(HTTP_AUTH)),
-    Field("oauth2SecurityScheme", Told, One(OAUTH2)),
-    Field("openIdConnectSecurityScheme", Told, One(OPEN_ID)),
-    Field("mtlsSecurityScheme", Told, One(MUTUAL_TLS)),
+    Field("apiKeySecurityScheme", Explicit, One(API_KEY)),
+    Field("httpAuthSecurityScheme", Explicit, One(HTTP_AUTH)),
+    Field("oauth2SecurityScheme", Explicit, One(OAUTH2)),
+    Field("openIdConnectSecurityScheme", Explicit, One(OPEN_ID)),
+    Field("mtlsSecurityScheme", Explicit, One(MUTUAL_TLS)),
 ];
 
 const API_KEY: &[Field] = &[
-    Field("description", Implied, Plain),
-    Field("location", Told, Plain),
-    Field("name", Told, Plain),
+    Field("description", Implicit, Plain),
+    Field("location", Explicit, Plain),
+    Field("name", Explicit, Plain),
 ];
 
 const HTTP_AUTH: &[Field] = &[
-    Field("description", Implied, Plain),
-    Field("scheme", Told, Plain),
-    Field("bearerFormat", Implied, Plain),
+    Field("description", Implicit, Plain),
+    Field("scheme", Explicit, Plain),
+    Field("bearerFormat", Implicit, Plain),
 ];
 
 const OAUTH2: &[Field] = &[
-    Field("description", Implied, Plain),
-    Field("flows", Told, One(FLOWS)),
-    Field("oauth2MetadataUrl", Implied, Plain),
+    Field("description", Implicit, Plain),
+    Field("flows", Explicit, One(FLOWS)),
+    Field("oauth2MetadataUrl", Implicit, Plain),
 ];
 
 const OPEN_ID: &[Field] = &[
-    Field("description", Implied, Plain),
-    Field("openIdConnectUrl", Told, Plain),
+    Field("description", Implicit, Plain),
+    Field("openIdConnectUrl", Explicit, Plain),
 ];
 
-const MUTUAL_TLS: &[Field] = &[Field("description", Implied, Plain)];
+const MUTUAL_TLS: &[Field] = &[Field("description", Implicit, Plain)];
 
 const FLOWS: &[Field] = &[
-    Field("authorizationCode", Told, One(FLOW)),
-    Field("clientCredentials", Told, One(FLOW)),
-    Field("implicit", Told, One(OLD_FLOW)),
-    Field("password", Told, One(OLD_FLOW)),
-    Field("deviceCode", Told, One(FLOW)),
+    Field("authorizationCode", Explicit, One(FLOW)),
+    Field("clientCredentials", Explicit, One(FLOW)),
+    Field("implicit", Explicit, One(OLD_FLOW)),
+    Field("password", Explicit, One(OLD_FLOW)),
+    Field("deviceCode", Explicit, One(FLOW)),
 ];
 
 /// All three current flows, whose common fields agree.
 const FLOW: &[Field] = &[
-    Field("authorizationUrl", Told, Plain),
-    Field("deviceAuthorizationUrl", Told, Plain),
-    Field("tokenUrl", Told, Plain),
-    Field("refreshUrl", Implied, Plain),
-    Field("scopes", Told, Plain),
-    Field("pkceRequired", Implied, Plain),
+    Field("authorizationUrl", Explicit, Plain),
+    Field("deviceAuthorizationUrl", Explicit, Plain),
+    Field("tokenUrl", Explicit, Plain),
+    Field("refreshUrl", Implicit, Plain),
+    Field("scopes", Explicit, Plain),
+    Field("pkceRequired", Implicit, Plain),
 ];
 
 /// Both deprecated flows.
 const OLD_FLOW: &[Field] = &[
-    Field("authorizationUrl", Implied, Plain),
-    Field("tokenUrl", Implied, Plain),
-    Field("refreshUrl", Implied, Plain),
-    Field("scopes", Implied, Plain),
+    Field("authorizationUrl", Implicit, Plain),
+    Field("tokenUrl", Implicit, Plain),
+    Field("refreshUrl", Implicit, Plain),
+    Field("scopes", Implicit, Plain),
 ];
 
 /// The fields of a card to be signed, not yet in canonical form.
@@ -163,8 +163,8 @@ fn message(value: &Value, fields: &[Field]) -> Value {
             continue;
         };
         let is_kept = match presence {
-            Told => true,
-            Implied => !is_default(member),
+            Explicit => true,
+            Implicit => !is_default(member),
         };
         if is_kept {
             kept.insert((*name).to_owned(), inner(member, *holds));
@@ -173,7 +173,7 @@ fn message(value: &Value, fields: &[Field]) -> Value {
     Value::Object(kept)
 }
 
-fn inner(value: &Value, holds: Holds) -> Value {
+fn inner(value: &Value, holds: FieldContent) -> Value {
     match (holds, value) {
         (One(fields), _) => message(value, fields),
         (List(fields), Value::Array(items)) => {

@@ -34,7 +34,7 @@ pub struct TurnContext {
     pub locale: Option<String>,
     /// The way in which the bot should answer, if it matters.
     pub delivery_mode: Option<DeliveryMode>,
-    /// Whether activities of the bot are also carried in full: see [`whole`](super::whole).
+    /// Whether activities of the bot are also carried in full: see [`full_activity`](super::full_activity).
     pub in_full: bool,
 }
 

@@ -25,8 +25,8 @@ pub fn message(activity: &Activity, turn: &TurnContext, message_id: String) -> M
         ..Message::new(message_id, Role::Agent, parts(activity))
     };
     let mut metadata = metadata(activity, turn, &mut message);
-    whole::put(&mut metadata, activity, turn);
-    whole::name(&mut message, turn);
+    full_activity::put(&mut metadata, activity, turn);
+    full_activity::name(&mut message, turn);
     message.metadata = Some(metadata).filter(|metadata| !metadata.is_empty());
     message
 }

@@ -15,13 +15,14 @@
 //! - [`context`]: the common data of a turn's activities
 //! - [`keys`]: names in metadata and in `channelData`
 //! - [`sign_in`]: requests to sign in
-//! - [`whole`]: the extension that carries activities in full
+//! - [`full_activity`]: the extension that carries activities in full
 
 pub mod answer;
 pub mod context;
 mod data_uri;
 mod end;
 pub mod from_activity;
+pub mod full_activity;
 mod ids;
 pub mod keys;
 mod media;
@@ -33,7 +34,6 @@ mod stream;
 mod structured;
 pub mod to_activity;
 pub mod turn;
-pub mod whole;
 
 pub use context::TurnContext;
-pub use turn::{Dropped, Input, Output, SilentEnd, Turn};
+pub use turn::{Input, LateActivity, Output, SilentEnd, Turn};

@@ -20,7 +20,7 @@ use crate::{
 /// name, because it may be the input to a card. `channelData` is the task, with the original message beside
 /// its fields. A data part marked as such makes the activity an `invoke`. Other marks in metadata are
 /// ignored, because they come from the user, who must not change the sender. A message that carries a full
-/// activity gives that one: see [`whole`].
+/// activity gives that one: see [`full_activity`].
 pub fn message(message: &Message, task: &Task, turn: &TurnContext) -> Activity {
     let value = answer(&message.parts);
     let mut activity = turn.request(ActivityType::Message);
@@ -38,14 +38,14 @@ pub fn message(message: &Message, task: &Task, turn: &TurnContext) -> Activity {
     activity.attachments = others.map(|(_, part)| media::plain(part)).collect();
     let mut channel_data = to_object(task);
     // An unreadable activity was refused earlier.
-    let Ok(Some(carried)) = whole::carried(message) else {
+    let Ok(Some(carried)) = full_activity::carried(message) else {
         channel_data.insert(MESSAGE.into(), skeleton::of(message, value));
         activity.channel_data = Some(channel_data.into());
         return activity;
     };
-    channel_data.insert(MESSAGE.into(), to_value(&whole::rest(message)));
+    channel_data.insert(MESSAGE.into(), to_value(&full_activity::rest(message)));
     activity.channel_data = Some(channel_data.into());
-    whole::readdressed(carried, activity)
+    full_activity::readdressed(carried, activity)
 }
 
 /// Tells a bot that the user ended the conversation.

@@ -3,12 +3,12 @@
 use super::*;
 use crate::auth::{
     IssuerSettings,
-    testing::{Standin, moment},
+    testing::{FakeEndpoint, moment},
 };
 use axum::http::StatusCode;
 use serde_json::json;
 
-fn client_secret(standin: &Standin) -> Tokens {
+fn client_secret(standin: &FakeEndpoint) -> Tokens {
     let grant = Grant::ClientSecret {
         endpoint: standin.url("/tenant/token?x=1"),
         client_id: "me".into(),
@@ -20,7 +20,7 @@ fn client_secret(standin: &Standin) -> Tokens {
 
 #[tokio::test]
 async fn a_secret_buys_a_token_once_for_all_who_wait() {
-    let standin = Standin::start().await;
+    let standin = FakeEndpoint::start().await;
     standin.answer(
         "/tenant/token",
         &json!({"access_token": "t1", "expires_in": 100}),
@@ -41,7 +41,7 @@ async fn a_secret_buys_a_token_once_for_all_who_wait() {
 
 #[tokio::test]
 async fn a_token_is_renewed_early_and_used_while_it_cannot_be() {
-    let standin = Standin::start().await;
+    let standin = FakeEndpoint::start().await;
     standin.answer(
         "/tenant/token",
         &json!({"access_token": "t1", "expires_in": 100}),
@@ -77,7 +77,7 @@ async fn a_token_is_renewed_early_and_used_while_it_cannot_be() {
 
 #[tokio::test]
 async fn an_error_names_the_endpoint_and_no_secret() {
-    let standin = Standin::start().await;
+    let standin = FakeEndpoint::start().await;
     let told = json!({"error": "invalid_client", "error_description": "hunter2 is wrong"});
     standin.refuse("/tenant/token", StatusCode::UNAUTHORIZED, &told);
     let error = client_secret(&standin)
@@ -114,7 +114,7 @@ async fn an_error_names_the_endpoint_and_no_secret() {
 
 #[tokio::test]
 async fn an_assertion_takes_the_place_of_a_secret() {
-    let standin = Standin::start().await;
+    let standin = FakeEndpoint::start().await;
     standin.answer("/token", &json!({"access_token": "t"}));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("assertion");
@@ -161,7 +161,7 @@ async fn an_assertion_takes_the_place_of_a_secret() {
 
 #[tokio::test]
 async fn a_machine_has_an_identity() {
-    let standin = Standin::start().await;
+    let standin = FakeEndpoint::start().await;
     let expires = moment(3600).as_second().to_string();
     let answer = json!({"access_token": "t", "expires_on": expires, "token_type": "Bearer"});
     standin.answer("/identity", &answer);

@@ -1,7 +1,7 @@
 //! Tests with endpoints on real sockets, and time as an argument.
 
 use super::*;
-use crate::auth::testing::{Standin, key, moment};
+use crate::auth::testing::{FakeEndpoint, key, moment};
 use axum::http::StatusCode;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use futures_util::future::join_all;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 const NOW: i64 = 1_000_000;
 
-fn publish(standin: &Standin, numbers: &[usize]) {
+fn publish(standin: &FakeEndpoint, numbers: &[usize]) {
     let issuer = standin.url("/").to_string();
     let metadata = json!({"issuer": issuer, "jwks_uri": standin.url("/keys")});
     standin.answer("/metadata", &metadata);
@@ -20,13 +20,13 @@ fn publish(standin: &Standin, numbers: &[usize]) {
     standin.answer("/keys", &json!({"keys": keys}));
 }
 
-fn verifier(standin: &Standin) -> Verifier {
+fn verifier(standin: &FakeEndpoint) -> Verifier {
     let keys = KeySource::metadata(standin.url("/metadata"), false).unwrap();
     let issuer = standin.url("/").to_string();
     Verifier::new([TrustedIssuer { issuer, keys }], ["us".to_owned()])
 }
 
-fn claims(standin: &Standin) -> Value {
+fn claims(standin: &FakeEndpoint) -> Value {
     json!({
         "iss": standin.url("/"), "aud": "us", "sub": "ada", "nbf": NOW, "exp": NOW + 600,
         "azp": "bot",
@@ -35,7 +35,7 @@ fn claims(standin: &Standin) -> Value {
 
 #[tokio::test]
 async fn a_token_is_held_to_every_claim() {
-    let standin = Standin::start().await;
+    let standin = FakeEndpoint::start().await;
     publish(&standin, &[0]);
     let verifier = verifier(&standin).claim("azp", "bot");
     let cases: &[(Value, Result<(), &str>)] = &[
@@ -108,7 +108,7 @@ async fn a_token_is_held_to_every_claim() {
 
 #[tokio::test]
 async fn a_token_that_was_not_signed_by_the_issuer_is_refused() {
-    let standin = Standin::start().await;
+    let standin = FakeEndpoint::start().await;
     publish(&standin, &[0]);
     let verifier = verifier(&standin);
     let good = key(0).sign(&claims(&standin)).unwrap();
@@ -177,7 +177,7 @@ async fn a_token_that_was_not_signed_by_the_issuer_is_refused() {
 
 #[tokio::test]
 async fn a_new_key_is_looked_for_once_a_minute() {
-    let standin = Standin::start().await;
+    let standin = FakeEndpoint::start().await;
     publish(&standin, &[0]);
     let verifier = verifier(&standin);
     let by = |number: usize| key(number).sign(&claims(&standin)).unwrap();
@@ -206,7 +206,7 @@ async fn a_new_key_is_looked_for_once_a_minute() {
 
 #[tokio::test]
 async fn keys_that_were_taken_back_are_forgotten() {
-    let standin = Standin::start().await;
+    let standin = FakeEndpoint::start().await;
     publish(&standin, &[0]);
     let verifier = verifier(&standin);
     let day = 24 * 60 * 60;
@@ -240,7 +240,7 @@ async fn keys_that_were_taken_back_are_forgotten() {
 
 #[tokio::test]
 async fn metadata_of_somebody_else_is_not_believed() {
-    let standin = Standin::start().await;
+    let standin = FakeEndpoint::start().await;
     publish(&standin, &[0]);
     let token = key(0).sign(&claims(&standin)).unwrap();
     for (metadata, expected) in [

@@ -283,7 +283,7 @@ impl Shared {
             now: format!("{:.3}", clock::now()),
             locale: Some(bot.settings.locale.clone()),
             delivery_mode: None,
-            in_full: whole::is_wanted(task),
+            in_full: full_activity::is_wanted(task),
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) async fn message(
     let mut activity = to_activity::message(message, &slim(task), place);
     activity.text_format.get_or_insert(TextFormat::Plain);
     // The files of an activity that came whole stay in it as they came.
-    if whole::is_used(message) && matches!(whole::carried(message), Ok(Some(_))) {
+    if full_activity::is_used(message) && matches!(full_activity::carried(message), Ok(Some(_))) {
         return Ok(activity);
     }
     let callback = channel.callback(bot);

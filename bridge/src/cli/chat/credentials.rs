@@ -6,7 +6,7 @@ use clap::Args;
 
 /// The credentials for the agent.
 #[derive(Clone, Debug, Default, Args)]
-pub(in crate::cli) struct Shown {
+pub(in crate::cli) struct CredentialArgs {
     /// Send the bearer token in this environment variable
     #[arg(long, value_name = "NAME")]
     bearer_env: Option<String>,
@@ -17,7 +17,7 @@ pub(in crate::cli) struct Shown {
 
 /// The reason why a credential cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(in crate::cli) enum ShownError {
+pub(in crate::cli) enum CredentialArgsError {
     #[error("expected a value in the environment variable {0}: set it, and export it")]
     Missing(String),
     #[error("environment variable {name}: {source}")]
@@ -27,15 +27,15 @@ pub(in crate::cli) enum ShownError {
     },
 }
 
-impl Shown {
+impl CredentialArgs {
     /// Looks the secrets up in `environment`.
     pub(in crate::cli) fn credentials(
         &self,
         environment: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Credentials, ShownError> {
+    ) -> Result<Credentials, CredentialArgsError> {
         let find = |name: &str| {
             let value = environment(name).filter(|value| !value.is_empty());
-            value.ok_or_else(|| ShownError::Missing(name.into()))
+            value.ok_or_else(|| CredentialArgsError::Missing(name.into()))
         };
         let mut credentials = Credentials::default();
         if let Some(name) = &self.bearer_env {
@@ -50,9 +50,9 @@ impl Shown {
     }
 }
 
-fn unfit(name: &str, source: CredentialError) -> ShownError {
+fn unfit(name: &str, source: CredentialError) -> CredentialArgsError {
     let name = name.to_owned();
-    ShownError::Unfit { name, source }
+    CredentialArgsError::Unfit { name, source }
 }
 
 fn header(said: &str) -> Result<(String, String), &'static str> {
@@ -77,7 +77,7 @@ mod tests {
             _ => None,
         };
         let told = |bearer: Option<&str>, headers: &[&str]| {
-            let shown = Shown {
+            let shown = CredentialArgs {
                 bearer_env: bearer.map(String::from),
                 header_env: headers.iter().map(|said| header(said).unwrap()).collect(),
             };

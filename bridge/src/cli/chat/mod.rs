@@ -20,12 +20,12 @@ use std::{error::Error, io::IsTerminal as _, path::PathBuf, time::Duration};
 
 use bridge_client::{Binding, Client, ClientError, Fault, Limits, Options};
 use bridge_program::{Exit, err, errln, terminal};
-use bridge_protocol::{a2a::Part, dialect::Version, signing::Standing};
+use bridge_protocol::{a2a::Part, dialect::Version, signing::SignatureState};
 use clap::{Args, ValueEnum};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin, stdin};
 use url::Url;
 
-use credentials::Shown;
+use credentials::CredentialArgs;
 use news::Way;
 use session::Session;
 use show::Show;
@@ -77,7 +77,7 @@ pub(super) struct Chat {
     #[arg(long, value_name = "URI")]
     extension: Vec<String>,
     #[command(flatten)]
-    shown: Shown,
+    shown: CredentialArgs,
     #[command(flatten)]
     trust: Trust,
     /// Wait for complete answers, even if the agent can stream
@@ -201,8 +201,8 @@ impl Chat {
         let client = Client::connect(&self.url, &options).await?;
         // Output for programs has no decoration.
         let is_seen = self.message.is_none() && std::io::stdin().is_terminal() && !self.json;
-        let standing = Standing::of(&client.card().signatures);
-        if is_seen || matches!(standing, Standing::Malformed(_)) {
+        let standing = SignatureState::of(&client.card().signatures);
+        if is_seen || matches!(standing, SignatureState::Malformed(_)) {
             errln!("the card is {standing}");
         }
         let mut session = Session::new(client, Show::new(self.json), !self.no_stream, is_seen);

@@ -36,7 +36,7 @@ pub(super) struct Show {
     /// The output since the user's last message.
     turn: Turn,
     /// The artifacts of the task, by id.
-    artifacts: BTreeMap<String, Shown>,
+    artifacts: BTreeMap<String, ShownArtifact>,
     /// The task of these artifacts.
     task: Option<String>,
     /// The unfinished line, if any.
@@ -73,7 +73,7 @@ struct Turn {
 
 /// The printed part of an artifact.
 #[derive(Clone, Default)]
-struct Shown {
+struct ShownArtifact {
     text: String,
     /// The number of bytes printed.
     length: usize,

@@ -10,11 +10,13 @@ use std::{error::Error, time::Duration};
 
 use bridge_client::discovery::{AgentEndpoint, Discovered, DiscoveryOptions};
 use bridge_program::{out, outln};
-use bridge_protocol::signing::Standing;
+use bridge_protocol::signing::SignatureState;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{address::shown, chat::credentials::Shown, registry::RegistryLogin, trust::Trust};
+use super::{
+    address::shown, chat::credentials::CredentialArgs, registry::RegistryLogin, trust::Trust,
+};
 
 const HELP: &str = "\
 Examples:
@@ -41,7 +43,7 @@ pub(super) struct Discover {
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     timeout: u64,
     #[command(flatten)]
-    shown: Shown,
+    shown: CredentialArgs,
     #[command(flatten)]
     trust: Trust,
     #[command(flatten)]
@@ -83,7 +85,7 @@ impl Discover {
 fn as_json(agents: &[Listed]) -> Value {
     let agents = agents.iter().map(|listed| {
         let mut agent = listed.agent.to_json();
-        let standing = Standing::of(&listed.agent.card.signatures);
+        let standing = SignatureState::of(&listed.agent.card.signatures);
         agent["signature"] = standing.to_string().into();
         let others = listed.agent.others.iter();
         let other = |one: &AgentEndpoint| json!({"speaks": one.name(), "url": shown(one.url())});

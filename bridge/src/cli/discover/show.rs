@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use bridge_client::discovery::Skill;
 use bridge_program::terminal::line;
-use bridge_protocol::signing::Standing;
+use bridge_protocol::signing::SignatureState;
 use serde_json::Value;
 
 use super::Listed;
@@ -31,7 +31,7 @@ pub(super) fn table(agents: &[Listed]) -> String {
         let _ = writeln!(text, "{name} {version}  speaks {speaks} at {url}");
         let found_at = shown(&agent.found_at);
         let place = listed.card.as_deref().unwrap_or(&found_at);
-        let standing = Standing::of(&agent.card.signatures);
+        let standing = SignatureState::of(&agent.card.signatures);
         let _ = writeln!(
             text,
             "  card at {}, {}",

@@ -1,14 +1,14 @@
 //! `bridge doctor`: examines a running bot and prints the settings to use.
 //!
-//! - `case`: the bot and its settings
-//! - `ear`: receives the bot's calls
+//! - `examined_bot`: the bot and its settings
+//! - `callback_listener`: receives the bot's calls
 //! - `probe`: sends a message in one delivery mode
 //! - `advice`: derives settings from the answers
 //! - `verdict`: judges existing settings
 
 mod advice;
-mod case;
-mod ear;
+mod callback_listener;
+mod examined_bot;
 mod probe;
 mod verdict;
 
@@ -20,8 +20,8 @@ use clap::Args;
 use url::Url;
 
 use super::address;
-use case::Case;
-use ear::{Ear, Known, Way};
+use callback_listener::{CallbackHost, CallbackListener, CallbackRoute};
+use examined_bot::ExaminedBot;
 use probe::{AGENTS, Probe, Prober};
 
 const HELP: &str = "\
@@ -67,7 +67,7 @@ impl Doctor {
         if let Some(tried) = &case.tried {
             outln!("{}", tried.described(&case.url));
         }
-        let ear = Ear::open(self.way(&case)).await?;
+        let ear = CallbackListener::open(self.way(&case)).await?;
         if case.tried.is_some() {
             outln!("calls back at {}\n", ear.base);
         }
@@ -99,13 +99,13 @@ impl Doctor {
     }
 
     /// The way in which the bot calls back: as it would call the bridge, unless flags say otherwise.
-    fn way(&self, case: &Case) -> Way {
+    fn way(&self, case: &ExaminedBot) -> CallbackRoute {
         let usual = case.way.clone();
-        Way {
+        CallbackRoute {
             listen: self.listen.unwrap_or(usual.listen),
             known_as: match (&self.callback_url, self.listen) {
-                (Some(url), _) => Known::As(url.clone()),
-                (None, Some(_)) => Known::ByItself,
+                (Some(url), _) => CallbackHost::As(url.clone()),
+                (None, Some(_)) => CallbackHost::ByItself,
                 (None, None) => usual.known_as,
             },
             encryption: usual
@@ -114,10 +114,10 @@ impl Doctor {
         }
     }
 
-    async fn case(&self) -> Result<Case, Box<dyn Error>> {
+    async fn case(&self) -> Result<ExaminedBot, Box<dyn Error>> {
         match (&self.config, &self.url) {
-            (Some(file), _) => Case::configured(file, self.agent.as_deref()).await,
-            (None, Some(url)) => Ok(Case::at(url.clone())),
+            (Some(file), _) => ExaminedBot::configured(file, self.agent.as_deref()).await,
+            (None, Some(url)) => Ok(ExaminedBot::at(url.clone())),
             (None, None) => Err("expected the bot's URL, or --config FILE".into()),
         }
     }

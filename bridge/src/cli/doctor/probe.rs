@@ -16,7 +16,7 @@ use reqwest::{
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
-use super::{case::Case, ear::Ear};
+use super::{callback_listener::CallbackListener, examined_bot::ExaminedBot};
 use crate::clock;
 
 /// The channel on which some bots talk to other agents.
@@ -76,18 +76,18 @@ pub(super) struct Taken {
 /// Sends messages to a bot.
 pub(super) struct Prober<'a> {
     http: Client,
-    case: &'a Case,
+    case: &'a ExaminedBot,
     authorization: Option<HeaderValue>,
     say: &'a str,
-    ear: Ear,
+    ear: CallbackListener,
 }
 
 impl<'a> Prober<'a> {
     /// Gets the credential for the bot.
     pub(super) async fn new(
-        case: &'a Case,
+        case: &'a ExaminedBot,
         say: &'a str,
-        ear: Ear,
+        ear: CallbackListener,
     ) -> Result<Self, Box<dyn Error>> {
         let http = Client::builder()
             .redirect(redirect::Policy::none())

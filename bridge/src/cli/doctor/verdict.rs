@@ -5,7 +5,7 @@ use url::Url;
 
 use super::{
     advice::{self, denied, recommended, speaks, trouble},
-    case::Tried,
+    examined_bot::TriedSettings,
     probe::{Outcome, Probe},
 };
 use crate::{
@@ -17,7 +17,11 @@ use crate::{
 ///
 /// # Errors
 /// Returns the problem if the bot cannot be hosted with them.
-pub(super) fn verdict(url: &Url, tried: &Tried, probes: &[Probe]) -> Result<String, String> {
+pub(super) fn verdict(
+    url: &Url,
+    tried: &TriedSettings,
+    probes: &[Probe],
+) -> Result<String, String> {
     let name = &tried.agent.name.get_ref().0;
     if let Some(status) = probes.iter().find_map(|probe| denied(&probe.outcome)) {
         return Err(match &tried.proof {
@@ -100,19 +104,19 @@ mod tests {
 
     use super::*;
     use crate::{
-        cli::doctor::{case::Proof, probe::Taken},
+        cli::doctor::{examined_bot::CredentialSource, probe::Taken},
         config,
     };
 
-    fn tried(settings: &str, proof: Option<&str>) -> Tried {
+    fn tried(settings: &str, proof: Option<&str>) -> TriedSettings {
         let text = format!("[[agents]]\nname = 'a'\nbot = 'http://h/api/messages'\n{settings}");
         let config = config::parse(Path::new("a.toml"), &text, &[]).unwrap();
-        let proof = proof.map(|next| Proof {
+        let proof = proof.map(|next| CredentialSource {
             what: "a token".to_owned(),
             source: String::new(),
             next: next.to_owned(),
         });
-        Tried {
+        TriedSettings {
             agent: config.agents[0].clone(),
             proof,
         }
@@ -131,7 +135,7 @@ mod tests {
         })
     }
 
-    fn told(tried: &Tried, normal: Outcome, replies: Outcome) -> String {
+    fn told(tried: &TriedSettings, normal: Outcome, replies: Outcome) -> String {
         let probe = |mode, outcome| Probe {
             mode,
             channel: "webchat".to_owned(),

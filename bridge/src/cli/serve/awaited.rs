@@ -2,7 +2,7 @@
 
 use bridge_protocol::translate::SilentEnd;
 
-use super::cast::{builtin_settings, remote_settings};
+use super::agent_factory::{builtin_settings, remote_settings};
 use crate::config::AgentConfig;
 
 /// The event that clients wait for, and the key that causes it.

@@ -2,20 +2,20 @@
 //!
 //! - `flags`: merges the command line into the configuration
 //! - `awaited`: finds agents whose clients have to wait
-//! - `cast`: creates agents
-//! - `access`: creates tokens and verifiers for bots
-//! - `guard`: creates the access rules for callers
-//! - `place`: the addresses of the program
+//! - `agent_factory`: creates agents
+//! - `bot_credentials`: creates tokens and verifiers for bots
+//! - `caller_access`: creates the access rules for callers
+//! - `addresses`: the addresses of the program
 //! - `push`: settings of push notifications
 //! - `reload`: reads the configuration again
 //! - `run`: serves until a signal arrives
 
-mod access;
+mod addresses;
+mod agent_factory;
 mod awaited;
-mod cast;
+mod bot_credentials;
+mod caller_access;
 mod flags;
-mod guard;
-mod place;
 mod push;
 mod reload;
 pub(super) mod run;
@@ -26,10 +26,10 @@ use bridge_program::{ListenError, errln};
 use tokio::net::TcpListener;
 use url::Url;
 
-pub(super) use access::Access;
+pub(super) use addresses::{Addresses, Encryption, callback_listen, encryption, listen};
 pub(super) use awaited::{Awaited, awaited};
+pub(super) use bot_credentials::BotCredentials;
 pub(super) use flags::Serve;
-pub(super) use place::{Encryption, Place, callback_listen, encryption, listen};
 
 use super::store::StoreChoice;
 use crate::{
@@ -42,7 +42,7 @@ use crate::{
     stop_signal,
     store::Store,
 };
-use cast::Cast;
+use agent_factory::AgentFactory;
 use reload::Reload;
 
 impl Serve {
@@ -55,9 +55,9 @@ impl Serve {
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {
         let config = self.config()?;
-        place::check(&config)?;
+        addresses::check(&config)?;
         let choice = self.store_choice(&config)?;
-        let listen = place::listen(&config);
+        let listen = addresses::listen(&config);
         let listener = bridge_program::listen(listen).await?;
         let grpc = listen_for_grpc(&config).await?;
         let grpc_address = grpc.as_ref().map(TcpListener::local_addr).transpose()?;
@@ -66,26 +66,26 @@ impl Serve {
             .as_ref()
             .map(TcpListener::local_addr)
             .transpose()?;
-        let place = Place::of(&config, listener.local_addr()?)?;
+        let place = Addresses::of(&config, listener.local_addr()?)?;
         let place = place.with_local(&config, callback_address)?;
         let store = choice.open()?;
-        let cast = cast(&config, &place, store, &choice, true).await?;
-        let mut callback_app = connector::router(cast.channel.clone());
-        if let Some(issuer) = &cast.issuer {
+        let agent_factory = agent_factory(&config, &place, store, &choice, true).await?;
+        let mut callback_app = connector::router(agent_factory.channel.clone());
+        if let Some(issuer) = &agent_factory.issuer {
             callback_app = callback_app.merge(auth::router(issuer.clone()));
         }
         // From here on there is something to shut down in order.
         let stop = stop_signal()?;
-        let host = assembled(&config, &cast, &place, grpc_address)?.stopping(stop.clone());
+        let host = assembled(&config, &agent_factory, &place, grpc_address)?.stopping(stop.clone());
         let hosted = host.start(place.public_url.as_str()).await?;
         let front = front(&config, &place);
         let app = front.before(hosted.router());
-        let encryption = place::encryption(&config)?;
+        let encryption = addresses::encryption(&config)?;
         let limits = config.limits.limits();
         let reload = Reload {
             flags: self.clone(),
             config,
-            cast,
+            agent_factory,
             hosted,
             encryption: encryption.clone(),
         };
@@ -96,7 +96,7 @@ impl Serve {
             errln!("listening for bots on http://{address}");
         }
         errln!("listening on {}", place.here);
-        let doors = run::Doors {
+        let doors = run::Listeners {
             listener,
             grpc,
             encryption,
@@ -111,29 +111,34 @@ impl Serve {
 /// Returns the error with which `bridge serve` would refuse this configuration. Does everything but
 /// listening, and keeps nothing.
 pub(super) async fn judge(config: &Config) -> Result<(), Box<dyn Error>> {
-    place::check(config)?;
+    addresses::check(config)?;
     StoreChoice::of(config)?;
     let mut config = config.clone();
     config.issuer.keys = None;
-    let listening = place::listen(&config);
-    let place = Place::of(&config, listening)?;
-    let place = place.with_local(&config, place::callback_listen(&config, listening))?;
+    let listening = addresses::listen(&config);
+    let place = Addresses::of(&config, listening)?;
+    let place = place.with_local(&config, addresses::callback_listen(&config, listening))?;
     let choice = StoreChoice::Memory;
-    let cast = cast(&config, &place, choice.open()?, &choice, false).await?;
-    let host = assembled(&config, &cast, &place, place::grpc_listen(&config))?;
+    let agent_factory = agent_factory(&config, &place, choice.open()?, &choice, false).await?;
+    let host = assembled(
+        &config,
+        &agent_factory,
+        &place,
+        addresses::grpc_listen(&config),
+    )?;
     host.start(place.public_url.as_str()).await?;
-    place::encryption(&config)?;
+    addresses::encryption(&config)?;
     Ok(())
 }
 
 /// Prepares the creation of agents.
-async fn cast(
+async fn agent_factory(
     config: &Config,
-    place: &Place,
+    place: &Addresses,
     store: Arc<dyn Store>,
     choice: &StoreChoice,
     tells: bool,
-) -> Result<Cast, Box<dyn Error>> {
+) -> Result<AgentFactory, Box<dyn Error>> {
     let channel = Channel::new(
         store.clone(),
         ChannelSettings {
@@ -141,7 +146,7 @@ async fn cast(
             ..ChannelSettings::at(place.public_url.clone())
         },
     )?;
-    Ok(Cast {
+    Ok(AgentFactory {
         place: place.clone(),
         channel,
         store,
@@ -153,12 +158,14 @@ async fn cast(
 /// The host with the agents and all other settings.
 fn assembled(
     config: &Config,
-    cast: &Cast,
-    place: &Place,
+    agent_factory: &AgentFactory,
+    place: &Addresses,
     grpc: Option<SocketAddr>,
 ) -> Result<Host, Box<dyn Error>> {
-    let host = cast.host(config)?.connector(cast.channel.clone());
-    let host = with_issuer(host, cast.issuer.clone()).grpc(place.grpc(config, grpc));
+    let host = agent_factory
+        .host(config)?
+        .connector(agent_factory.channel.clone());
+    let host = with_issuer(host, agent_factory.issuer.clone()).grpc(place.grpc(config, grpc));
     let host = match config.limits.body {
         Some(size) => host.body_limit(size.0),
         None => host,
@@ -171,10 +178,10 @@ fn assembled(
 }
 
 /// The checks in front of the agents.
-fn front(config: &Config, place: &Place) -> Front {
+fn front(config: &Config, place: &Addresses) -> Front {
     let origins = config.cors.iter().flat_map(|cors| cors.origins.clone());
     let own = place.callback_url.host_str().map(str::to_owned);
-    let is_checked = config.hosts.is_some() || place::is_only_here(config);
+    let is_checked = config.hosts.is_some() || addresses::is_only_here(config);
     let said = config.hosts.iter().flatten().cloned();
     Front {
         origins: origins.collect(),
@@ -185,7 +192,7 @@ fn front(config: &Config, place: &Place) -> Front {
 }
 
 async fn listen_for_grpc(config: &Config) -> Result<Option<TcpListener>, Box<dyn Error>> {
-    let Some(address) = place::grpc_listen(config) else {
+    let Some(address) = addresses::grpc_listen(config) else {
         return Ok(None);
     };
     let listener = bridge_program::listen(address).await;
@@ -199,7 +206,7 @@ async fn listen_for_bots(
     config: &Config,
     listening: SocketAddr,
 ) -> Result<Option<TcpListener>, Box<dyn Error>> {
-    let Some(address) = place::callback_listen(config, listening) else {
+    let Some(address) = addresses::callback_listen(config, listening) else {
         return Ok(None);
     };
     let bound = match TcpListener::bind(address).await {
@@ -231,7 +238,7 @@ fn with_signer(host: Host, config: &Config) -> Result<Host, PrivateKeyError> {
 /// The bridge's own issuer, if an agent or the file needs it, since its keys take a moment to create.
 async fn issuer(
     config: &Config,
-    place: &Place,
+    place: &Addresses,
     store: &StoreChoice,
 ) -> Result<Option<Arc<Issuer>>, Box<dyn Error>> {
     let uses = |auth: &Auth| match auth {

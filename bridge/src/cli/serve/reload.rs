@@ -2,14 +2,14 @@
 
 use std::error::Error;
 
-use super::{Serve, cast::Cast, place::Encryption};
+use super::{Serve, addresses::Encryption, agent_factory::AgentFactory};
 use crate::{config::Config, host::Hosted};
 
 /// The parts of the program that can be replaced while it runs.
 pub(super) struct Reload {
     pub(super) flags: Serve,
     pub(super) config: Config,
-    pub(super) cast: Cast,
+    pub(super) agent_factory: AgentFactory,
     pub(super) hosted: Hosted,
     pub(super) encryption: Encryption,
 }
@@ -32,9 +32,9 @@ impl Reload {
     /// Replaces what is served. Everything that can fail is done first, so that an error has no effects.
     fn replace(&mut self) -> Result<(), Box<dyn Error>> {
         let config = self.flags.config()?;
-        super::place::check(&config)?;
-        let renewed = super::place::encryption(&config)?;
-        self.hosted.replace(self.cast.host(&config)?)?;
+        super::addresses::check(&config)?;
+        let renewed = super::addresses::encryption(&config)?;
+        self.hosted.replace(self.agent_factory.host(&config)?)?;
         self.renew(&renewed);
         for key in fixed(&self.config, &config) {
             tracing::warn!("{key} has changed, which needs a restart");
@@ -157,20 +157,20 @@ mod tests {
             let here = ChannelSettings::at("http://127.0.0.1:3978".parse().unwrap());
             let channel = Channel::new(store.clone(), here).unwrap();
             let here = "127.0.0.1:3978".parse().unwrap();
-            let cast = Cast {
-                place: crate::cli::serve::Place::of(&config, here).unwrap(),
+            let agent_factory = AgentFactory {
+                place: crate::cli::serve::Addresses::of(&config, here).unwrap(),
                 channel: channel.clone(),
                 store,
                 issuer: None,
                 tells: false,
             };
-            let host = cast.host(&config).unwrap().connector(channel);
+            let host = agent_factory.host(&config).unwrap().connector(channel);
             let hosted = host.start("http://127.0.0.1:3978").await.unwrap();
             let app = hosted.router();
             let reload = Reload {
                 flags,
                 config,
-                cast,
+                agent_factory,
                 hosted,
                 encryption: None,
             };
@@ -273,7 +273,7 @@ mod tests {
         let config = with_tls(agents(&world.bot, ""), folder.path());
         std::fs::write(world.file.path(), &config).unwrap();
         let config = world.reload.flags.config().unwrap();
-        world.reload.encryption = super::super::place::encryption(&config).unwrap();
+        world.reload.encryption = super::super::addresses::encryption(&config).unwrap();
         let used = world.reload.encryption.clone().unwrap();
         let before = used.in_use();
         certificate("two.test");

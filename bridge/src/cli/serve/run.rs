@@ -9,11 +9,11 @@ use tokio::{
     sync::watch,
 };
 
-use super::{place::Encryption, reload::Reload};
+use super::{addresses::Encryption, reload::Reload};
 use bridge_program::{App, Limits, Plain, serve_until, serve_within};
 
 /// The listeners of the program.
-pub(super) struct Doors {
+pub(super) struct Listeners {
     /// The main listener.
     pub(super) listener: TcpListener,
     /// The additional listener for gRPC.
@@ -28,13 +28,13 @@ pub(super) struct Doors {
 
 /// Serves until a signal arrives, then gives open requests a moment to end.
 pub(super) async fn run(
-    doors: Doors,
+    doors: Listeners,
     app: Router,
     reload: Reload,
     stop: watch::Receiver<bool>,
 ) -> io::Result<()> {
     reload_on_signal(reload)?;
-    let Doors {
+    let Listeners {
         listener,
         grpc,
         encryption,

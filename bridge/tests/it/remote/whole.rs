@@ -1,6 +1,6 @@
 //! Activities that are carried whole to a bot behind a URL, and what it says of itself later.
 
-use bridge_protocol::translate::whole::EXTENSION;
+use bridge_protocol::translate::full_activity::EXTENSION;
 use serde_json::{Value, json};
 
 use super::{StandIn, World, message, quick};

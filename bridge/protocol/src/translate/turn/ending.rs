@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use super::{Output, Turn, id, telling};
+use super::{Output, Turn, end_of_conversation, id};
 use crate::{
     a2a::{Message, Metadata, Part, Role, TaskState},
     activity::Activity,
@@ -44,9 +44,9 @@ impl Turn {
 
     pub(super) fn end_of_conversation(&mut self, activity: &Activity) {
         let id = self.ids.take(activity.id.as_deref());
-        let message = telling::last_words(activity, &self.context, &id);
-        let result = telling::result(activity, &id);
-        let event = telling::end(activity, &self.context);
+        let message = end_of_conversation::last_words(activity, &self.context, &id);
+        let result = end_of_conversation::result(activity, &id);
+        let event = end_of_conversation::end(activity, &self.context);
         self.close_streams();
         self.outputs.extend(result);
         if let Some(message) = message {

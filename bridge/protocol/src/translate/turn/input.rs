@@ -101,12 +101,12 @@ impl SilentEnd {
 /// An activity that arrived after the end of its turn.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("no activity after the turn has ended, found {kind} {id:?}: log it and let it go", kind = activity.kind, id = id(activity))]
-pub struct Dropped {
+pub struct LateActivity {
     /// The activity.
     pub activity: Box<Activity>,
 }
 
-impl Dropped {
+impl LateActivity {
     pub(super) fn new(activity: Activity) -> Self {
         Self {
             activity: Box::new(activity),

@@ -20,10 +20,10 @@
 //! twice. A question is only sent at the end.
 
 mod changes;
+mod end_of_conversation;
 mod ending;
 mod input;
 mod pieces;
-mod telling;
 
 use alloc::{
     collections::{BTreeSet, VecDeque},
@@ -31,7 +31,7 @@ use alloc::{
     vec::Vec,
 };
 
-pub use input::{Dropped, Input, Output, SilentEnd};
+pub use input::{Input, LateActivity, Output, SilentEnd};
 
 use serde_json::Map;
 
@@ -105,9 +105,9 @@ impl Turn {
     /// as an error.
     ///
     /// Activities should have their channel's id, which becomes the id of their message.
-    pub fn handle(&mut self, input: Input) -> Result<(), Dropped> {
+    pub fn handle(&mut self, input: Input) -> Result<(), LateActivity> {
         match input {
-            Input::Activity(activity) if self.has_ended => return Err(Dropped::new(activity)),
+            Input::Activity(activity) if self.has_ended => return Err(LateActivity::new(activity)),
             Input::Activity(activity) => self.activity(&activity),
             Input::TurnEnded
             | Input::Failed(_)
@@ -237,7 +237,7 @@ impl Turn {
     fn as_event(&self, activity: &Activity) -> Metadata {
         let event = from_activity::event(activity, &self.context);
         let mut metadata = Map::from_iter([(EVENT.into(), event.into())]);
-        whole::put(&mut metadata, activity, &self.context);
+        full_activity::put(&mut metadata, activity, &self.context);
         metadata
     }
 }

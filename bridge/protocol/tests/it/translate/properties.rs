@@ -56,7 +56,7 @@ proptest! {
         let said = from_activity::message(&activity, &turn, "m-1".into());
         // The other bridge receives it as a message of its user.
         let heard = Message::read(to_value(&said)).unwrap();
-        let Ok(Some(carried)) = whole::carried(&heard) else {
+        let Ok(Some(carried)) = full_activity::carried(&heard) else {
             let kinds = ["endOfConversation", "messageUpdate"];
             prop_assert!(kinds.contains(&activity.kind.as_str()));
             return Ok(());

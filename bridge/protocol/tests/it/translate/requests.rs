@@ -34,10 +34,14 @@ fn message(case: &Value, task: &Task, turn: &TurnContext) -> Activity {
     let message = Message::read(case["message"].clone()).unwrap();
     let activity = to_activity::message(&message, task, turn);
     let mut expected = message;
-    if whole::is_used(&expected) {
+    if full_activity::is_used(&expected) {
         // The activity that it carries replaces its parts.
         expected.parts.clear();
-        expected.metadata.as_mut().unwrap().remove(whole::EXTENSION);
+        expected
+            .metadata
+            .as_mut()
+            .unwrap()
+            .remove(full_activity::EXTENSION);
     }
     assert_eq!(from_activity::request(&activity), Some(expected));
     activity

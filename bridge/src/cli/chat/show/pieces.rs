@@ -2,7 +2,7 @@
 
 use bridge_protocol::a2a::{Artifact, Message, Metadata, Part, Role};
 
-use super::{Open, Show, Shown};
+use super::{Open, Show, ShownArtifact};
 use crate::cli::chat::content::{self, key};
 
 impl Show {
@@ -75,7 +75,7 @@ impl Show {
         } else if piece.starts_with(&shown.text) {
             shown.text = piece;
         } else if !shown.text.starts_with(&piece) {
-            *shown = Shown {
+            *shown = ShownArtifact {
                 text: piece,
                 length: 0,
             };
@@ -86,7 +86,7 @@ impl Show {
 
     /// Prints the new part of an artifact's text.
     fn more(&mut self, id: &str, is_last: bool) -> String {
-        let Some(Shown { text, length }) = self.artifacts.get(id).cloned() else {
+        let Some(ShownArtifact { text, length }) = self.artifacts.get(id).cloned() else {
             return String::new();
         };
         let is_again = length == 0 && self.repeats(&text, is_last);
@@ -102,7 +102,8 @@ impl Show {
         self.turn.made.insert(key(&text));
         self.open = Some(Open::Artifact(id.to_owned()));
         let length = text.len();
-        self.artifacts.insert(id.to_owned(), Shown { text, length });
+        self.artifacts
+            .insert(id.to_owned(), ShownArtifact { text, length });
         more
     }
 

@@ -12,7 +12,7 @@ pub(super) const USUAL: &str = "/a2a/v1";
 const RESERVED: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "catalog"];
 
 /// An agent with its own path.
-pub(super) struct Seat {
+pub(super) struct AgentRoute {
     pub(super) agent: String,
     pub(super) path: String,
     pub(super) access: Access,
@@ -22,12 +22,12 @@ pub(super) struct Seat {
 
 impl Host {
     /// The path and settings of each agent.
-    pub(super) fn seats(&self) -> Result<Vec<Seat>, HostError> {
+    pub(super) fn agent_routes(&self) -> Result<Vec<AgentRoute>, HostError> {
         if self.agents.is_empty() {
             return Err(HostError::NoAgent);
         }
         let (mut names, mut taken) = (BTreeSet::new(), BTreeSet::from(["/a2a".to_owned()]));
-        let mut seats = Vec::new();
+        let mut agent_routes = Vec::new();
         for Agent { name, .. } in &self.agents {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
             if name.is_empty() || !name.chars().all(plain) {
@@ -42,11 +42,11 @@ impl Host {
             let path = self.paths.get(name).cloned();
             let path = path.unwrap_or_else(|| format!("/a2a/{name}"));
             // The first agent's operations of 0.3 are at this path, unless the first agent itself is.
-            let is_asked = path == USUAL && !seats.is_empty();
+            let is_asked = path == USUAL && !agent_routes.is_empty();
             if is_asked || !taken.insert(path.clone()) {
                 return Err(HostError::SamePath(path));
             }
-            seats.push(Seat {
+            agent_routes.push(AgentRoute {
                 agent: name.clone(),
                 path,
                 access: self.accesses.get(name).cloned().unwrap_or_default(),
@@ -54,6 +54,6 @@ impl Host {
                 turns: self.turns.get(name).cloned(),
             });
         }
-        Ok(seats)
+        Ok(agent_routes)
     }
 }

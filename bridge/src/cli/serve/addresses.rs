@@ -26,7 +26,7 @@ pub(in crate::cli) type Encryption = Option<std::convert::Infallible>;
 
 /// The addresses by which the program is reached.
 #[derive(Clone, Debug)]
-pub(in crate::cli) struct Place {
+pub(in crate::cli) struct Addresses {
     /// The address on this machine.
     pub(super) here: String,
     /// The URL for clients.
@@ -113,7 +113,7 @@ fn beyond(config: &Config) -> Option<SocketAddr> {
     all.into_iter().flatten().find(is_open)
 }
 
-impl Place {
+impl Addresses {
     /// The addresses of a program that listens here.
     pub(in crate::cli) fn of(
         config: &Config,
@@ -236,7 +236,7 @@ mod tests {
             ("[::]:3978", "http://[::1]:3978/"),
             ("192.0.2.1:80", "http://192.0.2.1/"),
         ] {
-            let place = Place::of(&Config::default(), listening.parse().unwrap()).unwrap();
+            let place = Addresses::of(&Config::default(), listening.parse().unwrap()).unwrap();
             assert_eq!(place.public_url.as_str(), expected);
             assert_eq!(place.callback_url.as_str(), expected);
         }
@@ -269,7 +269,7 @@ mod tests {
             let listening = listen(&config);
             let own = callback_listen(&config, listening);
             assert_eq!(own.is_some(), is_needed, "{text}");
-            let place = Place::of(&config, listening).unwrap();
+            let place = Addresses::of(&config, listening).unwrap();
             let place = place.with_local(&config, own).unwrap();
             let callback = place.callback(&config, &config.agents[0]);
             assert_eq!(callback.as_ref().map(Url::as_str), expected, "{text}");

@@ -26,12 +26,12 @@ const IMDS: (&str, &str) = (
 const EXCHANGE: &str = "api://AzureADTokenExchange";
 
 /// The data needed to create credentials.
-pub(in crate::cli) struct Access<'a> {
+pub(in crate::cli) struct BotCredentials<'a> {
     pub(in crate::cli) issuer: Option<&'a Arc<Issuer>>,
     pub(in crate::cli) plain_http: bool,
 }
 
-impl Access<'_> {
+impl BotCredentials<'_> {
     /// The credential of the bridge for the agent's bot.
     pub(in crate::cli) fn credential(
         &self,

@@ -13,7 +13,7 @@ use crate::{a2a::AgentCardSignature, jose::Algorithm};
 
 /// The state of a card's signatures as far as it is known without keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum SignatureState {
     /// The card has no signatures.
     Unsigned,
     /// No signature can be valid; the reason is that of the first.
@@ -25,7 +25,7 @@ pub enum Standing {
     },
 }
 
-impl Standing {
+impl SignatureState {
     /// Returns the state for these signatures.
     pub fn of(signatures: &[AgentCardSignature]) -> Self {
         let mut first = None;
@@ -39,7 +39,7 @@ impl Standing {
     }
 }
 
-impl fmt::Display for Standing {
+impl fmt::Display for SignatureState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsigned => f.write_str("not signed"),
@@ -112,7 +112,7 @@ mod tests {
                 "signed by the key \"k\", which was not verified",
             ),
         ] {
-            let told = Standing::of(signatures).to_string();
+            let told = SignatureState::of(signatures).to_string();
             assert!(told.contains(expected), "{told}");
         }
     }

@@ -12,7 +12,7 @@ use std::{collections::BTreeSet, iter};
 use bridge_protocol::{
     a2a::{Content, Metadata, Part, SendMessageRequest},
     dialect::Call,
-    translate::whole,
+    translate::full_activity,
 };
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ fn said(request: &SendMessageRequest) -> BTreeSet<&str> {
     let activity = message
         .metadata
         .iter()
-        .filter_map(|all| all.get(whole::EXTENSION));
+        .filter_map(|all| all.get(full_activity::EXTENSION));
     let all = own.chain(parts).chain(activity.flat_map(inside));
     all.flat_map(names).collect()
 }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_call_names_skills_in_the_known_places() {
         let data = |data: Value| json!({"parts": [{"data": data}]});
-        let carried = |activity: Value| json!({"metadata": {whole::EXTENSION: activity}});
+        let carried = |activity: Value| json!({"metadata": {full_activity::EXTENSION: activity}});
         let none = || json!({});
         for (metadata, message, expected) in [
             (none(), none(), ""),

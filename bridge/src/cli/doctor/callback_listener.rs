@@ -30,17 +30,17 @@ const BODY: usize = 4 << 20;
 
 /// The way in which a bot calls back.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
+pub(super) struct CallbackRoute {
     /// The address to listen on.
     pub(super) listen: SocketAddr,
     /// The address for the bot.
-    pub(super) known_as: Known,
+    pub(super) known_as: CallbackHost,
     pub(super) encryption: Encryption,
 }
 
 /// The address that the bot uses.
 #[derive(Clone, Debug)]
-pub(super) enum Known {
+pub(super) enum CallbackHost {
     /// The address that the program listens on.
     ByItself,
     /// This host name, with the port that the program listens on.
@@ -49,34 +49,34 @@ pub(super) enum Known {
     As(Url),
 }
 
-impl Default for Way {
+impl Default for CallbackRoute {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            known_as: Known::ByItself,
+            known_as: CallbackHost::ByItself,
             encryption: None,
         }
     }
 }
 
 /// Listens for the calls of a bot.
-pub(super) struct Ear {
+pub(super) struct CallbackListener {
     /// The address without its secret.
     pub(super) base: String,
     /// The address, with a slash at the end.
     pub(super) service_url: String,
-    heard: mpsc::Receiver<Heard>,
+    heard: mpsc::Receiver<ReceivedActivity>,
 }
 
 /// An activity that a bot sent in a call.
-pub(super) struct Heard {
+pub(super) struct ReceivedActivity {
     pub(super) activity: Activity,
     /// The call's `Authorization` header.
     pub(super) authorization: Option<HeaderValue>,
 }
 
-impl Ear {
-    pub(super) async fn open(way: Way) -> Result<Self, Box<dyn Error>> {
+impl CallbackListener {
+    pub(super) async fn open(way: CallbackRoute) -> Result<Self, Box<dyn Error>> {
         let listener = bridge_program::listen(way.listen).await?;
         let here = listener.local_addr()?;
         let scheme = match way.encryption {
@@ -84,9 +84,9 @@ impl Ear {
             None => "http",
         };
         let base = match way.known_as {
-            Known::ByItself => format!("{scheme}://{here}"),
-            Known::ByName(host) => format!("{scheme}://{host}:{}", here.port()),
-            Known::As(url) => url.as_str().trim_end_matches('/').to_owned(),
+            CallbackHost::ByItself => format!("{scheme}://{here}"),
+            CallbackHost::ByName(host) => format!("{scheme}://{host}:{}", here.port()),
+            CallbackHost::As(url) => url.as_str().trim_end_matches('/').to_owned(),
         };
         let (sender, heard) = mpsc::channel(BACKLOG);
         // A secret path keeps others from posing as the bot.
@@ -110,14 +110,14 @@ impl Ear {
     }
 
     /// Waits for the bot's next activity.
-    pub(super) async fn next(&mut self) -> Option<Heard> {
+    pub(super) async fn next(&mut self) -> Option<ReceivedActivity> {
         self.heard.recv().await
     }
 }
 
 /// Accepts every call, because SDKs give up at the first refusal.
 async fn take(
-    State(sender): State<mpsc::Sender<Heard>>,
+    State(sender): State<mpsc::Sender<ReceivedActivity>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Json<Value> {
@@ -125,7 +125,7 @@ async fn take(
     if let Ok(activity) = activity {
         let authorization = headers.get(AUTHORIZATION).cloned();
         // Calls beyond the backlog are not needed.
-        let _ = sender.try_send(Heard {
+        let _ = sender.try_send(ReceivedActivity {
             activity,
             authorization,
         });

@@ -61,6 +61,6 @@ pub(super) fn end(activity: &Activity, turn: &TurnContext) -> Metadata {
         event.remove(told);
     }
     let mut metadata = Map::from_iter([(EVENT.into(), event.into())]);
-    whole::put(&mut metadata, activity, turn);
+    full_activity::put(&mut metadata, activity, turn);
     metadata
 }

@@ -4,12 +4,12 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::Timestamp;
 
-use super::{Check, PeerCertificate, decision::Shown};
+use super::{Check, PeerCertificate, decision::CheckResult};
 use crate::auth::bearer;
 
 /// The location of a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum CredentialLocation {
     /// `Authorization: Bearer`.
     Bearer,
     /// `Authorization: Basic`.
@@ -31,21 +31,21 @@ pub(super) struct Head<'a> {
     pub(super) certificate: Option<&'a PeerCertificate>,
 }
 
-impl Place {
+impl CredentialLocation {
     /// Checks the credential at this location. A repeated credential counts as none, because other readers of
     /// the request may use the other one.
-    pub(super) async fn look(&self, head: &Head<'_>, check: &Check, now: Timestamp) -> Shown {
+    pub(super) async fn look(&self, head: &Head<'_>, check: &Check, now: Timestamp) -> CheckResult {
         let text = match self {
             Self::Connection => {
                 return head
                     .certificate
-                    .map_or(Shown::Nothing, |one| check.certificate(one));
+                    .map_or(CheckResult::Nothing, |one| check.certificate(one));
             }
             Self::Basic => {
                 return match basic(head.headers) {
-                    None => Shown::Nothing,
+                    None => CheckResult::Nothing,
                     Some(Some((name, password))) => check.password(&name, &password),
-                    Some(None) => Shown::Wrong("expected base64 of NAME:PASSWORD".to_owned()),
+                    Some(None) => CheckResult::Wrong("expected base64 of NAME:PASSWORD".to_owned()),
                 };
             }
             Self::Bearer => bearer(head.headers).ok().map(str::to_owned),
@@ -60,7 +60,7 @@ impl Place {
         };
         match text {
             Some(text) => check.text(&text, now).await,
-            None => Shown::Nothing,
+            None => CheckResult::Nothing,
         }
     }
 }
@@ -104,7 +104,11 @@ mod tests {
     use super::*;
     use crate::{access::Secrets, auth::Secret, caller::Caller};
 
-    async fn look(place: &Place, headers: &[(HeaderName, &str)], query: &str) -> Option<bool> {
+    async fn look(
+        place: &CredentialLocation,
+        headers: &[(HeaderName, &str)],
+        query: &str,
+    ) -> Option<bool> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(name, HeaderValue::from_str(value).unwrap());
@@ -119,13 +123,13 @@ mod tests {
             ..Check::default()
         };
         match place.look(&head, &check, Timestamp::UNIX_EPOCH).await {
-            Shown::Nothing => None,
-            Shown::Proof(proof) => {
+            CheckResult::Nothing => None,
+            CheckResult::Verified(proof) => {
                 assert_eq!(proof.caller, Caller::new("me"));
                 Some(true)
             }
-            Shown::Wrong(_) => Some(false),
-            Shown::Unchecked => panic!("nothing is asked elsewhere"),
+            CheckResult::Wrong(_) => Some(false),
+            CheckResult::Unchecked => panic!("nothing is asked elsewhere"),
         }
     }
 
@@ -134,12 +138,12 @@ mod tests {
         use header::{AUTHORIZATION, COOKIE};
         let key = HeaderName::from_static("x-key");
         let at = |place: &str| match place {
-            "bearer" => Place::Bearer,
-            "basic" => Place::Basic,
-            "query" => Place::Query("key".to_owned()),
-            "cookie" => Place::Cookie("key".to_owned()),
-            "connection" => Place::Connection,
-            _ => Place::Header(HeaderName::from_static("x-key")),
+            "bearer" => CredentialLocation::Bearer,
+            "basic" => CredentialLocation::Basic,
+            "query" => CredentialLocation::Query("key".to_owned()),
+            "cookie" => CredentialLocation::Cookie("key".to_owned()),
+            "connection" => CredentialLocation::Connection,
+            _ => CredentialLocation::Header(HeaderName::from_static("x-key")),
         };
         type Headers<'a> = &'a [(HeaderName, &'a str)];
         let cases: &[(&str, Headers<'_>, &str, Option<bool>)] = &[

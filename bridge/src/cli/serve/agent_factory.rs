@@ -5,7 +5,7 @@ use std::{error::Error, sync::Arc, time::Duration};
 use bridge_program::errln;
 use bridge_protocol::{a2a::AgentCard, translate::SilentEnd};
 
-use super::{access::Access, guard, place::Place};
+use super::{addresses::Addresses, bot_credentials::BotCredentials, caller_access};
 use crate::{
     agent::{Agent, Answers, Conversation, Repeats, TurnSettings},
     auth::Issuer,
@@ -24,8 +24,8 @@ use crate::{
 };
 
 /// Creates agents from the configuration.
-pub(super) struct Cast {
-    pub(super) place: Place,
+pub(super) struct AgentFactory {
+    pub(super) place: Addresses,
     pub(super) channel: Channel,
     pub(super) store: Arc<dyn Store>,
     pub(super) issuer: Option<Arc<Issuer>>,
@@ -34,13 +34,13 @@ pub(super) struct Cast {
 }
 
 /// An agent whose creation cannot fail any more.
-enum Role<'a> {
+enum AgentKind<'a> {
     Bot(&'a AgentConfig, Box<RemoteBot>),
     Builtin(&'a AgentConfig, BotExecutor),
     Agent(&'a AgentConfig, Box<Agent>),
 }
 
-impl Cast {
+impl AgentFactory {
     /// Creates a host with all agents. An error has no effects.
     pub(super) fn host(&self, config: &Config) -> Result<Host, Box<dyn Error>> {
         let roles = config.agents.iter().map(|agent| self.role(config, agent));
@@ -60,7 +60,7 @@ impl Cast {
         let extended: Vec<Option<AgentCard>> = extended.collect();
         let accesses = agents.iter().zip(&extended).zip(&config.agents);
         let accesses = accesses.map(|((agent, extended), said)| {
-            guard::access(config, said, &agent.card, extended.as_ref())
+            caller_access::access(config, said, &agent.card, extended.as_ref())
         });
         let accesses = accesses.collect::<Result<Vec<_>, _>>()?;
         let names = agents.iter().map(|agent| agent.name.clone());
@@ -98,15 +98,15 @@ impl Cast {
         &self,
         config: &Config,
         agent: &'a AgentConfig,
-    ) -> Result<Role<'a>, Box<dyn Error>> {
+    ) -> Result<AgentKind<'a>, Box<dyn Error>> {
         let name = &agent.name.get_ref().0;
-        let access = Access {
+        let access = BotCredentials {
             issuer: self.issuer.as_ref(),
             plain_http: config.allow_plain_http,
         };
         let named = |error: Box<dyn Error>| format!("agent {name}: {error}");
         if let Some(url) = &agent.bot {
-            return Ok(Role::Bot(
+            return Ok(AgentKind::Bot(
                 agent,
                 Box::new(RemoteBot {
                     settings: RemoteSettings {
@@ -127,17 +127,17 @@ impl Cast {
             Builtin::Bot(bot) => {
                 let settings = builtin_settings(agent);
                 let executor = BotExecutor::new(bot, self.store.clone(), settings);
-                Ok(Role::Builtin(agent, executor))
+                Ok(AgentKind::Builtin(agent, executor))
             }
-            Builtin::Agent(found) => Ok(Role::Agent(agent, found)),
+            Builtin::Agent(found) => Ok(AgentKind::Agent(agent, found)),
         }
     }
 
-    fn agent(&self, config: &Config, role: Role<'_>, card: Option<AgentCard>) -> Agent {
+    fn agent(&self, config: &Config, role: AgentKind<'_>, card: Option<AgentCard>) -> Agent {
         let (said, mut agent) = match role {
-            Role::Bot(said, bot) => (said, self.channel.agent(*bot)),
-            Role::Builtin(said, executor) => (said, executor.into_agent()),
-            Role::Agent(said, agent) => (said, *agent),
+            AgentKind::Bot(said, bot) => (said, self.channel.agent(*bot)),
+            AgentKind::Builtin(said, executor) => (said, executor.into_agent()),
+            AgentKind::Agent(said, agent) => (said, *agent),
         };
         agent.card = said.card.apply(card.unwrap_or(agent.card));
         if agent.card.provider.is_none()

@@ -6,13 +6,13 @@ use bridge_client::is_loopback;
 use reqwest::header::HeaderValue;
 use url::Url;
 
-use super::ear::{Known, Way};
+use super::callback_listener::{CallbackHost, CallbackRoute};
 use crate::{
     auth::Issuer,
     bot::remote::{Admission, Anonymous, BotCall, ConnectorCall, Credential, WEBCHAT},
     builtin,
     cli::{
-        serve::{Access, Place, callback_listen, encryption, issuer_settings, listen},
+        serve::{Addresses, BotCredentials, callback_listen, encryption, issuer_settings, listen},
         store::StoreChoice,
     },
     clock,
@@ -20,26 +20,26 @@ use crate::{
 };
 
 /// The bot under examination.
-pub(super) struct Case {
+pub(super) struct ExaminedBot {
     /// The URL for activities.
     pub(super) url: Url,
     /// The settings being tried, if there are any.
-    pub(super) tried: Option<Tried>,
+    pub(super) tried: Option<TriedSettings>,
     /// The way in which it calls back.
-    pub(super) way: Way,
+    pub(super) way: CallbackRoute,
     credential: Arc<dyn Credential>,
     admission: Arc<dyn Admission>,
 }
 
 /// The settings of an agent.
-pub(super) struct Tried {
+pub(super) struct TriedSettings {
     /// The agent's configuration.
     pub(super) agent: AgentConfig,
     /// The credential for the bot, unless there is none.
-    pub(super) proof: Option<Proof>,
+    pub(super) proof: Option<CredentialSource>,
 }
 
-impl Tried {
+impl TriedSettings {
     /// Describes the settings and the credential.
     pub(super) fn described(&self, url: &Url) -> String {
         let name = &self.agent.name.get_ref().0;
@@ -55,7 +55,7 @@ impl Tried {
 
 /// The description of a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Proof {
+pub(super) struct CredentialSource {
     pub(super) what: String,
     /// The setting to check if there is no credential.
     pub(super) source: String,
@@ -63,13 +63,13 @@ pub(super) struct Proof {
     pub(super) next: String,
 }
 
-impl Case {
+impl ExaminedBot {
     /// Examines a bot without settings.
     pub(super) fn at(url: Url) -> Self {
         Self {
             url,
             tried: None,
-            way: Way::default(),
+            way: CallbackRoute::default(),
             credential: Arc::new(Anonymous),
             admission: Arc::new(Anonymous),
         }
@@ -89,7 +89,7 @@ impl Case {
             .0
             .clone();
         let issuer = issuer(&config, agent).await?;
-        let access = Access {
+        let access = BotCredentials {
             issuer: issuer.as_ref().map(|(_, issuer)| issuer),
             plain_http: config.allow_plain_http,
         };
@@ -98,7 +98,7 @@ impl Case {
             way: way(&config, agent)?,
             credential: access.credential(agent)?,
             admission: access.admission(agent)?,
-            tried: Some(Tried {
+            tried: Some(TriedSettings {
                 proof: proof(agent, issuer.as_ref().map_or("", |(url, _)| url)),
                 agent: agent.clone(),
             }),
@@ -168,13 +168,13 @@ fn agent<'a>(config: &'a Config, name: Option<&str>) -> Result<&'a AgentConfig, 
 
 /// The way in which an agent's bot calls back, at a port of this program, since the running bridge uses its
 /// own.
-fn way(config: &Config, agent: &AgentConfig) -> Result<Way, Box<dyn Error>> {
+fn way(config: &Config, agent: &AgentConfig) -> Result<CallbackRoute, Box<dyn Error>> {
     let listening = listen(config);
-    let place = Place::of(config, listening)?;
+    let place = Addresses::of(config, listening)?;
     let place = place.with_local(config, callback_listen(config, listening))?;
     let url = place.callback(config, agent);
     let url = url.unwrap_or_else(|| place.callback_url.clone());
-    let here = Way::default();
+    let here = CallbackRoute::default();
     let ip = match is_loopback(&url) {
         true => here.listen.ip(),
         false => listening.ip(),
@@ -186,9 +186,9 @@ fn way(config: &Config, agent: &AgentConfig) -> Result<Way, Box<dyn Error>> {
     // An https address that is not the bridge's own belongs to a proxy, which only leads to the bridge.
     let is_behind = url.scheme() == "https" && encryption.is_none();
     Ok(match url.host() {
-        Some(host) if !is_behind => Way {
+        Some(host) if !is_behind => CallbackRoute {
             listen: SocketAddr::new(ip, 0),
-            known_as: Known::ByName(host.to_string()),
+            known_as: CallbackHost::ByName(host.to_string()),
             encryption,
         },
         Some(_) | None => here,
@@ -217,7 +217,7 @@ async fn issuer(
         return Ok(None);
     }
     let listening = listen(config);
-    let place = Place::of(config, listening)?;
+    let place = Addresses::of(config, listening)?;
     let place = place.with_local(config, callback_listen(config, listening))?;
     let settings = issuer_settings(config, &place.callback_url, &StoreChoice::of(config)?);
     let url = settings.url.clone();
@@ -243,14 +243,14 @@ async fn issuer(
     Ok(Some((url, Arc::new(issuer))))
 }
 
-fn proof(agent: &AgentConfig, issuer: &str) -> Option<Proof> {
+fn proof(agent: &AgentConfig, issuer: &str) -> Option<CredentialSource> {
     let takes = |app_id: &str| {
         format!(
             "the bot must take tokens for {app_id}: compare its own app id, its tenant and the issuers that it \
              trusts with app_id, tenant and scope of agents.auth"
         )
     };
-    let bought = |what: &str, client_id: &str, app_id: &str, source: &str| Proof {
+    let bought = |what: &str, client_id: &str, app_id: &str, source: &str| CredentialSource {
         what: format!("a token for {app_id} that {what} of client {client_id} buys"),
         source: format!(
             "look at token_endpoint, tenant, client_id, scope and {source} of agents.auth"
@@ -259,7 +259,7 @@ fn proof(agent: &AgentConfig, issuer: &str) -> Option<Proof> {
     };
     match agent.auth.as_ref()? {
         Auth::Anonymous => None,
-        Auth::Issuer(said) => Some(Proof {
+        Auth::Issuer(said) => Some(CredentialSource {
             what: format!("a token of the bridge's own issuer {issuer} for {}", said.app_id),
             source: "look at the keys of the table issuer".to_owned(),
             next: format!(
@@ -274,7 +274,7 @@ fn proof(agent: &AgentConfig, issuer: &str) -> Option<Proof> {
         Auth::Federated(said) => {
             Some(bought("the assertion", &said.client_id, &said.app_id, "assertion"))
         }
-        Auth::ManagedIdentity(said) => Some(Proof {
+        Auth::ManagedIdentity(said) => Some(CredentialSource {
             what: format!("a token of this machine's identity for {}", said.app_id),
             source: "such tokens are only given out on the machine that has the identity: look at endpoint, header \
                      and client_id of agents.auth"
