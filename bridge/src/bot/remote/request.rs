@@ -5,7 +5,7 @@ use crate::{executor::Turn, store::StoreError};
 use bridge_protocol::{
     a2a::{Content, Message, Task, TaskStatus},
     activity::{Activity, TextFormat},
-    translate::{TurnContext as Place, to_activity, whole},
+    translate::{TurnContext as Place, full_activity, to_activity},
 };
 
 /// The activity that a bot gets for the user's message. Files in it are the bot's to fetch.
