@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_protocol::{
     a2a::Task,
     activity::{Activity, ChannelAccount, ConversationAccount},
-    translate::{SilentEnd, Turn as Machine, TurnContext as Place, sign_in, whole},
+    translate::{SilentEnd, Turn as Machine, TurnContext as Place, full_activity, sign_in},
 };
 
 use super::{

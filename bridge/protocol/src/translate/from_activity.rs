@@ -5,9 +5,9 @@ use alloc::{string::String, vec::Vec};
 use serde_json::Value;
 
 use super::{
-    TurnContext,
+    TurnContext, full_activity,
     keys::{ADDRESS, ADDRESS_FIELDS, FIELDS, MESSAGE, SERVICE_URL, STREAM},
-    media, patch, sign_in, skeleton, structured, to_activity, whole,
+    media, patch, sign_in, skeleton, structured, to_activity,
 };
 use crate::{
     a2a::{Message, Metadata, Part, Role},

@@ -3,9 +3,9 @@
 use alloc::{string::String, vec, vec::Vec};
 
 use super::{
-    TurnContext,
+    TurnContext, full_activity,
     keys::{ADDRESS_FIELDS, FIELDS, JSON, MESSAGE, STREAM},
-    media, patch, skeleton, structured, whole,
+    media, patch, skeleton, structured,
 };
 use crate::{
     a2a::{Content, Message, Metadata, Part, Task},

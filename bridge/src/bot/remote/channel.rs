@@ -9,7 +9,7 @@ use std::{
 use bridge_protocol::{
     a2a::Task,
     activity::{ChannelAccount, ConversationAccount},
-    translate::{TurnContext as Place, whole},
+    translate::{TurnContext as Place, full_activity},
 };
 use reqwest::redirect;
 use url::Url;

@@ -9,9 +9,9 @@ use crate::{
     a2a::{Artifact, Message, Metadata},
     activity::{Activity, ActivityType},
     translate::{
-        TurnContext, from_activity,
+        TurnContext, from_activity, full_activity,
         keys::{EVENT, RESULT},
-        structured, whole,
+        structured,
     },
 };
 

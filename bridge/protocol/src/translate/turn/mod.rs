@@ -35,7 +35,7 @@ pub use input::{Input, LateActivity, Output, SilentEnd};
 
 use serde_json::Map;
 
-use super::{TurnContext, from_activity, ids::Ids, keys::EVENT, stream::Streams, whole};
+use super::{TurnContext, from_activity, full_activity, ids::Ids, keys::EVENT, stream::Streams};
 use crate::{
     a2a::{Message, Metadata, TaskState},
     activity::{Activity, ActivityType, StreamType},
