@@ -6,7 +6,8 @@ use bridge_protocol::{
     a2a::{Message, Metadata, Task, TaskState, TaskStatus},
     activity::Activity,
     translate::{
-        Input, Output, SilentEnd, Turn, TurnContext, from_activity, keys, to_activity, whole,
+        Input, Output, SilentEnd, Turn, TurnContext, from_activity, full_activity, keys,
+        to_activity,
     },
     wire::{Wire, to_value},
 };

@@ -3,7 +3,7 @@
 use bridge_protocol::{
     a2a::{Message, Task},
     activity::Activity,
-    translate::{TurnContext, from_activity, to_activity, whole},
+    translate::{TurnContext, from_activity, full_activity, to_activity},
     wire::{Wire, to_value},
 };
 use serde_json::{Value, json};
