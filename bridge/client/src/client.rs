@@ -35,7 +35,7 @@ impl Client {
     /// the next one is used.
     ///
     /// # Errors
-    /// If there is no card, or none of its interfaces can be used.
+    /// Returns an error if there is no card, or none of its interfaces can be used.
     pub async fn connect(base: &Url, options: &Options) -> Result<Self, ClientError> {
         // The future is large, and so would be every future that awaits it. Therefore it is boxed, here and
         // below.
@@ -46,7 +46,7 @@ impl Client {
     /// Chooses an interface from a card that was read already, from `base` or below it.
     ///
     /// # Errors
-    /// If none of the card's interfaces can be used.
+    /// Returns an error if none of the card's interfaces can be used.
     pub fn for_card(card: AgentCard, base: &Url, options: &Options) -> Result<Self, ClientError> {
         let interfaces = connect::by_card(&card, base, options)?;
         Ok(Self { card, interfaces })

@@ -39,20 +39,20 @@ pub enum AccessError {
         /// The name.
         scheme: String,
     },
-    /// The scheme is of a kind that is not known here, or wrongly declared.
+    /// The scheme has an unknown kind or an invalid declaration.
     #[error("the security scheme {scheme:?}: expected {expected}, found {found:?}")]
     Declared {
         /// The scheme's name in the card.
         scheme: String,
-        /// What is known here.
+        /// The expected value.
         expected: &'static str,
-        /// What the card says.
+        /// The value in the card.
         found: String,
     },
-    /// Whoever is not known yet could not learn what to show.
+    /// The extended card has other schemes or requirements than the public one.
     #[error("the extended card has other {what} than the card: expected the same in both")]
     Hidden {
-        /// What is different.
+        /// The differing part of the cards.
         what: &'static str,
     },
     /// Only tokens carry scopes.

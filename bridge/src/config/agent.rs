@@ -122,7 +122,7 @@ pub enum DeliveryMode {
 }
 
 // The doc of each value is also the help text for users, in one line.
-/// What the end of a bot's turn means.
+/// The meaning of the end of a bot's turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnsAre {

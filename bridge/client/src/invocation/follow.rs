@@ -16,7 +16,7 @@ impl Invoker<'_> {
     /// Agents that call skills as methods have no tasks ([`Invoker::has_tasks`]).
     ///
     /// # Errors
-    /// As [`invoke`](Self::invoke).
+    /// Returns the errors of [`invoke`](Self::invoke).
     pub async fn follow(
         &self,
         invocation: &Invocation,

@@ -81,7 +81,7 @@ impl<'a> Invoker<'a> {
     /// or call skills as methods answer when they are done.
     ///
     /// # Errors
-    /// As [`invoke`](Self::invoke).
+    /// Returns the errors of [`invoke`](Self::invoke).
     pub async fn begin(&self, invocation: &Invocation) -> Result<Outcome, InvocationError> {
         self.send(invocation, true).await
     }
