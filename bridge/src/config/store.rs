@@ -1,4 +1,4 @@
-//! Where tasks are kept, as the file says it.
+//! The settings of the store, in the configuration file.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::{
 
 use super::Size;
 
-/// Where tasks are kept, and what that may take: the place alone, or a table.
+/// The store of tasks: its location, or a table with its location and limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreConfig(pub StoreTable);
 
