@@ -43,10 +43,10 @@ Examples:
   bridge serve                                 host the built-in sample at http://localhost:3978/a2a
   bridge serve --builtin echo --store memory   host another one, with tasks in memory
   bridge serve --bot a=http://localhost:3979/api/messages    host a running bot of any SDK
-  bridge serve --config bridge.toml            host the agents of a file; bridge config new writes one
+  bridge serve --config bridge.toml            host the agents of a configuration file
   bridge doctor http://localhost:3979/api/messages           examine a running bot
   bridge chat http://localhost:3978/a2a        talk to an agent
-  bridge init my-agent                         create an agent in a folder: configuration, card and token
+  bridge init my-agent                         create an agent: configuration, card and token
   bridge check agent-card.json bridge.toml     find mistakes in cards and configurations
   bridge discover http://localhost:3978        show the agents there and their skills
 

@@ -22,7 +22,7 @@ const HELP: &str = "\
 Examples:
   bridge discover http://localhost:3978                   the agent there, and its skills
   bridge discover http://localhost:3978/a2a/catalog       all agents of this server
-  bridge discover oci://localhost:5000 --skill create_plan    the agent in a registry with this skill";
+  bridge discover oci://localhost:5000 --skill create_plan    the agent with this skill";
 
 /// Show the agents at an address and their skills
 #[derive(Debug, Args)]

@@ -26,8 +26,8 @@ use probe::{AGENTS, Probe, Prober};
 
 const HELP: &str = "\
 Examples:
-  bridge doctor http://localhost:3979/api/messages           show how a bot answers, and the settings to use
-  bridge doctor --config bridge.toml --agent support         check an agent's settings and credentials";
+  bridge doctor http://localhost:3979/api/messages           show how a bot answers
+  bridge doctor --config bridge.toml --agent support         test an agent's settings";
 
 /// Examine a running bot: it gets a message in every delivery mode, as if from a user
 #[derive(Debug, Args)]
