@@ -40,7 +40,7 @@ pub enum SnapshotOutcome {
         /// The `.snap.new` file to which the text was written.
         new: PathBuf,
     },
-    /// The snapshot has another text.
+    /// The text differs from the snapshot.
     Different {
         /// A unified diff from the snapshot to the text, with three lines of context.
         diff: String,
