@@ -173,10 +173,13 @@ pub struct Feed {
     listeners: Listeners,
 }
 
+/// What each of those was told who watch one task.
+type Readers = Vec<Arc<Mutex<Told>>>;
+
 /// The tasks that somebody watches, and no others, with those who do.
 #[derive(Debug)]
 struct Watched {
-    tasks: Mutex<Unordered<Arc<str>, Vec<Arc<Mutex<Told>>>>>,
+    tasks: Mutex<Unordered<Arc<str>, Readers>>,
     room: Arc<Semaphore>,
 }
 
