@@ -39,8 +39,7 @@ pub(super) struct Verified {
 pub(super) enum Decision {
     /// The request is allowed, on behalf of this caller.
     Granted(Caller),
-    /// The caller is not authenticated; with the name of the scheme whose credential is invalid and the
-    /// reason, if any.
+    /// The caller is not authenticated. If a credential is invalid, the name of its scheme and the reason.
     Unauthenticated(Option<(String, String)>),
     /// The caller is authenticated but lacks a permission.
     Forbidden(MissingPermission),

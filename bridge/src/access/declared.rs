@@ -128,7 +128,7 @@ fn place(name: &str, declared: &SecurityScheme) -> Result<CredentialLocation, Ac
     }
 }
 
-/// The setting that a check lacks for this location, if any.
+/// The setting that is missing to check credentials at this location; `None` if nothing is missing.
 fn needed(place: &CredentialLocation, check: &Check, name: &str) -> Option<String> {
     let at = format!("[agents.access.{name}]");
     let (is_there, needed) = match place {
