@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use bridge_program::keeper;
+use bridge_program::supervisor;
 use green_agent::{cli, recorder};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    keeper::main(|| {
+    supervisor::main(|| {
         let mut args = std::env::args_os().skip(1);
         match args.next() {
             Some(first) if first == recorder::RECORD_STDIO => recorder::record_stdio(args),

@@ -54,7 +54,7 @@ pub enum NotAllowed {
         host: String,
     },
     /// The URL's scheme is neither `http` nor `https`.
-    #[error("refused to connect by {scheme:?}: expected http or https")]
+    #[error("refused to connect with scheme {scheme:?}: expected http or https")]
     Scheme {
         /// The scheme.
         scheme: String,
@@ -69,7 +69,7 @@ pub enum NotAllowed {
     },
     /// The details set an environment variable that could make another program run under this name.
     #[error(
-        "refused to start command {command:?}: its details set {variable}, which could make another program of it"
+        "refused to start command {command:?}: its details set {variable}, which could make another program run"
     )]
     Environment {
         /// The program as the details name it.

@@ -1,5 +1,5 @@
 //! The `mcp-tools` program.
 
 fn main() -> std::process::ExitCode {
-    bridge_program::keeper::main(mcp_tools::cli::main)
+    bridge_program::supervisor::main(mcp_tools::cli::main)
 }

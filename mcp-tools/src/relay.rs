@@ -24,7 +24,7 @@ pub enum RelayError {
         reason: String,
     },
     /// The relay's task panicked or was cancelled.
-    #[error("the relay's task failed: {0}")]
+    #[error("the relay failed: {0}")]
     Broken(#[from] JoinError),
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn new_id() -> String {
 }
 
 /// Returns a random number from 0 to 1.
-pub(crate) fn chance() -> f64 {
+pub(crate) fn random_fraction() -> f64 {
     #[expect(clippy::disallowed_methods, reason = "this is the driver")]
     let drawn = Uuid::new_v4().as_fields().0;
     f64::from(drawn) / f64::from(u32::MAX)

@@ -1,5 +1,5 @@
 //! The `purple-agent` program.
 
 fn main() -> std::process::ExitCode {
-    bridge_program::keeper::main(purple_agent::cli::main)
+    bridge_program::supervisor::main(purple_agent::cli::main)
 }

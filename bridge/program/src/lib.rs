@@ -7,17 +7,17 @@
 //! - [`Flight`]: counts a request and its memory while it is answered
 //! - [`outgoing()`]: limits the memory of large answers that are being sent
 //! - [`stop_signal`], [`serve_until`]: end a program gracefully on Ctrl-C and SIGTERM
-//! - [`keeper`]: ends the processes that a program started, however the program ends
+//! - [`supervisor`]: ends the processes that a program started, however the program ends
 //! - [`path`]: finds programs as the operating system does
 //! - [`Exit`]: the exit codes
 //! - [`terminal`]: prints text and escapes control characters in it
 
 mod exit;
-pub mod keeper;
 pub mod log;
 pub mod path;
 mod serve;
 mod stop;
+pub mod supervisor;
 pub mod terminal;
 
 pub use exit::Exit;

@@ -7,7 +7,7 @@ use clap::Args;
 use super::{Agents, Paths, complain, stop};
 use crate::{
     install::{self, Installer},
-    participant::{Keeper, ports::PortPool},
+    participant::{Supervisor, ports::PortPool},
     report::{json, terminal::Terminal},
     run::{self, RunOptions, RunReport},
     scenario::{files::ScenarioFile, parse, supplied::AgentOverrides},
@@ -144,13 +144,13 @@ impl Run {
         terminal: Arc<Terminal>,
     ) -> std::io::Result<RunOptions> {
         let working_dir = std::env::current_dir()?;
-        let keeper = Keeper::current_exe()?;
+        let supervisor = Supervisor::current_exe()?;
         let cache = self.cache.clone().or_else(install::default_cache);
         let installer = Installer {
             // Without a home folder, the working directory is the only place that outlives the run.
             cache: working_dir.join(cache.unwrap_or_else(|| ".green-agent-cache".into())),
             working_dir: working_dir.clone(),
-            keeper: keeper.clone(),
+            supervisor: supervisor.clone(),
         };
         Ok(RunOptions {
             jobs: self.jobs.map_or_else(usual_jobs, usize::from),
@@ -165,7 +165,7 @@ impl Run {
             rewrite_cards: self.rewrite_cards,
             engine: install::engine(),
             installer,
-            keeper,
+            supervisor,
             ports: PortPool::default(),
             listener: Arc::new(move |event| terminal.show(&event)),
             interrupt: stop::on_signal()?,

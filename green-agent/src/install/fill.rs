@@ -18,7 +18,7 @@ use super::{
 };
 use bridge_program::path;
 
-use crate::participant::{AgentExit, AgentProcess, Keeper, Launch};
+use crate::participant::{AgentExit, AgentProcess, Launch, Supervisor};
 
 /// The time limit for one folder.
 const INSTALL_LIMIT: Duration = Duration::from_secs(600);
@@ -39,7 +39,7 @@ pub(super) type Progress<'a> = &'a (dyn Fn(InstallEvent) + Sync);
 /// Makes sure that the folder is complete, filled by this run or by another.
 pub(super) async fn complete(
     spec: &PackageFolder,
-    keeper: &Keeper,
+    supervisor: &Supervisor,
     progress: Progress<'_>,
 ) -> Result<(), InstallError> {
     let (what, folder) = names(spec);
@@ -55,7 +55,7 @@ pub(super) async fn complete(
     }
     progress(InstallEvent::Started { what, folder });
     let begun = Instant::now();
-    fill(spec, keeper).await?;
+    fill(spec, supervisor).await?;
     let (what, folder) = names(spec);
     progress(InstallEvent::Finished {
         what,
@@ -74,7 +74,7 @@ fn names(spec: &PackageFolder) -> (String, PathBuf) {
     (spec.to_string(), spec.folder.clone())
 }
 
-async fn fill(spec: &PackageFolder, keeper: &Keeper) -> Result<(), InstallError> {
+async fn fill(spec: &PackageFolder, supervisor: &Supervisor) -> Result<(), InstallError> {
     let program = match spec.manager {
         PackageManager::Python => spec.python.as_str(),
         PackageManager::Npm => spec.manager.program(),
@@ -89,7 +89,7 @@ async fn fill(spec: &PackageFolder, keeper: &Keeper) -> Result<(), InstallError>
     forget(&spec.beside("log")).map_err(cache_error(spec, &spec.beside("log")))?;
     let deadline = Instant::now() + INSTALL_LIMIT;
     for argv in spec.commands() {
-        run(spec, &launch(spec, keeper, argv), deadline).await?;
+        run(spec, &launch(spec, supervisor, argv), deadline).await?;
     }
     spec.mark_ready().map_err(cache_error(spec, &spec.folder))
 }
@@ -116,7 +116,7 @@ async fn run(spec: &PackageFolder, launch: &Launch, deadline: Instant) -> Result
     })
 }
 
-fn launch(spec: &PackageFolder, keeper: &Keeper, argv: Vec<String>) -> Launch {
+fn launch(spec: &PackageFolder, supervisor: &Supervisor, argv: Vec<String>) -> Launch {
     Launch {
         role: "install".to_owned(),
         argv,
@@ -129,7 +129,7 @@ fn launch(spec: &PackageFolder, keeper: &Keeper, argv: Vec<String>) -> Launch {
         on_activity: Arc::new(|| ()),
         sink: None,
         grace: GRACE,
-        keeper: keeper.clone(),
+        supervisor: supervisor.clone(),
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     package_folder::{Checkout, PackageFolder, PackageManager},
 };
 use crate::{
-    participant::Keeper,
+    participant::Supervisor,
     scenario::{container::Engine, model::Requirement},
 };
 
@@ -25,7 +25,7 @@ pub struct Installer {
     /// The folder to which the paths of checkouts are relative.
     pub working_dir: PathBuf,
     /// Ends pip and npm if the runner ends.
-    pub keeper: Keeper,
+    pub supervisor: Supervisor,
 }
 
 /// The settings with which an agent finds its requirements.
@@ -135,7 +135,7 @@ impl Installer {
             python: Some(python),
         })?;
         for spec in plan {
-            complete(&spec, &self.keeper, progress).await?;
+            complete(&spec, &self.supervisor, progress).await?;
         }
         Ok(self.check(requirements)?)
     }
@@ -158,13 +158,13 @@ mod tests {
     use super::*;
 
     fn installer(cache: &Path) -> Installer {
-        let keeper = Keeper {
+        let supervisor = Supervisor {
             program: "/none".into(),
         };
         Installer {
             cache: cache.to_owned(),
             working_dir: cache.to_owned(),
-            keeper,
+            supervisor,
         }
     }
 

@@ -10,8 +10,8 @@ use std::{
 };
 
 use bridge_program::{
-    keeper::{self, Keeper},
     path,
+    supervisor::{self, Supervisor},
 };
 use tokio::{
     process::{Child, Command},
@@ -47,7 +47,7 @@ pub struct Launch {
     /// The time from SIGTERM to SIGKILL if the runner ends without stopping the agent.
     pub grace: Duration,
     /// Ends the process if the runner ends. Its program must be an absolute path.
-    pub keeper: Keeper,
+    pub supervisor: Supervisor,
 }
 
 impl Launch {
@@ -58,7 +58,7 @@ impl Launch {
         let spawn_error = |source| StartError::Spawn {
             role: self.role.clone(),
             program: program.to_owned(),
-            keeper: self.keeper.program.clone(),
+            supervisor: self.supervisor.program.clone(),
             source,
         };
         let (hears, orders) = io::pipe().map_err(spawn_error)?;
@@ -79,12 +79,12 @@ impl Launch {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(&self.keeper.program);
+        let mut command = Command::new(&self.supervisor.program);
         if self.clean {
             command.env_clear();
         }
         command
-            .args(keeper::arguments(self.grace, &self.argv))
+            .args(supervisor::arguments(self.grace, &self.argv))
             .envs(&self.env)
             .env("PATH", path::joined(&self.path()))
             .current_dir(&self.working_dir)
@@ -191,14 +191,14 @@ pub enum StartError {
         source: io::Error,
     },
     /// The supervisor process could not be started.
-    #[error("{role}: cannot start {program:?} through {}", keeper.display())]
+    #[error("{role}: cannot start {program:?} through {}", supervisor.display())]
     Spawn {
         /// The agent's role.
         role: String,
         /// The first word of `cmd`.
         program: String,
         /// The supervisor's program.
-        keeper: PathBuf,
+        supervisor: PathBuf,
         /// The system's error.
         source: io::Error,
     },

@@ -11,7 +11,7 @@
 //! - [`local_server`]: an agent hosted in this process
 //! - [`output`]: the agents' output
 //!
-//! Between the runner and an agent there is a supervisor process, [`Keeper`], which outlives the runner.
+//! Between the runner and an agent there is a supervisor process, [`Supervisor`], which outlives the runner.
 
 pub mod env_vars;
 pub mod launch;
@@ -21,7 +21,7 @@ pub mod ports;
 pub mod process;
 pub mod ready;
 
-pub use bridge_program::keeper::{Keeper, ProcessExit as AgentExit};
+pub use bridge_program::supervisor::{ProcessExit as AgentExit, Supervisor};
 pub use launch::{Launch, StartError};
 pub use local_server::LocalServer;
 pub use output::{ActivityListener, AgentLine, Mask};

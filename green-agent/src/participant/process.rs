@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use bridge_program::keeper::{KILL_LIMIT, LONGEST_GRACE, kill_descendants, stop_line};
+use bridge_program::supervisor::{KILL_LIMIT, MAX_GRACE, kill_descendants, stop_line};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -27,7 +27,7 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(1);
 /// time to end in an orderly way.
 pub struct AgentProcess {
     role: String,
-    keeper: Option<Pid>,
+    supervisor: Option<Pid>,
     orders: Mutex<PipeWriter>,
     output: Arc<Output>,
     exit: watch::Receiver<Option<AgentExit>>,
@@ -38,12 +38,12 @@ impl AgentProcess {
     pub fn start(launch: &Launch) -> Result<Self, StartError> {
         let output = Arc::new(launch.output()?);
         let (child, orders) = launch.spawn()?;
-        let keeper = child.id().and_then(|id| i32::try_from(id).ok());
+        let supervisor = child.id().and_then(|id| i32::try_from(id).ok());
         let (says_exit, exit) = watch::channel(None);
         tokio::spawn(watch_over(child, output.clone(), says_exit));
         Ok(Self {
             role: launch.role.clone(),
-            keeper: keeper.map(Pid::from_raw),
+            supervisor: supervisor.map(Pid::from_raw),
             orders: Mutex::new(orders),
             output,
             exit,
@@ -74,11 +74,11 @@ impl AgentProcess {
     /// Returns at most about 15 seconds after `grace`; immediately if the agent has ended already.
     pub async fn stop(&self, grace: Duration) -> AgentExit {
         self.order_stop(grace);
-        let limit = grace.min(LONGEST_GRACE) + KILL_LIMIT + DRAIN_LIMIT;
+        let limit = grace.min(MAX_GRACE) + KILL_LIMIT + DRAIN_LIMIT;
         if let Ok(exit) = timeout(limit, self.wait()).await {
             return exit;
         }
-        self.kill_keeper();
+        self.kill_supervisor();
         let limit = DRAIN_LIMIT + DRAIN_LIMIT;
         timeout(limit, self.wait())
             .await
@@ -104,10 +104,10 @@ impl AgentProcess {
 
     /// Kills the supervisor. Only for one that does not react, because orphaned child processes cannot be
     /// found without it.
-    fn kill_keeper(&self) {
-        if let (Some(keeper), None) = (self.keeper, self.exited()) {
-            kill_descendants(keeper);
-            let _ = kill(keeper, Signal::SIGKILL);
+    fn kill_supervisor(&self) {
+        if let (Some(supervisor), None) = (self.supervisor, self.exited()) {
+            kill_descendants(supervisor);
+            let _ = kill(supervisor, Signal::SIGKILL);
         }
     }
 }

@@ -254,7 +254,7 @@ impl TrialContext<'_> {
             on_activity: self.on_activity.clone(),
             sink: self.lines.clone(),
             grace: self.scenario.harness.timeout.stop,
-            keeper: self.options.keeper.clone(),
+            supervisor: self.options.supervisor.clone(),
         }
     }
 

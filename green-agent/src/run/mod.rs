@@ -41,7 +41,7 @@ pub use serve::{ServeError, serve};
 
 use crate::{
     install::Installer,
-    participant::{Keeper, ports::PortPool},
+    participant::{Supervisor, ports::PortPool},
     scenario::{container::Engine, files::ScenarioFile, supplied::AgentOverrides},
     snapshot::SnapshotMode,
 };
@@ -77,7 +77,7 @@ pub struct RunOptions {
     /// Installs what scenarios require.
     pub installer: Installer,
     /// Ends agents even if this process is killed.
-    pub keeper: Keeper,
+    pub supervisor: Supervisor,
     /// Assigns ports to agents.
     pub ports: PortPool,
     /// Receives the events.

@@ -38,7 +38,7 @@ const PROTOCOL: Rooms = &[
 
 const PROGRAM: Rooms = &[
     ("exit", &[]),
-    ("keeper", &["terminal"]),
+    ("supervisor", &["terminal"]),
     ("log", &["terminal"]),
     ("path", &[]),
     ("serve", &[]),

@@ -7,13 +7,13 @@ use green_agent::{
     scenario::model::Requirement,
 };
 
-use super::support::keeper;
+use super::support::supervisor;
 
 fn installer(cache: &Path) -> Installer {
     Installer {
         cache: cache.to_owned(),
         working_dir: cache.to_owned(),
-        keeper: keeper(),
+        supervisor: supervisor(),
     }
 }
 

@@ -20,13 +20,13 @@ mod install;
 // Only on Linux can descendants that left the process group be found, and the tests search for them in
 // `/proc`.
 #[cfg(test)]
-#[cfg(target_os = "linux")]
-mod keeper;
-#[cfg(test)]
 mod process;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
 mod queue;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod supervisor;
 #[cfg(test)]
 mod support;

@@ -7,14 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use green_agent::participant::{Keeper, Launch};
+use green_agent::participant::{Launch, Supervisor};
 
 /// A limit that is longer than anything takes, even on a busy machine.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
 /// Returns a supervisor that is the program under test.
-pub(crate) fn keeper() -> Keeper {
-    Keeper {
+pub(crate) fn supervisor() -> Supervisor {
+    Supervisor {
         program: PathBuf::from(env!("CARGO_BIN_EXE_green-agent")),
     }
 }
@@ -33,7 +33,7 @@ pub(crate) fn script(dir: &Path, script: &str) -> Launch {
         on_activity: Arc::new(|| ()),
         sink: None,
         grace: Duration::from_millis(200),
-        keeper: keeper(),
+        supervisor: supervisor(),
     }
 }
 

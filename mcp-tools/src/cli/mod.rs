@@ -29,7 +29,7 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  mcp-tools serve --environment shop --seed 7    serve an episode, and print how to connect
+  mcp-tools serve --environment shop --seed 7    serve an episode, and print its connection details
   MCP_TOKEN=... mcp-tools list --url http://127.0.0.1:3999/mcp
   MCP_TOKEN=... mcp-tools call --url http://127.0.0.1:3999/mcp search query='red mug' page=2
   MCP_TOKEN=... mcp-tools relay --url http://127.0.0.1:3999/mcp    for clients that start programs

@@ -144,7 +144,7 @@ impl Connection {
     ) -> Result<CallToolResult, CallError> {
         let asks_for = match response {
             CallToolResponse::Complete(result) => return Ok(result),
-            CallToolResponse::InputRequired(_) => "asks the user for input, which nobody can give",
+            CallToolResponse::InputRequired(_) => "asks for user input, which is not supported",
             CallToolResponse::Task(_) => "made a task of the call, which this client did not offer",
             _ => "answered in a way that this client does not know",
         };

@@ -58,13 +58,13 @@ pub enum CallError {
     /// The server no longer accepts the token.
     #[error("{call}: unauthorized: the server did not accept the token; ask for new details")]
     Unauthorized {
-        /// The call.
+        /// The operation that was called.
         call: String,
     },
     /// No result arrived within the limit. The server may or may not have executed the call.
     #[error("{call}: no result within {limit:?}")]
     TimedOut {
-        /// The call.
+        /// The operation that was called.
         call: String,
         /// The time limit.
         limit: Duration,
@@ -72,7 +72,7 @@ pub enum CallError {
     /// The connection is closed. The server may or may not have executed the call.
     #[error("{call}: the connection is closed: {reason}")]
     Closed {
-        /// The call.
+        /// The operation that was called.
         call: String,
         /// The cause, without secrets.
         reason: String,
@@ -80,7 +80,7 @@ pub enum CallError {
     /// The answer is larger than the limit and was dropped.
     #[error("{call}: the answer has {size} {unit}, more than the limit of {limit}")]
     TooLarge {
-        /// The call.
+        /// The operation that was called.
         call: String,
         /// The size of the answer.
         size: usize,
@@ -92,7 +92,7 @@ pub enum CallError {
     /// The server rejected the call, for example because it does not have the tool.
     #[error("{call}: the server answered with error {code}: {message}")]
     Rejected {
-        /// The call.
+        /// The operation that was called.
         call: String,
         /// The JSON-RPC error code.
         code: i32,
@@ -102,7 +102,7 @@ pub enum CallError {
     /// The answer violates the protocol.
     #[error("{call}: {reason}")]
     Unexpected {
-        /// The call.
+        /// The operation that was called.
         call: String,
         /// The violation, without secrets.
         reason: String,

@@ -5,10 +5,10 @@
 //! size, and distinguishes a rejected token from an unreachable server.
 //!
 //! A started program ends when its connection is closed or dropped. To end it also when this process is killed,
-//! the process needs a [`Keeper`], which the programs of this workspace install. A library cannot do that by
-//! itself, because it has no executable to run again: without a keeper, programs that ignore the end of their
-//! input keep running when this process is killed. `Keeper { program: "/usr/bin/mcp-tools".into() }.install()`
-//! uses the program `mcp-tools` as the keeper.
+//! the process needs a [`Supervisor`], which the programs of this workspace install. A library cannot do that by
+//! itself, because it has no executable to run again: without a supervisor, programs that ignore the end of their
+//! input keep running when this process is killed. `Supervisor { program: "/usr/bin/mcp-tools".into() }.install()`
+//! uses the program `mcp-tools` as the supervisor.
 
 mod connection;
 mod error;
@@ -20,7 +20,7 @@ mod program;
 mod resolver;
 mod sse;
 
-pub use bridge_program::keeper::Keeper;
+pub use bridge_program::supervisor::Supervisor;
 pub use connection::Connection;
 pub use error::{CallError, ConnectError};
 pub(crate) use http::tls;

@@ -11,8 +11,8 @@ use std::{
 };
 
 use bridge_program::{
-    keeper::{KILL_LIMIT, Keeper},
     path,
+    supervisor::{KILL_LIMIT, Supervisor},
 };
 use nix::{
     sys::signal::{Signal, kill, killpg},
@@ -47,7 +47,7 @@ const READ_AFTER_EXIT: Duration = Duration::from_millis(200);
 pub(super) struct Program {
     pipe: AsyncRwTransport<RoleClient, ChildStdout, ChildStdin>,
     child: Child,
-    /// The process group, if this process ends it. Otherwise the child is a keeper, which ends the group even if
+    /// The process group, if this process ends it. Otherwise the child is a supervisor, which ends the group even if
     /// this process is killed.
     group: Option<Group>,
     has_ended: bool,
@@ -64,9 +64,9 @@ impl Program {
         env: &BTreeMap<String, Secret>,
         cwd: Option<&Path>,
     ) -> io::Result<Self> {
-        let keeper = Keeper::installed();
-        let mut program = match keeper {
-            Some(keeper) => keeper.over_streams(found(command)?.as_os_str(), args, GRACE),
+        let supervisor = Supervisor::installed();
+        let mut program = match supervisor {
+            Some(supervisor) => supervisor.over_streams(found(command)?.as_os_str(), args, GRACE),
             None => {
                 let mut program = std::process::Command::new(located(command)?);
                 program.args(args);
@@ -84,9 +84,9 @@ impl Program {
             program.current_dir(cwd);
         }
         let mut program = Command::from(program);
-        // The keeper must not be killed, because then it could not end its processes.
-        let mut child = program.kill_on_drop(keeper.is_none()).spawn()?;
-        let group = keeper.is_none().then(|| Group::of(&child));
+        // The supervisor must not be killed, because then it could not end its processes.
+        let mut child = program.kill_on_drop(supervisor.is_none()).spawn()?;
+        let group = supervisor.is_none().then(|| Group::of(&child));
         let no_pipe = || io::Error::other("it has no standard input and output");
         let stdin = child.stdin.take().ok_or_else(no_pipe)?;
         let stdout = child.stdout.take().ok_or_else(no_pipe)?;
@@ -124,7 +124,7 @@ fn located(command: &str) -> io::Result<PathBuf> {
     }
 }
 
-/// Finds the program's file. A keeper could report only afterwards that there is none.
+/// Finds the program's file. A supervisor could report only afterwards that there is none.
 fn found(command: &str) -> io::Result<PathBuf> {
     let located = located(command)?;
     if command.contains('/') {
@@ -179,12 +179,12 @@ impl Transport<RoleClient> for Program {
 }
 
 impl Drop for Program {
-    /// A keeper ends its processes without waiting for the end of its input. A keeper that has ended has no
+    /// A supervisor ends its processes without waiting for the end of its input. A supervisor that has ended has no
     /// process id.
     fn drop(&mut self) {
-        let keeper = self.child.id().and_then(|id| i32::try_from(id).ok());
-        if let (None, Some(keeper)) = (&self.group, keeper) {
-            let _ = kill(Pid::from_raw(keeper), Signal::SIGTERM);
+        let supervisor = self.child.id().and_then(|id| i32::try_from(id).ok());
+        if let (None, Some(supervisor)) = (&self.group, supervisor) {
+            let _ = kill(Pid::from_raw(supervisor), Signal::SIGTERM);
         }
     }
 }

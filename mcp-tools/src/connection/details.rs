@@ -37,7 +37,7 @@ pub enum Transport {
     Stdio {
         /// The program: a name that is searched in PATH, or a path.
         command: String,
-        /// Its arguments.
+        /// The program's arguments.
         args: Vec<String>,
         /// Environment variables to add.
         env: BTreeMap<String, Secret>,

@@ -84,7 +84,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// What an episode is worth that nothing was reached in.
+    /// Returns the score of a state in which nothing was reached.
     pub fn nothing() -> Self {
         Self {
             reward: 0.0,
@@ -103,7 +103,7 @@ pub const BUILTINS: [(&str, &str); 2] = [
     ),
 ];
 
-/// The built-in environment of this name, made from a seed; `None` if there is none of this name.
+/// Creates the built-in environment of this name from a seed; returns `None` if there is none of this name.
 pub fn builtin(name: &str, seed: u64) -> Option<Box<dyn Environment>> {
     match name {
         "sum" => Some(Box::new(sum::Sum::new(seed))),

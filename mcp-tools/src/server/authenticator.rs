@@ -36,7 +36,7 @@ pub enum Unauthorized {
     #[error("a bearer token is needed: Authorization: Bearer TOKEN")]
     Missing,
     /// The token belongs to no guest.
-    #[error("the token is not known here; it is wrong, or what it opened was closed")]
+    #[error("the token is unknown: it is wrong, or its episode was closed")]
     Unknown,
     /// The token was valid and has expired.
     #[error("the token has expired; ask for another one")]

@@ -44,7 +44,7 @@ pub struct SearchResult {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The HTTP client cannot be created.
-    #[error("the search engine cannot be asked: {0}")]
+    #[error("the client of the search engine cannot be created: {0}")]
     Client(String),
     /// The instance did not answer within 15 seconds, or cannot be reached.
     #[error("the search engine at {engine} cannot be reached: {reason}")]
@@ -56,7 +56,7 @@ pub enum EngineError {
     },
     /// The instance does not return JSON.
     #[error(
-        "the search engine at {engine} gives no JSON: add json to search.formats in its settings.yml"
+        "the search engine at {engine} does not return JSON: add json to search.formats in its settings.yml"
     )]
     NoJson {
         /// The address of the instance.
@@ -71,7 +71,7 @@ pub enum EngineError {
         status: u16,
     },
     /// The answer is not one of SearXNG.
-    #[error("the search engine at {engine} answered something else than results: {reason}")]
+    #[error("the search engine at {engine} returned no valid results: {reason}")]
     Malformed {
         /// The address of the instance.
         engine: Url,
@@ -79,7 +79,7 @@ pub enum EngineError {
         reason: String,
     },
     /// None of the engines that the instance queries answered.
-    #[error("no engine answered the search engine at {engine}: {reasons}")]
+    #[error("none of the engines that the search engine at {engine} queries answered: {reasons}")]
     Unresponsive {
         /// The address of the instance.
         engine: Url,

@@ -147,7 +147,7 @@ async fn that_the_engine_cannot_help_is_told() {
             "add json to search.formats in its settings.yml",
         ),
         (429, String::new(), "HTTP status 429"),
-        (200, "<html>".to_owned(), "something else than results"),
+        (200, "<html>".to_owned(), "no valid results"),
         (200, "{}".to_owned(), "missing field `results`"),
         (200, " ".repeat((2 << 20) + 1), "more than 2097152 bytes"),
         (

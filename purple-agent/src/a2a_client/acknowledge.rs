@@ -22,13 +22,13 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// Sends acknowledgements in the evaluation's context, each as a turn of its own that refers to the task, so that
 /// they arrive while the task is working.
-pub(super) struct ByMessage {
+pub(super) struct MessageAcknowledger {
     client: Arc<Client>,
     /// This reference is weak, because the observed task owns the context that owns this value.
     observed_task: Weak<ObservedTask>,
 }
 
-impl ByMessage {
+impl MessageAcknowledger {
     pub(super) fn new(client: Arc<Client>, observed_task: &Arc<ObservedTask>) -> Self {
         let observed_task = Arc::downgrade(observed_task);
         Self {
@@ -50,7 +50,7 @@ impl ByMessage {
 }
 
 #[async_trait]
-impl Acknowledger for ByMessage {
+impl Acknowledger for MessageAcknowledger {
     async fn acknowledge(&self, message_ids: &[String]) -> Result<(), AcknowledgeError> {
         let not_taken = |reason| AcknowledgeError::NotTaken { reason };
         let message = self.message(message_ids);

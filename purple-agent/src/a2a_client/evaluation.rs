@@ -19,7 +19,7 @@ use super::{
 use crate::clock;
 
 /// The time that a stream has to close after its task has ended.
-const LAST_WORD: Duration = Duration::from_secs(1);
+const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 
 /// A running evaluation. Dropping it stops listening; the evaluator's task is not canceled.
 pub struct Evaluation {
@@ -72,19 +72,19 @@ impl Evaluation {
         // The observed task lives as long as `self`, so the wait ends only when the stage is reached.
         let _ = self.observed_task.stage().wait_for(reached).await;
         if self.has_ended() {
-            self.to_its_end().await;
+            self.read_to_end().await;
         }
     }
 
     /// Reads a stream to its end. A client that disconnects between the last event and the end would look like one
     /// that aborted.
-    async fn to_its_end(&self) {
+    async fn read_to_end(&self) {
         let finished = async {
             while !self.following.is_finished() {
                 sleep(Duration::from_millis(2)).await;
             }
         };
-        let _ = timeout(LAST_WORD, finished).await;
+        let _ = timeout(CLOSE_LIMIT, finished).await;
     }
 
     /// Sends a message in the evaluator's task, and continues to listen.
@@ -106,7 +106,7 @@ impl Evaluation {
     }
 
     /// Returns the reason why no message arrived at all.
-    pub(super) fn silence(&self, green: &Url) -> RequestError {
+    pub(super) fn no_message_error(&self, green: &Url) -> RequestError {
         let reason = match &*self.observed_task.stage().borrow() {
             EvaluationStage::Broken(reason) => reason.clone(),
             EvaluationStage::Open | EvaluationStage::Paused | EvaluationStage::Ended => {

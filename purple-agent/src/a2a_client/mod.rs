@@ -25,7 +25,7 @@ use url::Url;
 pub use evaluation::Evaluation;
 
 use crate::{agent::Listener, clock};
-use acknowledge::ByMessage;
+use acknowledge::MessageAcknowledger;
 use follow::{follow, say};
 use observed_task::ObservedTask;
 
@@ -113,7 +113,7 @@ pub async fn submit_evaluation_request(
     let client = Arc::new(Client::connect(green, &settings.a2a).await?);
     let observed_task = Arc::new(ObservedTask::new(context.clone(), listener));
     if acknowledges(&client) {
-        let by_message = ByMessage::new(client.clone(), &observed_task);
+        let by_message = MessageAcknowledger::new(client.clone(), &observed_task);
         context.set_acknowledger(Arc::new(by_message));
     }
     let request = request(&client, &settings.text);
@@ -157,7 +157,7 @@ async fn first_messages(
         match timeout(limit, more).await {
             Ok(true) => {}
             Ok(false) | Err(_) if newest > 0 => return Ok(()),
-            Ok(false) => return Err(evaluation.silence(green)),
+            Ok(false) => return Err(evaluation.no_message_error(green)),
             Err(_) => {
                 let green = green.clone();
                 return Err(RequestError::NoMessage { green, limit });

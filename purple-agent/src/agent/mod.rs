@@ -16,7 +16,7 @@ use mcp_tools::{
 
 pub use notice::{Listener, Notice};
 pub use settings::{AgentSettings, Limits};
-pub use work::{Ended, Outcome};
+pub use work::{Outcome, StopReason};
 pub(crate) use work::{Progress, Work};
 
 use crate::{clock, policy::NewPolicy, toolbox::Toolbox};

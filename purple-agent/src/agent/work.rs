@@ -29,7 +29,7 @@ pub(crate) struct Work {
 pub(crate) enum Progress {
     /// The policy waits for a message with a greater number than `seen`.
     Waits { missing: String, seen: u64 },
-    /// It has ended.
+    /// The work has ended.
     Ended(Outcome),
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Progress {
 #[derive(Debug)]
 pub struct Outcome {
     /// The reason for the end.
-    pub ended: Ended,
+    pub ended: StopReason,
     /// The policy's final text; empty if a limit ended the work.
     pub text: String,
     /// The policy's answer as data.
@@ -48,24 +48,24 @@ pub struct Outcome {
 
 /// The reason why an agent's work ended.
 #[derive(Debug, thiserror::Error)]
-pub enum Ended {
+pub enum StopReason {
     /// The policy finished.
     #[error("finished")]
     Finished,
     /// The policy reached its limit of steps.
-    #[error("stopped after {limit} steps, the most that it may take")]
+    #[error("stopped at the limit of {limit} steps")]
     StepLimit {
         /// The limit.
         limit: u32,
     },
     /// The policy reached its time limit.
-    #[error("stopped after {limit:?}, the longest that it may work")]
+    #[error("stopped at the time limit of {limit:?}")]
     TimeLimit {
         /// The limit.
         limit: Duration,
     },
     /// An expected message did not arrive.
-    #[error("waited in vain for {missing}")]
+    #[error("the message that it waited for did not arrive: {missing}")]
     NothingCame {
         /// A description of the missing message.
         missing: String,
@@ -84,7 +84,7 @@ pub enum Ended {
     },
 }
 
-impl Ended {
+impl StopReason {
     /// Returns whether a language model's service failed, which says nothing about the agent.
     pub fn is_model_fault(&self) -> bool {
         match self {
@@ -128,7 +128,7 @@ impl Work {
         let progress = timeout(left, self.go_on()).await;
         self.worked += begun.elapsed();
         let limit = self.limits.time;
-        progress.unwrap_or_else(|_| self.ended(Ended::TimeLimit { limit }))
+        progress.unwrap_or_else(|_| self.ended(StopReason::TimeLimit { limit }))
     }
 
     async fn go_on(&mut self) -> Progress {
@@ -147,7 +147,7 @@ impl Work {
                     return Progress::Waits { missing, seen };
                 }
                 Ok(Action::Finish { text, data }) => {
-                    let outcome = self.stopped(Ended::Finished);
+                    let outcome = self.stopped(StopReason::Finished);
                     return Progress::Ended(Outcome {
                         text,
                         data,
@@ -158,7 +158,7 @@ impl Work {
         }
     }
 
-    async fn choose(&mut self) -> Result<Action, Ended> {
+    async fn choose(&mut self) -> Result<Action, StopReason> {
         let limit = self.limits.steps;
         let taken = u32::try_from(self.steps.len()).unwrap_or(u32::MAX);
         let tools = self.toolbox.offered(&self.context).await;
@@ -170,9 +170,9 @@ impl Work {
         };
         let action = self.policy.next(&situation).await;
         match action {
-            Ok(Action::Call(_)) if taken >= limit => Err(Ended::StepLimit { limit }),
+            Ok(Action::Call(_)) if taken >= limit => Err(StopReason::StepLimit { limit }),
             Ok(action) => Ok(action),
-            Err(source) => Err(Ended::Policy {
+            Err(source) => Err(StopReason::Policy {
                 policy: self.policy.name().to_owned(),
                 source,
             }),
@@ -200,12 +200,12 @@ impl Work {
         self.steps.push(Step { called });
     }
 
-    fn ended(&self, ended: Ended) -> Progress {
+    fn ended(&self, ended: StopReason) -> Progress {
         Progress::Ended(self.stopped(ended))
     }
 
     /// Returns the outcome of work that ended for this reason, without a final text.
-    pub(crate) fn stopped(&self, ended: Ended) -> Outcome {
+    pub(crate) fn stopped(&self, ended: StopReason) -> Outcome {
         Outcome {
             ended,
             text: String::new(),

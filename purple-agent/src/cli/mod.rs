@@ -29,7 +29,7 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  purple-agent serve --policy sum-and-shop                       be evaluated at http://127.0.0.1:9019
+  purple-agent serve --policy sum-and-shop                       host the agent at http://127.0.0.1:9019
   purple-agent run --green http://127.0.0.1:9009              ask a Green agent for an evaluation
   purple-agent run --green http://127.0.0.1:9009 --policy llm --set model=gpt-5 --json
 

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::{agent::AgentFlags, complain};
 use crate::{
-    agent::{Ended, Listener, Outcome, PurpleAgent},
+    agent::{Listener, Outcome, PurpleAgent, StopReason},
     run::{self, Report, RequestSettings, RunSettings, Verdict},
 };
 
@@ -98,7 +98,7 @@ impl Run {
 /// evaluation without a verdict.
 fn exit(report: &Report) -> Exit {
     let ended = report.outcome.as_ref().map(|outcome| &outcome.ended);
-    if ended.is_some_and(Ended::is_model_fault) {
+    if ended.is_some_and(StopReason::is_model_fault) {
         return Exit::Infrastructure;
     }
     match report.verdict {

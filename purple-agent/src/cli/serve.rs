@@ -10,7 +10,7 @@ use super::{agent::AgentFlags, complain, listen::listen};
 
 const EXAMPLES: &str = "\
 Examples:
-  purple-agent serve --listen 127.0.0.1:0                    on any free port; the address is told when it is ready
+  purple-agent serve --listen 127.0.0.1:0                    on any free port; prints the address when it is ready
   purple-agent serve --policy never-stops --steps 20         a faulty agent, ended after 20 steps
   purple-agent serve --policy scripted --settings @steps.json --allow-command mcp-tools";
 

@@ -19,10 +19,10 @@ pub(super) fn is_wanted(message: &Message) -> bool {
 }
 
 /// Acknowledges messages in a status of this task.
-pub(super) struct InTask(pub(super) TaskHandle);
+pub(super) struct StatusAcknowledger(pub(super) TaskHandle);
 
 #[async_trait]
-impl Acknowledger for InTask {
+impl Acknowledger for StatusAcknowledger {
     async fn acknowledge(&self, message_ids: &[String]) -> Result<(), AcknowledgeError> {
         let data = acknowledgement(message_ids.iter().map(String::as_str));
         let mut message = Message::new(clock::new_id(), Role::Agent, vec![Part::data(data)]);

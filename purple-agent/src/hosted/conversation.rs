@@ -4,9 +4,9 @@ use bridge::executor::Turn;
 use bridge_protocol::a2a::{Message, Role, Task};
 use mcp_tools::{context::AgentContext, inbox::Receipt};
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::{Mutex as Desk, MutexGuard as AtDesk};
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
-use super::acknowledge::{self, InTask};
+use super::acknowledge::{self, StatusAcknowledger};
 use crate::agent::{Notice, Outcome, Progress, PurpleAgent, Work};
 
 /// The sender's name in `incoming_messages`.
@@ -17,7 +17,7 @@ const FROM: &str = "green";
 pub(super) struct Conversation {
     context: AgentContext,
     /// The policy's work, once it has begun. It is locked while a turn runs it.
-    desk: Desk<Option<Work>>,
+    work_slot: AsyncMutex<Option<Work>>,
     /// The task whose turn runs the work, or ran it last.
     task: Mutex<String>,
 }
@@ -26,9 +26,9 @@ pub(super) struct Conversation {
 #[derive(Debug)]
 pub(super) enum Answer {
     /// The message was added to the inbox of the work that runs in this task.
-    Noted { by: String },
+    Queued { by: String },
     /// The message was received before and changes nothing.
-    Known,
+    Duplicate,
     /// The policy waits for a message.
     Waits { missing: String },
     /// The policy's work has ended.
@@ -49,7 +49,7 @@ pub(super) fn restored(agent: &PurpleAgent, task: &Task) -> Conversation {
     }
     Conversation {
         context,
-        desk: Desk::new(None),
+        work_slot: AsyncMutex::new(None),
         task: Mutex::default(),
     }
 }
@@ -71,15 +71,15 @@ impl Conversation {
     /// Adds a turn's message to the inbox and runs the work, unless another turn is running it.
     pub(super) async fn take(self: Arc<Self>, agent: &PurpleAgent, mut turn: Turn) -> Answer {
         if let Receipt::Duplicate(_) = receive(&self.context, &turn.message) {
-            return Answer::Known;
+            return Answer::Duplicate;
         }
         loop {
-            let Ok(mut desk) = self.desk.try_lock() else {
-                return Answer::Noted { by: self.task() };
+            let Ok(mut work_slot) = self.work_slot.try_lock() else {
+                return Answer::Queued { by: self.task() };
             };
-            self.sit_down(&turn);
-            let answer = self.work(agent, &mut turn, &mut desk).await;
-            drop(desk);
+            self.begin_turn(&turn);
+            let answer = self.work(agent, &mut turn, &mut work_slot).await;
+            drop(work_slot);
             match answer {
                 // Another turn's message may have been added just before the work ended; this turn then continues
                 // with it.
@@ -90,11 +90,11 @@ impl Conversation {
         }
     }
 
-    fn sit_down(&self, turn: &Turn) {
+    fn begin_turn(&self, turn: &Turn) {
         turn.task.id.clone_into(&mut self.task_lock());
         if acknowledge::is_wanted(&turn.message) {
-            let in_task = InTask(turn.handle.clone());
-            self.context.set_acknowledger(Arc::new(in_task));
+            let acknowledger = StatusAcknowledger(turn.handle.clone());
+            self.context.set_acknowledger(Arc::new(acknowledger));
         }
     }
 
@@ -104,9 +104,9 @@ impl Conversation {
         &self,
         agent: &PurpleAgent,
         turn: &mut Turn,
-        desk: &mut AtDesk<'_, Option<Work>>,
+        work_slot: &mut AsyncMutexGuard<'_, Option<Work>>,
     ) -> (Answer, u64) {
-        let work = desk.get_or_insert_with(|| agent.work(self.context.clone(), Arc::new(log)));
+        let work = work_slot.get_or_insert_with(|| agent.work(self.context.clone(), Arc::new(log)));
         let progress = tokio::select! {
             progress = work.advance() => Some(progress),
             () = turn.inbox.canceled() => None,
@@ -116,7 +116,7 @@ impl Conversation {
             Some(Progress::Ended(outcome)) => Answer::Ended(outcome),
             None => Answer::Canceled,
         };
-        **desk = None;
+        **work_slot = None;
         self.context.disconnect().await;
         (answer, 0)
     }
@@ -126,15 +126,15 @@ impl Conversation {
         if self.task() != task {
             return;
         }
-        if let Ok(mut desk) = self.desk.try_lock() {
-            *desk = None;
+        if let Ok(mut work_slot) = self.work_slot.try_lock() {
+            *work_slot = None;
             self.context.disconnect().await;
         }
     }
 
     /// Returns whether the work is idle.
-    pub(super) fn rests(&self) -> bool {
-        self.desk.try_lock().is_ok()
+    pub(super) fn is_idle(&self) -> bool {
+        self.work_slot.try_lock().is_ok()
     }
 
     fn task(&self) -> String {

@@ -68,7 +68,7 @@ impl Conversations {
     }
 
     /// Returns the conversation, if it is kept.
-    pub(super) fn known(&self, key: &Key) -> Option<Arc<Conversation>> {
+    pub(super) fn existing(&self, key: &Key) -> Option<Arc<Conversation>> {
         let kept = self.lock();
         kept.conversations.get(key).map(|(_, one)| one.clone())
     }
@@ -87,7 +87,7 @@ impl Kept {
         let resting = self
             .conversations
             .iter()
-            .filter(|(_, (_, one))| one.rests());
+            .filter(|(_, (_, one))| one.is_idle());
         let (oldest, _) = resting.min_by_key(|(_, (used, _))| *used)?;
         let oldest = oldest.clone();
         self.conversations.remove(&oldest);

@@ -19,7 +19,7 @@ use bridge::{
 };
 use bridge_protocol::a2a::{Message, Part, Role, Task, TaskState};
 
-use crate::agent::{Ended, Outcome, PurpleAgent};
+use crate::agent::{Outcome, PurpleAgent, StopReason};
 use conversation::Answer;
 use conversations::{Conversations, Key};
 
@@ -70,11 +70,11 @@ impl Executor for Hosted {
             return named(TaskState::Rejected, BUSY.to_owned());
         };
         match conversation.take(&self.agent, turn).await {
-            Answer::Noted { by } => {
+            Answer::Queued { by } => {
                 let text = format!("Noted for the work that goes on in task {by}.");
                 named(TaskState::Completed, text)
             }
-            Answer::Known => {
+            Answer::Duplicate => {
                 let text = "This message was received before.".to_owned();
                 named(TaskState::Completed, text)
             }
@@ -89,7 +89,7 @@ impl Executor for Hosted {
     }
 
     async fn canceled(&self, task: Arc<Task>, caller: Caller) {
-        if let Some(conversation) = self.conversations.known(&Key::of(&caller, &task)) {
+        if let Some(conversation) = self.conversations.existing(&Key::of(&caller, &task)) {
             conversation.cancel(&task.id).await;
         }
     }
@@ -102,12 +102,14 @@ const BUSY: &str =
 fn ended(task: &str, turn: u64, outcome: Outcome) -> Vec<Update> {
     let is_model_fault = outcome.ended.is_model_fault();
     let mut updates = match outcome.ended {
-        Ended::Finished => said(task, turn, TaskState::Completed, outcome.text, outcome.data),
-        stopped @ (Ended::StepLimit { .. }
-        | Ended::TimeLimit { .. }
-        | Ended::NothingCame { .. }
-        | Ended::EvaluationOver
-        | Ended::Policy { .. }) => said(task, turn, TaskState::Failed, stopped.to_string(), None),
+        StopReason::Finished => said(task, turn, TaskState::Completed, outcome.text, outcome.data),
+        stopped @ (StopReason::StepLimit { .. }
+        | StopReason::TimeLimit { .. }
+        | StopReason::NothingCame { .. }
+        | StopReason::EvaluationOver
+        | StopReason::Policy { .. }) => {
+            said(task, turn, TaskState::Failed, stopped.to_string(), None)
+        }
     };
     if let (true, [Update::Status { message, .. }]) = (is_model_fault, &mut *updates)
         && let Some(message) = message

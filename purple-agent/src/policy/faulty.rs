@@ -92,8 +92,8 @@ fn wrong_token(situation: &Situation<'_>) -> Action {
         Some(details) => {
             situation
                 .context
-                .set_mcp_connection_details(spoiled(details));
-            let server = JsonObject::from_iter([("server".to_owned(), json!(SPOILED))]);
+                .set_mcp_connection_details(with_wrong_token(details));
+            let server = JsonObject::from_iter([("server".to_owned(), json!(WRONG_TOKEN_SERVER))]);
             Action::Call(vec![ToolCall::new("connect_to_mcp_server", server)])
         }
         None => Action::Wait {
@@ -112,15 +112,15 @@ fn newest_details(context: &AgentContext) -> Option<ConnectionDetails> {
 }
 
 /// The server name for details with a changed token, so that only these details are tried.
-const SPOILED: &str = "wrong-token";
+const WRONG_TOKEN_SERVER: &str = "wrong-token";
 
 /// Returns the details with every secret changed, so that the server must reject them.
-fn spoiled(mut details: ConnectionDetails) -> ConnectionDetails {
+fn with_wrong_token(mut details: ConnectionDetails) -> ConnectionDetails {
     let secrets = match &mut details.transport {
         Transport::Http { headers, .. } => headers,
         Transport::Stdio { env, .. } => env,
     };
-    details.name = SPOILED.to_owned();
+    details.name = WRONG_TOKEN_SERVER.to_owned();
     for secret in secrets.values_mut() {
         *secret = Secret::new(format!("{}x", secret.expose()));
     }

@@ -45,7 +45,7 @@ pub struct ToolCall {
     pub id: String,
     /// The tool's name in [`Offered`].
     pub name: String,
-    /// What it is called with.
+    /// The arguments of the call.
     pub arguments: JsonObject,
 }
 

@@ -16,7 +16,7 @@ pub use verdict::Verdict;
 
 use crate::{
     a2a_client::{Evaluation, submit_evaluation_request},
-    agent::{Ended, Listener, Outcome, Progress, PurpleAgent, Work},
+    agent::{Listener, Outcome, Progress, PurpleAgent, StopReason, Work},
 };
 
 /// The settings of an evaluation.
@@ -154,7 +154,7 @@ async fn supervised(
         outcome = working(work, context, evaluation, settings.wait) => return outcome,
         () = over => {}
     }
-    work.stopped(Ended::EvaluationOver)
+    work.stopped(StopReason::EvaluationOver)
 }
 
 async fn working(
@@ -177,7 +177,7 @@ async fn working(
             }
         };
         if !timeout(wait, more).await.unwrap_or(false) {
-            return work.stopped(Ended::NothingCame { missing });
+            return work.stopped(StopReason::NothingCame { missing });
         }
     }
 }

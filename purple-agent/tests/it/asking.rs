@@ -18,7 +18,7 @@ use bridge_protocol::a2a::{AgentCard, Message, Part, Role, TaskState};
 use mcp_tools::connection::ConnectionDetails;
 use purple_agent::{
     a2a_client::{RequestSettings, submit_evaluation_request},
-    agent::{AgentSettings, Ended, Notice, PurpleAgent},
+    agent::{AgentSettings, Notice, PurpleAgent, StopReason},
     policy,
     run::{RunError, RunSettings, Verdict, run},
 };
@@ -452,7 +452,7 @@ async fn work_ends_soon_after_the_evaluation_has_ended() {
         .unwrap();
     let outcome = report.outcome.unwrap();
     assert!(
-        matches!(outcome.ended, Ended::EvaluationOver),
+        matches!(outcome.ended, StopReason::EvaluationOver),
         "{outcome:?}"
     );
     assert_eq!(report.verdict, Verdict::Failed);

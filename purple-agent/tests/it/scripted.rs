@@ -1,6 +1,6 @@
 //! The policy `scripted`: steps from its settings, with values from earlier results.
 
-use purple_agent::{agent::Ended, policy, run::Verdict};
+use purple_agent::{agent::StopReason, policy, run::Verdict};
 use serde_json::{Value, json};
 
 use crate::{
@@ -13,7 +13,7 @@ async fn outcome_of(script: &Value) -> (Verdict, String, Option<Value>) {
     let report = evaluated(&green, &agent("scripted", script)).await;
     let outcome = report.outcome.unwrap();
     let text = match outcome.ended {
-        Ended::Finished => outcome.text,
+        StopReason::Finished => outcome.text,
         ended => ended.to_string(),
     };
     (report.verdict, text, outcome.data)

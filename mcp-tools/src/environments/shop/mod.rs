@@ -198,7 +198,7 @@ enum StepError {
     NotInCart(String),
     #[error("the cart is empty; add_to_cart fills it")]
     EmptyCart,
-    #[error("nothing says where the order goes; set_address does")]
+    #[error("the order has no address; set_address sets it")]
     NoAddress,
     #[error("the cart's total is {total} cents, not {said}; show_cart shows it")]
     Total { total: u32, said: i32 },

@@ -158,7 +158,7 @@ fn what_is_impossible_is_refused_with_the_way_out() {
     }
     done(&mut shop, "add_to_cart", &json!({"product": fitting}));
     let said = refused(&mut shop, "confirm_order", &json!({"total_cents": 1}));
-    assert_eq!(said, "nothing says where the order goes; set_address does");
+    assert_eq!(said, "the order has no address; set_address sets it");
     done(&mut shop, "set_address", &json!({"address": "1 Nowhere"}));
     let said = refused(&mut shop, "confirm_order", &json!({"total_cents": 1}));
     assert!(said.ends_with("cents, not 1; show_cart shows it"), "{said}");

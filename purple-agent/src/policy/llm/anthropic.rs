@@ -49,8 +49,8 @@ fn messages(entries: &[Entry]) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
     for entry in entries {
         let (role, content) = match entry {
-            Entry::Told(text) => ("user", vec![json!({"type": "text", "text": text})]),
-            Entry::Answered(raw) => ("assistant", raw.as_array().cloned().unwrap_or_default()),
+            Entry::User(text) => ("user", vec![json!({"type": "text", "text": text})]),
+            Entry::Assistant(raw) => ("assistant", raw.as_array().cloned().unwrap_or_default()),
             Entry::Results(results) => ("user", results.iter().map(result_block).collect()),
         };
         let last = messages.last_mut().filter(|last| last["role"] == role);
@@ -96,7 +96,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
         text: texts.join("\n"),
         calls,
         tokens: read.zip(written).map(|(read, written)| read + written),
-        cut: matches!(
+        truncated: matches!(
             answer["stop_reason"].as_str(),
             Some("max_tokens" | "model_context_window_exceeded")
         ),
@@ -129,10 +129,10 @@ mod tests {
             failed: false,
         };
         let entries = [
-            Entry::Told("begin".into()),
-            Entry::Answered(json!([{"type": "tool_use", "id": "t1", "name": "add", "input": {}}])),
+            Entry::User("begin".into()),
+            Entry::Assistant(json!([{"type": "tool_use", "id": "t1", "name": "add", "input": {}}])),
             Entry::Results(vec![result]),
-            Entry::Told("go on".into()),
+            Entry::User("go on".into()),
         ];
         let messages = messages(&entries);
         let roles: Vec<_> = messages

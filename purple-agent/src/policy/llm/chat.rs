@@ -10,10 +10,10 @@ use crate::toolbox::{Offered, Origin};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Entry {
     /// A text for the model.
-    Told(String),
+    User(String),
     /// The model's answer in the format of its API. It is sent back unchanged, because some models sign parts of
     /// it.
-    Answered(Value),
+    Assistant(Value),
     /// The results of the calls that the model requested, in the requested order and with each id exactly once.
     Results(Vec<ToolResult>),
 }
@@ -38,7 +38,7 @@ pub(super) struct Reply {
     /// The tokens read and written for this answer; `None` if the server does not report them.
     pub(super) tokens: Option<u64>,
     /// Whether the answer was cut at the limit of output tokens.
-    pub(super) cut: bool,
+    pub(super) truncated: bool,
 }
 
 /// A call that a model requested.

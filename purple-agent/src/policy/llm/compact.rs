@@ -6,16 +6,16 @@
 use super::chat::{Entry, ToolResult};
 
 /// The text that replaces an old result.
-const LEFT_OUT: &str = "(this result was left out to make room)";
+const REMOVED_NOTE: &str = "(this result was left out to make room)";
 
 /// The size in bytes below which a result is not worth removing.
-const SHORT: usize = 200;
+const MIN_REMOVED_SIZE: usize = 200;
 
 /// Shortens a conversation to half its size if possible. Returns whether it became smaller.
 pub(super) fn compact(entries: &mut Vec<Entry>) -> bool {
     let before = size(entries);
     let wanted = before / 2;
-    blank_results(entries, wanted);
+    remove_results(entries, wanted);
     drop_exchanges(entries, wanted);
     if size(entries) > wanted {
         shorten_last(entries);
@@ -30,14 +30,14 @@ pub(super) fn size(entries: &[Entry]) -> usize {
 
 fn entry_size(entry: &Entry) -> usize {
     match entry {
-        Entry::Told(text) => text.len(),
-        Entry::Answered(raw) => raw.to_string().len(),
+        Entry::User(text) => text.len(),
+        Entry::Assistant(raw) => raw.to_string().len(),
         Entry::Results(results) => results.iter().map(|result| result.text.len()).sum(),
     }
 }
 
 /// Removes results, the oldest first, until the conversation is small enough; the last results are kept.
-fn blank_results(entries: &mut [Entry], wanted: usize) {
+fn remove_results(entries: &mut [Entry], wanted: usize) {
     let mut size = size(entries);
     let last = entries
         .iter()
@@ -50,9 +50,9 @@ fn blank_results(entries: &mut [Entry], wanted: usize) {
             if size <= wanted || Some(index) == last {
                 return;
             }
-            if result.text.len() > SHORT {
-                size -= result.text.len() - LEFT_OUT.len();
-                LEFT_OUT.clone_into(&mut result.text);
+            if result.text.len() > MIN_REMOVED_SIZE {
+                size -= result.text.len() - REMOVED_NOTE.len();
+                REMOVED_NOTE.clone_into(&mut result.text);
             }
         }
     }
@@ -79,33 +79,33 @@ fn drop_exchanges(entries: &mut Vec<Entry>, wanted: usize) {
         let note = format!(
             "({count} earlier answers of yours, with what came of them, were left out to make room.)"
         );
-        entries.splice(first..end, [Entry::Told(note)]);
+        entries.splice(first..end, [Entry::User(note)]);
     }
 }
 
 fn answers(entries: &[Entry]) -> impl Iterator<Item = usize> {
     let entries = entries.iter().enumerate();
-    entries.filter_map(|(index, entry)| matches!(entry, Entry::Answered(_)).then_some(index))
+    entries.filter_map(|(index, entry)| matches!(entry, Entry::Assistant(_)).then_some(index))
 }
 
 /// Shortens each of the last results to half its size.
 fn shorten_last(entries: &mut [Entry]) {
     let last = entries.iter_mut().rev().find_map(|entry| match entry {
         Entry::Results(results) => Some(results),
-        Entry::Told(_) | Entry::Answered(_) => None,
+        Entry::User(_) | Entry::Assistant(_) => None,
     });
     for result in last
         .into_iter()
         .flatten()
-        .filter(|one| one.text.len() > SHORT)
+        .filter(|one| one.text.len() > MIN_REMOVED_SIZE)
     {
         let half = result.text.len() / 2;
-        result.text = cut(&result.text, half);
+        result.text = truncated(&result.text, half);
     }
 }
 
 /// Cuts the middle out of a text, to at most about `limit` bytes, and inserts a note.
-pub(super) fn cut(text: &str, limit: usize) -> String {
+pub(super) fn truncated(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
     }
@@ -128,9 +128,9 @@ fn boundary(text: &str, at: usize) -> usize {
 }
 
 /// Limits the size of a result, in bytes.
-pub(super) fn within(result: ToolResult, limit: usize) -> ToolResult {
+pub(super) fn limited(result: ToolResult, limit: usize) -> ToolResult {
     ToolResult {
-        text: cut(&result.text, limit),
+        text: truncated(&result.text, limit),
         ..result
     }
 }
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     fn conversation(exchanges: usize, size: usize) -> Vec<Entry> {
-        let mut entries = vec![Entry::Told("begin".to_owned())];
+        let mut entries = vec![Entry::User("begin".to_owned())];
         for n in 0..exchanges {
             let result = ToolResult {
                 id: n.to_string(),
@@ -150,7 +150,7 @@ mod tests {
                 text: "x".repeat(size),
                 failed: false,
             };
-            entries.push(Entry::Answered(json!({ "n": n })));
+            entries.push(Entry::Assistant(json!({ "n": n })));
             entries.push(Entry::Results(vec![result]));
         }
         entries
@@ -159,7 +159,7 @@ mod tests {
     /// Returns whether each answer is still followed by its results.
     fn is_whole(entries: &[Entry]) -> bool {
         let starts = answers(entries).collect::<Vec<_>>();
-        entries[0] == Entry::Told("begin".to_owned())
+        entries[0] == Entry::User("begin".to_owned())
             && starts
                 .iter()
                 .all(|start| matches!(entries[start + 1], Entry::Results(_)))
@@ -175,8 +175,8 @@ mod tests {
             assert!(compact(&mut entries), "{entries:?}");
             assert!(is_whole(&entries));
         }
-        assert!(matches!(&entries[1], Entry::Told(note) if note.contains("were left out")));
-        let Some(Entry::Answered(last)) = entries.iter().rev().nth(1) else {
+        assert!(matches!(&entries[1], Entry::User(note) if note.contains("were left out")));
+        let Some(Entry::Assistant(last)) = entries.iter().rev().nth(1) else {
             panic!("{entries:?}")
         };
         assert_eq!(last["n"], 9);
@@ -184,18 +184,18 @@ mod tests {
 
     #[test]
     fn what_cannot_become_smaller_says_so() {
-        let mut entries = vec![Entry::Told("begin".to_owned())];
+        let mut entries = vec![Entry::User("begin".to_owned())];
         assert!(!compact(&mut entries));
     }
 
     #[test]
     fn a_long_result_is_cut_between_characters() {
         let text = "é".repeat(1000);
-        let cut = cut(&text, 101);
+        let truncated = truncated(&text, 101);
         assert!(
-            cut.len() < 170 && cut.contains("bytes of this result were left out"),
-            "{cut}"
+            truncated.len() < 170 && truncated.contains("bytes of this result were left out"),
+            "{truncated}"
         );
-        assert_eq!(super::cut("short", 10), "short");
+        assert_eq!(super::truncated("short", 10), "short");
     }
 }

@@ -56,8 +56,8 @@ fn contents(entries: &[Entry]) -> Vec<Value> {
     let mut contents: Vec<Value> = Vec::new();
     for entry in entries {
         let (role, parts) = match entry {
-            Entry::Told(text) => ("user", vec![json!({"text": text})]),
-            Entry::Answered(raw) => ("model", raw.as_array().cloned().unwrap_or_default()),
+            Entry::User(text) => ("user", vec![json!({"text": text})]),
+            Entry::Assistant(raw) => ("model", raw.as_array().cloned().unwrap_or_default()),
             Entry::Results(results) => ("user", results.iter().map(response).collect()),
         };
         let last = contents.last_mut().filter(|last| last["role"] == role);
@@ -141,7 +141,7 @@ fn read_candidate(candidate: &Value, answer: &Value) -> Result<Reply, FieldError
         tokens: answer
             .pointer("/usageMetadata/totalTokenCount")
             .and_then(Value::as_u64),
-        cut: reason == "MAX_TOKENS",
+        truncated: reason == "MAX_TOKENS",
         raw: Value::Array(parts),
     })
 }
@@ -173,7 +173,7 @@ mod tests {
             {"functionCall": {"id": "c-2", "name": "look"}},
         ]}}]});
         let reply = reply(&answer).unwrap();
-        assert_eq!((reply.text.as_str(), reply.cut), ("I look.", false));
+        assert_eq!((reply.text.as_str(), reply.truncated), ("I look.", false));
         let results = reply.calls.iter().map(|call| ToolResult {
             id: call.id.clone(),
             name: call.name.clone(),
@@ -181,10 +181,10 @@ mod tests {
             failed: call.id == "c-2",
         });
         let entries = [
-            Entry::Told("begin".to_owned()),
-            Entry::Answered(reply.raw.clone()),
+            Entry::User("begin".to_owned()),
+            Entry::Assistant(reply.raw.clone()),
             Entry::Results(results.collect()),
-            Entry::Told("go on".to_owned()),
+            Entry::User("go on".to_owned()),
         ];
         let contents = contents(&entries);
         assert_eq!(contents[1], answer["candidates"][0]["content"]);
@@ -217,7 +217,7 @@ mod tests {
         ] {
             assert_eq!(reply(&answer).unwrap_err().to_string(), error);
         }
-        let cut = reply(&json!({"candidates": [{"finishReason": "MAX_TOKENS"}]})).unwrap();
-        assert!(cut.cut && cut.calls.is_empty());
+        let truncated = reply(&json!({"candidates": [{"finishReason": "MAX_TOKENS"}]})).unwrap();
+        assert!(truncated.truncated && truncated.calls.is_empty());
     }
 }

@@ -16,11 +16,11 @@ use crate::clock;
 /// The pause before the first retry; each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The random share of a pause, so that agents that were rejected together do not retry together.
-const SPREAD: f64 = 0.5;
+const JITTER: f64 = 0.5;
 /// The largest answer in bytes; an answer of the longest allowed output is far smaller.
-const LARGEST: usize = 16 << 20;
+const MAX_ANSWER: usize = 16 << 20;
 /// The largest part of a server's message that errors repeat.
-const SHOWN: usize = 500;
+const MAX_MESSAGE: usize = 500;
 
 /// A model's address and its limits.
 pub(super) struct Endpoint {
@@ -142,12 +142,12 @@ impl Endpoint {
             TransientCause::Status {
                 wanted: Some(wanted),
                 ..
-            } => Ok(*wanted + wanted.mul_f64(SPREAD * clock::chance())),
+            } => Ok(*wanted + wanted.mul_f64(JITTER * clock::random_fraction())),
             TransientCause::Status { wanted: None, .. }
             | TransientCause::Broken { .. }
             | TransientCause::Slow => {
                 let pause = FIRST_PAUSE.saturating_mul(1 << (attempt - 1)).min(limit);
-                Ok(pause.mul_f64(1.0 - SPREAD * clock::chance()))
+                Ok(pause.mul_f64(1.0 - JITTER * clock::random_fraction()))
             }
         }
     }
@@ -184,10 +184,10 @@ impl Endpoint {
             .await
             .map_err(|error| self.unreachable(&error))?
         {
-            if bytes.len() + chunk.len() > LARGEST {
+            if bytes.len() + chunk.len() > MAX_ANSWER {
                 return Err(Failure::Final(ModelError::TooLarge {
                     url: self.url.to_string(),
-                    limit: LARGEST,
+                    limit: MAX_ANSWER,
                 }));
             }
             bytes.extend_from_slice(&chunk);
@@ -263,7 +263,7 @@ fn said(body: &[u8]) -> String {
     let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
     let message = parsed.pointer("/error/message").and_then(Value::as_str);
     let text = message.map_or_else(|| String::from_utf8_lossy(body).into_owned(), str::to_owned);
-    text.chars().take(SHOWN).collect()
+    text.chars().take(MAX_MESSAGE).collect()
 }
 
 /// Returns the pause that a server asks for in seconds. A date is ignored, and the increasing pause is used.

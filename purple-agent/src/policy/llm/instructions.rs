@@ -36,13 +36,13 @@ const BEGIN: &str =
 
 /// The instructions for a model.
 #[derive(Debug, Default)]
-pub(super) struct Briefing {
+pub(super) struct Instructions {
     system: String,
     /// Whether the model is an assistant, which gets its user's messages verbatim.
     assists: bool,
 }
 
-impl Briefing {
+impl Instructions {
     /// Returns the system prompt with the user's additional instructions; for an assistant, the content of the
     /// file that the settings name.
     ///
@@ -78,7 +78,7 @@ impl Briefing {
 
     /// Returns the text for the model besides results: the beginning, or that messages with numbers after `before`
     /// arrived.
-    pub(super) fn news(
+    pub(super) fn new_text(
         &self,
         context: &AgentContext,
         begins: bool,

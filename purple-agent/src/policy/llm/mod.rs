@@ -38,20 +38,20 @@ pub use error::ModelError;
 use super::{Action, NewPolicy, Policy, PolicyError, SettingsError, Situation, ToolCall};
 use chat::{Entry, Reply, ToolDefinition, shown};
 use http::Endpoint;
-use instructions::Briefing;
+use instructions::Instructions;
 use names::ModelNames;
 use pending::{Pending, wait_tool};
 use quirks::{ServerQuirks, is_overflow};
 use settings::{LlmSettings, Provider};
 
 /// The number of answers in a row after which a model that requests only unreadable calls is stopped.
-const UNREADABLE: u32 = 3;
+const MAX_UNREADABLE: u32 = 3;
 
 /// The estimated size of a token, for servers that do not report token counts.
 const BYTES_PER_TOKEN: usize = 4;
 
 /// The largest number of times that a conversation is shortened for one answer.
-const COMPACTIONS: u32 = 8;
+const MAX_COMPACTIONS: u32 = 8;
 
 pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
     let settings = LlmSettings::read(settings, &|name| std::env::var(name).ok())?;
@@ -86,7 +86,7 @@ struct Llm {
     /// The number of the newest message that the model knows.
     seen: u64,
     spent: u64,
-    brief: Option<Briefing>,
+    brief: Option<Instructions>,
 }
 
 #[async_trait]
@@ -96,31 +96,31 @@ impl Policy for Llm {
     }
 
     async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
-        self.pending.hear(situation.steps.last());
+        self.pending.add_results(situation.steps.last());
         if self.brief()?.connects_first(situation) {
             let connect = ToolCall::new(instructions::CONNECT, JsonObject::new());
             return Ok(Action::Call(vec![connect]));
         }
-        let news = self.news(situation);
+        let new_text = self.new_text(situation);
         let names = ModelNames::of(situation.tools);
         let mut tools = shown(situation.tools, &names);
         tools.push(wait_tool());
-        let (mut news, mut last) = (news, String::new());
-        for _ in 0..UNREADABLE {
+        let (mut new_text, mut last) = (new_text, String::new());
+        for _ in 0..MAX_UNREADABLE {
             self.entries
                 .extend(self.pending.results(self.model.settings.max_result_bytes));
-            self.entries.extend(news.take().map(Entry::Told));
+            self.entries.extend(new_text.take().map(Entry::User));
             let reply = self.ask(&tools).await?;
             if reply.calls.is_empty() {
                 return self.finish(reply).map_err(PolicyError::from);
             }
-            self.entries.push(Entry::Answered(reply.raw));
+            self.entries.push(Entry::Assistant(reply.raw));
             match self.pending.take(reply.calls, &names) {
                 Ok(action) => return Ok(action),
                 Err(unreadable) => last = unreadable,
             }
         }
-        let times = UNREADABLE;
+        let times = MAX_UNREADABLE;
         Err(ModelError::Unreadable { times, last }.into())
     }
 }
@@ -138,19 +138,19 @@ impl Llm {
     }
 
     /// Returns the instructions, which are read at first use.
-    fn brief(&mut self) -> Result<&Briefing, ModelError> {
+    fn brief(&mut self) -> Result<&Instructions, ModelError> {
         if self.brief.is_none() {
-            self.brief = Some(Briefing::read(&self.model.settings)?);
+            self.brief = Some(Instructions::read(&self.model.settings)?);
         }
         Ok(self.brief.get_or_insert_default())
     }
 
     /// Returns the text for the model besides results: the beginning, or that messages arrived.
-    fn news(&mut self, situation: &Situation<'_>) -> Option<String> {
+    fn new_text(&mut self, situation: &Situation<'_>) -> Option<String> {
         let newest = situation.context.incoming_messages().newest();
         let before = std::mem::replace(&mut self.seen, newest);
         let brief = self.brief.as_ref()?;
-        brief.news(situation.context, self.entries.is_empty(), before, newest)
+        brief.new_text(situation.context, self.entries.is_empty(), before, newest)
     }
 
     async fn ask(&mut self, tools: &[ToolDefinition]) -> Result<Reply, ModelError> {
@@ -188,7 +188,7 @@ impl Llm {
             };
             if is_overflow(&error) {
                 shortened += 1;
-                if shortened > COMPACTIONS || !compact::compact(&mut self.entries) {
+                if shortened > MAX_COMPACTIONS || !compact::compact(&mut self.entries) {
                     return Err(error);
                 }
             } else if !model.quirks.learn(&error, model.settings.limit_field) {
@@ -218,7 +218,7 @@ impl Llm {
             settings, quirks, ..
         } = &*self.model;
         let (system, entries) = (
-            self.brief.as_ref().map_or("", Briefing::system),
+            self.brief.as_ref().map_or("", Instructions::system),
             &self.entries,
         );
         match settings.provider {
@@ -230,7 +230,7 @@ impl Llm {
     }
 
     fn finish(&self, reply: Reply) -> Result<Action, ModelError> {
-        if reply.cut {
+        if reply.truncated {
             let limit = self.model.settings.max_output_tokens;
             return Err(ModelError::Cut { limit });
         }

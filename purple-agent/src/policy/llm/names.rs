@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::toolbox::Offered;
 
-const LONGEST: usize = 64;
+const MAX_LENGTH: usize = 64;
 
 /// Maps the names that a model uses to tools.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ impl ModelNames {
         let plain = plain(tool);
         let numbered = (2..).map(|number: usize| {
             let ending = format!("_{number}");
-            format!("{:.*}{ending}", LONGEST - ending.len(), plain)
+            format!("{:.*}{ending}", MAX_LENGTH - ending.len(), plain)
         });
         let mut candidates = std::iter::once(plain.clone()).chain(numbered);
         if let Some(free) = candidates.find(|name| !self.tools.contains_key(name)) {
@@ -56,7 +56,7 @@ fn plain(tool: &str) -> String {
         true => c,
         false => '_',
     };
-    tool.chars().map(allowed).take(LONGEST).collect()
+    tool.chars().map(allowed).take(MAX_LENGTH).collect()
 }
 
 #[cfg(test)]

@@ -46,8 +46,8 @@ pub(super) fn request(
 
 fn messages_of(entry: &Entry, quirks: &ServerQuirks) -> Vec<Value> {
     match entry {
-        Entry::Told(text) => vec![json!({"role": "user", "content": text})],
-        Entry::Answered(raw) => vec![answer_of(raw, quirks)],
+        Entry::User(text) => vec![json!({"role": "user", "content": text})],
+        Entry::Assistant(raw) => vec![answer_of(raw, quirks)],
         Entry::Results(results) => results.iter().map(tool_message).collect(),
     }
 }
@@ -105,7 +105,7 @@ fn read_choice(choice: &Value, answer: &Value) -> Result<Reply, FieldError> {
         text: raw["content"].as_str().unwrap_or_default().to_owned(),
         calls,
         tokens: usage("total_tokens"),
-        cut: choice["finish_reason"] == "length",
+        truncated: choice["finish_reason"] == "length",
     })
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     chat::{Entry, RequestedCall, ToolDefinition, ToolResult},
-    compact::within,
+    compact::limited,
     names::ModelNames,
 };
 use crate::policy::{Action, Called, Step, ToolCall};
@@ -24,7 +24,7 @@ struct Slot {
 }
 
 /// The handling of one call.
-enum CallFate {
+enum CallHandling {
     Carried(ToolCall),
     Waits(String),
     Unreadable(String),
@@ -54,18 +54,18 @@ impl Pending {
         for call in calls {
             let (id, name) = (call.id.clone(), call.name.clone());
             let result = match fate(call, names) {
-                CallFate::Carried(call) => {
+                CallHandling::Carried(call) => {
                     carried.push(call);
                     None
                 }
-                CallFate::Waits(what) => {
+                CallHandling::Waits(what) => {
                     missing = Some(what);
                     Some((
                         "messages may have come in; read them with message_history".to_owned(),
                         false,
                     ))
                 }
-                CallFate::Unreadable(why) => {
+                CallHandling::Unreadable(why) => {
                     wrong.clone_from(&why);
                     Some((why, true))
                 }
@@ -80,7 +80,7 @@ impl Pending {
     }
 
     /// Adds the results of executed calls.
-    pub(super) fn hear(&mut self, step: Option<&Step>) {
+    pub(super) fn add_results(&mut self, step: Option<&Step>) {
         for called in step.into_iter().flat_map(|step| &step.called) {
             let open = |slot: &&mut Slot| slot.id == called.call.id && slot.result.is_none();
             if let Some(slot) = self.0.iter_mut().find(open) {
@@ -92,7 +92,7 @@ impl Pending {
     /// Returns the results for the model, if it waits for any, each limited in bytes.
     pub(super) fn results(&mut self, limit: usize) -> Option<Entry> {
         let results = self.0.drain(..).map(Slot::into_result);
-        let results: Vec<ToolResult> = results.map(|result| within(result, limit)).collect();
+        let results: Vec<ToolResult> = results.map(|result| limited(result, limit)).collect();
         (!results.is_empty()).then_some(Entry::Results(results))
     }
 }
@@ -110,14 +110,14 @@ impl Slot {
     }
 }
 
-fn fate(call: RequestedCall, names: &ModelNames) -> CallFate {
+fn fate(call: RequestedCall, names: &ModelNames) -> CallHandling {
     match call.arguments {
-        Err(why) => CallFate::Unreadable(why),
+        Err(why) => CallHandling::Unreadable(why),
         Ok(arguments) if call.name == WAIT => {
             let missing = arguments.get("missing").and_then(Value::as_str);
-            CallFate::Waits(missing.unwrap_or("another message").to_owned())
+            CallHandling::Waits(missing.unwrap_or("another message").to_owned())
         }
-        Ok(arguments) => CallFate::Carried(ToolCall {
+        Ok(arguments) => CallHandling::Carried(ToolCall {
             id: call.id,
             name: names.for_tool(&call.name),
             arguments,
@@ -183,7 +183,7 @@ mod tests {
             panic!("{action:?}")
         };
         assert_eq!(carried.len(), 2);
-        pending.hear(Some(&step("b", "seen")));
+        pending.add_results(Some(&step("b", "seen")));
         let expected = vec![
             result("a", "look", "no object", true),
             result("b", "look", "seen", false),

@@ -49,8 +49,8 @@ pub(super) fn request(
 
 fn items(entry: &Entry, encrypted: bool) -> Vec<Value> {
     match entry {
-        Entry::Told(text) => vec![json!({"role": "user", "content": text})],
-        Entry::Answered(raw) => {
+        Entry::User(text) => vec![json!({"role": "user", "content": text})],
+        Entry::Assistant(raw) => {
             let items = raw.as_array().into_iter().flatten();
             items
                 .filter(|item| can_be_sent_back(item, encrypted))
@@ -115,7 +115,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
         tokens: answer
             .pointer("/usage/total_tokens")
             .and_then(Value::as_u64),
-        cut: reason.is_some_and(|reason| reason == "max_output_tokens"),
+        truncated: reason.is_some_and(|reason| reason == "max_output_tokens"),
         raw: Value::Array(output.clone()),
     })
 }
@@ -138,7 +138,7 @@ mod tests {
         let mut sealed = thought.clone();
         sealed["encrypted_content"] = json!("c2VhbGVk");
         let call = json!({"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look", "arguments": "{}"});
-        let entry = Entry::Answered(json!([thought, sealed, call]));
+        let entry = Entry::Assistant(json!([thought, sealed, call]));
         assert_eq!(items(&entry, true), [sealed, call.clone()]);
         assert_eq!(items(&entry, false), [call]);
     }

@@ -8,7 +8,7 @@ use super::{
 };
 
 /// The age from which a person is not a child.
-const GROWN: i64 = 18;
+const ADULT_AGE: i64 = 18;
 
 /// Letters that directly follow the digits of an age: `10yo`.
 const AGE_ENDINGS: [&str; 6] = ["yo", "y", "yr", "yrs", "yos", "years"];
@@ -90,7 +90,7 @@ impl Ages {
 }
 
 fn children(values: BTreeSet<i64>) -> Vec<i64> {
-    let (children, adults): (Vec<_>, Vec<_>) = values.into_iter().partition(|age| *age < GROWN);
+    let (children, adults): (Vec<_>, Vec<_>) = values.into_iter().partition(|age| *age < ADULT_AGE);
     if children.is_empty() {
         adults
     } else {
@@ -116,12 +116,12 @@ fn chosen(tokens: &[Token], values: Vec<i64>) -> Vec<i64> {
 }
 
 /// The tokens around a token, by their distance.
-struct Around<'a> {
+struct Neighbours<'a> {
     tokens: &'a [Token],
     at: usize,
 }
 
-impl<'a> Around<'a> {
+impl<'a> Neighbours<'a> {
     fn before(&self, distance: usize) -> Option<&'a Token> {
         self.tokens.get(self.at.checked_sub(distance)?)
     }
@@ -167,7 +167,7 @@ fn meaning(tokens: &[Token], at: usize) -> Meaning {
     else {
         return Meaning::Other;
     };
-    let around = Around { tokens, at };
+    let around = Neighbours { tokens, at };
     if !number.is_plain || number.value < 1 || is_part_of_date(&around, token) {
         return Meaning::Other;
     }
@@ -198,7 +198,7 @@ fn meaning(tokens: &[Token], at: usize) -> Meaning {
 }
 
 /// Recognises `03/05/2015`, `14.09.2015`, `7:30`.
-fn is_part_of_date(around: &Around<'_>, token: &Token) -> bool {
+fn is_part_of_date(around: &Neighbours<'_>, token: &Token) -> bool {
     let is_mark = |gap: &str| matches!(gap, "/" | "." | ":");
     let is_number = |token: Option<&Token>| token.is_some_and(|token| token.number.is_some());
     is_mark(&token.gap) && is_number(around.before(1))
@@ -206,7 +206,7 @@ fn is_part_of_date(around: &Around<'_>, token: &Token) -> bool {
 }
 
 /// Returns the meaning that letters attached to the digits give: `10yo`, `U10s`, `5pm`, `M41`.
-fn by_letters(around: &Around<'_>, number: &Number) -> Option<Meaning> {
+fn by_letters(around: &Neighbours<'_>, number: &Number) -> Option<Meaning> {
     let is_under = around.is_before(1, &["under", "u"]);
     match (number.before.as_str(), number.behind.as_str()) {
         ("", ending) if AGE_ENDINGS.contains(&ending) => Some(Meaning::Age),
@@ -218,7 +218,7 @@ fn by_letters(around: &Around<'_>, number: &Number) -> Option<Meaning> {
 }
 
 /// Recognises `10 years old`, `ten-year-old`, `10 y/o`, and `is 10 years`.
-fn is_with_years(around: &Around<'_>) -> bool {
+fn is_with_years(around: &Neighbours<'_>) -> bool {
     if around.is_after(1, &["yo"]) {
         return true;
     }
@@ -232,12 +232,12 @@ fn is_with_years(around: &Around<'_>) -> bool {
 }
 
 /// Recognises `aged 10`, `at the age of ten`, `Age: 9`, `his age is 9`.
-fn is_after_age(around: &Around<'_>) -> bool {
+fn is_after_age(around: &Neighbours<'_>) -> bool {
     const AGE: [&str; 3] = ["age", "aged", "ages"];
     around.is_before(1, &AGE) || around.is_before(1, &["of", "is"]) && around.is_before(2, &AGE)
 }
 
-fn is_other(around: &Around<'_>, token: &Token) -> bool {
+fn is_other(around: &Neighbours<'_>, token: &Token) -> bool {
     let is_money = token.gap.contains(['£', '$', '€', '#']);
     let kin = || around.is_after(1, &KIN) || around.is_after(2, &KIN) && !is_joined(around);
     is_money
@@ -255,7 +255,7 @@ fn is_other(around: &Around<'_>, token: &Token) -> bool {
 }
 
 /// Recognises `not 9 yet`, `isn't yet 9`.
-fn is_denied(around: &Around<'_>) -> bool {
+fn is_denied(around: &Neighbours<'_>) -> bool {
     const NOT: [&str; 5] = ["not", "isn", "wasn", "aren", "never"];
     if token_begins(around) {
         return false;
@@ -264,12 +264,12 @@ fn is_denied(around: &Around<'_>) -> bool {
         || around.is_before(1, &["yet", "quite", "even"]) && around.is_before(2, &NOT)
 }
 
-fn token_begins(around: &Around<'_>) -> bool {
+fn token_begins(around: &Neighbours<'_>) -> bool {
     around.tokens.get(around.at).is_some_and(Token::begins)
 }
 
 /// Recognises `4 my lad`, `2 join`, where the digits are written for `for` and `to`.
-fn is_preposition(around: &Around<'_>, token: &Token) -> bool {
+fn is_preposition(around: &Neighbours<'_>, token: &Token) -> bool {
     match token.word.as_str() {
         "4" => around.is_after(
             1,
@@ -285,12 +285,12 @@ fn is_preposition(around: &Around<'_>, token: &Token) -> bool {
 
 /// Returns whether the next token continues the sentence and is not a noun that the number counts: `7 and my son`,
 /// `9, girl`.
-fn is_joined(around: &Around<'_>) -> bool {
+fn is_joined(around: &Neighbours<'_>) -> bool {
     around.gap_after() != " " || around.is_after(1, &["and", "or", "but", "my", "his", "her"])
 }
 
 /// Recognises `12 Park Road`, `from 3 The Green`, `we live at 12`.
-fn is_in_address(around: &Around<'_>) -> bool {
+fn is_in_address(around: &Neighbours<'_>) -> bool {
     let is_name = |distance| around.after(distance).is_some_and(Token::is_capital);
     let is_street = (1..=4)
         .take_while(|distance| is_name(*distance))
@@ -303,7 +303,7 @@ fn is_in_address(around: &Around<'_>) -> bool {
 }
 
 /// Recognises `he is 9`, `she's now eight`, `who just turned 5`.
-fn is_after_be(around: &Around<'_>) -> bool {
+fn is_after_be(around: &Neighbours<'_>) -> bool {
     let skipped = (1..).take_while(|distance| around.is_before(*distance, &ADVERBS));
     let distance = skipped.count() + 1;
     let between = (1..distance).filter_map(|one| around.before(one));
@@ -320,7 +320,7 @@ fn is_after_be(around: &Around<'_>) -> bool {
 }
 
 /// Recognises `Seb (10)`, `Noah, 10, plays`.
-fn is_set_apart(around: &Around<'_>, token: &Token) -> bool {
+fn is_set_apart(around: &Neighbours<'_>, token: &Token) -> bool {
     let behind = around.gap_after();
     let brackets = token.gap.ends_with('(') && behind.starts_with(')');
     let is_word = |token: Option<&Token>| token.is_some_and(|token| token.number.is_none());
@@ -329,7 +329,7 @@ fn is_set_apart(around: &Around<'_>, token: &Token) -> bool {
 }
 
 /// Recognises `a girl of nine`.
-fn is_of_child(around: &Around<'_>) -> bool {
+fn is_of_child(around: &Neighbours<'_>) -> bool {
     around.is_before(1, &["of"]) && around.is_before(2, &KIN)
 }
 

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::{
     fit::{Fit, texts},
-    name::Wanted,
-    parameters::{ToldParameters, told},
+    name::WantedNames,
+    parameters::{RequestParameters, read_parameters},
     request::Request,
     search::Agent,
 };
@@ -43,7 +43,7 @@ struct Candidate<'a> {
     /// How well the skill fits the request.
     fit: Fit,
     /// The parameters in the request, or a description of the missing ones.
-    parameters: Result<ToldParameters, String>,
+    parameters: Result<RequestParameters, String>,
 }
 
 impl Choice {
@@ -62,7 +62,7 @@ impl Choice {
         });
         let fitting = candidates.filter_map(|(agent, skill)| {
             let fit = Fit::of(skill, &needs)?;
-            let parameters = told(&skill["parameters_schema"], request);
+            let parameters = read_parameters(&skill["parameters_schema"], request);
             Some(Candidate {
                 agent,
                 skill,
@@ -76,7 +76,7 @@ impl Choice {
             None => Self::None,
             Some(best) if words_only => Self::Skill(best.chosen(None)),
             Some(best) => match best.parameters.clone() {
-                Ok(told) => Self::Skill(best.chosen(Some(told.values))),
+                Ok(known) => Self::Skill(best.chosen(Some(known.values))),
                 Err(missing) => Self::Missing(missing),
             },
         }
@@ -85,7 +85,7 @@ impl Choice {
 
 /// Returns whether an agent, its site or its skills say that the agent is responsible for the wanted body or
 /// place.
-pub(super) fn is_for(agent: &Agent, wanted: &Wanted) -> bool {
+pub(super) fn is_for(agent: &Agent, wanted: &WantedNames) -> bool {
     let text = |key: &str| agent.says[key].as_str().unwrap_or_default().to_owned();
     let mut said = vec![
         agent.site.clone(),
@@ -103,7 +103,7 @@ pub(super) fn is_for(agent: &Agent, wanted: &Wanted) -> bool {
 
 impl Candidate<'_> {
     fn is_suitable(&self) -> bool {
-        let is_told = self.parameters.as_ref().is_ok_and(|told| told.is_certain);
+        let is_told = self.parameters.as_ref().is_ok_and(|known| known.is_certain);
         !self.fit.is_by_name() || is_told
     }
 

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Words that occur in any request and any description.
-const EMPTY: [&str; 48] = [
+const STOP_WORDS: [&str; 48] = [
     "about", "and", "any", "are", "ask", "based", "but", "can", "check", "could", "did", "does",
     "find", "for", "from", "get", "has", "have", "her", "his", "how", "into", "its", "let", "like",
     "may", "need", "not", "our", "out", "please", "tell", "that", "the", "their", "them", "there",
@@ -30,10 +30,10 @@ const ENDINGS: [(&str, &str); 6] = [
 ];
 
 /// The length from which a common beginning makes two words equal: `available` and `availability`.
-const BEGINNING: usize = 6;
+const MIN_COMMON_PREFIX: usize = 6;
 
 /// Words that belong to an age and do not describe a purpose.
-const OF_AGE: [&str; 5] = ["year", "old", "age", "aged", "under"];
+const AGE_WORDS: [&str; 5] = ["year", "old", "age", "aged", "under"];
 
 /// The words of a request that a skill is compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(super) struct Needs {
 impl Needs {
     pub(super) fn of(text: &str) -> Self {
         let names: Vec<String> = name::names(text).into_iter().collect();
-        let (named, of_age) = (words(&names.join(" ")), words(&OF_AGE.join(" ")));
+        let (named, of_age) = (words(&names.join(" ")), words(&AGE_WORDS.join(" ")));
         let told = words(&without_amounts(text)).into_iter();
         let said = told.filter(|word| !named.contains(word) && !of_age.contains(word));
         Self {
@@ -138,7 +138,7 @@ fn has(words: &BTreeSet<String>, wanted: &str) -> bool {
 
 fn begin_alike(one: &str, other: &str) -> bool {
     let pairs = one.chars().zip(other.chars());
-    pairs.take_while(|(one, other)| one == other).count() >= BEGINNING
+    pairs.take_while(|(one, other)| one == other).count() >= MIN_COMMON_PREFIX
 }
 
 /// Returns the stems of the meaningful words in a text; `CamelCase` is split.
@@ -147,7 +147,7 @@ pub(super) fn words(text: &str) -> BTreeSet<String> {
     let words = spaced.split(|c: char| !c.is_alphanumeric());
     let words = words.map(str::to_lowercase);
     words
-        .filter(|word| word.chars().count() > 2 && !EMPTY.contains(&word.as_str()))
+        .filter(|word| word.chars().count() > 2 && !STOP_WORDS.contains(&word.as_str()))
         .map(|word| stem(&word))
         .collect()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     token::{Token, tokens},
-    typos::may_mean,
+    typos::is_typo_of,
 };
 
 /// A group of words with the same meaning.
@@ -33,7 +33,7 @@ pub(super) enum Intent {
 }
 
 /// Words with a clear purpose, by their beginnings; `=` marks a whole word.
-const CLEAR: [(Intent, &[&str]); 10] = [
+const CLEAR_WORDS: [(Intent, &[&str]); 10] = [
     (
         Intent::Join,
         &[
@@ -141,7 +141,7 @@ const OCCASIONS: [&str; 16] = [
 ];
 
 /// Words that are recognised with one letter missing, added or swapped.
-const KNOWN_WITH_SLIPS: [&str; 8] = [
+const TYPO_TOLERANT_WORDS: [&str; 8] = [
     "space",
     "spaces",
     "places",
@@ -171,7 +171,7 @@ const ARTICLES: [&str; 15] = [
 ];
 
 /// Words that ask for membership if no other purpose is found.
-const UNCLEAR: [&str; 13] = [
+const JOIN_FALLBACK_WORDS: [&str; 13] = [
     "play",
     "take",
     "taking",
@@ -219,7 +219,7 @@ pub(super) fn intents(text: &str) -> BTreeSet<Intent> {
         let is_left = |one: &Intent| !matches!(one, Intent::Times | Intent::Match);
         return found.into_iter().filter(is_left).collect();
     }
-    let is_unclear = tokens.iter().any(|token| token.is(&UNCLEAR));
+    let is_unclear = tokens.iter().any(|token| token.is(&JOIN_FALLBACK_WORDS));
     match found.is_empty() && is_unclear {
         true => [Intent::Join].into(),
         false => found,
@@ -280,11 +280,13 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
         Some(whole) => token.word == whole,
         None => token.word.starts_with(said),
     };
-    let family = CLEAR.iter().find(|(_, words)| words.iter().any(is_said));
+    let family = CLEAR_WORDS
+        .iter()
+        .find(|(_, words)| words.iter().any(is_said));
     let is_slip = || {
-        KNOWN_WITH_SLIPS
+        TYPO_TOLERANT_WORDS
             .iter()
-            .any(|known| may_mean(&token.word, known))
+            .any(|known| is_typo_of(&token.word, known))
     };
     match family {
         Some((intent, _)) => Some(*intent),

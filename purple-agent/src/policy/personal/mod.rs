@@ -38,7 +38,7 @@ use super::{
 };
 use choice::{Choice, Chosen};
 use request::Request;
-use search::Search;
+use search::SearchProgress;
 
 const CONNECT: &str = "connect_to_mcp_server";
 const SEARCH: &str = "web_search";
@@ -46,7 +46,7 @@ const DISCOVER: &str = "discover_a2a_agent_capabilities";
 const INVOKE: &str = "invoke_a2a_agent_skill";
 
 /// The largest number of sites on which an agent is searched.
-const MOST_SITES: usize = 3;
+const MAX_SITES: usize = 3;
 
 pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
     let words_only = read(settings).map_err(|source| SettingsError::Setting {
@@ -101,7 +101,7 @@ impl Policy for Personal {
 
 impl Personal {
     fn go_on(&mut self, situation: &Situation<'_>, request: &Request, newest: u64) -> Action {
-        let search = Search::of(situation.steps);
+        let search = SearchProgress::of(situation.steps);
         let called = situation.last().filter(|last| last.call.name == INVOKE);
         if let (Some(called), Some(chosen)) = (called, self.chosen.clone()) {
             return self.after_call(called, &chosen, request, newest);
@@ -112,7 +112,7 @@ impl Personal {
         if let Err(why) = found {
             return report::finish(report::no_search(&why), None);
         }
-        if let Some(site) = search.next_site(MOST_SITES) {
+        if let Some(site) = search.next_site(MAX_SITES) {
             return call(DISCOVER, json!({"target_url": site}));
         }
         let agents = search.agents();

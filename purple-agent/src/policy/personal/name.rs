@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     intent::PLACES,
     token::{Token, tokens},
-    typos::may_mean,
+    typos::is_typo_of,
     words::{BODIES, GENERIC, KIN, OPENERS, STREETS},
 };
 
@@ -19,7 +19,7 @@ const RESIDENCE: [&str; 14] = [
 const BELONGING: [&str; 6] = ["plays", "played", "playing", "left", "leaving", "currently"];
 
 /// The number of tokens before a name that are searched for words about it.
-const BACK: usize = 4;
+const LOOK_BACK: usize = 4;
 
 /// A name in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,9 +50,9 @@ struct Run {
 
 /// The names of the wanted clubs, or else of the places, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wanted(Vec<Name>);
+pub(super) struct WantedNames(Vec<Name>);
 
-impl Wanted {
+impl WantedNames {
     /// Reads a request.
     pub(super) fn of(text: &str) -> Self {
         let tokens = tokens(text);
@@ -78,7 +78,9 @@ impl Wanted {
         let words: BTreeSet<String> = tokens(&said).into_iter().map(|token| token.word).collect();
         let is_told = |word: &String| {
             let mut said = words.iter();
-            words.contains(word) || is_in_host(word, &words) || said.any(|one| may_mean(word, one))
+            words.contains(word)
+                || is_in_host(word, &words)
+                || said.any(|one| is_typo_of(word, one))
         };
         let is_known = |name: &Name| {
             let all = name.words.iter().all(is_told);
@@ -159,7 +161,7 @@ fn kind(tokens: &[Token], run: &Run) -> Kind {
 /// Returns whether one of the words is shortly before the name in the same sentence.
 fn is_near(tokens: &[Token], run: &Run, words: &[&str]) -> bool {
     let mut at = run.from;
-    for _ in 0..BACK {
+    for _ in 0..LOOK_BACK {
         if at == 0 || tokens[at].begins() {
             return false;
         }
@@ -251,7 +253,7 @@ mod tests {
     use super::*;
 
     fn first(text: &str) -> String {
-        let wanted = Wanted::of(text);
+        let wanted = WantedNames::of(text);
         wanted
             .first()
             .map(|name| name.text.clone())
@@ -303,7 +305,11 @@ mod tests {
                 true,
             ),
         ] {
-            assert_eq!(Wanted::of(text).is_known_to(&[agent]), is_known, "{text}");
+            assert_eq!(
+                WantedNames::of(text).is_known_to(&[agent]),
+                is_known,
+                "{text}"
+            );
         }
     }
 }

@@ -8,7 +8,7 @@ use super::{fit::words, request::Request, token::Token};
 
 /// The parameters in a request.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct ToldParameters {
+pub(super) struct RequestParameters {
     /// The values by parameter name.
     pub(super) values: Map<String, Value>,
     /// Whether at least one value is unambiguous, such as `10 years old`.
@@ -16,7 +16,7 @@ pub(super) struct ToldParameters {
 }
 
 /// The value of one property in a request.
-enum Found {
+enum FoundValue {
     Value {
         value: Value,
         is_certain: bool,
@@ -27,7 +27,10 @@ enum Found {
 }
 
 /// Returns the parameters in the request, or a question for a required parameter that is missing or ambiguous.
-pub(super) fn told(schema: &Value, request: &Request) -> Result<ToldParameters, String> {
+pub(super) fn read_parameters(
+    schema: &Value,
+    request: &Request,
+) -> Result<RequestParameters, String> {
     let required: Vec<&str> = schema["required"]
         .as_array()
         .into_iter()
@@ -35,26 +38,26 @@ pub(super) fn told(schema: &Value, request: &Request) -> Result<ToldParameters, 
         .filter_map(Value::as_str)
         .collect();
     let mut numbers = Numbers::of(schema, request);
-    let mut told = ToldParameters::default();
+    let mut found = RequestParameters::default();
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         match find(name, property, request, &mut numbers) {
-            Found::Value { value, is_certain } => {
-                told.values.insert(name.clone(), value);
-                told.is_certain |= is_certain;
+            FoundValue::Value { value, is_certain } => {
+                found.values.insert(name.clone(), value);
+                found.is_certain |= is_certain;
             }
-            Found::Several(values) => return Err(which(&asked(name, property), &values)),
-            Found::Nothing if required.contains(&name.as_str()) => {
+            FoundValue::Several(values) => return Err(which(&asked(name, property), &values)),
+            FoundValue::Nothing if required.contains(&name.as_str()) => {
                 return Err(asked(name, property));
             }
-            Found::Nothing => {}
+            FoundValue::Nothing => {}
         }
     }
-    Ok(told)
+    Ok(found)
 }
 
 /// Reads a parameter: an age, a number, a named choice, or the whole text.
-fn find(name: &str, property: &Value, request: &Request, numbers: &mut Numbers) -> Found {
-    let unclear = |value| Found::Value {
+fn find(name: &str, property: &Value, request: &Request, numbers: &mut Numbers) -> FoundValue {
+    let unclear = |value| FoundValue::Value {
         value,
         is_certain: false,
     };
@@ -65,25 +68,25 @@ fn find(name: &str, property: &Value, request: &Request, numbers: &mut Numbers) 
             !choice.is_empty() && choice.is_subset(&wanted)
         };
         let named = choices.iter().find(is_named).cloned();
-        return named.map_or(Found::Nothing, unclear);
+        return named.map_or(FoundValue::Nothing, unclear);
     }
     match property["type"].as_str() {
         Some("integer" | "number") if is_age(name, property) => age(request),
         Some("integer" | "number") => numbers.next(&named(name, property)),
         Some("string") => unclear(json!(request.text())),
-        Some(_) | None => Found::Nothing,
+        Some(_) | None => FoundValue::Nothing,
     }
 }
 
-fn age(request: &Request) -> Found {
+fn age(request: &Request) -> FoundValue {
     let ages = request.ages();
     match &ages.values[..] {
-        [] => Found::Nothing,
-        [age] => Found::Value {
+        [] => FoundValue::Nothing,
+        [age] => FoundValue::Value {
             value: json!(age),
             is_certain: ages.is_certain,
         },
-        _ => Found::Several(ages.values),
+        _ => FoundValue::Several(ages.values),
     }
 }
 
@@ -138,7 +141,7 @@ impl Numbers {
 
     /// Returns the number next to a word of the property. Otherwise it returns the next number that is not next to
     /// a word of another property, if there are not more such numbers than properties.
-    fn next(&mut self, named: &BTreeSet<String>) -> Found {
+    fn next(&mut self, named: &BTreeSet<String>) -> FoundValue {
         let beside = self
             .left
             .iter()
@@ -153,11 +156,13 @@ impl Numbers {
         let is_clear = free.len() <= self.wanted.len();
         let at = match (beside, free.first()) {
             (Some(at), _) => at,
-            (None, None) => return Found::Nothing,
+            (None, None) => return FoundValue::Nothing,
             (None, Some((at, _))) if is_clear => *at,
-            (None, Some(_)) => return Found::Several(free.iter().map(|(_, one)| *one).collect()),
+            (None, Some(_)) => {
+                return FoundValue::Several(free.iter().map(|(_, one)| *one).collect());
+            }
         };
-        Found::Value {
+        FoundValue::Value {
             value: json!(self.left.remove(at).0),
             is_certain: false,
         }
@@ -200,8 +205,9 @@ mod tests {
             ),
             ("a room", Err("people".to_owned())),
         ] {
-            let told = told(&schema, &Request::of(text)).map(|told| Value::Object(told.values));
-            assert_eq!(told, expected, "{text}");
+            let found = read_parameters(&schema, &Request::of(text))
+                .map(|found| Value::Object(found.values));
+            assert_eq!(found, expected, "{text}");
         }
     }
 }

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::{
     choice::{self, Chosen},
-    name::Wanted,
-    search::Search,
+    name::WantedNames,
+    search::SearchProgress,
 };
 use crate::policy::Action;
 
@@ -25,7 +25,7 @@ pub(super) fn no_search(why: &str) -> String {
 }
 
 /// Reports that no suitable agent was found.
-pub(super) fn none_suitable(search: &Search<'_>, wanted: &Wanted) -> String {
+pub(super) fn none_suitable(search: &SearchProgress<'_>, wanted: &WantedNames) -> String {
     let agents = search.agents();
     let is_for = |url: &str| {
         let agent = agents.iter().find(|agent| agent.site.starts_with(url));
@@ -78,13 +78,13 @@ fn answer(outcome: &Value) -> String {
         other => Map::from_iter([("result".to_owned(), other.clone())]),
     };
     let is_news = |value: &Value| match value {
-        Value::String(told) => !has_word(text, told),
-        Value::Number(told) => !has_word(text, &told.to_string()),
+        Value::String(as_text) => !has_word(text, as_text),
+        Value::Number(as_text) => !has_word(text, &as_text.to_string()),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => true,
     };
     let facts = result.iter().filter(|(_, value)| is_news(value));
     let facts: Vec<String> = facts
-        .map(|(name, value)| format!("{}: {}", name.replace('_', " "), told(value)))
+        .map(|(name, value)| format!("{}: {}", name.replace('_', " "), as_text(value)))
         .collect();
     match (text.is_empty(), facts.is_empty()) {
         (false, true) => text.to_owned(),
@@ -95,13 +95,13 @@ fn answer(outcome: &Value) -> String {
 }
 
 /// Formats a value as text.
-fn told(value: &Value) -> String {
+fn as_text(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
-        Value::String(told) => told.clone(),
-        Value::Array(items) => items.iter().map(told).collect::<Vec<_>>().join(", "),
+        Value::String(as_text) => as_text.clone(),
+        Value::Array(items) => items.iter().map(as_text).collect::<Vec<_>>().join(", "),
         Value::Number(_) | Value::Object(_) => value.to_string(),
     }
 }

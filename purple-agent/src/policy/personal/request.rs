@@ -7,7 +7,7 @@ use mcp_tools::{context::AgentContext, inbox::texts};
 use super::{
     age::Ages,
     fit::{Needs, words},
-    name::Wanted,
+    name::WantedNames,
     token::{Token, tokens},
 };
 
@@ -51,7 +51,7 @@ impl Request {
     /// Returns the search query: the wanted club or place, or else the longest name, or else the whole text.
     pub(super) fn subject(&self) -> String {
         let text = self.text();
-        let wanted = Wanted::of(&text).first().map(|name| name.text.clone());
+        let wanted = WantedNames::of(&text).first().map(|name| name.text.clone());
         match wanted.or_else(|| longest_name(&text)) {
             Some(name) => format!("{name} {SITE}"),
             None => text,
@@ -59,8 +59,8 @@ impl Request {
     }
 
     /// Returns the wanted clubs or places.
-    pub(super) fn wanted(&self) -> Wanted {
-        Wanted::of(&self.text())
+    pub(super) fn wanted(&self) -> WantedNames {
+        WantedNames::of(&self.text())
     }
 
     /// Returns the words that a skill is compared with.

@@ -7,7 +7,7 @@ use crate::policy::{Called, Step};
 
 /// The calls so far.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Search<'a>(&'a [Step]);
+pub(super) struct SearchProgress<'a>(&'a [Step]);
 
 /// A site on which an agent was searched.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Agent {
     pub(super) says: Value,
 }
 
-impl<'a> Search<'a> {
+impl<'a> SearchProgress<'a> {
     pub(super) fn of(steps: &'a [Step]) -> Self {
         Self(steps)
     }

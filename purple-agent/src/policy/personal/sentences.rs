@@ -41,7 +41,7 @@ async fn what_users_say_leads_to_what_they_want() {
         };
         let mut came = Vec::new();
         for skills in &clubs {
-            came.push(led_to(said, &sites, skills).await);
+            came.push(outcome_of(said, &sites, skills).await);
         }
         let is_not_yet = NOT_YET.iter().any(|begin| said.starts_with(begin));
         if (came == [documents, of_more]) == is_not_yet {
@@ -60,7 +60,7 @@ async fn what_users_say_leads_to_what_they_want() {
 }
 
 /// Returns the result of a conversation in the file's notation.
-async fn led_to(said: &str, sites: &Sites, skills: &Value) -> String {
+async fn outcome_of(said: &str, sites: &Sites, skills: &Value) -> String {
     let mut messages = said.split(NEXT);
     let mut talk = Talk::begin(messages.next().unwrap_or_default(), &Value::Null);
     loop {

@@ -1,17 +1,17 @@
 //! Recognises typos: one letter missing, one added, or two neighbouring letters swapped.
 
 /// The shortest word in which typos are recognised; a shorter word is more often another word.
-const SHORTEST: usize = 5;
+const MIN_LENGTH: usize = 5;
 
 /// Returns whether `word` may be a typo of `meant`. The first letter must be the same, and no letter may be
 /// replaced: `Burton` and `Buxton` are two towns.
-pub(super) fn may_mean(word: &str, meant: &str) -> bool {
+pub(super) fn is_typo_of(word: &str, meant: &str) -> bool {
     let (word, meant): (Vec<char>, Vec<char>) = (word.chars().collect(), meant.chars().collect());
-    let is_long = word.len().min(meant.len()) >= SHORTEST;
-    is_long && word.first() == meant.first() && is_one_slip(&word, &meant)
+    let is_long = word.len().min(meant.len()) >= MIN_LENGTH;
+    is_long && word.first() == meant.first() && is_one_typo(&word, &meant)
 }
 
-fn is_one_slip(word: &[char], meant: &[char]) -> bool {
+fn is_one_typo(word: &[char], meant: &[char]) -> bool {
     let same = |(one, other): &(&char, &char)| one == other;
     let begin = word.iter().zip(meant).take_while(same).count();
     let (word, meant) = (&word[begin..], &meant[begin..]);
@@ -41,7 +41,7 @@ mod tests {
             ("town", "tow", false),
             ("spaecs", "space", false),
         ] {
-            assert_eq!(may_mean(word, meant), expected, "{word} {meant}");
+            assert_eq!(is_typo_of(word, meant), expected, "{word} {meant}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use green_agent::participant::{AgentExit, AgentProcess, Keeper};
+use green_agent::participant::{AgentExit, AgentProcess, Supervisor};
 use nix::{
     sys::signal::{Signal, kill, killpg},
     unistd::{Pid, getpgid},
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::{
     deaf,
-    support::{LIMIT, eventually, is_alive, keeper, pid_in, script, wait_until_gone},
+    support::{LIMIT, eventually, is_alive, pid_in, script, supervisor, wait_until_gone},
 };
 
 /// The variable that makes the test below run as a runner, in this folder.
@@ -91,10 +91,10 @@ async fn an_agent_that_goes_on_forking_is_ended() {
 }
 
 #[test]
-fn a_keeper_cleans_up_before_it_obeys_a_signal() {
+fn a_supervisor_cleans_up_before_it_obeys_a_signal() {
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         let dir = tempfile::tempdir().unwrap();
-        let mut kept = Command::new(keeper().program)
+        let mut kept = Command::new(supervisor().program)
             .args([
                 "__keep",
                 "--grace-ms",
@@ -110,14 +110,14 @@ fn a_keeper_cleans_up_before_it_obeys_a_signal() {
             .unwrap();
         let pids = family_pids(dir.path());
         kill(Pid::from_raw(kept.id().try_into().unwrap()), signal).unwrap();
-        let status = eventually("the keeper's end", || kept.try_wait().unwrap());
+        let status = eventually("the supervisor's end", || kept.try_wait().unwrap());
         assert_eq!(status.code(), Some(128 + 15), "{signal}");
         assert_eq!(pids.map(is_alive), [false; 3], "{signal}");
     }
 }
 
 #[test]
-fn a_keeper_says_what_it_cannot_start() {
+fn a_supervisor_says_what_it_cannot_start() {
     let cases = [
         (
             &["--grace-ms", "1", "--", "/no/such/program"][..],
@@ -128,8 +128,8 @@ fn a_keeper_says_what_it_cannot_start() {
         (&["sh"], 2, "usage"),
     ];
     for (args, code, message) in cases {
-        let mut keeper = Command::new(keeper().program);
-        let output = keeper.arg("__keep").args(args).output().unwrap();
+        let mut supervisor = Command::new(supervisor().program);
+        let output = supervisor.arg("__keep").args(args).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(said.contains(message), "{said}");
@@ -138,7 +138,7 @@ fn a_keeper_says_what_it_cannot_start() {
 
 #[test]
 fn the_running_program_is_found_again() {
-    let program = Keeper::current_exe().unwrap().program;
+    let program = Supervisor::current_exe().unwrap().program;
     let output = Command::new(program).arg("--list").output().unwrap();
     let tests = String::from_utf8(output.stdout).unwrap();
     assert!(
@@ -169,11 +169,13 @@ fn nothing_is_left_after_the_runner_however_it_ends() {
         let mut runner = start_runner(dir.path());
         let pids = family_pids(dir.path());
         assert!(pids.into_iter().all(is_alive));
-        let keeper = parent_of(pids[0]);
+        let supervisor = parent_of(pids[0]);
         // A terminal sends signals to the whole group too.
         killpg(Pid::from_raw(runner.id().try_into().unwrap()), signal).unwrap();
         eventually("the runner's end", || runner.try_wait().unwrap());
-        pids.into_iter().chain([keeper]).for_each(wait_until_gone);
+        pids.into_iter()
+            .chain([supervisor])
+            .for_each(wait_until_gone);
     }
 }
 
@@ -200,7 +202,7 @@ fn start_runner(dir: &Path) -> std::process::Child {
     Command::new("env")
         .arg("--default-signal=INT,TERM,ABRT")
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "keeper::runner_for_other_tests"])
+        .args(["--exact", "supervisor::runner_for_other_tests"])
         .env(RUNNER_DIR, dir)
         .process_group(0)
         .stdout(Stdio::null())
@@ -230,7 +232,7 @@ fn a_killed_runner_leaves_no_mcp_server_of_its_policies() {
     );
     let file = dir.path().join("deaf.toml");
     std::fs::write(&file, scenario).unwrap();
-    let runner = Command::new(keeper().program)
+    let runner = Command::new(supervisor().program)
         .arg("run")
         .arg(file)
         .arg("--runs")

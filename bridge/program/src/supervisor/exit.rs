@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exit_survives_the_way_through_the_keepers_code() {
+    fn an_exit_survives_the_way_through_the_supervisors_code() {
         let cases = [
             (ProcessExit::Code(0), "exited with code 0"),
             (ProcessExit::Code(7), "exited with code 7"),

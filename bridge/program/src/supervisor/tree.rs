@@ -24,7 +24,7 @@ pub(super) struct Tree {
     leader: Pid,
     exit: Option<ProcessExit>,
     /// The processes that were sent SIGTERM. A second SIGTERM makes some programs skip their cleanup.
-    told: BTreeSet<i32>,
+    terminated: BTreeSet<i32>,
 }
 
 impl Tree {
@@ -33,7 +33,7 @@ impl Tree {
         Self {
             leader,
             exit: None,
-            told: BTreeSet::new(),
+            terminated: BTreeSet::new(),
         }
     }
 
@@ -69,12 +69,12 @@ impl Tree {
 
     /// Sends SIGTERM, once to each process. Call it again to reach new processes.
     pub(super) fn terminate(&mut self) {
-        let by_group = self.told.insert(self.leader.as_raw())
+        let by_group = self.terminated.insert(self.leader.as_raw())
             && self.group_is_ours()
             && killpg(self.leader, Signal::SIGTERM).is_ok();
         for pid in descendants(Pid::this()) {
             let in_group = by_group && getpgid(Some(pid)) == Ok(self.leader);
-            if self.told.insert(pid.as_raw()) && !in_group {
+            if self.terminated.insert(pid.as_raw()) && !in_group {
                 send(pid, Signal::SIGTERM);
             }
         }

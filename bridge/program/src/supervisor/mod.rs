@@ -50,23 +50,23 @@ const STREAMS: &str = "--streams";
 
 /// The interval at which the process tree is read again while it is being ended, in addition to each end of a
 /// child.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const RESCAN_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The longest time between SIGTERM and SIGKILL, whatever grace period is requested.
-pub const LONGEST_GRACE: Duration = Duration::from_secs(3600);
+pub const MAX_GRACE: Duration = Duration::from_secs(3600);
 
 /// The installed supervisor program of this process.
-static INSTALLED: OnceLock<Keeper> = OnceLock::new();
+static INSTALLED: OnceLock<Supervisor> = OnceLock::new();
 
 /// A program that can run as the supervisor: its `main` calls [`main`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Keeper {
+pub struct Supervisor {
     /// The path of the executable.
     pub program: PathBuf,
 }
 
-impl Keeper {
-    /// Returns the running program itself, if its `main` meets the condition of [`Keeper`].
+impl Supervisor {
+    /// Returns the running program itself, if its `main` meets the condition of [`Supervisor`].
     pub fn current_exe() -> io::Result<Self> {
         // Unlike the path of the file, this name stays valid when the program is rebuilt or removed.
         let program = if cfg!(target_os = "linux") {
@@ -77,7 +77,7 @@ impl Keeper {
         Ok(Self { program })
     }
 
-    /// Makes this the program that [`Keeper::installed`] returns; the first call wins.
+    /// Makes this the program that [`Supervisor::installed`] returns; the first call wins.
     pub fn install(self) {
         let _ = INSTALLED.set(self);
     }
@@ -107,8 +107,8 @@ pub fn main(program: impl FnOnce() -> ExitCode) -> ExitCode {
         return keep(args);
     }
     // If the path of the executable is unknown, the program runs without a supervisor.
-    if let Ok(keeper) = Keeper::current_exe() {
-        keeper.install();
+    if let Ok(supervisor) = Supervisor::current_exe() {
+        supervisor.install();
     }
     program()
 }
@@ -215,7 +215,7 @@ async fn end(tree: &mut Tree, grace: Duration, orders: &mut Orders) {
     let mut deadline = Instant::now() + grace;
     while !tree.reap() && Instant::now() < deadline {
         tree.terminate();
-        let look_again = deadline.min(Instant::now() + LOOK_AGAIN);
+        let look_again = deadline.min(Instant::now() + RESCAN_INTERVAL);
         if let Some(shorter) = orders.next_before(look_again).await {
             deadline = deadline.min(Instant::now() + shorter);
         }
@@ -223,7 +223,7 @@ async fn end(tree: &mut Tree, grace: Duration, orders: &mut Orders) {
     let deadline = Instant::now() + KILL_LIMIT;
     while !tree.reap() && Instant::now() < deadline {
         tree.kill();
-        orders.next_before(Instant::now() + LOOK_AGAIN).await;
+        orders.next_before(Instant::now() + RESCAN_INTERVAL).await;
     }
 }
 
@@ -308,7 +308,7 @@ pub fn stop_line(grace: Duration) -> String {
 }
 
 fn millis(grace: Duration) -> String {
-    grace.min(LONGEST_GRACE).as_millis().to_string()
+    grace.min(MAX_GRACE).as_millis().to_string()
 }
 
 fn parse_stop(line: &str) -> Option<Duration> {
@@ -316,10 +316,10 @@ fn parse_stop(line: &str) -> Option<Duration> {
 }
 
 fn parse_millis(text: &str) -> Option<Duration> {
-    Some(Duration::from_millis(text.parse().ok()?).min(LONGEST_GRACE))
+    Some(Duration::from_millis(text.parse().ok()?).min(MAX_GRACE))
 }
 
-/// Returns the arguments with which [`Keeper::program`] supervises `argv` and takes orders over standard input;
+/// Returns the arguments with which [`Supervisor::program`] supervises `argv` and takes orders over standard input;
 /// `grace` applies when the program ends without an order.
 pub fn arguments(grace: Duration, argv: &[String]) -> Vec<String> {
     let own = [KEEP, "--grace-ms", &millis(grace), "--"].map(str::to_owned);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keeper_understands_its_own_arguments() {
+    fn a_supervisor_understands_its_own_arguments() {
         let argv = ["sh".to_owned(), "--".to_owned(), "-c".to_owned()];
         let words = arguments(Duration::from_secs(2), &argv);
         let order = Order {
@@ -352,11 +352,11 @@ mod tests {
     }
 
     #[test]
-    fn a_keeper_is_told_that_its_child_has_the_streams() {
-        let keeper = Keeper {
+    fn a_supervisor_is_told_that_its_child_has_the_streams() {
+        let supervisor = Supervisor {
             program: "x".into(),
         };
-        let command = keeper.over_streams(OsStr::new("sh"), &["-c".to_owned()], Duration::ZERO);
+        let command = supervisor.over_streams(OsStr::new("sh"), &["-c".to_owned()], Duration::ZERO);
         let order = Order {
             grace: Duration::ZERO,
             streams: true,
@@ -368,15 +368,15 @@ mod tests {
     }
 
     #[test]
-    fn a_keeper_understands_the_order_to_stop() {
+    fn a_supervisor_understands_the_order_to_stop() {
         let cases = [
             (
                 stop_line(Duration::from_millis(1500)),
                 Some(Duration::from_millis(1500)),
             ),
             (stop_line(Duration::ZERO), Some(Duration::ZERO)),
-            (stop_line(Duration::MAX), Some(LONGEST_GRACE)),
-            ("stop 99999999999999".to_owned(), Some(LONGEST_GRACE)),
+            (stop_line(Duration::MAX), Some(MAX_GRACE)),
+            ("stop 99999999999999".to_owned(), Some(MAX_GRACE)),
             ("stop soon".to_owned(), None),
             ("halt 1".to_owned(), None),
             (String::new(), None),
