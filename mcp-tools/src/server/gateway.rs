@@ -148,7 +148,7 @@ impl<H: ServerHandler> GuestService<H> {
             tracing::debug!(%error, "a session that was one too many had ended already");
         }
         let said = format!(
-            "{} sessions are open for this token, which is the most; end one with DELETE",
+            "{} sessions are open for this token, which is the limit; end one with DELETE",
             self.most
         );
         (StatusCode::TOO_MANY_REQUESTS, said).into_response()

@@ -31,14 +31,18 @@ struct SeparateHeaders {
 /// before they are tried without headers. Duplicates are removed.
 pub(super) fn candidates(context: &AgentContext) -> VecDeque<Candidate> {
     let received = context.incoming_messages().history();
-    let loose: Vec<SeparateHeaders> = received.iter().rev().filter_map(loose).collect();
+    let separate_headers: Vec<SeparateHeaders> =
+        received.iter().rev().filter_map(separate_headers).collect();
     let preset = context.mcp_connection_details().map(|details| Candidate {
         source: "pre-set details".to_owned(),
         details: Ok(details),
     });
-    let told = received.iter().rev().flat_map(|one| told(one, &loose));
+    let from_messages = received
+        .iter()
+        .rev()
+        .flat_map(|one| candidates_in(one, &separate_headers));
     let mut all = VecDeque::<Candidate>::new();
-    for candidate in preset.into_iter().chain(told) {
+    for candidate in preset.into_iter().chain(from_messages) {
         let known = |one: &Candidate| one.details.is_ok() && one.details == candidate.details;
         if !all.iter().any(known) {
             all.push_back(candidate);
@@ -47,7 +51,7 @@ pub(super) fn candidates(context: &AgentContext) -> VecDeque<Candidate> {
     all
 }
 
-fn loose(received: &Received) -> Option<SeparateHeaders> {
+fn separate_headers(received: &Received) -> Option<SeparateHeaders> {
     Some(SeparateHeaders {
         from: received.from.clone(),
         number: received.number,
@@ -56,12 +60,15 @@ fn loose(received: &Received) -> Option<SeparateHeaders> {
 }
 
 /// Returns the candidates in a message, the best first.
-fn told(received: &Received, loose: &[SeparateHeaders]) -> Vec<Candidate> {
-    let newest = loose.iter().find(|loose| loose.from == received.from);
+fn candidates_in(received: &Received, separate_headers: &[SeparateHeaders]) -> Vec<Candidate> {
+    let newest = separate_headers
+        .iter()
+        .find(|one| one.from == received.from);
     let found = connection::find(&received.message).into_iter().rev();
     found
         .flat_map(|details| {
-            let opened = newest.and_then(|loose| opened(received, details.as_ref().ok()?, loose));
+            let opened = newest
+                .and_then(|headers| with_headers_of(received, details.as_ref().ok()?, headers));
             let plain = Candidate {
                 source: format!("message {}", received.number),
                 details,
@@ -72,19 +79,19 @@ fn told(received: &Received, loose: &[SeparateHeaders]) -> Vec<Candidate> {
 }
 
 /// Adds the headers of another message to HTTP details that have none.
-fn opened(
+fn with_headers_of(
     received: &Received,
     details: &ConnectionDetails,
-    loose: &SeparateHeaders,
+    separate_headers: &SeparateHeaders,
 ) -> Option<Candidate> {
     let mut details = details.clone();
     match &mut details.transport {
         Transport::Http { headers, .. } if headers.is_empty() => {
-            headers.clone_from(&loose.headers);
+            headers.clone_from(&separate_headers.headers);
         }
         Transport::Http { .. } | Transport::Stdio { .. } => return None,
     }
-    let (number, other) = (received.number, loose.number);
+    let (number, other) = (received.number, separate_headers.number);
     let source = match number == other {
         true => format!("message {number} with its headers"),
         false => format!("message {number} with the headers of message {other}"),

@@ -78,8 +78,8 @@ fn answer(outcome: &Value) -> String {
         other => Map::from_iter([("result".to_owned(), other.clone())]),
     };
     let is_news = |value: &Value| match value {
-        Value::String(as_text) => !has_word(text, as_text),
-        Value::Number(as_text) => !has_word(text, &as_text.to_string()),
+        Value::String(value) => !has_word(text, value),
+        Value::Number(value) => !has_word(text, &value.to_string()),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => true,
     };
     let facts = result.iter().filter(|(_, value)| is_news(value));
@@ -100,7 +100,7 @@ fn as_text(value: &Value) -> String {
         Value::Null => "none".to_owned(),
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
-        Value::String(as_text) => as_text.clone(),
+        Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(as_text).collect::<Vec<_>>().join(", "),
         Value::Number(_) | Value::Object(_) => value.to_string(),
     }
