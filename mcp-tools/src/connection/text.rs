@@ -26,8 +26,8 @@ use crate::secret::Secret;
 /// The length of the searched beginning of a text, in bytes.
 const MAX_TEXT: usize = 1 << 20;
 
-/// Returns all details in a text: first from sentences, then from lines of Markdown, then from JSON, because the
-/// formats for programs take precedence.
+/// Returns all details in a text, in ascending precedence: from sentences, from lines of Markdown, and from JSON,
+/// which is the most deliberate format.
 pub(super) fn findings(text: &str, depth: usize) -> Findings {
     let text = &text[..boundary(text, MAX_TEXT)];
     let pieces = json_in(text);

@@ -44,7 +44,7 @@ pub type NewPolicy = Arc<dyn Fn() -> Box<dyn Policy> + Send + Sync>;
 pub const BUILTINS: [(&str, &str); 8] = [
     (
         "sum-and-shop",
-        "solves the built-in environments sum and shop, which it knows by their tools' names, and no others",
+        "solves the built-in environments sum and shop, which it recognises by their tools' names, and no others",
     ),
     ("scripted", "calls the tools that its settings list"),
     (
@@ -53,7 +53,7 @@ pub const BUILTINS: [(&str, &str); 8] = [
     ),
     (
         "personal",
-        "helps a user: finds other agents on the web and has them answer",
+        "helps a user: finds other agents on the web and calls their skills",
     ),
     ("never-connects", "faulty: waits and never connects"),
     ("wrong-token", "faulty: connects with a changed token"),
