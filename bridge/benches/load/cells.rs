@@ -5,12 +5,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::{
     Outcome,
     connection::{Connection, body},
+    grpc::Channel,
     process::Server,
     table::Row,
 };
@@ -151,6 +154,7 @@ pub(crate) async fn reads(server: &Server, time: Duration, row: &mut Row) -> Out
     })
     .await?;
     row.put("GetTask/s 16", load.rate());
+    row.put("GetTasks a CPU second 16", load.rate_of_cpu());
     Ok(())
 }
 
@@ -159,6 +163,7 @@ pub(crate) async fn streams(server: &Server, time: Duration, row: &mut Row) -> O
     let stream = |port| request(port, "SendStreamingMessage", &message("hello, agent"));
     let load = load(server, 16, time, Kind::Stream, stream).await?;
     row.put("streams/s 16", load.rate());
+    row.put("streams a CPU second 16", load.rate_of_cpu());
     let mut connection = Connection::open(server.port).await?;
     let mut firsts = Vec::new();
     for _ in 0..TASKS {
@@ -179,7 +184,34 @@ pub(crate) async fn large(server: &Server, time: Duration, row: &mut Row) -> Out
         "MB/s of large texts 4",
         load.rate() * text.len() as f64 / 1e6,
     );
+    row.put(
+        "MB of large texts a CPU second 4",
+        load.rate_of_cpu() * text.len() as f64 / 1e6,
+    );
     Ok(())
+}
+
+/// SendMessage over the other bindings, if the server has them where ours has them.
+pub(crate) async fn bindings(server: &Server, time: Duration, row: &mut Row) -> Outcome<()> {
+    let send = |port| post(port, "/message:send", &message("hello, agent").to_string());
+    let mut connection = Connection::open(server.port).await?;
+    let probe = connection.call(&send(server.port)).await;
+    if probe.is_ok_and(|answer| answer.starts_with(b"HTTP/1.1 200")) {
+        let load = load(server, 16, time, Kind::Call, send).await?;
+        row.put("HTTP+JSON send/s 16", load.rate());
+        row.put("HTTP+JSON sends a CPU second 16", load.rate_of_cpu());
+    }
+    if Channel::new(server.port)?.send(&said()).await.is_ok() {
+        let load = load_grpc(server, 16, time).await?;
+        row.put("gRPC send/s 16", load.rate());
+        row.put("gRPC sends a CPU second 16", load.rate_of_cpu());
+    }
+    Ok(())
+}
+
+fn said() -> SendMessageRequest {
+    let parts = vec![Part::text("hello, agent")];
+    SendMessageRequest::new(Message::new(new_id().to_string(), Role::User, parts))
 }
 
 #[derive(Clone, Copy)]
@@ -199,7 +231,7 @@ async fn load(
     // The requests are made before, so that the load does not wait for it; each has an id of its own.
     let some: Arc<[Vec<u8>]> = (0..64).map(|_| request(server.port)).collect();
     let (cpu, begun) = (server.cpu()?, Instant::now());
-    let mut running = tokio::task::JoinSet::new();
+    let mut running = JoinSet::new();
     for number in 0..connections {
         let (port, some) = (server.port, Arc::clone(&some));
         running.spawn(async move {
@@ -224,6 +256,35 @@ async fn load(
             Ok(times)
         });
     }
+    done(server, running, (cpu, begun)).await
+}
+
+/// The same over gRPC.
+async fn load_grpc(server: &Server, connections: usize, time: Duration) -> Outcome<Load> {
+    let (cpu, begun) = (server.cpu()?, Instant::now());
+    let mut running = JoinSet::new();
+    for _ in 0..connections {
+        let channel = Channel::new(server.port)?;
+        running.spawn(async move {
+            let mut times = Vec::new();
+            while begun.elapsed() < time {
+                let sent = Instant::now();
+                let answered = channel.send(&said()).await;
+                answered.map_err(std::io::Error::other)?;
+                times.push(sent.elapsed());
+            }
+            Ok(times)
+        });
+    }
+    done(server, running, (cpu, begun)).await
+}
+
+/// What came of requests that began when this much of the processor was used.
+async fn done(
+    server: &Server,
+    mut running: JoinSet<std::io::Result<Vec<Duration>>>,
+    (cpu, begun): (Duration, Instant),
+) -> Outcome<Load> {
     let mut times = Vec::new();
     while let Some(done) = running.join_next().await {
         times.extend(done??);

@@ -22,6 +22,7 @@ mod bots;
 mod cells;
 mod connection;
 mod growth;
+mod grpc;
 mod held;
 mod ours;
 mod process;
@@ -198,6 +199,9 @@ async fn row(name: &str, command: &str, time: Duration) -> Outcome<table::Row> {
     drop(server);
     let server = Server::start(command).await?;
     cells::streams(&server, time, &mut row).await?;
+    drop(server);
+    let server = Server::start(command).await?;
+    cells::bindings(&server, time, &mut row).await?;
     drop(server);
     let server = Server::start(command).await?;
     cells::large(&server, time, &mut row).await?;

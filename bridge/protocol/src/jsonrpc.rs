@@ -1,14 +1,19 @@
 //! The envelope of JSON-RPC 2.0 (specification, section 9).
 
-use alloc::{format, string::String, vec::Vec};
+use alloc::{
+    borrow::Cow,
+    format,
+    string::{String, ToString as _},
+    vec::Vec,
+};
 use core::fmt;
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
-use serde_json::{Map, Number, Value};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Map, Number, Value, value::RawValue};
 
 use crate::{
     a2a::{Error, ErrorKind},
-    wire::{FieldError, Fields, Unparsed, Wire, parse},
+    wire::{FieldError, Fields, Unparsed, Wire, parse, weight},
 };
 
 /// What ties an answer to its request.
@@ -134,6 +139,65 @@ impl Request {
             Ok((method, params)) => Ok(Self { id, method, params }),
             Err(error) => Err(bad(id, &error)),
         }
+    }
+}
+
+/// A request whose parameters are text still: who knows the version and the method reads them in one pass, see
+/// [`params_text_to_v1`](crate::dialect::Version::params_text_to_v1).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked<'b> {
+    /// Its id.
+    pub id: Id,
+    /// What is asked.
+    pub method: Cow<'b, str>,
+    /// The parameters as JSON, an empty object if absent. They may be wrong in what only shows when they are
+    /// read: then [`Request::from_slice`] says what is wrong with the body.
+    pub params: Cow<'b, str>,
+}
+
+/// A request as most are: with nothing else, and each thing once.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Envelope<'b> {
+    #[serde(borrow)]
+    jsonrpc: Cow<'b, str>,
+    #[serde(default = "absent", deserialize_with = "Wire::read_from")]
+    id: Id,
+    #[serde(borrow)]
+    method: Cow<'b, str>,
+    #[serde(borrow)]
+    params: Option<&'b RawValue>,
+}
+
+fn absent() -> Id {
+    Id::Absent
+}
+
+impl<'b> Asked<'b> {
+    /// Reads a request from a body.
+    ///
+    /// # Errors
+    /// Those of [`Request::from_slice`].
+    pub fn from_slice(body: &'b [u8]) -> Result<Self, BadRequest> {
+        weight::json(body).map_err(Unparsed::TooMuch)?;
+        if let Ok(envelope) = serde_json::from_slice::<Envelope<'b>>(body)
+            && envelope.jsonrpc == "2.0"
+        {
+            let params = envelope.params.map_or("{}", RawValue::get);
+            if params.starts_with(['{', '[']) {
+                return Ok(Self {
+                    id: envelope.id,
+                    method: envelope.method,
+                    params: Cow::Borrowed(params),
+                });
+            }
+        }
+        let Request { id, method, params } = Request::from_slice(body)?;
+        Ok(Self {
+            id,
+            method: Cow::Owned(method),
+            params: Cow::Owned(params.to_string()),
+        })
     }
 }
 
@@ -404,6 +468,34 @@ mod tests {
             let bad = Request::from_slice(body.as_bytes()).unwrap_err();
             assert_eq!((bad.id, bad.error.kind.code()), (id, code), "{body}");
             assert_eq!(bad.error.message, message);
+        }
+    }
+
+    #[test]
+    fn a_request_whose_parameters_are_text_is_the_same() {
+        for body in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1,"\u00e9"]}}"#,
+            r#" {"method":"\u006d", "params": [ ], "jsonrpc":"2.0", "id":"a"} "#,
+            r#"{"jsonrpc":"2.0","method":"m"}"#,
+            r#"{"jsonrpc":"2.0","id":null,"method":"m","params":null}"#,
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"m","params":{},"params":{"b":1}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","x":{"a":1}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","x":"\ud800"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","params":3}"#,
+            r#"{"jsonrpc":"2.1","id":1,"method":"m"}"#,
+            r#"{"jsonrpc":"2.0","id":{},"method":"m"}"#,
+            r#"{"jsonrpc":"2.0","id":1}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m"} x"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m""#,
+            "[]",
+            "",
+        ] {
+            let asked = Asked::from_slice(body.as_bytes()).map(|asked| Request {
+                id: asked.id,
+                method: asked.method.into_owned(),
+                params: serde_json::from_str(&asked.params).unwrap(),
+            });
+            assert_eq!(asked, Request::from_slice(body.as_bytes()), "{body}");
         }
     }
 

@@ -81,7 +81,7 @@ type Answer<E> = Pin<Box<dyn Future<Output = Result<Response<Body>, E>> + Send>>
 impl<S, B, R> Service<Request<B>> for Guarded<S>
 where
     S: Service<Request<B>, Response = Response<R>> + Clone + Send + 'static,
-    S::Future: Send,
+    S::Future: Send + 'static,
     S::Error: 'static,
     B: Send + 'static,
     R: HttpBody<Data = Bytes> + Send + 'static,
@@ -96,6 +96,10 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        if self.layer.access.is_open() {
+            let answering = self.inner.call(request);
+            return Box::pin(async move { Ok(answering.await?.map(Body::new)) });
+        }
         // The service that is ready must be called; its clone may not be ready.
         let ready = self.inner.clone();
         let mut inner = mem::replace(&mut self.inner, ready);
@@ -112,9 +116,6 @@ where
 impl AccessLayer {
     /// Admits a request, or returns the refusal.
     async fn admit<B>(&self, request: &mut Request<B>) -> Option<Response<Body>> {
-        if self.access.is_open() {
-            return None;
-        }
         let certificate = request.extensions().get::<PeerCertificate>().cloned();
         let (headers, query) = (
             request.headers().clone(),

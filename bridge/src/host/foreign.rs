@@ -2,7 +2,7 @@
 //! (RFC 6454, section 7), or to a host name that resolves to the bridge without its consent, as `Host` shows
 //! (DNS rebinding).
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use axum::{
     extract::{Request, State},
@@ -24,7 +24,11 @@ use crate::{access::Refusal, server::Origin};
 const ALL: &str = "*";
 
 /// Refuses requests that may come from another site's page.
-pub(super) async fn refuse(State(front): State<Front>, request: Request, next: Next) -> Response {
+pub(super) async fn refuse(
+    State(front): State<Arc<Front>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let Err(message) = front.look(&request) else {
         return next.run(request).await;
     };

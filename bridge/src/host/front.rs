@@ -1,6 +1,9 @@
 //! Checks in front of the agents: allowed web pages, host names, and trusted proxies.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use axum::{
     Router,
@@ -45,7 +48,7 @@ impl Front {
             true => app,
             false => app.layer(self.cors()),
         };
-        let app = app.layer(from_fn_with_state(self.clone(), foreign::refuse));
+        let app = app.layer(from_fn_with_state(Arc::new(self.clone()), foreign::refuse));
         match self.trusted_proxies.is_empty() {
             true => app,
             false => app.layer(from_fn_with_state(self.trusted_proxies.clone(), forwarded)),

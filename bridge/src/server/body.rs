@@ -1,28 +1,35 @@
 //! Bodies of requests: whether they are read, and whether they are JSON.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use axum::{
-    body::Bytes,
-    extract::{FromRef, FromRequest, Request, rejection::BytesRejection},
+    body::{Body, Bytes},
+    extract::{FromRef, FromRequest, FromRequestParts as _, Request},
     http::{
-        HeaderMap, StatusCode,
+        HeaderMap, Method, StatusCode, Uri,
         header::{CONTENT_LENGTH, CONTENT_TYPE, ORIGIN},
     },
 };
-use bridge_program::{Flight, Trouble};
+use bridge_program::{Flight, LARGE, Trouble};
 use bridge_protocol::{
     a2a::{Error, ErrorKind},
     wire::weight::{MOST, weigh},
 };
+use futures_util::StreamExt as _;
 
-use super::Endpoint;
+use super::{Asker, Endpoint};
 
 /// After how many seconds one may ask again for whose request there was no room.
 pub(super) const AGAIN: u32 = 1;
 
-/// A body, or why it was not read: whoever takes it says so in the words of its binding.
-pub(super) struct Received(pub(super) Result<Bytes, Unread>);
+/// A request with its body, or why that was not read: whoever takes it says so in the words of its binding.
+pub(super) struct Received {
+    pub(super) asker: Asker,
+    pub(super) method: Method,
+    pub(super) headers: HeaderMap,
+    pub(super) uri: Uri,
+    pub(super) body: Result<Bytes, Unread>,
+}
 
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,12 +66,11 @@ impl Unread {
         Error::new(ErrorKind::InvalidRequest, message)
     }
 
-    fn of(rejection: &BytesRejection, limit: usize) -> Self {
-        let is_too_large = rejection.status() == StatusCode::PAYLOAD_TOO_LARGE;
+    /// Why it broke off.
+    fn broken() -> Self {
         match Flight::current().and_then(|flight| flight.trouble()) {
             Some(Trouble::Late) => Self::Late,
             Some(Trouble::Full) => Self::Full,
-            None if is_too_large => Self::TooLarge(limit),
             None => Self::Broken,
         }
     }
@@ -77,26 +83,62 @@ where
 {
     type Rejection = std::convert::Infallible;
 
-    /// What is announced as too large is refused before any of it is read.
     async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
         let limit = Arc::<Endpoint>::from_ref(state).body_limit;
-        let length = request.headers().get(CONTENT_LENGTH);
-        let length = length.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-        if length.is_some_and(|length| length > limit) {
-            return Ok(Self(Err(Unread::TooLarge(limit))));
-        }
-        let read = Bytes::from_request(request, state).await;
-        let body = match read {
-            Ok(body) => body,
-            Err(rejection) => return Ok(Self(Err(Unread::of(&rejection, limit)))),
-        };
-        // What is too much for one request is refused as that when it is read, however much room there is.
-        let weight = Some(weigh(&body)).filter(|weight| *weight <= MOST);
-        Ok(Self(match has_room(weight.unwrap_or(0)).await {
-            true => Ok(body),
-            false => Err(Unread::Full),
-        }))
+        let (mut parts, body) = request.into_parts();
+        let Ok(asker) = Asker::from_request_parts(&mut parts, state).await;
+        Ok(Self {
+            asker,
+            body: read(&parts.headers, body, limit).await,
+            method: parts.method,
+            headers: parts.headers,
+            uri: parts.uri,
+        })
     }
+}
+
+/// Reads a body within the limit. What is announced as too large is refused before any of it is read.
+async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Unread> {
+    let length = headers.get(CONTENT_LENGTH);
+    let length = length.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if length.is_some_and(|length| length > limit) {
+        return Err(Unread::TooLarge(limit));
+    }
+    let body = gather(body, length, limit).await?;
+    // What is too much for one request is refused as that when it is read, however much room there is.
+    let weight = Some(weigh(&body)).filter(|weight| *weight <= MOST);
+    match has_room(weight.unwrap_or(0)).await {
+        true => Ok(body),
+        false => Err(Unread::Full),
+    }
+}
+
+/// The pieces of a body as one. Most bodies come in one, which is not copied.
+async fn gather(body: Body, length: Option<usize>, limit: usize) -> Result<Bytes, Unread> {
+    let mut pieces = body.into_data_stream();
+    let (mut first, mut all) = (Bytes::new(), Vec::new());
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|_| Unread::broken())?;
+        if first.len() + all.len() + piece.len() > limit {
+            return Err(Unread::TooLarge(limit));
+        }
+        match first.is_empty() && all.is_empty() {
+            true => first = piece,
+            false => {
+                if all.is_empty() {
+                    // No more for what is only announced.
+                    let announced = length.unwrap_or_default().min(LARGE);
+                    all.reserve_exact(announced.max(first.len() + piece.len()));
+                    all.extend_from_slice(&mem::take(&mut first));
+                }
+                all.extend_from_slice(&piece);
+            }
+        }
+    }
+    Ok(match all.is_empty() {
+        true => first,
+        false => all.into(),
+    })
 }
 
 /// Whether there is room for what a body will take once it is read, beside its own bytes. It is kept until the

@@ -28,7 +28,7 @@ use bridge_protocol::{
 use serde_json::Value;
 
 use super::{
-    Asker, Endpoint, Origin,
+    Endpoint, Origin,
     body::{self, Received},
     card::serve,
     jsonrpc,
@@ -59,12 +59,13 @@ pub(super) async fn card(
 
 /// Calls a skill and answers with its result. The HTTP status is 200 whatever comes of it: the error is in
 /// the body. Only those who may not call the skill are told by it.
-pub(super) async fn post(
-    State(endpoint): State<Arc<Endpoint>>,
-    asker: Asker,
-    headers: HeaderMap,
-    Received(body): Received,
-) -> Response {
+pub(super) async fn post(State(endpoint): State<Arc<Endpoint>>, received: Received) -> Response {
+    let Received {
+        asker,
+        headers,
+        body,
+        ..
+    } = received;
     let Some(card) = endpoint.typed_card() else {
         return StatusCode::NOT_FOUND.into_response();
     };

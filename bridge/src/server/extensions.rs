@@ -14,6 +14,9 @@ pub(super) fn naming(
     version: Version,
     active: BTreeSet<String>,
 ) -> Response {
+    if active.is_empty() {
+        return response;
+    }
     let active: Vec<String> = active.into_iter().collect();
     // A URI that an operator wrote into a card need not be fit for a header.
     let Ok(value) = HeaderValue::from_str(&active.join(", ")) else {
@@ -23,9 +26,7 @@ pub(super) fn naming(
         Version::V1_0 => "a2a-extensions",
         Version::V0_1 | Version::V0_3 => "x-a2a-extensions",
     };
-    if !active.is_empty() {
-        let name = HeaderName::from_static(name);
-        response.headers_mut().insert(name, value);
-    }
+    let name = HeaderName::from_static(name);
+    response.headers_mut().insert(name, value);
     response
 }

@@ -3,7 +3,6 @@
 use std::{future::ready, sync::Arc};
 
 use axum::{
-    body::Bytes,
     extract::State,
     http::{HeaderMap, StatusCode, Uri, header::RETRY_AFTER},
     response::Response,
@@ -11,13 +10,13 @@ use axum::{
 use bridge_protocol::{
     a2a::{Binding, Error, ErrorKind, Operation},
     dialect::{Call, Version},
-    jsonrpc::{BadRequest, Id, Request},
+    jsonrpc::{Asked, BadRequest, Id, Request},
 };
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
 use super::{
-    Asker, Endpoint,
+    Endpoint,
     body::{self, Received, Unread},
     extensions,
     parse::apart,
@@ -33,18 +32,8 @@ use crate::{
 
 /// Takes a request and answers it. The HTTP status is 200 whatever comes of it: the error is in the body.
 /// Only a body that was not read is also told by it.
-pub(super) async fn post(
-    State(endpoint): State<Arc<Endpoint>>,
-    asker: Asker,
-    headers: HeaderMap,
-    uri: Uri,
-    Received(body): Received,
-) -> Response {
-    let shape = std::convert::identity;
-    match body {
-        Ok(body) => answer(&endpoint, &asker, &headers, &uri, body, shape).await,
-        Err(unread) => self::unread(&endpoint, unread),
-    }
+pub(super) async fn post(State(endpoint): State<Arc<Endpoint>>, received: Received) -> Response {
+    answer(&endpoint, received, std::convert::identity).await
 }
 
 /// The answer to a body that was not read.
@@ -68,38 +57,55 @@ pub(super) fn refused(status: StatusCode, error: Error) -> Response {
 /// The same with each reply in the shape that the clients of an address look for.
 pub(super) async fn answer(
     endpoint: &Endpoint,
-    asker: &Asker,
-    headers: &HeaderMap,
-    uri: &Uri,
-    body: Bytes,
+    received: Received,
     shape: fn(Reply) -> Reply,
 ) -> Response {
+    let Received {
+        asker,
+        headers,
+        uri,
+        body,
+        ..
+    } = received;
+    let body = match body {
+        Ok(body) => body,
+        Err(unread) => return self::unread(endpoint, unread),
+    };
     let mut context = Context::new(endpoint.agent.clone(), asker.caller.clone());
     let refused = |id, error| {
         endpoint.service.refused(&endpoint.agent, &error);
         render::error(id, error)
     };
-    let request = apart(body.len(), || Request::from_slice(&body));
-    // It would be kept for as long as the answer takes.
-    drop(body);
-    let Request { id, method, params } = match request {
-        Ok(request) => request,
-        Err(BadRequest { id, error }) => return refused(id, of_content(headers, error)),
+    let asked = match apart(body.len(), || Asked::from_slice(&body)) {
+        Ok(asked) => asked,
+        Err(BadRequest { id, error }) => return refused(id, of_content(&headers, error)),
     };
-    if let Err(error) = body::is_json(headers) {
-        return refused(id, error);
+    if let Err(error) = body::is_json(&headers) {
+        return refused(asked.id, error);
     }
-    let understood = endpoint.understand(&mut context, headers, uri, &method, params);
+    let understood = endpoint.understand(&mut context, &headers, &uri, &asked);
     let (version, call) = match understood.await {
         Ok(understood) => understood,
-        Err(error) => return refused(id, error),
+        Err(error) => {
+            // The body may be no JSON in its parameters, which is told before all else.
+            let whole = apart(body.len(), || Request::from_slice(&body));
+            return match whole {
+                Ok(_) => refused(asked.id, error),
+                Err(BadRequest { id, error }) => refused(id, error),
+            };
+        }
     };
+    let id = asked.id;
+    // It would be kept for as long as the answer takes.
+    drop(body);
     if let Err(error) = id.answerable() {
         return refused(id, error);
     }
-    if let Err(refusal) = endpoint.permit(asker, &call) {
-        return refusal.response(Binding::JsonRpc, headers, Some(&id));
+    if let Err(refusal) = endpoint.permit(&asker, &call) {
+        return refusal.response(Binding::JsonRpc, &headers, Some(&id));
     }
+    // They share what the connection has read, which would be kept for as long as the answer takes.
+    drop((headers, uri));
     let streams = call.operation().streams();
     let (reply, room) = match called(&endpoint.service, &context, call).await {
         Ok(called) => called,
@@ -133,18 +139,17 @@ impl Endpoint {
         context: &mut Context,
         headers: &HeaderMap,
         uri: &Uri,
-        method: &str,
-        params: Value,
+        asked: &Asked<'_>,
     ) -> Result<(Version, Call), Error> {
         let preamble = Preamble::read(headers, uri)?;
         let named = preamble.named;
-        let (version, operation) = version::operation(named, method)?;
+        let (version, operation) = version::operation(named, &asked.method)?;
         preamble.fill(context);
         let version = self
-            .spoken(context, named, version, operation, &params)
+            .spoken(context, named, version, operation, &asked.params)
             .await?;
         context.version = version;
-        let call = self.read(context, version, operation, params)?;
+        let call = self.read(context, version, operation, asked.params.as_bytes())?;
         Ok((version, call))
     }
 
@@ -155,16 +160,19 @@ impl Endpoint {
         named: Option<Version>,
         version: Version,
         operation: Operation,
-        params: &Value,
+        params: &str,
     ) -> Result<Version, Error> {
         let shared = Version::V0_1.method(operation) == Version::V0_3.method(operation);
-        let id = params.get("id").and_then(Value::as_str);
-        match (named, version, id) {
-            (None, Version::V0_3, Some(id)) if shared => {
+        if (named, version, shared) != (None, Version::V0_3, true) {
+            return Ok(version);
+        }
+        let params = serde_json::from_str::<Value>(params).unwrap_or_default();
+        match params.get("id").and_then(Value::as_str) {
+            Some(id) => {
                 let known = self.service.knows_client_task(context, id).await?;
                 Ok(if known { Version::V0_1 } else { version })
             }
-            _ => Ok(version),
+            None => Ok(version),
         }
     }
 
@@ -174,14 +182,19 @@ impl Endpoint {
         context: &mut Context,
         version: Version,
         operation: Operation,
-        params: Value,
+        params: &[u8],
     ) -> Result<Call, Error> {
+        let read = |message_id: &str| {
+            apart(params.len(), || {
+                version.params_text_to_v1(operation, params, message_id)
+            })
+        };
         if version != Version::V0_1 {
-            let mut call = version.params_to_v1(operation, params, "")?;
+            let mut call = read("")?;
             context.heed(&mut call)?;
             return Ok(call);
         }
-        let mut call = version.params_to_v1(operation, params, &clock::new_id())?;
+        let mut call = read(&clock::new_id())?;
         call.settle(version)?;
         context.client_id = client_id(&mut call);
         context.wants_task = true;

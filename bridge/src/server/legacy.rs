@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use axum::{
     Json,
+    body::Bytes,
     extract::State,
-    http::{HeaderMap, StatusCode, Uri},
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse as _, Response},
 };
 use bridge_protocol::{
@@ -14,7 +15,7 @@ use bridge_protocol::{
     dialect::{Version, v0_1::task::with_answer_as_artifact},
     wire::parse,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     Asker, Endpoint,
@@ -27,40 +28,36 @@ use super::{
 use crate::service::{Context, Reply};
 
 /// Takes a task to be sent and answers with the task: bare if it came bare.
-pub(super) async fn send(
-    State(endpoint): State<Arc<Endpoint>>,
-    asker: Asker,
-    headers: HeaderMap,
-    uri: Uri,
-    Received(body): Received,
-) -> Response {
-    let read = body.as_ref().ok();
-    let parsed = read.and_then(|body| apart(body.len(), || parse(body)).ok());
-    match parsed {
-        Some(params) if params.get("jsonrpc").is_none() => {
-            let typed = body::is_json(&headers);
-            match typed.and_then(|()| Preamble::read(&headers, &uri)) {
-                Ok(preamble) => bare(&endpoint, &asker, &headers, preamble, params).await,
+pub(super) async fn send(State(endpoint): State<Arc<Endpoint>>, received: Received) -> Response {
+    let is_bare = |body: &Bytes| {
+        let parsed = apart(body.len(), || parse(body));
+        parsed.is_ok_and(|params| params.get("jsonrpc").is_none())
+    };
+    match &received.body {
+        Ok(body) if is_bare(body) => {
+            let typed = body::is_json(&received.headers);
+            match typed.and_then(|()| Preamble::read(&received.headers, &received.uri)) {
+                Ok(preamble) => {
+                    bare(
+                        &endpoint,
+                        &received.asker,
+                        &received.headers,
+                        preamble,
+                        body,
+                    )
+                    .await
+                }
                 Err(error) => refusal(&error),
             }
         }
         // What is not JSON at all is answered as JSON-RPC does.
-        Some(_) | None => call(State(endpoint), asker, headers, uri, Received(body)).await,
+        _ => call(State(endpoint), received).await,
     }
 }
 
 /// Takes a JSON-RPC request at the path of its method.
-pub(super) async fn call(
-    State(endpoint): State<Arc<Endpoint>>,
-    asker: Asker,
-    headers: HeaderMap,
-    uri: Uri,
-    Received(body): Received,
-) -> Response {
-    match body {
-        Ok(body) => jsonrpc::answer(&endpoint, &asker, &headers, &uri, body, with_answer).await,
-        Err(unread) => jsonrpc::unread(&endpoint, unread),
-    }
+pub(super) async fn call(State(endpoint): State<Arc<Endpoint>>, received: Received) -> Response {
+    jsonrpc::answer(&endpoint, received, with_answer).await
 }
 
 async fn bare(
@@ -68,7 +65,7 @@ async fn bare(
     asker: &Asker,
     headers: &HeaderMap,
     preamble: Preamble,
-    params: Value,
+    params: &[u8],
 ) -> Response {
     let mut context = Context::new(endpoint.agent.clone(), asker.caller.clone());
     preamble.fill(&mut context);

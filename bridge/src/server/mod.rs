@@ -38,7 +38,6 @@ pub use refused::refuse;
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
     routing::{any, get, post},
 };
 
@@ -132,7 +131,6 @@ pub fn catalogue(path: &str, endpoints: Vec<Endpoint>) -> Router {
 /// the app that it is mounted in.
 pub fn router(path: &str, endpoint: Endpoint) -> Router {
     let at = |place: &str| places::below(path, place);
-    let limit = endpoint.body_limit;
     // What stands before the operations does not stand before the cards, which anybody may read.
     let operations = json_rpc(path)
         .route_layer(endpoint.guard(Binding::JsonRpc))
@@ -142,7 +140,6 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
         .route(&at(places::BEFORE), get(card::legacy))
         .route(&at(places::PYTHON), get(card::legacy))
         .route(&at(CARD_PATH), get(execute::card))
-        .layer(DefaultBodyLimit::max(limit))
         .with_state(Mount {
             endpoint: Arc::new(endpoint),
             path: path.into(),

@@ -3,17 +3,26 @@
 //! They stand in headers; in query parameters where a client can set no headers (3.6.1). The tenant, and what a
 //! message says of extensions, is in the call itself: see [`Context::heed`].
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, HeaderName, Uri};
 use bridge_protocol::{a2a::Error, dialect::Version};
 use url::form_urlencoded;
 
 use super::version;
 use crate::service::{Context, Position};
 
+/// The version that the client speaks.
+pub(super) const VERSION: HeaderName = HeaderName::from_static("a2a-version");
+
 /// Extensions that the client asks for; 0.3 wrote `X-`.
-const EXTENSIONS: [&str; 2] = ["a2a-extensions", "x-a2a-extensions"];
+const EXTENSIONS: [HeaderName; 2] = [
+    HeaderName::from_static("a2a-extensions"),
+    HeaderName::from_static("x-a2a-extensions"),
+];
+
+/// The last event that the client has of a stream.
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// What a request says of itself.
 pub(super) struct Preamble {
@@ -49,18 +58,21 @@ impl Preamble {
 }
 
 /// The values of a service parameter: of the header, else of the query parameter. Names have no case.
-pub(super) fn values(headers: &HeaderMap, uri: &Uri, name: &str) -> Vec<String> {
-    let all = headers.get_all(name).iter();
-    let header: Vec<String> = all
-        .map(|value| value.to_str().unwrap_or("?").to_owned())
-        .collect();
-    match header.is_empty() {
-        false => header,
-        true => pairs(uri)
-            .filter(|(key, _)| key.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value)
-            .collect(),
+pub(super) fn values<'r>(
+    headers: &'r HeaderMap,
+    uri: &Uri,
+    name: &HeaderName,
+) -> Vec<Cow<'r, str>> {
+    if headers.contains_key(name) {
+        let all = headers.get_all(name).iter();
+        return all
+            .map(|value| value.to_str().unwrap_or("?").into())
+            .collect();
     }
+    pairs(uri)
+        .filter(|(key, _)| key.eq_ignore_ascii_case(name.as_str()))
+        .map(|(_, value)| value.into())
+        .collect()
 }
 
 /// The query, a pair a parameter, decoded.
@@ -69,14 +81,14 @@ pub(super) fn pairs(uri: &Uri) -> impl Iterator<Item = (String, String)> {
 }
 
 fn extensions(headers: &HeaderMap, uri: &Uri) -> BTreeSet<String> {
-    let lists = EXTENSIONS.map(|name| values(headers, uri, name));
+    let lists = EXTENSIONS.map(|name| values(headers, uri, &name));
     let named = lists.iter().flatten().flat_map(|list| list.split(','));
     let named = named.map(str::trim).filter(|one| !one.is_empty());
     named.map(str::to_owned).collect()
 }
 
 fn last_event(headers: &HeaderMap) -> Result<Option<Position>, Error> {
-    let header = headers.get("last-event-id");
+    let header = headers.get(LAST_EVENT);
     let header = header.map(|value| value.to_str().unwrap_or("?"));
     header
         .filter(|text| !text.is_empty())
@@ -86,7 +98,7 @@ fn last_event(headers: &HeaderMap) -> Result<Option<Position>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::{HeaderName, HeaderValue};
+    use axum::http::HeaderValue;
 
     use super::*;
 

@@ -11,7 +11,6 @@ use bridge_protocol::{
     a2a::{Error, SendMessageResponse, StreamResponse, Task},
     dialect::{Losses, Version},
     jsonrpc::{Id, Response as RpcResponse, RpcError},
-    wire::to_value,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -40,18 +39,24 @@ pub(super) fn error(id: Id, error: Error) -> Response {
     response(&RpcResponse { id, outcome })
 }
 
-/// One item of a stream as a JSON-RPC response.
-pub(super) fn item(version: Version, id: &Id, item: Item, client_id: Option<&str>) -> String {
+/// Writes one item of a stream as a JSON-RPC response.
+pub(super) fn item(
+    to: &mut Vec<u8>,
+    version: Version,
+    id: &Id,
+    item: Item,
+    client_id: Option<&str>,
+) {
     let id = id.clone();
     match version {
-        Version::V1_0 => text(&RpcResponse {
-            id,
-            outcome: Ok(item.response),
-        }),
-        Version::V0_1 | Version::V0_3 => text(&RpcResponse {
-            id,
-            outcome: Ok(older_item(version, item, client_id)),
-        }),
+        Version::V1_0 => {
+            let outcome = Ok(item.response);
+            write(to, &RpcResponse { id, outcome });
+        }
+        Version::V0_1 | Version::V0_3 => {
+            let outcome = Ok(older_item(version, item, client_id));
+            write(to, &RpcResponse { id, outcome });
+        }
     }
 }
 
@@ -98,24 +103,43 @@ pub(super) fn translated(write: impl FnOnce(&mut Losses) -> Value) -> Value {
     value
 }
 
-/// A result in its envelope.
-pub(super) fn json<T: Serialize>(id: Id, result: T) -> Response {
+/// A result of about such a size in its envelope.
+pub(super) fn json<T: Serialize>(id: Id, size: usize, result: T) -> Response {
     let outcome: Result<T, RpcError> = Ok(result);
-    response(&RpcResponse { id, outcome })
+    sent(text(size, &RpcResponse { id, outcome }))
 }
 
 /// A response in its envelope, whatever came of the request.
 pub(super) fn response<T: Serialize>(response: &RpcResponse<T>) -> Response {
-    let mut http = HttpResponse::new(Body::from(text(response)));
+    sent(text(0, response))
+}
+
+fn sent(text: Vec<u8>) -> Response {
+    let mut http = HttpResponse::new(Body::from(text));
     *http.status_mut() = StatusCode::OK;
     let json = axum::http::HeaderValue::from_static("application/json");
     http.headers_mut().insert(CONTENT_TYPE, json);
     http
 }
 
-/// Protocol objects have string keys and finite numbers, so writing them cannot fail.
-pub(super) fn text(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_else(|_| to_value(&()).to_string())
+/// What most answers have beside their texts, in bytes: their room need not grow meanwhile.
+const ROOM: usize = 1 << 10;
+
+/// Something whose texts have about such a size.
+pub(super) fn text(size: usize, value: &impl Serialize) -> Vec<u8> {
+    let mut text = Vec::with_capacity(size + ROOM);
+    write(&mut text, value);
+    text
+}
+
+/// Writes something behind what stands there. Protocol objects have string keys and finite numbers, so that
+/// cannot fail.
+pub(super) fn write(to: &mut Vec<u8>, value: &impl Serialize) {
+    let begin = to.len();
+    if serde_json::to_writer(&mut *to, value).is_err() {
+        to.truncate(begin);
+        to.extend_from_slice(b"null");
+    }
 }
 
 #[cfg(test)]

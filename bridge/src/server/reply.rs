@@ -20,13 +20,14 @@ pub(super) fn reply(
     reply: Reply,
     client_id: Option<&str>,
 ) -> Response {
+    let size = reply.size();
     let result = match reply {
         Reply::Stream(items) => {
             return sse::stream(version, id, items, client_id.map(str::to_owned));
         }
-        Reply::Message(message) if version == Version::V1_0 => return json(id, message),
-        Reply::Task(task) if version == Version::V1_0 => return json(id, task.as_ref()),
-        Reply::Tasks(tasks) => return json(id, tasks),
+        Reply::Message(message) if version == Version::V1_0 => return json(id, size, message),
+        Reply::Task(task) if version == Version::V1_0 => return json(id, size, task.as_ref()),
+        Reply::Tasks(tasks) => return json(id, size, tasks),
         Reply::Message(message) => {
             let is_flat = endpoint.flat_results && version == Version::V0_3;
             let flat = is_flat.then(|| flat::result(&message)).flatten();
@@ -52,5 +53,5 @@ pub(super) fn reply(
             translated(|losses| version.card_from_v1(&card, losses))
         }
     };
-    json(id, result)
+    json(id, size, result)
 }

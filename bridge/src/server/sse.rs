@@ -1,23 +1,34 @@
 //! Streams as server-sent events, each with its place in the log as id.
+//!
+//! An event is written once, as the bytes that are sent: JSON has no line of its own, so it is one line of data.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, fmt::Display, io::Write as _, sync::Arc, time::Duration};
 
-use axum::response::{
-    IntoResponse as _, Response,
-    sse::{Event, KeepAlive, Sse},
+use axum::{
+    body::{Body, Bytes},
+    http::{
+        HeaderValue,
+        header::{CACHE_CONTROL, CONTENT_TYPE},
+    },
+    response::Response,
 };
 use bridge_protocol::{
     a2a::Error,
     dialect::Version,
     jsonrpc::{Id, Response as RpcResponse, RpcError},
 };
-use futures_util::{Stream, StreamExt as _};
+use futures_util::{Stream, StreamExt as _, stream};
+use serde::Serialize;
+use tokio::time::timeout;
 
 use super::{parse::written, render};
-use crate::service::{Item, Items};
+use crate::service::{Item, Items, Position};
 
 /// How often a silent stream shows that it lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Most events are written in so many bytes: their room need not grow meanwhile.
+const ROOM: usize = 512;
 
 /// A stream of JSON-RPC responses.
 pub(super) fn stream(
@@ -35,30 +46,91 @@ async fn event(
     version: Version,
     client: Arc<(Id, Option<String>)>,
     item: Result<Item, Error>,
-) -> Event {
+) -> Bytes {
     let (id, client_id) = &*client;
     match item {
         Ok(item) => {
-            let event = Event::default().id(item.position.to_string());
-            let size = item.size();
-            let write = || event.data(render::item(version, id, item, client_id.as_deref()));
-            written(size, write).await
+            let (size, position) = (item.size(), item.position.clone());
+            let write = |to: &mut Vec<u8>| {
+                render::item(to, version, id, item, client_id.as_deref());
+            };
+            written(size, || placed(size, &position, write)).await
         }
         Err(error) => {
             let outcome: Result<(), RpcError> = Err(error.into());
             let id = id.clone();
-            Event::default().data(render::text(&RpcResponse { id, outcome }))
+            framed(ROOM, &[], |to| {
+                render::write(to, &RpcResponse { id, outcome });
+            })
         }
     }
 }
 
+/// An event of about such a size at its place in the log.
+pub(super) fn placed(size: usize, position: &Position, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+    framed(size + ROOM, &[("id", position)], write)
+}
+
+/// An event of this name.
+pub(super) fn named(name: &str, data: &impl Serialize) -> Bytes {
+    framed(ROOM, &[("event", &name)], |to| render::write(to, data))
+}
+
+fn framed(room: usize, fields: &[(&str, &dyn Display)], write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+    let mut event = Vec::with_capacity(room);
+    for (field, value) in fields {
+        // Writing to memory cannot fail.
+        let _ = writeln!(event, "{field}: {value}");
+    }
+    event.extend_from_slice(b"data: ");
+    write(&mut event);
+    event.extend_from_slice(b"\n\n");
+    event.into()
+}
+
 /// A stream that shows that it lives.
-pub(super) fn response(events: impl Stream<Item = Event> + Send + 'static) -> Response {
-    let mut response = Sse::new(events.map(Ok::<_, Infallible>))
-        .keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
-        .into_response();
+pub(super) fn response(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let alive = stream::unfold(events.boxed(), async |mut events| {
+        let event = timeout(KEEP_ALIVE, events.next()).await;
+        let silent = Bytes::from_static(b":\n\n");
+        let event = event.unwrap_or(Some(silent))?;
+        Some((Ok::<_, Infallible>(event), events))
+    });
+    let mut response = Response::new(Body::from_stream(alive));
+    let headers = response.headers_mut();
+    let media_type = HeaderValue::from_static("text/event-stream");
+    headers.insert(CONTENT_TYPE, media_type);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     // Proxies that buffer would keep the events back.
-    let no = axum::http::HeaderValue::from_static("no");
-    response.headers_mut().insert("x-accel-buffering", no);
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::to_bytes;
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_a_line_for_each_field() {
+        let position = Position {
+            task: "t".into(),
+            seq: 7,
+        };
+        let event = placed(0, &position, |to| render::write(to, &"a\nb"));
+        assert_eq!(event, "id: t/7\ndata: \"a\\nb\"\n\n");
+        assert_eq!(named("error", &1), "event: error\ndata: 1\n\n");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_stream_shows_that_it_lives() {
+        let late = stream::once(async {
+            tokio::time::sleep(2 * KEEP_ALIVE + KEEP_ALIVE / 2).await;
+            named("late", &1)
+        });
+        let body = response(late).into_body();
+        let body = to_bytes(body, 1 << 10).await.unwrap();
+        assert_eq!(body, ":\n\n:\n\nevent: late\ndata: 1\n\n");
+    }
 }

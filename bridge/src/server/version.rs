@@ -13,7 +13,7 @@ use super::preamble;
 /// # Errors
 /// [`ErrorKind::VersionNotSupported`].
 pub(super) fn named(headers: &HeaderMap, uri: &Uri) -> Result<Option<Version>, Error> {
-    let values = preamble::values(headers, uri, "a2a-version");
+    let values = preamble::values(headers, uri, &preamble::VERSION);
     match values.first().map(|value| value.trim()) {
         None | Some("") => Ok(None),
         named => Version::from_header(named).map(Some),

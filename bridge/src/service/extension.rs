@@ -13,6 +13,9 @@ impl Service {
     /// The extensions that are in use for a request: those that its client asks for and its agent offers.
     /// Others are passed over (specification 4.6.3).
     pub fn activated(&self, context: &Context) -> BTreeSet<String> {
+        if context.extensions.is_empty() {
+            return BTreeSet::new();
+        }
         let Some(agent) = self.turns.agent(&context.agent) else {
             return BTreeSet::new();
         };

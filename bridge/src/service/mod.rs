@@ -310,42 +310,51 @@ impl Service {
 
     async fn carry_out(&self, context: &Context, call: Call) -> Result<Reply, Error> {
         self.insist(context, call.operation())?;
+        // On the heap, each as large as it is: all of them together would be made room for by every request.
         match call {
-            Call::SendMessage(request) => self
-                .send_message(context, request)
+            Call::SendMessage(request) => Box::pin(self.send_message(context, request))
                 .await
                 .map(Reply::Message),
-            Call::SendStreamingMessage(request) => self
-                .send_streaming_message(context, request)
-                .await
-                .map(|items| self.counted(context, items)),
+            Call::SendStreamingMessage(request) => {
+                Box::pin(self.send_streaming_message(context, request))
+                    .await
+                    .map(|items| self.counted(context, items))
+            }
             Call::GetTask(request) => self.get_task(context, request).await.map(Reply::Task),
-            Call::ListTasks(request) => self.list_tasks(context, request).await.map(Reply::Tasks),
-            Call::CancelTask(request) => self.cancel_task(context, request).await.map(Reply::Task),
-            Call::SubscribeToTask(request) => self
-                .subscribe_to_task(context, request)
+            Call::ListTasks(request) => Box::pin(self.list_tasks(context, request))
+                .await
+                .map(Reply::Tasks),
+            Call::CancelTask(request) => Box::pin(self.cancel_task(context, request))
+                .await
+                .map(Reply::Task),
+            Call::SubscribeToTask(request) => Box::pin(self.subscribe_to_task(context, request))
                 .await
                 .map(|items| self.counted(context, items)),
-            Call::CreateTaskPushNotificationConfig(config) => self
-                .create_push_config(context, config)
-                .await
-                .map(Reply::PushConfig),
-            Call::GetTaskPushNotificationConfig(request) => self
-                .get_push_config(context, request)
-                .await
-                .map(Reply::PushConfig),
-            Call::ListTaskPushNotificationConfigs(request) => self
-                .list_push_configs(context, request)
-                .await
-                .map(Reply::PushConfigs),
-            Call::DeleteTaskPushNotificationConfig(request) => self
-                .delete_push_config(context, request)
-                .await
-                .map(|()| Reply::Deleted),
-            Call::GetExtendedAgentCard(request) => self
-                .extended_agent_card(context, request)
-                .await
-                .map(|card| Reply::Card(Box::new(card))),
+            Call::CreateTaskPushNotificationConfig(config) => {
+                Box::pin(self.create_push_config(context, config))
+                    .await
+                    .map(Reply::PushConfig)
+            }
+            Call::GetTaskPushNotificationConfig(request) => {
+                Box::pin(self.get_push_config(context, request))
+                    .await
+                    .map(Reply::PushConfig)
+            }
+            Call::ListTaskPushNotificationConfigs(request) => {
+                Box::pin(self.list_push_configs(context, request))
+                    .await
+                    .map(Reply::PushConfigs)
+            }
+            Call::DeleteTaskPushNotificationConfig(request) => {
+                Box::pin(self.delete_push_config(context, request))
+                    .await
+                    .map(|()| Reply::Deleted)
+            }
+            Call::GetExtendedAgentCard(request) => {
+                Box::pin(self.extended_agent_card(context, request))
+                    .await
+                    .map(|card| Reply::Card(Box::new(card)))
+            }
         }
     }
 }

@@ -117,7 +117,14 @@ impl Service {
         let seen = sequence::seen(&mut request)?;
         self.takes(context, &request.message)?;
         self.with_activity(context, &mut request.message)?;
-        let push = self.checked_push(context, &request).await?;
+        let configuration = request.configuration.as_ref();
+        let is_pushed =
+            configuration.is_some_and(|one| one.task_push_notification_config.is_some());
+        // On the heap, for few messages bring one.
+        let push = match is_pushed {
+            true => Box::pin(self.checked_push(context, &request)).await?,
+            false => None,
+        };
         let message_id = request.message.message_id.clone();
         let incoming = Incoming {
             agent: context.agent.clone(),
@@ -132,15 +139,15 @@ impl Service {
             None => self.turns.submit(incoming).await.map_err(error::of_turn),
             Some(push) => {
                 let (service, caller) = (self.clone(), context.caller.clone());
-                carried(async move {
+                let keeping = async move {
                     let submitted = service.turns.submit(incoming).await;
                     let submitted = submitted.map_err(error::of_turn)?;
                     service
                         .keep_push(&caller, push, &message_id, &submitted)
                         .await?;
                     Ok(submitted)
-                })
-                .await
+                };
+                Box::pin(carried(keeping)).await
             }
         }
     }

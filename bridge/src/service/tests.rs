@@ -4,8 +4,8 @@ use std::sync::{Arc, atomic::Ordering};
 
 use async_trait::async_trait;
 use bridge_protocol::a2a::{
-    AgentCard, ErrorKind, Message, Part, Role, SendMessageRequest, SendMessageResponse,
-    StreamResponse, TaskState,
+    AgentCard, ErrorKind, GetTaskRequest, Message, Part, Role, SendMessageRequest,
+    SendMessageResponse, StreamResponse, TaskState,
 };
 use futures_util::StreamExt as _;
 use tokio::sync::Semaphore;
@@ -123,4 +123,17 @@ async fn who_keeps_up_with_a_task_has_no_log_read_for_it() {
         "{responses:?}"
     );
     assert_eq!(store.reads.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_request_makes_no_room_for_what_it_does_not_ask() {
+    let (service, _) = serving(Arc::new(MemoryStore::new()));
+    let context = Context::new("patient", Caller::anonymous());
+    let call = Call::GetTask(GetTaskRequest::new("t-1"));
+    let (own, all) = (
+        size_of_val(&context) + size_of_val(&call),
+        service.call(&context, call),
+    );
+    let size = size_of_val(&all);
+    assert!(size < 4 << 10, "{size} bytes, {own} of them what is asked");
 }

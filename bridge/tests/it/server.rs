@@ -208,6 +208,28 @@ async fn who_forgets_the_id_is_told_what_else_is_wrong() {
 }
 
 #[tokio::test]
+async fn what_is_no_json_in_its_parameters_is_told_before_all_else() {
+    let app = app().await;
+    for (method, params) in [
+        ("Nonsense", r#"{"id": "\ud800"}"#),
+        ("GetTask", r#"{"id": "\ud800"}"#),
+        (
+            "SendMessage",
+            r#"{"message": {"parts": [{"data": 1e999}]}}"#,
+        ),
+        ("message/send", r#"{"message": "\ud800"}"#),
+    ] {
+        let body =
+            format!(r#"{{"jsonrpc": "2.0", "id": 1, "method": "{method}", "params": {params}}}"#);
+        let request = Request::post("/a2a").header("content-type", "application/json");
+        let answer = app.clone().oneshot(request.body(Body::from(body)).unwrap());
+        let answer: Value = serde_json::from_str(&text(answer.await.unwrap()).await).unwrap();
+        let said = (&answer["id"], &answer["error"]["code"]);
+        assert_eq!(said, (&Value::Null, &json!(-32700)), "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn an_ended_task_is_neither_canceled_nor_subscribed_to_nor_continued() {
     let app = app().await;
     let answer = rpc(&app, Some("1.0"), "SendMessage", say("m-1", "hi")).await;

@@ -8,11 +8,15 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
     prelude::BASE64_STANDARD,
 };
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde::{
+    Deserializer, Serialize, Serializer,
+    de::{Error as _, MapAccess},
+    ser::SerializeMap,
+};
 use serde_json::{Map, Value, json};
 
 use super::Metadata;
-use crate::wire::{FieldError, Fields, Schemas, Wire, object};
+use crate::wire::{FieldError, Fields, Members, Name, Schemas, Whole, Wire, object};
 
 /// One piece of content.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,12 +79,26 @@ impl Part {
             Content::Raw(_) | Content::Url(_) | Content::Data(_) | Content::Unknown => None,
         }
     }
+
+    fn checked(self) -> Result<Self, FieldError> {
+        match self.content == Content::Unknown && self.extra.is_empty() {
+            true => Err(FieldError::new(KINDS, "none of them")),
+            false => Ok(self),
+        }
+    }
 }
 
 impl Wire for Part {
     fn read(value: Value) -> Result<Self, FieldError> {
         let mut fields = Fields::of(value)?;
-        let content = read_content(&mut fields)?;
+        let said = Said {
+            text: fields.optional("text")?,
+            raw: fields.optional("raw")?,
+            url: fields.optional("url")?,
+            // Null is data like any other, so its presence counts, not its value.
+            data: fields.take("data"),
+        };
+        let content = said.content()?;
         let part = Self {
             content,
             metadata: fields.optional("metadata")?,
@@ -90,10 +108,11 @@ impl Wire for Part {
                 .optional("mediaType")?,
             extra: fields.rest(),
         };
-        if part.content == Content::Unknown && part.extra.is_empty() {
-            return Err(FieldError::new(KINDS, "none of them"));
-        }
-        Ok(part)
+        part.checked()
+    }
+
+    fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(Whole::<Self>::new())
     }
 
     fn describe(schemas: &mut Schemas) -> Value {
@@ -121,21 +140,64 @@ impl Wire for Part {
     }
 }
 
-fn read_content(fields: &mut Fields) -> Result<Content, FieldError> {
-    let text: Option<String> = fields.optional("text")?;
-    let raw: Option<String> = fields.optional("raw")?;
-    let url: Option<String> = fields.optional("url")?;
-    // Null is data like any other, so its presence counts, not its value.
-    let data = fields.take("data");
-    match (text, raw, url, data) {
-        (Some(text), None, None, None) => Ok(Content::Text(text)),
-        (None, Some(raw), None, None) => decode_base64(&raw)
-            .map(Content::Raw)
-            .map_err(|error| error.inside("raw")),
-        (None, None, Some(url), None) => Ok(Content::Url(url)),
-        (None, None, None, Some(data)) => Ok(Content::Data(data)),
-        (None, None, None, None) => Ok(Content::Unknown),
-        _ => Err(FieldError::new(KINDS, "several of them")),
+impl Members for Part {
+    fn members<'de, A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
+        let (mut said, mut extra) = (Said::default(), Map::new());
+        let (mut metadata, mut filename) = (None, None);
+        let mut media_type: Option<Option<String>> = None;
+        while let Some(Name(name)) = map.next_key()? {
+            match &*name {
+                "text" => said.text = map.next_value()?,
+                "raw" => said.raw = map.next_value()?,
+                "url" => said.url = map.next_value()?,
+                "data" => said.data = Some(map.next_value()?),
+                "metadata" => metadata = map.next_value()?,
+                "filename" => filename = map.next_value()?,
+                "mediaType" => media_type = Some(map.next_value()?),
+                _ => {
+                    extra.insert(name.into_owned(), map.next_value()?);
+                }
+            }
+        }
+        let mut fields = Fields::left(extra);
+        let media_type = match media_type {
+            Some(read) => Ok(read),
+            None => fields
+                .either("mediaType", "media_type")
+                .optional("mediaType"),
+        };
+        let part = Self {
+            content: said.content().map_err(A::Error::custom)?,
+            metadata,
+            filename,
+            media_type: media_type.map_err(A::Error::custom)?,
+            extra: fields.rest(),
+        };
+        part.checked().map_err(A::Error::custom)
+    }
+}
+
+/// What a part says it holds.
+#[derive(Default)]
+struct Said {
+    text: Option<String>,
+    raw: Option<String>,
+    url: Option<String>,
+    data: Option<Value>,
+}
+
+impl Said {
+    fn content(self) -> Result<Content, FieldError> {
+        match (self.text, self.raw, self.url, self.data) {
+            (Some(text), None, None, None) => Ok(Content::Text(text)),
+            (None, Some(raw), None, None) => decode_base64(&raw)
+                .map(Content::Raw)
+                .map_err(|error| error.inside("raw")),
+            (None, None, Some(url), None) => Ok(Content::Url(url)),
+            (None, None, None, Some(data)) => Ok(Content::Data(data)),
+            (None, None, None, None) => Ok(Content::Unknown),
+            _ => Err(FieldError::new(KINDS, "several of them")),
+        }
     }
 }
 

@@ -10,12 +10,12 @@ use super::{
 };
 use crate::{
     a2a::{
-        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
-        GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, Error,
+        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
         ListTaskPushNotificationConfigsRequest, ListTasksRequest, Operation, SendMessageRequest,
         SubscribeToTaskRequest, TaskPushNotificationConfig,
     },
-    wire::{FieldError, Wire, to_value},
+    wire::{FieldError, Wire, at_once, parse, to_value, weight},
 };
 
 /// A request of a client: an operation with its parameters.
@@ -117,6 +117,27 @@ impl Version {
         }
     }
 
+    /// The same from text: parameters of 1.0 are read in one pass. What is wrong with others is told as
+    /// [`Version::params_to_v1`] does.
+    ///
+    /// # Errors
+    /// If the text is no JSON, or too much, or not the parameters of the operation.
+    pub fn params_text_to_v1(
+        self,
+        operation: Operation,
+        params: &[u8],
+        message_id: &str,
+    ) -> Result<Call, Error> {
+        let call = match self {
+            Self::V1_0 => read_at_once(operation, params),
+            Self::V0_1 | Self::V0_3 => None,
+        };
+        match call {
+            Some(call) => Ok(call),
+            None => Ok(self.params_to_v1(operation, parse(params)?, message_id)?),
+        }
+    }
+
     /// Writes the parameters of a call, for clients. [`Version::method`] returns whether the version has a
     /// method for it.
     pub fn params_from_v1(self, call: &Call, losses: &mut Losses) -> Value {
@@ -149,6 +170,32 @@ fn read_v0_1(operation: Operation, params: Value, message_id: &str) -> Result<Ca
         | Operation::DeleteTaskPushNotificationConfig
         | Operation::GetExtendedAgentCard => read_v1_0(operation, params),
     }
+}
+
+/// Reads what is little enough to be read.
+fn read_at_once(operation: Operation, params: &[u8]) -> Option<Call> {
+    weight::json(params).ok()?;
+    Some(match operation {
+        Operation::SendMessage => Call::SendMessage(at_once(params)?),
+        Operation::SendStreamingMessage => Call::SendStreamingMessage(at_once(params)?),
+        Operation::GetTask => Call::GetTask(at_once(params)?),
+        Operation::ListTasks => Call::ListTasks(at_once(params)?),
+        Operation::CancelTask => Call::CancelTask(at_once(params)?),
+        Operation::SubscribeToTask => Call::SubscribeToTask(at_once(params)?),
+        Operation::CreateTaskPushNotificationConfig => {
+            Call::CreateTaskPushNotificationConfig(at_once(params)?)
+        }
+        Operation::GetTaskPushNotificationConfig => {
+            Call::GetTaskPushNotificationConfig(at_once(params)?)
+        }
+        Operation::ListTaskPushNotificationConfigs => {
+            Call::ListTaskPushNotificationConfigs(at_once(params)?)
+        }
+        Operation::DeleteTaskPushNotificationConfig => {
+            Call::DeleteTaskPushNotificationConfig(at_once(params)?)
+        }
+        Operation::GetExtendedAgentCard => Call::GetExtendedAgentCard(at_once(params)?),
+    })
 }
 
 fn read_v1_0(operation: Operation, params: Value) -> Result<Call, FieldError> {

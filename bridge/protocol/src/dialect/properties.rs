@@ -6,12 +6,17 @@ use serde_json::Value;
 use super::{Losses, Version, card, v0_3};
 use crate::{
     a2a::{
-        AgentCard, ListTaskPushNotificationConfigsResponse, ListTasksResponse, Operation,
-        StreamResponse, Task,
+        AgentCard, ListTaskPushNotificationConfigsResponse, ListTasksRequest, ListTasksResponse,
+        Operation, SendMessageRequest, StreamResponse, Task, TaskPushNotificationConfig,
     },
+    activity::Activity,
     arbitrary,
     jsonrpc::{Request, Response, RpcError},
-    wire::{Wire, to_value},
+    wire::{Wire, at_once, to_value},
+};
+use alloc::{
+    format,
+    string::{String, ToString as _},
 };
 
 proptest! {
@@ -106,6 +111,22 @@ proptest! {
     }
 
     #[test]
+    fn text_is_read_in_one_pass_as_its_value_is(
+        call in arbitrary::call::call(),
+        item in arbitrary::v1_0::stream_item(),
+        agent in arbitrary::card::card(),
+        place in any::<prop::sample::Index>(),
+        other in arbitrary::json(),
+    ) {
+        let call = Version::V1_0.params_from_v1(&call, &mut Losses::new());
+        for document in [call, to_value(&item), to_value(&agent), other.clone()] {
+            read_both_ways(&document)?;
+            read_both_ways(&snake(&document))?;
+            read_both_ways(&arbitrary::broken(document, &place, &other))?;
+        }
+    }
+
+    #[test]
     fn no_json_makes_a_reader_panic(json in arbitrary::json()) {
         read_as_everything(&json);
     }
@@ -118,6 +139,43 @@ proptest! {
     ) {
         read_as_everything(&arbitrary::broken(document, &place, &broken));
     }
+}
+
+/// The same with the names of protocol buffers.
+fn snake(json: &Value) -> Value {
+    let name = |name: &String| -> String {
+        let letters = name
+            .chars()
+            .map(|letter| match letter.is_ascii_uppercase() {
+                true => format!("_{}", letter.to_ascii_lowercase()),
+                false => letter.to_string(),
+            });
+        letters.collect()
+    };
+    match json {
+        Value::Array(items) => items.iter().map(snake).collect(),
+        Value::Object(map) => {
+            let fields = map.iter().map(|(key, value)| (name(key), snake(value)));
+            Value::Object(fields.collect())
+        }
+        other => other.clone(),
+    }
+}
+
+fn read_both_ways(json: &Value) -> Result<(), TestCaseError> {
+    fn both<T: Wire + PartialEq + core::fmt::Debug>(json: &Value) -> Result<(), TestCaseError> {
+        let text = json.to_string();
+        let read = at_once::<T>(text.as_bytes());
+        prop_assert_eq!(read, T::read(json.clone()).ok(), "{}", text);
+        Ok(())
+    }
+    both::<SendMessageRequest>(json)?;
+    both::<ListTasksRequest>(json)?;
+    both::<TaskPushNotificationConfig>(json)?;
+    both::<Task>(json)?;
+    both::<StreamResponse>(json)?;
+    both::<AgentCard>(json)?;
+    both::<Activity>(json)
 }
 
 /// Reads `json` as every type, and writes the values that could be read.

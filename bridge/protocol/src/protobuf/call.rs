@@ -55,6 +55,14 @@ pub fn write<P: Message, T: Proto<P>>(value: &T) -> Vec<u8> {
 /// [`ReadError`]
 pub fn read_call(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
     weight::check(message(operation), bytes).map_err(ReadError::TooMuch)?;
+    read_weighed(operation, bytes)
+}
+
+/// The same for who has [weighed](super::Scales) them.
+///
+/// # Errors
+/// [`ReadError`]
+pub fn read_weighed(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
     Ok(match operation {
         Operation::SendMessage => Call::SendMessage(read::<v1::SendMessageRequest, _>(bytes)?),
         Operation::SendStreamingMessage => {

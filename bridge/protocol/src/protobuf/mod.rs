@@ -33,7 +33,7 @@ pub mod v1;
 #[cfg(test)]
 mod properties;
 
-pub use call::{ReadError, read, read_call, write, write_call};
+pub use call::{ReadError, read, read_call, read_weighed, write, write_call};
 pub use field::Proto;
 pub use lenient::read_card_leniently;
 pub use tenant::tenant;

@@ -1,7 +1,7 @@
 //! Estimates the memory that a message takes once it is read, as [`weight`](crate::wire::weight) does for
 //! JSON. The descriptor is needed, because the bytes do not show which fields are messages.
 
-use alloc::{collections::BTreeMap, format, string::String};
+use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
 use prost::{
     Message as _,
@@ -19,9 +19,6 @@ use crate::{
 /// The memory of a message without its content, in bytes.
 const MESSAGE: usize = 512;
 
-/// The fields of each message that are messages, by number.
-type Messages = BTreeMap<String, BTreeMap<u32, String>>;
-
 /// Whether the bytes of a message may be read. Invalid bytes are left to the reader.
 ///
 /// # Errors
@@ -29,28 +26,47 @@ type Messages = BTreeMap<String, BTreeMap<u32, String>>;
 pub(super) fn check(name: &str, bytes: &[u8]) -> Result<(), TooMuch> {
     match bytes.len() {
         0..=SMALL => Ok(()),
-        _ => weigh(&messages(), name, bytes).map(drop),
+        _ => Scales::new().message(name, bytes).map(drop),
     }
-}
-
-fn weigh(messages: &Messages, name: &str, bytes: &[u8]) -> Result<usize, TooMuch> {
-    let mut scale = Scale {
-        messages,
-        weight: 0,
-    };
-    scale.message(&format!(".{}.{name}", super::PACKAGE), bytes, 0)?;
-    Ok(scale.weight)
 }
 
 /// Estimates the memory of operations' parameters. Creating it takes a while, so it is created once.
 #[derive(Debug)]
-pub struct Scales(Messages);
+pub struct Scales {
+    places: BTreeMap<String, usize>,
+    shapes: Vec<Shape>,
+}
+
+/// A message, as far as it matters for its weight.
+#[derive(Debug)]
+struct Shape {
+    empty: usize,
+    full: usize,
+    /// The fields that are messages, and where those stand among the shapes.
+    inner: Vec<(u32, usize)>,
+}
 
 impl Scales {
     /// Creates the estimator for all operations.
     #[expect(clippy::new_without_default, reason = "it is no value to begin with")]
     pub fn new() -> Self {
-        Self(messages())
+        // It was compiled in, so it can be read.
+        let files = FileDescriptorSet::decode(DESCRIPTOR).unwrap_or_default();
+        let mut messages = Vec::new();
+        for file in &files.file {
+            for message in &file.message_type {
+                collect(&format!(".{}", file.package()), message, &mut messages);
+            }
+        }
+        let names = messages.iter().map(|(name, _)| name.clone());
+        let places: BTreeMap<String, usize> = names.zip(0..).collect();
+        let shape = |(name, message): &(String, &DescriptorProto)| Shape {
+            empty: weight(name, true),
+            full: weight(name, false),
+            inner: inner(message, &places),
+        };
+        let shapes = messages.iter().map(shape).collect();
+        Self { places, shapes }
     }
 
     /// The memory for the structure of the parameters, in bytes.
@@ -58,21 +74,37 @@ impl Scales {
     /// # Errors
     /// Returns an error if that exceeds the limit of one request.
     pub fn weigh(&self, operation: Operation, bytes: &[u8]) -> Result<usize, TooMuch> {
-        weigh(&self.0, message(operation), bytes)
+        self.message(message(operation), bytes)
+    }
+
+    fn message(&self, name: &str, bytes: &[u8]) -> Result<usize, TooMuch> {
+        let mut scale = Scale {
+            shapes: &self.shapes,
+            weight: 0,
+        };
+        let name = format!(".{}.{name}", super::PACKAGE);
+        let shape = self.places.get(&name).and_then(|at| self.shapes.get(*at));
+        if let Some(shape) = shape {
+            scale.message(shape, bytes, 0)?;
+        }
+        Ok(scale.weight)
     }
 }
 
-struct Scale<'m> {
-    messages: &'m Messages,
+struct Scale<'s> {
+    shapes: &'s [Shape],
     weight: usize,
 }
 
 impl Scale<'_> {
-    fn message(&mut self, name: &str, mut bytes: &[u8], depth: usize) -> Result<(), TooMuch> {
+    fn message(&mut self, shape: &Shape, mut bytes: &[u8], depth: usize) -> Result<(), TooMuch> {
         if depth > DEEPEST {
             return Err(TooMuch::Depth);
         }
-        self.add(weight(name, bytes.is_empty()))?;
+        self.add(match bytes.is_empty() {
+            true => shape.empty,
+            false => shape.full,
+        })?;
         while bytes.has_remaining() {
             let Ok((number, wire)) = decode_key(&mut bytes) else {
                 return Ok(());
@@ -94,16 +126,13 @@ impl Scale<'_> {
                 return Ok(());
             };
             bytes = rest;
-            let inner = self
-                .messages
-                .get(name)
-                .and_then(|fields| fields.get(&number));
-            match (wire, inner.cloned()) {
-                (WireType::LengthDelimited, Some(inner)) => {
-                    self.message(&inner, field, depth + 1)?;
-                }
-                (WireType::LengthDelimited, None) => self.add(VALUE)?,
-                _ => {}
+            if wire != WireType::LengthDelimited {
+                continue;
+            }
+            let inner = shape.inner.iter().find(|(known, _)| *known == number);
+            match inner.and_then(|(_, at)| self.shapes.get(*at)) {
+                Some(inner) => self.message(inner, field, depth + 1)?,
+                None => self.add(VALUE)?,
             }
         }
         Ok(())
@@ -129,36 +158,26 @@ fn weight(name: &str, is_empty: bool) -> usize {
     }
 }
 
-fn messages() -> Messages {
-    let mut messages = Messages::new();
-    // The descriptor is compiled in, so it is valid.
-    for file in FileDescriptorSet::decode(DESCRIPTOR)
-        .unwrap_or_default()
-        .file
-    {
-        for message in &file.message_type {
-            collect(&format!(".{}", file.package()), message, &mut messages);
-        }
-    }
-    messages
-}
-
-fn collect(outer: &str, message: &DescriptorProto, messages: &mut Messages) {
+/// A message and those that are declared in it, by their full names.
+fn collect<'m>(
+    outer: &str,
+    message: &'m DescriptorProto,
+    messages: &mut Vec<(String, &'m DescriptorProto)>,
+) {
     let name = format!("{outer}.{}", message.name());
     for nested in &message.nested_type {
         collect(&name, nested, messages);
     }
-    let fields = message
-        .field
-        .iter()
-        .filter(|field| field.type_name().starts_with('.'));
+    messages.push((name, message));
+}
+
+fn inner(message: &DescriptorProto, places: &BTreeMap<String, usize>) -> Vec<(u32, usize)> {
+    let fields = message.field.iter();
     let fields = fields.filter_map(|field| {
-        Some((
-            u32::try_from(field.number()).ok()?,
-            field.type_name().into(),
-        ))
+        let place = places.get(field.type_name())?;
+        Some((u32::try_from(field.number()).ok()?, *place))
     });
-    messages.insert(name, fields.collect());
+    fields.collect()
 }
 
 #[cfg(test)]
@@ -175,8 +194,6 @@ mod tests {
         let message = Message::new("m", Role::User, vec![Part::data(data)]);
         write::<v1::SendMessageRequest, _>(&SendMessageRequest::new(message))
     }
-
-    use alloc::vec::Vec;
 
     #[test]
     fn structure_weighs_and_text_does_not() {

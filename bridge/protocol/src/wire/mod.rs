@@ -1,15 +1,19 @@
 //! Reading protocol objects from JSON: one trait, one error that names the field.
 //!
 //! serde's derive loses the path to a bad field as soon as unknown fields are kept (`flatten` buffers
-//! them), and this project promises both. So objects are read from [`Value`] by a few lines of code that
-//! the `object!` macro writes from a table of fields. Every type still implements serde's traits.
+//! them), and this project promises both. So objects are read by a few lines of code that the `object!` macro
+//! writes from a table of fields, in two ways: from text, in one pass and with nothing between; and from a
+//! [`Value`], with an error that names the field. What cannot be read in the first way is read in the second, to
+//! tell why. Every type still implements serde's traits.
 
 mod object;
+mod once;
 mod open_enum;
 mod schema;
 pub mod weight;
 
 pub(crate) use object::{Fields, object};
+pub(crate) use once::{Members, Name, Seed, Whole, at_once};
 pub(crate) use open_enum::open_enum;
 pub(crate) use schema::FieldSchema;
 pub use schema::Schemas;
@@ -22,7 +26,7 @@ use alloc::{
 };
 use core::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize as _, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value, json};
 
 /// Free-form data: an object whose members no protocol names.
@@ -93,6 +97,15 @@ pub trait Wire: Sized {
     /// Reads it from JSON that was parsed already.
     fn read(value: Value) -> Result<Self, FieldError>;
 
+    /// Reads it while it is parsed: the same as [`Wire::read`] does, but for the words of errors, which do not
+    /// tell the way to the field.
+    ///
+    /// # Errors
+    /// The parser's.
+    fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::read(Value::deserialize(from)?).map_err(D::Error::custom)
+    }
+
     /// Whether it is left out when written: an absent option, an empty list, `false`.
     fn is_absent(&self) -> bool {
         false
@@ -137,6 +150,9 @@ pub fn parse(body: &[u8]) -> Result<Value, Unparsed> {
 
 /// Reads a protocol object from the text of a body.
 pub fn from_slice<T: Wire>(body: &[u8]) -> Result<T, FieldError> {
+    if let Some(object) = at_once(body) {
+        return Ok(object);
+    }
     let value = serde_json::from_slice(body)
         .map_err(|error| FieldError::new("JSON", format!("a syntax error: {error}")))?;
     T::read(value)
@@ -192,6 +208,10 @@ impl Wire for String {
         }
     }
 
+    fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::deserialize(from)
+    }
+
     fn describe(_: &mut Schemas) -> Value {
         json!({"type": "string"})
     }
@@ -203,6 +223,10 @@ impl Wire for bool {
             Value::Bool(flag) => Ok(flag),
             other => Err(FieldError::unexpected("true or false", &other)),
         }
+    }
+
+    fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::deserialize(from)
     }
 
     fn is_absent(&self) -> bool {
@@ -223,6 +247,10 @@ impl Wire for i32 {
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
         };
         number.ok_or_else(|| FieldError::unexpected("a 32-bit integer", &value))
+    }
+
+    fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(once::Integer)
     }
 
     fn describe(_: &mut Schemas) -> Value {
@@ -247,6 +275,10 @@ impl Wire for Map<String, Value> {
         }
     }
 
+    fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::deserialize(from)
+    }
+
     fn describe(_: &mut Schemas) -> Value {
         json!({"type": "object"})
     }
@@ -258,6 +290,10 @@ impl<T: Wire> Wire for Option<T> {
             Value::Null => Ok(None),
             present => T::read(present).map(Some),
         }
+    }
+
+    fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_option(once::Perhaps::new())
     }
 
     fn is_absent(&self) -> bool {
@@ -272,6 +308,10 @@ impl<T: Wire> Wire for Option<T> {
 impl<T: Wire> Wire for Vec<T> {
     fn read(value: Value) -> Result<Self, FieldError> {
         list(value, T::read)
+    }
+
+    fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_seq(once::List::new())
     }
 
     fn describe(schemas: &mut Schemas) -> Value {
@@ -290,6 +330,10 @@ impl<T: Wire> Wire for BTreeMap<String, T> {
             Ok((key, item))
         };
         Map::read(value)?.into_iter().map(read).collect()
+    }
+
+    fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(once::Entries::new())
     }
 
     fn describe(schemas: &mut Schemas) -> Value {

@@ -17,10 +17,15 @@ pub(crate) struct Fields {
 impl Fields {
     /// Opens an object.
     pub(crate) fn of(value: Value) -> Result<Self, FieldError> {
-        Ok(Self {
-            unread: Map::read(value)?,
+        Map::read(value).map(Self::left)
+    }
+
+    /// The fields that are left of an object.
+    pub(crate) fn left(unread: Map<String, Value>) -> Self {
+        Self {
+            unread,
             has_proto_names: None,
-        })
+        }
     }
 
     /// The same fields, of which one that is not there by its JSON name may be there by its name in
@@ -157,6 +162,10 @@ macro_rules! object {
                 })
             }
 
+            fn read_from<'de, D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                from.deserialize_map($crate::wire::Whole::<Self>::new())
+            }
+
             fn describe(schemas: &mut $crate::wire::Schemas) -> ::serde_json::Value {
                 schemas.object(stringify!($name), &[$($doc),*], |schemas| ::alloc::vec![$(
                     $crate::wire::FieldSchema {
@@ -166,6 +175,33 @@ macro_rules! object {
                         doc: &[$($field_doc),*],
                     },
                 )*])
+            }
+        }
+
+        impl $crate::wire::Members for $name {
+            fn members<'de, A: ::serde::de::MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
+                $( let mut $field: Option<$type> = None; )*
+                let mut extra = ::serde_json::Map::new();
+                while let Some($crate::wire::Name(name)) = map.next_key()? {
+                    match &*name {
+                        $( $key => $field = Some($crate::wire::object!(@next $mode map)), )*
+                        _ => {
+                            extra.insert(name.into_owned(), map.next_value()?);
+                        }
+                    }
+                }
+                let mut fields = $crate::wire::Fields::left(extra);
+                Ok(Self {
+                    $( $field: match $field {
+                        Some(read) => read,
+                        // It is not there, or by its other name.
+                        None => fields
+                            .either($key, stringify!($field))
+                            .$mode($key)
+                            .map_err(::serde::de::Error::custom)?,
+                    }, )*
+                    extra: fields.rest(),
+                })
             }
         }
 
@@ -183,6 +219,13 @@ macro_rules! object {
 
         $crate::wire::object!(@deserialize $name);
     };
+    (@next required $map:ident) => {
+        $map.next_value_seed($crate::wire::Seed::new())?
+    };
+    (@next $mode:ident $map:ident) => {
+        $map.next_value_seed($crate::wire::Seed::<Option<_>>::new())?
+            .unwrap_or_default()
+    };
     (@write optional $map:ident $self:ident.$field:ident, $key:literal) => {
         if !$crate::wire::Wire::is_absent(&$self.$field) {
             $map.serialize_entry($key, &$self.$field)?;
@@ -194,8 +237,7 @@ macro_rules! object {
     (@deserialize $name:ty) => {
         impl<'de> ::serde::Deserialize<'de> for $name {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let value = <::serde_json::Value as ::serde::Deserialize>::deserialize(deserializer)?;
-                $crate::wire::Wire::read(value).map_err(::serde::de::Error::custom)
+                $crate::wire::Wire::read_from(deserializer)
             }
         }
     };

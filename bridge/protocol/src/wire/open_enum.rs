@@ -49,6 +49,11 @@ macro_rules! open_enum {
                 }
             }
 
+            fn read_from<'de, D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let $crate::wire::Name(name) = ::serde::Deserialize::deserialize(from)?;
+                Ok((&*name).into())
+            }
+
             fn describe(schemas: &mut $crate::wire::Schemas) -> ::serde_json::Value {
                 schemas.names(stringify!($name), &[$($wire),*])
             }

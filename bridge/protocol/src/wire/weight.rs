@@ -6,6 +6,8 @@
 
 use core::fmt;
 
+use memchr::memchr2;
+
 /// What a value takes beside its text, such as an item of a list or the member of an object, in bytes.
 pub const VALUE: usize = 64;
 
@@ -70,25 +72,16 @@ pub fn weigh(body: &[u8]) -> usize {
 
 /// The same, if it is not more than this, nor deeper.
 fn scan(body: &[u8], deepest: usize, most: usize) -> Result<usize, TooMuch> {
-    let mut weight = 0;
-    let (mut depth, mut in_text, mut is_escaped, mut is_object) = (0_usize, false, false, false);
-    for byte in body {
-        if in_text {
-            match byte {
-                _ if is_escaped => is_escaped = false,
-                b'\\' => is_escaped = true,
-                b'"' => in_text = false,
-                _ => {}
-            }
-            continue;
-        }
+    let (mut weight, mut depth, mut is_object, mut at) = (0, 0_usize, false, 0);
+    while let Some(byte) = body.get(at) {
+        at += 1;
         // Only an object with a member takes the room of one.
         if is_object && !byte.is_ascii_whitespace() {
             weight += if *byte == b'}' { 0 } else { OBJECT };
             is_object = false;
         }
         match byte {
-            b'"' => in_text = true,
+            b'"' => at = after_text(body, at),
             b'{' | b'[' => {
                 depth += 1;
                 weight += VALUE;
@@ -106,6 +99,19 @@ fn scan(body: &[u8], deepest: usize, most: usize) -> Result<usize, TooMuch> {
         }
     }
     Ok(weight)
+}
+
+/// Where a text ends whose inside begins here, with its quotation mark; the end of all if it does not.
+fn after_text(body: &[u8], mut at: usize) -> usize {
+    while let Some(found) = body.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += found + 1;
+        match body[at - 1] {
+            b'"' => return at,
+            // Whatever is escaped ends nothing.
+            _ => at += 1,
+        }
+    }
+    body.len()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use bridge_program::{Flight, Room, Trouble};
 use bridge_protocol::{
     a2a::{AgentCard, Error, ErrorKind, Operation},
     dialect::Version,
-    protobuf::{Scales, read_call, v1, write},
+    protobuf::{ReadError, Scales, read_weighed, v1, write},
 };
 use futures_util::{StreamExt as _, stream::BoxStream};
 use tonic::{Status, server::Grpc};
@@ -141,14 +141,13 @@ impl Asked {
             status::of(&error)
         };
         let mut context = self.context.clone().map_err(refused)?;
-        // What cannot be weighed is refused when it is read.
-        let weight = SCALES.weigh(self.operation, message).unwrap_or(0);
+        let weight = SCALES.weigh(self.operation, message);
+        let weight = weight.map_err(|too_much| refused(ReadError::TooMuch(too_much).into()))?;
         if !has_room(weight).await {
             return Err(refused(Unread::Full.error()));
         }
-        let call = apart(message.len(), || read_call(self.operation, message));
-        let call = call.map_err(Error::from);
-        let mut call = call.map_err(refused)?;
+        let call = apart(message.len(), || read_weighed(self.operation, message));
+        let mut call = call.map_err(|error| refused(error.into()))?;
         agents::without_name(&mut call, agent);
         context.heed(&mut call).map_err(refused)?;
         let permitted = self.endpoint.permit(&self.asker, &call);

@@ -1,12 +1,12 @@
 //! Answers with their media types (specification 11.1, 14.1.1).
 
 use axum::{
-    body::Body,
+    body::{Body, Bytes},
     http::{
         HeaderMap, HeaderValue, StatusCode,
         header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
     },
-    response::{Response, sse::Event},
+    response::Response,
 };
 use bridge_protocol::a2a::Error;
 use futures_util::StreamExt as _;
@@ -59,23 +59,19 @@ impl Style {
         sse::response(items.then(move |item| self.event(item)))
     }
 
-    async fn event(self, item: Result<Item, Error>) -> Event {
+    async fn event(self, item: Result<Item, Error>) -> Bytes {
         match item {
             Ok(item) => {
-                let event = Event::default().id(item.position.to_string());
-                let write = || event.data(self.spoken.item_text(&item));
-                written(item.size(), write).await
+                let (size, write) = (item.size(), |to: &mut _| self.spoken.item(to, &item));
+                written(size, || sse::placed(size, &item.position, write)).await
             }
-            Err(error) => {
-                let text = Refusal::from(error).body(self.spoken).to_string();
-                Event::default().event("error").data(text)
-            }
+            Err(error) => sse::named("error", &Refusal::from(error).body(self.spoken)),
         }
     }
 
     /// Answers with an error.
     pub(super) fn refusal(self, refusal: &Refusal) -> Response {
-        let mut response = self.json(refusal.status, render::text(&refusal.body(self.spoken)));
+        let mut response = self.json(refusal.status, render::text(0, &refusal.body(self.spoken)));
         let allow = refusal.allow.as_deref();
         if let Some(allow) = allow.and_then(|allow| HeaderValue::from_str(allow).ok()) {
             response.headers_mut().insert(ALLOW, allow);
@@ -89,7 +85,7 @@ impl Style {
     /// What is answered is one caller's, and as it stands now: nobody may show it again. Without a word a
     /// cache may keep what was got by GET, and only knows of credentials in `Authorization` (RFC 9111,
     /// sections 3.5, 4.2.2).
-    fn json(self, status: StatusCode, text: String) -> Response {
+    fn json(self, status: StatusCode, text: Vec<u8>) -> Response {
         let media_type = match (self.is_plain, self.spoken) {
             (false, Spoken::V1_0) => "application/a2a+json",
             (true, Spoken::V1_0) | (_, Spoken::V0_3 | Spoken::V0_3Proto) => "application/json",

@@ -26,8 +26,8 @@ pub(super) fn read(
 ) -> Result<(Call, Spoken), Error> {
     match routed.operation {
         Operation::SendMessage | Operation::SendStreamingMessage => {
-            let params = required(headers, body)?;
-            Ok(sent(routed, params)?)
+            let body = there(headers, body)?;
+            apart(body.len(), || sent(routed, body))
         }
         Operation::CreateTaskPushNotificationConfig => {
             let config = required(headers, body)?;
@@ -57,12 +57,13 @@ pub(super) fn read(
 }
 
 /// A message is answered in the form in which it came.
-fn sent(routed: &Routed, params: Value) -> Result<(Call, Spoken), FieldError> {
+fn sent(routed: &Routed, body: &[u8]) -> Result<(Call, Spoken), Error> {
     let (version, operation) = (routed.version, routed.operation);
     if version == Version::V1_0 {
-        let call = version.params_to_v1(operation, params, "")?;
+        let call = version.params_text_to_v1(operation, body, "")?;
         return Ok((call, Spoken::V1_0));
     }
+    let params = parse(body)?;
     if !proto::is_like(&params) {
         let call = version.params_to_v1(operation, params, "")?;
         return Ok((call, Spoken::V0_3));
@@ -144,12 +145,20 @@ fn object(value: Value) -> Result<Metadata, FieldError> {
 
 /// The body as JSON.
 fn required(headers: &HeaderMap, body: &[u8]) -> Result<Value, Error> {
-    is_json(headers)?;
-    if body.is_empty() {
-        let message = "expected a JSON object as the body, found nothing";
-        return Err(Error::new(ErrorKind::Parse, message));
-    }
+    let body = there(headers, body)?;
     Ok(apart(body.len(), || parse(body))?)
+}
+
+/// The body, which must be there.
+fn there<'b>(headers: &HeaderMap, body: &'b [u8]) -> Result<&'b [u8], Error> {
+    is_json(headers)?;
+    match body.is_empty() {
+        false => Ok(body),
+        true => {
+            let message = "expected a JSON object as the body, found nothing";
+            Err(Error::new(ErrorKind::Parse, message))
+        }
+    }
 }
 
 /// The fields of a body, none if there is no body.

@@ -72,14 +72,14 @@ struct Asked {
 }
 
 /// Takes a request below an agent's address, whatever it asks, and answers it in the words of this binding.
-pub(super) async fn handle(
-    State(mount): State<Mount>,
-    asker: Asker,
-    method: Method,
-    headers: HeaderMap,
-    uri: Uri,
-    Received(body): Received,
-) -> Response {
+pub(super) async fn handle(State(mount): State<Mount>, received: Received) -> Response {
+    let Received {
+        asker,
+        method,
+        headers,
+        uri,
+        body,
+    } = received;
     let version = route::version(mount.below(uri.path()));
     let style = Style::wanted(&headers, Spoken::without_body(version));
     let answered = match body {
@@ -114,13 +114,14 @@ impl Mount {
             .map_err(refused)?;
         let mut context = Context::new(endpoint.agent.clone(), asker.caller.clone());
         let understood = understand(&mut context, &routed, &asked);
+        // They would be kept for as long as the answer takes; so would what the connection has read of the head.
+        drop((asked.body, asked.uri));
         let headers = asked.headers;
-        // It would be kept for as long as the answer takes.
-        drop(asked.body);
         let (call, spoken) = understood.map_err(|error| refused(error.into()))?;
         if let Err(refusal) = endpoint.permit(asker, &call) {
             return Ok(refusal.response(Binding::HttpJson, &headers, None));
         }
+        drop(headers);
         let (reply, room) = called(&endpoint.service, &context, call).await?;
         let style = style.speaking(spoken);
         let response = match reply {

@@ -36,18 +36,19 @@ impl Spoken {
     }
 
     /// The text of an answer, without streams. Cards must have their interfaces.
-    pub(super) fn text(self, reply: Reply) -> String {
+    pub(super) fn text(self, reply: Reply) -> Vec<u8> {
+        let size = reply.size();
         match (self, reply) {
-            (Self::V1_0, Reply::Message(answer)) => render::text(&answer),
-            (Self::V1_0, Reply::Task(task)) => render::text(&*task),
-            (Self::V1_0, Reply::Tasks(tasks)) => render::text(&tasks),
-            (Self::V1_0, Reply::PushConfig(config)) => render::text(&config),
-            (Self::V1_0, Reply::PushConfigs(configs)) => render::text(&configs),
-            (Self::V1_0, Reply::Card(card)) => render::text(&card),
+            (Self::V1_0, Reply::Message(answer)) => render::text(size, &answer),
+            (Self::V1_0, Reply::Task(task)) => render::text(size, &*task),
+            (Self::V1_0, Reply::Tasks(tasks)) => render::text(size, &tasks),
+            (Self::V1_0, Reply::PushConfig(config)) => render::text(size, &config),
+            (Self::V1_0, Reply::PushConfigs(configs)) => render::text(size, &configs),
+            (Self::V1_0, Reply::Card(card)) => render::text(size, &card),
             // Streams are written item by item, and what is deleted has nothing to say.
-            (_, Reply::Deleted | Reply::Stream(_)) => json!({}).to_string(),
+            (_, Reply::Deleted | Reply::Stream(_)) => render::text(size, &json!({})),
             (Self::V0_3 | Self::V0_3Proto, reply) => {
-                translated(|losses| self.older(reply, losses)).to_string()
+                render::text(size, &translated(|losses| self.older(reply, losses)))
             }
         }
     }
@@ -59,7 +60,7 @@ impl Spoken {
                 json!({"task": self.task(&task, losses)})
             }
             Reply::Message(SendMessageResponse::Message(message)) => {
-                self.item(&StreamResponse::Message(message), false, losses)
+                self.older_item(&StreamResponse::Message(message), false, losses)
             }
             Reply::Task(task) => self.task(&task, losses),
             // 0.3 answers with the bare list (0.3.0, section 7.3).
@@ -88,20 +89,20 @@ impl Spoken {
         }
     }
 
-    /// The text of one item of a stream.
-    pub(super) fn item_text(self, item: &Item) -> String {
+    /// Writes one item of a stream.
+    pub(super) fn item(self, to: &mut Vec<u8>, item: &Item) {
         match self {
-            Self::V1_0 => render::text(&item.response),
+            Self::V1_0 => render::write(to, &item.response),
             Self::V0_3 | Self::V0_3Proto => {
                 let goes_on = render::goes_on(item);
-                let written = translated(|losses| self.item(&item.response, goes_on, losses));
-                written.to_string()
+                let older = translated(|losses| self.older_item(&item.response, goes_on, losses));
+                render::write(to, &older);
             }
         }
     }
 
     /// One item, under the name of what it is (0.3.0, section 7.2).
-    fn item(self, response: &StreamResponse, goes_on: bool, losses: &mut Losses) -> Value {
+    fn older_item(self, response: &StreamResponse, goes_on: bool, losses: &mut Losses) -> Value {
         let is_proto = self == Self::V0_3Proto;
         let name = match response {
             StreamResponse::Task(_) => "task",

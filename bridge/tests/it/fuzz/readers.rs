@@ -9,10 +9,10 @@ use bridge::{
     store::MemoryStore,
 };
 use bridge_protocol::{
-    a2a::{AgentCard, Task, TaskPushNotificationConfig},
+    a2a::{AgentCard, Operation, Task, TaskPushNotificationConfig},
     activity::{Activity, ChannelAccount, ConversationAccount},
     dialect::{Losses, Version, card},
-    jsonrpc::Request,
+    jsonrpc::{Asked, BadRequest, Request},
     translate::{Input, Output, SilentEnd, Turn, TurnContext},
     wire::{FieldError, Wire, to_value},
 };
@@ -58,6 +58,43 @@ fn json_rpc() {
 
 fn read_request(value: Value) -> Result<Request, FieldError> {
     Request::from_value(value).map_err(|bad| FieldError::new("a request", bad.error.message))
+}
+
+/// Whoever reads parameters in one pass reads what is read of a value. Of a text that is wrong in its parameters it
+/// only shows when those are read.
+#[test]
+fn one_pass() {
+    fuzz(
+        "one_pass",
+        &corpus::requests(),
+        documents::change,
+        |input| {
+            let whole = Request::from_slice(input);
+            // The depth of parameters is counted from where they begin.
+            let is_deep = |bad: &BadRequest| bad.error.message.contains("recursion limit");
+            if whole.as_ref().is_err_and(is_deep) {
+                return Ok(());
+            }
+            let asked = match (Asked::from_slice(input), &whole) {
+                (Ok(asked), _) => asked,
+                (Err(bad), Err(whole)) if bad == *whole => return Ok(()),
+                (bad, whole) => return Err(format!("{bad:?}, in one pass, is not {whole:?}")),
+            };
+            Operation::ALL.into_iter().try_for_each(|operation| {
+                let read = Version::V1_0.params_text_to_v1(operation, asked.params.as_bytes(), "m");
+                let expected = whole.clone().map_err(|bad| bad.error).and_then(|whole| {
+                    let same = (&asked.id, &*asked.method) == (&whole.id, &*whole.method);
+                    assert!(same, "{asked:?} is not {whole:?}");
+                    Ok(Version::V1_0.params_to_v1(operation, whole.params, "m")?)
+                });
+                match (&read, &expected) {
+                    (Ok(read), Ok(expected)) if read == expected => Ok(()),
+                    (Err(_), Err(_)) => Ok(()),
+                    _ => Err(format!("{read:?}, in one pass, is not {expected:?}")),
+                }
+            })
+        },
+    );
 }
 
 #[test]
