@@ -216,7 +216,7 @@ const MCP_TOOLS: Rooms = &[
         "cli",
         &[
             "agents",
-            "allowed",
+            "allow_list",
             "client",
             "connection",
             "context",
@@ -240,7 +240,7 @@ const MCP_TOOLS: Rooms = &[
         &[
             "acknowledge",
             "agents",
-            "allowed",
+            "allow_list",
             "arguments",
             "client",
             "connection",
@@ -256,12 +256,12 @@ const MCP_TOOLS: Rooms = &[
     ("arguments", &[]),
     (
         "context",
-        &["acknowledge", "allowed", "client", "connection", "inbox"],
+        &["acknowledge", "allow_list", "client", "connection", "inbox"],
     ),
     ("acknowledge", &[]),
-    ("client", &["allowed", "connection", "secret"]),
+    ("client", &["allow_list", "connection", "secret"]),
     ("inbox", &["acknowledge", "connection"]),
-    ("allowed", &["connection"]),
+    ("allow_list", &["connection"]),
     ("connection", &["secret"]),
     ("secret", &[]),
 ];
