@@ -143,7 +143,7 @@ impl Request {
 }
 
 /// A request whose parameters are text still: who knows the version and the method reads them in one pass, see
-/// [`params_text_to_v1`](crate::dialect::Version::params_text_to_v1).
+/// `Version::params_text_to_v1`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked<'b> {
     /// Its id.

@@ -251,7 +251,7 @@ mod tests {
             ),
             (
                 credential("a", scheme("s"), env("TOKEN")),
-                "config.credential[0].agent: expected a URL in place of the role \"a\"",
+                "config.credential[0].agent: expected a URL instead of the role \"a\"",
             ),
             (
                 credential(
