@@ -180,6 +180,17 @@ async fn a_reload_replaces_agents_and_drops_no_stream() {
     assert_eq!(update.status.state.as_str(), "TASK_STATE_CANCELED");
 }
 
+/// SIGHUP ends a program that does not listen for it.
+#[tokio::test]
+async fn a_reload_may_be_wanted_as_soon_as_it_listens() {
+    let folder = Folder::with("[[agents]]\nname = 'echo'\nbuiltin = 'echo'\n");
+    for _ in 0..5 {
+        let bridge = folder.serve();
+        bridge.hang_up();
+        assert_eq!(catalogue(&bridge).await, ["echo"]);
+    }
+}
+
 async fn await_catalogue(bridge: &Bridge, expected: &[&str]) {
     let waiting = async {
         while catalogue(bridge).await != expected {

@@ -54,6 +54,8 @@ impl Serve {
     }
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {
+        // Before anything says that the program runs.
+        let hangups = run::hangups()?;
         let config = self.config()?;
         addresses::check(&config)?;
         let choice = self.store_choice(&config)?;
@@ -89,6 +91,7 @@ impl Serve {
             hosted,
             encryption: encryption.clone(),
         };
+        run::reload_on(hangups, reload);
         if let Some(address) = grpc_address {
             errln!("listening for gRPC on {address}");
         }
@@ -103,7 +106,7 @@ impl Serve {
             limits,
             callbacks: callbacks.map(|listener| (listener, callback_app)),
         };
-        run::run(doors, app, reload, stop).await?;
+        run::run(doors, app, stop).await?;
         Ok(())
     }
 }

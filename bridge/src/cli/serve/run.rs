@@ -5,7 +5,7 @@ use std::io;
 use axum::Router;
 use tokio::{
     net::TcpListener,
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::watch,
 };
 
@@ -30,10 +30,8 @@ pub(super) struct Listeners {
 pub(super) async fn run(
     doors: Listeners,
     app: Router,
-    reload: Reload,
     stop: watch::Receiver<bool>,
 ) -> io::Result<()> {
-    reload_on_signal(reload)?;
     let Listeners {
         listener,
         grpc,
@@ -109,13 +107,19 @@ fn told(app: Router) -> App {
     App::from(app).refusing(crate::server::refuse)
 }
 
-/// Reads the configuration again on every SIGHUP.
-fn reload_on_signal(mut reload: Reload) -> io::Result<()> {
-    let mut hangup = signal(SignalKind::hangup())?;
+/// Listens for SIGHUP, which would end the program without that.
+///
+/// # Errors
+/// If the system does not let it.
+pub(super) fn hangups() -> io::Result<Signal> {
+    signal(SignalKind::hangup())
+}
+
+/// Reads the configuration again on every SIGHUP, also on one that came before this.
+pub(super) fn reload_on(mut hangups: Signal, mut reload: Reload) {
     tokio::spawn(async move {
-        while hangup.recv().await.is_some() {
+        while hangups.recv().await.is_some() {
             reload.again();
         }
     });
-    Ok(())
 }
