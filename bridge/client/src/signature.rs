@@ -56,7 +56,7 @@ impl Signers {
         }
     }
 
-    /// Trusts also the key sets at this URL or below it, such as `https://agents.example/`. The restriction
+    /// Also trusts the key sets at this URL or below it, such as `https://agents.example/`. The restriction
     /// is needed because the card itself names the URL of its keys (`jku`).
     #[must_use]
     pub fn and_sets_below(mut self, place: Url) -> Self {

@@ -106,9 +106,7 @@ impl Gate {
 impl Share {
     /// A place for a request, if there is one.
     pub(super) fn request(&self) -> Option<Held> {
-        let own = self.requests.clone().try_acquire_owned().ok()?;
-        let of_all = self.all_requests.clone().try_acquire_owned().ok()?;
-        Some([own, of_all])
+        both_now([&self.requests, &self.all_requests], 1)
     }
 
     /// Room for so many bytes, if there is some soon. Of a body larger than the address's share, it is all of
@@ -122,15 +120,20 @@ impl Share {
     /// The same, if there is room now.
     pub(super) fn bytes_now(&self, bytes: usize) -> Option<Held> {
         let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
-        let own = self.bytes.clone().try_acquire_many_owned(units).ok()?;
-        let of_all = self.all_bytes.clone().try_acquire_many_owned(units).ok()?;
-        Some([own, of_all])
+        both_now([&self.bytes, &self.all_bytes], units)
     }
 
     /// A place for a body that takes much, if there is one soon.
     pub(super) async fn heavy(&self) -> Option<Held> {
         both([&self.heavy, &self.all_heavy], 1).await
     }
+}
+
+/// So many of both, if they are there now.
+fn both_now([own, all]: [&Arc<Semaphore>; 2], count: u32) -> Option<Held> {
+    let own = own.clone().try_acquire_many_owned(count).ok()?;
+    let of_all = all.clone().try_acquire_many_owned(count).ok()?;
+    Some([own, of_all])
 }
 
 /// So many of both, the address's own first: who waits for that holds nothing that others want.

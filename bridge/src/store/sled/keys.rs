@@ -120,7 +120,7 @@ pub(super) fn asked(key: &[u8]) -> Option<&[u8]> {
     key.get(..length)
 }
 
-/// What follows the names in the key of a list: a task, or a time and a task.
+/// The end of a list's key, behind the names: the id of a task, or a time and that id.
 fn tail(key: &[u8]) -> Option<&[u8]> {
     key.get(asked(key)?.len()..)
 }

@@ -12,15 +12,20 @@
 //! What a crash leaves is decided in one place, [`Part::open_all`]: a part counts when it says what it is, which is
 //! written last; all behind the newest is read from the log again.
 //!
+//! - `current`: the index that is in use, and its thread
 //! - `layer`: entries in memory
+//! - `parts`: all parts, newest first
 //! - `part`, `filter`: how entries stand in sled
 
+mod current;
 mod filter;
 mod layer;
 mod part;
+mod parts;
 #[cfg(test)]
 mod tests;
 
+pub(super) use current::Current;
 pub(super) use layer::Changes;
 
 use std::{
@@ -29,11 +34,10 @@ use std::{
     ops::Bound,
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard},
-    thread::JoinHandle,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use self::{layer::Layer, part::Part};
+use self::{layer::Layer, part::Part, parts::Parts};
 use super::{
     heads::Tip,
     keys::{self, Key},
@@ -96,153 +100,6 @@ enum Phase {
     Closed,
     /// A write or a read has failed: nothing is written any more.
     Failed,
-}
-
-/// The index that is in use, shared by all who read it and the one who writes it, and the thread that writes its parts.
-/// When it has failed, another takes its place.
-#[derive(Clone, Debug)]
-pub(super) struct Current(Arc<RwLock<InUse>>);
-
-#[derive(Debug)]
-struct InUse {
-    index: Arc<Index>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Current {
-    pub(super) fn new(index: Index) -> Result<Self, StoreError> {
-        let index = Arc::new(index);
-        let thread = Some(start(&index)?);
-        Ok(Self(Arc::new(RwLock::new(InUse { index, thread }))))
-    }
-
-    pub(super) fn now(&self) -> Arc<Index> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner).index)
-    }
-
-    /// Waits until everything is written; nothing is written afterwards.
-    pub(super) fn close(&self) {
-        self.now().turn(Phase::Closed);
-        let thread = self.lock().thread.take();
-        if thread.is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the thread of the store's index has panicked");
-        }
-    }
-
-    /// Puts another in its place, which is used nowhere else.
-    pub(super) fn replace(&self, other: &Self) {
-        self.close();
-        let (index, thread) = (other.now(), other.lock().thread.take());
-        *self.lock() = InUse { index, thread };
-    }
-
-    fn lock(&self) -> RwLockWriteGuard<'_, InUse> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Starts the thread that writes parts.
-fn start(index: &Arc<Index>) -> Result<JoinHandle<()>, StoreError> {
-    let index = Arc::clone(index);
-    let write = move || {
-        while let Some(layer) = index.seal() {
-            let written = guarded(|| index.write_part(&layer));
-            if let Err(error) = written {
-                tracing::error!("the index cannot be written, and is made anew: {error}");
-                index.turn(Phase::Failed);
-            }
-        }
-    };
-    let builder = std::thread::Builder::new().name("store-indexer".into());
-    builder
-        .spawn(write)
-        .map_err(|error| StoreError::io("starting the indexer", error))
-}
-
-/// All parts.
-#[derive(Debug)]
-struct Parts {
-    /// Newest first.
-    all: Vec<Arc<Part>>,
-    /// So many of them, the newest, remember message ids.
-    remembering: usize,
-    /// The greatest key of a task. Ids are made in order, so a new one needs no look at any part.
-    last_task: Key,
-}
-
-impl Parts {
-    fn new(all: Vec<Arc<Part>>, limits: Limits) -> Self {
-        let (mut left, mut newer, mut remembering) = (limits.filters, 0, 0);
-        let bounded = |part: Arc<Part>| {
-            remembering += usize::from(newer < limits.messages);
-            newer += part.meta.messages;
-            let filter = part
-                .filter
-                .as_ref()
-                .map_or(0, |filter| filter.as_bytes().len());
-            match left.checked_sub(filter) {
-                Some(less) => {
-                    left = less;
-                    part
-                }
-                None => Arc::new(Part {
-                    filter: None,
-                    ..Part::clone(&part)
-                }),
-            }
-        };
-        let all: Vec<Arc<Part>> = all.into_iter().map(bounded).collect();
-        let last_task = all.iter().map(|part| &part.meta.last_task).max();
-        Self {
-            last_task: last_task.cloned().unwrap_or_default(),
-            remembering,
-            all,
-        }
-    }
-
-    /// Those that may have the key, or keys that begin with this.
-    fn with<'p>(&'p self, key: &[u8]) -> impl Iterator<Item = &'p Arc<Part>> + use<'p> {
-        let count = match key.first() {
-            Some(&keys::HEAD) if *key > *self.last_task => 0,
-            Some(&keys::MESSAGE) => self.remembering,
-            Some(_) | None => self.all.len(),
-        };
-        let hash = keys::asked(key).map(filter::hash);
-        let may_have = move |part: &&Arc<Part>| match (hash, &part.filter) {
-            (Some(hash), Some(filter)) => filter.may_have(hash),
-            (None, _) | (_, None) => true,
-        };
-        self.all[..count].iter().filter(may_have)
-    }
-
-    /// A newer part as a layer again.
-    fn layer(&self, part: &Part) -> Result<Layer, StoreError> {
-        let mut layer = Layer::new(part.meta.end);
-        layer.former = Some(part.number);
-        for entry in part.from(&[]) {
-            let (key, value) = entry?;
-            let value = match keys::is_count(&key) {
-                true => {
-                    let older = keys::count(self.get(&key)?.as_deref());
-                    let more = keys::count(value.as_deref()) - older;
-                    Some(more.to_be_bytes().into())
-                }
-                false => value,
-            };
-            layer.put(key, value);
-        }
-        Ok(layer)
-    }
-
-    /// The newest that they say of a key.
-    fn get(&self, key: &[u8]) -> Result<Value, StoreError> {
-        for part in self.with(key) {
-            if let Some(value) = part.get(key)? {
-                return Ok(value);
-            }
-        }
-        Ok(None)
-    }
 }
 
 impl Index {
