@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Append, Head, Seq, Snapshot, Unordered};
+use super::{Append, Feed, Head, Seq, Snapshot, Unordered};
 
 /// So many appends to a task wait at most until they are applied.
 const LATER: usize = 64;
@@ -130,9 +130,20 @@ impl Cache {
         }
     }
 
+    /// Tells of an append that is durable as [`Cache::advance`] does, and then those who watch the task: they read it
+    /// at once.
+    pub(crate) fn publish(&self, feed: &Feed, head: &Arc<Head>, append: Append, bytes: usize) {
+        let events = match feed.wants_events(&head.task) {
+            true => append.clone().into_stored().collect(),
+            false => Arc::default(),
+        };
+        self.advance(head, append, bytes);
+        feed.publish_events(head, &events);
+    }
+
     /// Tells of an append that takes so many bytes and led to `head`. A new task comes here, one that is here
     /// goes along.
-    pub(crate) fn advance(&self, head: &Head, append: Append, bytes: usize) {
+    fn advance(&self, head: &Head, append: Append, bytes: usize) {
         let mut held = self.lock();
         let known = match append.expected {
             0 => Some((head.task.clone(), Cached::empty(head))),

@@ -148,21 +148,16 @@ impl Kept {
         account.check_ids(&after, append)?;
         account.remember_ids(&task, &after, append);
         let place = |head: &Head| {
-            (
-                Reverse(head.status_time.as_millisecond()),
-                Arc::clone(&task),
-            )
+            let time = head.status_time.as_millisecond();
+            (Reverse(time), Arc::clone(&task))
         };
         if let Some(before) = &before {
             account.list.remove(&place(before));
+        }
+        account.list.insert(place(&after));
+        if let Some(before) = &before {
             self.count(&task, before, false);
         }
-        let account = (after.owner.clone(), after.agent.clone());
-        self.accounts
-            .entry(account)
-            .or_default()
-            .list
-            .insert(place(&after));
         self.count(&task, &after, true);
         let entry = self.tasks.entry(task).or_insert_with(|| Entry {
             head: Arc::clone(&after),

@@ -74,13 +74,7 @@ impl Store for MemoryStore {
         let written = Written::of(&append)?;
         let bytes = weigh(&written.json);
         let head = self.lock().append(caller, &append, written)?;
-        let events = match self.feed.wants_events(&head.task) {
-            true => append.clone().into_stored().collect(),
-            false => Arc::default(),
-        };
-        // First the cache: those who are told read the task at once.
-        self.cache.advance(&head, append, bytes);
-        self.feed.publish_events(&head, &events);
+        self.cache.publish(&self.feed, &head, append, bytes);
         Ok(head)
     }
 

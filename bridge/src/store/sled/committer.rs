@@ -16,7 +16,6 @@ use tokio::sync::{mpsc, oneshot};
 use super::{
     draft::{Draft, Prepared},
     follow::Mender,
-    heads::Tip,
     index::Changes,
     keys::Key,
     log,
@@ -150,16 +149,9 @@ struct Durable {
 impl Drop for Durable {
     fn drop(&mut self) {
         let Told { cache, feed } = &self.told;
-        let Some(append) = self.append.take() else {
-            return;
-        };
-        let events = match feed.wants_events(&self.head.task) {
-            true => append.clone().into_stored().collect(),
-            false => Arc::default(),
-        };
-        // First the cache: those who are told read the task at once.
-        cache.advance(&self.head, append, self.bytes);
-        feed.publish_events(&self.head, &events);
+        if let Some(append) = self.append.take() {
+            cache.publish(feed, &self.head, append, self.bytes);
+        }
     }
 }
 
@@ -283,11 +275,8 @@ impl Writer {
                 return Err(error);
             }
         };
-        let tips: Vec<Tip> = changes.tips().cloned().collect();
         // What is durable and not in the index comes there when that is made anew.
-        self.reader.index.now().apply(changes, end)?;
-        tips.into_iter().for_each(|tip| self.reader.heads.put(tip));
-        Ok(())
+        self.reader.apply(changes, end)
     }
 }
 

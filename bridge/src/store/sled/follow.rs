@@ -53,9 +53,7 @@ pub(super) fn follow(reader: &Reader) -> Result<End, StoreError> {
             for one in said {
                 draft.replay(one)?;
             }
-            let tips: Vec<Tip> = draft.changes.tips().cloned().collect();
-            reader.index().apply(draft.changes, end)?;
-            tips.into_iter().for_each(|tip| reader.heads.put(tip));
+            reader.apply(draft.changes, end)?;
         }
         read.join().unwrap_or(Err(StoreError::Closed))
     })

@@ -11,9 +11,9 @@ use jiff::Timestamp;
 use super::{
     codec::{self, Appended},
     heads::{Heads, Tip},
-    index::{Current, Index},
+    index::{Changes, Current, Index},
     keys::{self, Card, Key},
-    log::{Log, Place},
+    log::{End, Log, Place},
 };
 use crate::{
     caller::Caller,
@@ -59,6 +59,16 @@ pub(super) enum Found {
 impl Reader {
     pub(super) fn index(&self) -> Arc<Index> {
         self.index.now()
+    }
+
+    /// Has the index and the heads follow the log up to `end`.
+    ///
+    /// Errors: `Rebuilding` if the index cannot be written any more.
+    pub(super) fn apply(&self, changes: Changes, end: End) -> Result<(), StoreError> {
+        let tips: Vec<Tip> = changes.tips().cloned().collect();
+        self.index().apply(changes, end)?;
+        tips.into_iter().for_each(|tip| self.heads.put(tip));
+        Ok(())
     }
 
     /// The task's newest append, whoever owns it.
