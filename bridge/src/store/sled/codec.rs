@@ -28,7 +28,7 @@ use bridge_protocol::wire::weight::weigh;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::log::Place;
+use super::log::LogOffset;
 use crate::store::{Append, Event, Head, Seq, StoreError, Stored};
 
 const APPEND: u8 = 1;
@@ -36,7 +36,7 @@ const PUT: u8 = 2;
 const REMOVE: u8 = 3;
 
 /// The bytes of an append before its head, without the first.
-const HEADER: usize = 8 + 8 + 4 + 4 + Place::BYTES + 4;
+const HEADER: usize = 8 + 8 + 4 + 4 + LogOffset::BYTES + 4;
 
 /// Most heads and events are written in so many bytes: their room need not grow meanwhile.
 const ROOM: usize = 1 << 10;
@@ -61,7 +61,7 @@ pub(super) struct Appended<'r> {
     /// How many appends the task has with it.
     pub(super) number: u32,
     /// The append before it.
-    pub(super) previous: Option<Place>,
+    pub(super) previous: Option<LogOffset>,
     time: Timestamp,
     count: u64,
     head: &'r [u8],
@@ -72,7 +72,7 @@ pub(super) struct Appended<'r> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     pub(super) number: u32,
-    pub(super) previous: Option<Place>,
+    pub(super) previous: Option<LogOffset>,
 }
 
 /// The events of an append as they are written.
@@ -95,7 +95,9 @@ pub(super) fn write_append(
     head: &[u8],
     events: &[u8],
 ) {
-    let previous = link.previous.map_or([0; Place::BYTES], Place::to_bytes);
+    let previous = link
+        .previous
+        .map_or([0; LogOffset::BYTES], LogOffset::to_bytes);
     to.reserve(1 + HEADER + head.len() + events.len());
     to.push(APPEND);
     to.extend(append.time.as_millisecond().to_be_bytes());
@@ -151,7 +153,7 @@ impl<'r> Appended<'r> {
             return Err(corrupt("it has another number of events than it says"));
         }
         let number = u32::from_be_bytes(take(from)?);
-        let previous = Place::from_bytes(take(from)?);
+        let previous = LogOffset::from_bytes(take(from)?);
         Ok(Self {
             last,
             number,
@@ -282,7 +284,7 @@ mod tests {
         let append = sample.append(4, 7, vec![turn(1), turn(2)]);
         let link = Link {
             number: 3,
-            previous: Some(Place { at: 16, length: 9 }),
+            previous: Some(LogOffset { at: 16, length: 9 }),
         };
         let (head, events) = (head_json(&head).unwrap(), events_json(&append).unwrap());
         let mut bytes = Vec::new();
@@ -296,7 +298,7 @@ mod tests {
         let append = Appended::open(&bytes).unwrap();
         assert_eq!(append.head().unwrap().seq, 6);
         assert_eq!((append.first(), append.last, append.number), (5, 6, 3));
-        assert_eq!(append.previous, Some(Place { at: 16, length: 9 }));
+        assert_eq!(append.previous, Some(LogOffset { at: 16, length: 9 }));
         let events = append.events().unwrap();
         let numbers: Vec<Seq> = events.iter().map(|stored| stored.seq).collect();
         assert_eq!(numbers, [5, 6]);

@@ -8,7 +8,7 @@ use super::{
     heads::Tip,
     index::Changes,
     keys::{self, Key},
-    log::{Place, Writer},
+    log::{LogOffset, Writer},
     reader::{Found, Reader, STRIDE},
 };
 use crate::{
@@ -116,7 +116,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The task whose append was lost must not look as if the one before it was the newest.
-    fn lose(&mut self, place: Place, task: &str, head: Option<Head>) -> Result<(), StoreError> {
+    fn lose(&mut self, place: LogOffset, task: &str, head: Option<Head>) -> Result<(), StoreError> {
         let before = self.last_tip(task)?;
         let known = before.as_ref().map(|before| Arc::clone(&before.head));
         let Some(head) = known.or_else(|| head.map(Arc::new)) else {

@@ -16,7 +16,7 @@ use super::{
     draft::Draft,
     heads::Tip,
     keys::{self, Key},
-    log::{self, End, FRAME, Log, Place, Seen},
+    log::{self, End, FRAME, Log, LogEntry, LogOffset},
     open::{FOLDERS, SledSettings, open_index, remove},
     reader::Reader,
 };
@@ -37,9 +37,9 @@ pub(super) enum Said {
         messages: Vec<(Key, Seq)>,
     },
     /// A small record is at another place, or nowhere.
-    Small(Key, Option<Place>),
+    Small(Key, Option<LogOffset>),
     /// An append cannot be read; it was this task's, and perhaps led to this head.
-    Lost(Place, String, Option<Head>),
+    Lost(LogOffset, String, Option<Head>),
 }
 
 /// Has the index follow the log from where it ends; answers with the end of the log.
@@ -69,8 +69,8 @@ fn read(log: &Log, from: End, to: &SyncSender<(Vec<Said>, End)>) -> Result<End, 
         }
         upto = end;
         match *seen {
-            Seen::Record(place, record) => said.extend(understood(place, record)),
-            Seen::Broken(at, bytes) => said.extend(lost(at, bytes)),
+            LogEntry::Record(place, record) => said.extend(understood(place, record)),
+            LogEntry::Broken(at, bytes) => said.extend(lost(at, bytes)),
         }
         Ok(())
     })?;
@@ -78,7 +78,7 @@ fn read(log: &Log, from: End, to: &SyncSender<(Vec<Said>, End)>) -> Result<End, 
     Ok(end)
 }
 
-fn understood(place: Place, record: &[u8]) -> Option<Said> {
+fn understood(place: LogOffset, record: &[u8]) -> Option<Said> {
     let said = match Record::read(record) {
         Ok(Record::Append(append)) => appended(place, &append),
         Ok(Record::Small { key, value }) => Ok(Said::Small(key.into(), value.map(|_| place))),
@@ -94,7 +94,7 @@ fn understood(place: Place, record: &[u8]) -> Option<Said> {
     )
 }
 
-fn appended(place: Place, append: &Appended<'_>) -> Result<Said, StoreError> {
+fn appended(place: LogOffset, append: &Appended<'_>) -> Result<Said, StoreError> {
     let head = Arc::new(append.head()?);
     let key = |(id, seq): (String, Seq)| (keys::message(&head.owner, &head.agent, &id), seq);
     let messages = append.message_ids()?.into_iter().map(key).collect();
@@ -121,7 +121,7 @@ fn lost(mut at: u64, mut stretch: &[u8]) -> Vec<Said> {
         .map(|length| u32::from_be_bytes(*length))
     {
         let record = stretch.get(FRAME..).unwrap_or_default();
-        lost.extend(lost_one(Place { at, length }, record));
+        lost.extend(lost_one(LogOffset { at, length }, record));
         // The next one is found only if this one tells its length.
         let Some(behind) = stretch.get(FRAME + length as usize..) else {
             break;
@@ -132,7 +132,7 @@ fn lost(mut at: u64, mut stretch: &[u8]) -> Vec<Said> {
     lost
 }
 
-fn lost_one(place: Place, record: &[u8]) -> Option<Said> {
+fn lost_one(place: LogOffset, record: &[u8]) -> Option<Said> {
     let (task, head) = codec::guess(record)?;
     Some(Said::Lost(place, task, head))
 }

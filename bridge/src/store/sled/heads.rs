@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Unordered, log::Place};
+use super::{Unordered, log::LogOffset};
 use crate::store::Head;
 
 /// At most twice so many heads are kept.
@@ -28,7 +28,7 @@ pub(super) struct Tip {
     /// The head after it.
     pub(super) head: Arc<Head>,
     /// Where it stands.
-    pub(super) place: Place,
+    pub(super) place: LogOffset,
     /// How many appends the task has.
     pub(super) number: u32,
     /// A later append is lost, or the task's newest: the head is only the last that is known.

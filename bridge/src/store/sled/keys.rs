@@ -23,7 +23,7 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest as _, Sha256};
 
-use super::{heads::Tip, log::Place};
+use super::{heads::Tip, log::LogOffset};
 use crate::{
     caller::Caller,
     store::{Head, RecordKey, Seq, StoreError, list::Position},
@@ -51,7 +51,7 @@ const TAIL: usize = 8 + 36;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Card {
     /// Where its newest append is.
-    pub(super) place: Place,
+    pub(super) place: LogOffset,
     /// Since when it has its state, in milliseconds.
     pub(super) millis: i64,
     pub(super) owner: String,

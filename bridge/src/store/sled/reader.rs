@@ -13,7 +13,7 @@ use super::{
     heads::{Heads, Tip},
     index::{Changes, Current, Index},
     keys::{self, Card, Key},
-    log::{End, Log, Place},
+    log::{End, Log, LogOffset},
 };
 use crate::{
     caller::Caller,
@@ -123,7 +123,7 @@ impl Reader {
         })
     }
 
-    fn tip_at(&self, place: Place, task: &str) -> Result<Tip, StoreError> {
+    fn tip_at(&self, place: LogOffset, task: &str) -> Result<Tip, StoreError> {
         let record = self.log.read(place)?;
         let append = Appended::open(&record)?;
         let head = append.head()?;
@@ -191,7 +191,7 @@ impl Reader {
     }
 
     /// Where to begin to go back from in order to find event `wanted`.
-    fn from(&self, tip: &Tip, wanted: Seq) -> Result<Place, StoreError> {
+    fn from(&self, tip: &Tip, wanted: Seq) -> Result<LogOffset, StoreError> {
         if tip.number < STRIDE || wanted == tip.head.seq {
             return Ok(tip.place);
         }
@@ -270,7 +270,7 @@ impl Reader {
     }
 
     /// The value of a small record.
-    pub(super) fn value(&self, place: Place) -> Result<Vec<u8>, StoreError> {
+    pub(super) fn value(&self, place: LogOffset) -> Result<Vec<u8>, StoreError> {
         codec::small_value(&self.log.read(place)?)
     }
 }

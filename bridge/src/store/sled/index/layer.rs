@@ -207,14 +207,14 @@ mod tests {
     use bridge_protocol::a2a::TaskState;
 
     use super::*;
-    use crate::store::{sled::log::Place, testing::Sample};
+    use crate::store::{sled::log::LogOffset, testing::Sample};
 
     fn tip(state: TaskState) -> Tip {
         let sample = Sample::new("t");
         let created = sample.append(0, 1, vec![sample.created()]);
         let mut head = Head::after(None, &sample.caller, &created).unwrap();
         head.state = state;
-        let place = Place { at: 16, length: 9 };
+        let place = LogOffset { at: 16, length: 9 };
         Tip {
             head: Arc::new(head),
             place,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bridge_protocol::a2a::TaskState;
 
 use super::{
-    super::{keys::Card, log::Place, model::Lots},
+    super::{keys::Card, log::LogOffset, model::Lots},
     *,
 };
 use crate::{
@@ -150,7 +150,7 @@ impl Pair {
         head.turns = (0..lots.below(2)).map(|_| turn.clone()).collect();
         let tip = Tip {
             head: Arc::new(head),
-            place: Place {
+            place: LogOffset {
                 at: self.end,
                 length: 1,
             },

@@ -21,7 +21,7 @@ mod writer;
 
 pub(super) use frame::HEADER as FRAME;
 pub(super) use reader::Log;
-pub(super) use replay::{Seen, open, walk, writer};
+pub(super) use replay::{LogEntry, open, walk, writer};
 pub(super) use segment::sync_folder;
 #[cfg(test)]
 pub(super) use tests::{Faults, Hanging};
@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where a record stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct LogOffset {
     /// The position of its frame.
     pub(super) at: u64,
     /// The bytes that it has, without those of the frame.
@@ -47,8 +47,8 @@ pub(super) struct End {
     pub(super) batch: u64,
 }
 
-impl Place {
-    /// The bytes of [`Place::to_bytes`].
+impl LogOffset {
+    /// The bytes of [`LogOffset::to_bytes`].
     pub(super) const BYTES: usize = 12;
 
     pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {

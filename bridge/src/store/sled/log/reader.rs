@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Place, frame, frame::Frame, segment};
+use super::{LogOffset, frame, frame::Frame, segment};
 use crate::store::StoreError;
 
 /// At most so many segments are open at a time.
@@ -83,7 +83,7 @@ impl Log {
     }
 
     /// The record at a place, if it is still what it was.
-    pub(in crate::store::sled) fn read(&self, place: Place) -> Result<Vec<u8>, StoreError> {
+    pub(in crate::store::sled) fn read(&self, place: LogOffset) -> Result<Vec<u8>, StoreError> {
         #[cfg(test)]
         self.hanging.pass();
         let (base, file) = self.segment(place.at)?;

@@ -3,20 +3,20 @@
 
 use std::{fs::File, io, os::unix::fs::FileExt as _, path::Path, sync::Arc};
 
-use super::{End, Log, Place, Writer, frame, frame::Frame, segment};
+use super::{End, Log, LogOffset, Writer, frame, frame::Frame, segment};
 use crate::store::StoreError;
 
 /// What stands in the log.
 #[derive(Debug)]
-pub(in crate::store::sled) enum Seen<'b> {
+pub(in crate::store::sled) enum LogEntry<'b> {
     /// A record and its place.
-    Record(Place, &'b [u8]),
+    Record(LogOffset, &'b [u8]),
     /// Bytes that were a record or several, from this position on, and are not whole.
     Broken(u64, &'b [u8]),
 }
 
 /// What is done with each of them, and with the end of its batch as far as it is read.
-type Visit<'v> = &'v mut dyn FnMut(&Seen<'_>, End) -> Result<(), StoreError>;
+type Visit<'v> = &'v mut dyn FnMut(&LogEntry<'_>, End) -> Result<(), StoreError>;
 
 /// The log in `folder`, of which all up to `known` was read before. What is missing of it is noted in the log: it costs
 /// only those whose records it had.
@@ -158,7 +158,7 @@ impl Walk<'_, '_> {
 
     fn show_frame(&mut self, at: u64, frame: &Frame<'_>) -> Result<(), StoreError> {
         let length = frame.record.len() as u32;
-        let seen = Seen::Record(Place { at, length }, frame.record);
+        let seen = LogEntry::Record(LogOffset { at, length }, frame.record);
         (self.visit)(&seen, self.end)
     }
 
@@ -184,7 +184,7 @@ impl Walk<'_, '_> {
         let at = self.end.at;
         self.end.at += (length - broken) as u64;
         self.log.lose(at..self.end.at);
-        (self.visit)(&Seen::Broken(at, &rest[broken..length]), self.end)?;
+        (self.visit)(&LogEntry::Broken(at, &rest[broken..length]), self.end)?;
         Ok(Some(length))
     }
 }

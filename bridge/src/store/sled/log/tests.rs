@@ -13,7 +13,7 @@ use crate::store::StoreError;
 /// What was seen of a log that was opened.
 struct Opened {
     records: Vec<String>,
-    places: Vec<Place>,
+    places: Vec<LogOffset>,
     /// The stretches that were broken.
     broken: Vec<Range<u64>>,
     log: Arc<Log>,
@@ -24,14 +24,14 @@ struct Opened {
 fn open(folder: &Path, from: End) -> Opened {
     let (mut records, mut places, mut broken) = (Vec::new(), Vec::new(), Vec::new());
     let log = super::open(folder, from).unwrap();
-    let mut visit = |seen: &Seen<'_>, _: End| {
+    let mut visit = |seen: &LogEntry<'_>, _: End| {
         match *seen {
-            Seen::Record(place, record) => {
+            LogEntry::Record(place, record) => {
                 assert_eq!(log.read(place).unwrap(), record);
                 records.push(String::from_utf8(record.to_vec()).unwrap());
                 places.push(place);
             }
-            Seen::Broken(at, bytes) => broken.push(at..at + bytes.len() as u64),
+            LogEntry::Broken(at, bytes) => broken.push(at..at + bytes.len() as u64),
         }
         Ok(())
     };
@@ -183,7 +183,7 @@ fn a_record_that_changed_is_noticed_when_it_is_read() {
     let log = open(folder.path(), end).log;
     let error = log.read(place).unwrap_err().to_string();
     assert!(error.contains("at byte 16 is corrupt"), "{error}");
-    let nowhere = Place { at: 9_999, ..place };
+    let nowhere = LogOffset { at: 9_999, ..place };
     assert!(log.read(nowhere).is_err());
 }
 

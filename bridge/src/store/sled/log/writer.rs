@@ -2,7 +2,7 @@
 
 use std::{fs::File, sync::Arc};
 
-use super::{End, Log, Place, disk::Disk, frame, segment};
+use super::{End, Log, LogOffset, disk::Disk, frame, segment};
 use crate::store::StoreError;
 
 /// The bytes of a segment, roughly.
@@ -64,13 +64,13 @@ impl Writer {
     }
 
     /// Takes a record into the batch; `write` appends its bytes.
-    pub(in crate::store::sled) fn put(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Place {
+    pub(in crate::store::sled) fn put(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> LogOffset {
         let start = self.batch.len();
         self.starts.push(start);
         frame::begin(&mut self.batch);
         write(&mut self.batch);
         let length = self.batch.len() - start - frame::HEADER;
-        Place {
+        LogOffset {
             at: self.end.at + start as u64,
             length: length as u32,
         }
