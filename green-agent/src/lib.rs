@@ -11,6 +11,9 @@
 //! - [`evaluator`]: the built-in evaluators, and the client of green agents
 //! - [`run`]: runs scenarios trial by trial and emits events
 //!
+//! - [`problem`]: how a trial ends, and whose fault it is
+//! - [`record`]: the records of a run, one line a trial, from which everything about it is reported
+//!
 //! What is derived from a trial's transcript, without the network:
 //! - [`transcript`]: every message that passed over every hop
 //! - [`assessment`]: the evaluator's statuses, artifacts and metrics
@@ -29,6 +32,8 @@ pub mod evaluator;
 pub mod expect;
 pub mod install;
 pub mod participant;
+pub mod problem;
+pub mod record;
 pub mod recorder;
 pub mod report;
 pub mod run;

@@ -11,11 +11,11 @@
 //! If several apply, 4 takes precedence over 3, 3 over 1, and 1 over 0: work that could not be carried out says
 //! nothing about the agents, and must not look as if it did.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The exit code of a program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(into = "u8")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "u8", try_from = "u8")]
 pub enum Exit {
     /// Everything passed, or the work is done.
     #[default]
@@ -42,6 +42,21 @@ impl From<Exit> for u8 {
     }
 }
 
+impl TryFrom<u8> for Exit {
+    type Error = String;
+
+    fn try_from(code: u8) -> Result<Self, Self::Error> {
+        match code {
+            0 => Ok(Self::Passed),
+            1 => Ok(Self::Failed),
+            2 => Ok(Self::Usage),
+            3 => Ok(Self::Unreadable),
+            4 => Ok(Self::Infrastructure),
+            other => Err(format!("expected an exit code from 0 to 4, found {other}")),
+        }
+    }
+}
+
 impl From<Exit> for std::process::ExitCode {
     fn from(exit: Exit) -> Self {
         u8::from(exit).into()
@@ -51,6 +66,14 @@ impl From<Exit> for std::process::ExitCode {
 #[cfg(test)]
 mod tests {
     use super::Exit;
+
+    #[test]
+    fn every_code_is_read_back() {
+        for code in 0..=4 {
+            assert_eq!(Exit::try_from(code).map(u8::from), Ok(code));
+        }
+        assert!(Exit::try_from(5).is_err());
+    }
 
     #[test]
     fn infrastructure_wins_over_unreadable_over_failed() {

@@ -21,7 +21,6 @@ mod judge;
 mod owner;
 mod peers;
 mod port_leases;
-pub mod problem;
 pub mod report;
 mod requirements;
 mod scenario;
@@ -35,10 +34,10 @@ use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 
 pub use event::{Phase, RunEvent};
-pub use problem::{Outcome, Owner, Problem, ProblemKind};
 pub use report::{RunReport, ScenarioReport, TrialReport, Verdict};
 pub use serve::{ServeError, serve};
 
+pub use crate::problem::{self, Outcome, Owner, Problem, ProblemKind};
 use crate::{
     install::Installer,
     participant::{Supervisor, ports::PortPool},

@@ -3,12 +3,12 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use bridge_program::Exit;
 
 /// One problem of a trial.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
     /// The kind of problem.
     pub kind: ProblemKind,
@@ -83,13 +83,13 @@ impl Problem {
     }
 
     /// Returns whether the problem ended the trial early, so that how far it came depends on chance.
-    pub(super) fn breaks_off(&self) -> bool {
+    pub(crate) fn breaks_off(&self) -> bool {
         !matches!(self.outcome(), Outcome::Passed | Outcome::Failed)
     }
 }
 
 /// The party at fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Owner {
     /// The evaluated agent.
@@ -122,7 +122,7 @@ impl Owner {
 
 /// The outcome of a trial. Of several problems, the outcome that is last in this list counts: a trial that
 /// broken infrastructure ended says nothing about the agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The agent did what it was asked to do.
@@ -170,7 +170,7 @@ impl Outcome {
 }
 
 /// The kinds of problems.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProblemKind {
     /// An expectation of the scenario is not met.
@@ -275,7 +275,7 @@ impl ProblemKind {
 }
 
 /// Returns an error and its causes on one line.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut inner = error;
     while let Some(source) = inner.source() {

@@ -1,0 +1,160 @@
+//! The records of a run: what was asked for, and one line for each trial as it ends. Everything that is
+//! reported about a run can be made again from them and from the transcripts beside them.
+//!
+//! - `run.json`: a [`Manifest`], written before the first trial
+//! - `records.jsonl`: a [`TrialRecord`] a line, appended by a [`RecordWriter`]
+//! - [`RunFolder`] reads both
+
+mod error;
+mod folder;
+mod manifest;
+mod reader;
+mod writer;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use bridge_program::Exit;
+
+pub use self::{
+    error::RecordError,
+    folder::RunFolder,
+    manifest::{ExpectedEnd, Manifest, ManifestScenario, RunSettings, Shard},
+    reader::{ReadRecords, read_records},
+    writer::RecordWriter,
+};
+use crate::problem::{Outcome, Problem};
+
+/// The version of records and manifests that this program writes. It reads this one and those before it.
+pub const VERSION: u32 = 1;
+
+/// The name of the manifest's file in a run's folder.
+pub const MANIFEST: &str = "run.json";
+
+/// The name of the records' file in a run's folder.
+pub const RECORDS: &str = "records.jsonl";
+
+/// One attempt at one trial, as a line of `records.jsonl`. Secrets are masked as in the transcript.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// The version of this form, [`VERSION`].
+    pub version: u32,
+    /// The digest of what the trial means: scenario, sample, cell, seed and trial. It depends on no address,
+    /// path or time. 32 hexadecimal digits.
+    pub key: String,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The digest of the scenario as read, without addresses and paths: `sha256:...`. Empty if the scenario
+    /// could not be read.
+    pub scenario_digest: String,
+    /// The row of the dataset: its `id`, or its number from 1. `None` without a dataset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<String>,
+    /// The digest of the row: `sha256:...`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample_digest: Option<String>,
+    /// The cell of the matrix: the value of each axis, as text. Empty without a matrix.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cell: BTreeMap<String, String>,
+    /// The number of the trial among those of the same scenario, sample and cell, from 1.
+    pub trial: u32,
+    /// The seed of the trial.
+    pub seed: u64,
+    /// The number of the attempt, from 1. The last one of a key counts.
+    pub attempt: u32,
+    /// How the trial ended.
+    pub outcome: Outcome,
+    /// The exit code that this trial alone would cause.
+    pub exit: Exit,
+    /// The problems; empty if the trial passed.
+    pub problems: Vec<Problem>,
+    /// The state of the evaluation, such as `completed`; `None` without an assessment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// The numbers that the evaluator or the runner measured, by name.
+    pub metrics: BTreeMap<String, f64>,
+    /// The results as AgentBeats collects them.
+    pub results: Vec<Value>,
+    /// The tokens that agents reported, summed over the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// When the attempt began: RFC 3339 in UTC, with milliseconds.
+    pub started: String,
+    /// The duration in seconds.
+    pub seconds: f64,
+    /// The duration of each phase in seconds: `starting`, `waiting`, `evaluating`, `stopping`.
+    pub phases: BTreeMap<String, f64>,
+    /// The folder of the transcript and the agents' output, relative to the run's folder. `None` if nothing
+    /// was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// The party behind each address of the transcript: roles by origin (scheme, host and port).
+    pub parties: BTreeMap<String, String>,
+}
+
+/// The tokens of a trial.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// The tokens that models read.
+    pub input_tokens: u64,
+    /// The tokens that models wrote.
+    pub output_tokens: u64,
+    /// All tokens; more than the sum of the two if a model counts others too.
+    pub total_tokens: u64,
+    /// The same for each agent, by role.
+    pub by_role: BTreeMap<String, TokenCounts>,
+}
+
+/// The tokens of one agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenCounts {
+    /// The tokens that its model read.
+    pub input_tokens: u64,
+    /// The tokens that its model wrote.
+    pub output_tokens: u64,
+    /// All its tokens.
+    pub total_tokens: u64,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Returns the record of a trial that passed.
+    pub(crate) fn record(key: &str, attempt: u32) -> TrialRecord {
+        TrialRecord {
+            version: VERSION,
+            key: key.to_owned(),
+            scenario: "debate".to_owned(),
+            scenario_digest: "sha256:00".to_owned(),
+            sample: None,
+            sample_digest: None,
+            cell: BTreeMap::new(),
+            trial: 1,
+            seed: 0,
+            attempt,
+            outcome: Outcome::Passed,
+            exit: Exit::Passed,
+            problems: Vec::new(),
+            state: Some("completed".to_owned()),
+            metrics: BTreeMap::from([("score".to_owned(), 1.0)]),
+            results: Vec::new(),
+            usage: None,
+            started: "2026-01-01T00:00:00.000Z".to_owned(),
+            seconds: 0.5,
+            phases: BTreeMap::new(),
+            folder: Some("debate/trial-1".to_owned()),
+            parties: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_record_of_a_later_program_may_have_more_fields() {
+        let mut value = serde_json::to_value(record("a", 1)).unwrap();
+        value["mood"] = "good".into();
+        let read: TrialRecord = serde_json::from_value(value).unwrap();
+        assert_eq!(read, record("a", 1));
+    }
+}

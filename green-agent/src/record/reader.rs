@@ -1,0 +1,161 @@
+//! Reads `records.jsonl`.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read as _},
+    path::Path,
+};
+
+use serde::Deserialize;
+
+use super::{RecordError, TrialRecord, VERSION};
+
+/// The most bytes of one line.
+const LINE_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// The records of a file.
+#[derive(Clone, Debug, Default)]
+pub struct ReadRecords {
+    /// The records, in the file's order.
+    pub records: Vec<TrialRecord>,
+    /// The number of an incomplete last line, which was skipped: a program that is killed while it writes
+    /// leaves one.
+    pub torn: Option<usize>,
+    /// The length of the file up to the end of its last complete line, in bytes.
+    pub whole: u64,
+}
+
+/// Reads the records of a file, in its order.
+///
+/// # Errors
+/// If the file cannot be read, or a line other than an incomplete last one is not a record.
+pub fn read_records(path: &Path) -> Result<ReadRecords, RecordError> {
+    let cannot_read = |source| RecordError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let mut file = BufReader::new(File::open(path).map_err(cannot_read)?);
+    let mut read = ReadRecords::default();
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        match next_line(&mut file, &mut line).map_err(cannot_read)? {
+            Line::End => break,
+            Line::Torn => {
+                read.torn = Some(number);
+                break;
+            }
+            Line::TooLong => {
+                return Err(RecordError::TooLong {
+                    path: path.to_owned(),
+                    line: number,
+                    limit: LINE_LIMIT,
+                });
+            }
+            Line::Whole => read.records.push(record(path, number, &line)?),
+        }
+        read.whole += line.len() as u64;
+    }
+    Ok(read)
+}
+
+enum Line {
+    Whole,
+    Torn,
+    TooLong,
+    End,
+}
+
+fn next_line(file: &mut BufReader<File>, line: &mut Vec<u8>) -> io::Result<Line> {
+    let count = file.by_ref().take(LINE_LIMIT).read_until(b'\n', line)?;
+    Ok(match (count, line.last()) {
+        (0, _) => Line::End,
+        (_, Some(b'\n')) => Line::Whole,
+        _ if line.len() as u64 == LINE_LIMIT => Line::TooLong,
+        _ => Line::Torn,
+    })
+}
+
+/// The part of a record that every version has.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
+fn record(path: &Path, number: usize, line: &[u8]) -> Result<TrialRecord, RecordError> {
+    let wrong = |source| RecordError::Line {
+        path: path.to_owned(),
+        line: number,
+        source,
+    };
+    let found = serde_json::from_slice::<Versioned>(line)
+        .map_err(wrong)?
+        .version;
+    check_version(path, number, found)?;
+    serde_json::from_slice(line).map_err(wrong)
+}
+
+/// Refuses a version that is newer than this program.
+pub(super) fn check_version(path: &Path, line: usize, found: u32) -> Result<(), RecordError> {
+    match found > VERSION {
+        true => Err(RecordError::Newer {
+            path: path.to_owned(),
+            line,
+            found,
+            known: VERSION,
+        }),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+
+    /// Reads a file with this content; returns the keys and the number of a torn line, or the error.
+    fn read(content: &str) -> Result<(Vec<String>, Option<usize>), String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.jsonl");
+        std::fs::write(&path, content).unwrap();
+        let read = read_records(&path).map_err(|error| {
+            let shown = folder.path().display().to_string();
+            error.to_string().replace(&shown, "")
+        })?;
+        let keys = read.records.into_iter().map(|record| record.key);
+        Ok((keys.collect(), read.torn))
+    }
+
+    #[test]
+    fn only_a_torn_last_line_is_forgiven() {
+        let line = |key: &str| serde_json::to_string(&record(key, 1)).unwrap();
+        let (a, b) = (line("a"), line("b"));
+        let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect();
+        assert_eq!(read(""), Ok((keys(&[]), None)));
+        assert_eq!(read(&format!("{a}\n{b}\n")), Ok((keys(&["a", "b"]), None)));
+        for end in [1, 40, b.len()] {
+            let torn = format!("{a}\n{}", &b[..end]);
+            assert_eq!(read(&torn), Ok((keys(&["a"]), Some(2))));
+        }
+        for damaged in [
+            format!("{a}\n{}\n", &b[..40]),
+            format!("{a}\n\n"),
+            format!("{a}\n{{}}\n"),
+        ] {
+            let error = read(&damaged).unwrap_err();
+            assert!(
+                error.starts_with("/records.jsonl:2: expected a trial's record"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_later_version_is_refused_by_its_number() {
+        let error = read("{\"version\":7,\"what\":\"ever\"}\n").unwrap_err();
+        assert!(
+            error.starts_with("/records.jsonl:1: version 7 is newer"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,105 @@
+//! Appends to `records.jsonl`.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use super::{RecordError, TrialRecord, read_records};
+
+/// Appends records to a file, each as a whole line that is on the disk when [`append`](Self::append) returns.
+/// While it exists, no other program can open the file for appending.
+#[derive(Debug)]
+pub struct RecordWriter {
+    path: PathBuf,
+    file: Mutex<File>,
+}
+
+impl RecordWriter {
+    /// Opens the file at `path`, makes it if there is none, and removes an incomplete last line.
+    ///
+    /// # Errors
+    /// If the file cannot be opened or read, or another program appends to it.
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        let cannot_write = |source| RecordError::Write {
+            path: path.to_owned(),
+            source,
+        };
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let file = file.map_err(cannot_write)?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => RecordError::InUse {
+                path: path.to_owned(),
+            },
+            TryLockError::Error(source) => cannot_write(source),
+        })?;
+        let read = read_records(path)?;
+        if read.torn.is_some() {
+            file.set_len(read.whole).map_err(cannot_write)?;
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            file: Mutex::new(file),
+        })
+    }
+
+    /// Appends one record and waits until it is on the disk.
+    ///
+    /// # Errors
+    /// If it cannot be written. The file may then end with an incomplete line, and later appends fail too.
+    pub fn append(&self, record: &TrialRecord) -> Result<(), RecordError> {
+        self.write(record).map_err(|source| RecordError::Write {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
+    fn write(&self, record: &TrialRecord) -> io::Result<()> {
+        let mut line = serde_json::to_vec(record).map_err(io::Error::from)?;
+        line.push(b'\n');
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = file.metadata()?.len();
+        let written = file.write_all(&line).and_then(|()| file.sync_data());
+        if written.is_err() {
+            // A line in two parts would make all that follows it unreadable.
+            file.set_len(before)?;
+        }
+        written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+
+    #[test]
+    fn what_follows_a_torn_line_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.jsonl");
+        let append = |key: &str| {
+            let writer = RecordWriter::open(&path).unwrap();
+            writer.append(&record(key, 1)).unwrap();
+        };
+        append("a");
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"{\"version\":1,\"key\":\"to").unwrap();
+        append("b");
+        let read = read_records(&path).unwrap();
+        let keys: Vec<&str> = read.records.iter().map(|one| one.key.as_str()).collect();
+        assert_eq!((keys, read.torn), (vec!["a", "b"], None));
+    }
+
+    #[test]
+    fn only_one_program_at_a_time_appends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.jsonl");
+        let first = RecordWriter::open(&path).unwrap();
+        let error = RecordWriter::open(&path).unwrap_err();
+        assert!(matches!(error, RecordError::InUse { .. }), "{error}");
+        drop(first);
+        RecordWriter::open(&path).unwrap();
+    }
+}
