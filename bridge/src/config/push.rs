@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{KeyConfig, Period, SecretText};
-use crate::push::Allowed;
+use crate::push::AllowedTargets;
 
 /// Push notifications, which deliver the events of tasks to webhooks named by clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -69,6 +69,6 @@ impl TryFrom<String> for PushPlace {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        Allowed::default().allow(&text).map(|()| Self(text))
+        AllowedTargets::default().allow(&text).map(|()| Self(text))
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! - [`Push`]: the settings of all tasks, and their deliveries
 //! - [`PushSettings`], [`RetrySettings`]: how much, how often, how long
-//! - [`Allowed`]: where webhooks may be
+//! - [`AllowedTargets`]: where webhooks may be
 //! - [`Seal`]: what the secrets of settings are sealed with where they are kept
 //! - [`Undelivered`]: a setting whose delivery was given up, and [`Push::retry`]
 //! - [`PushError`]: why a setting is not kept
@@ -23,38 +23,38 @@
 //! | `Authorization` | the setting's credentials (13.2), or else the signature if deliveries are signed |
 //! | `X-A2A-Notification-Token` | the setting's token |
 //! | `X-A2A-Notification-Signature` | the signature, see [`Signature`] |
-//! | `Idempotency-Key` | the event, `TASK/SEQUENCE`: the same when it is delivered again |
+//! | `Idempotency-SettingKey` | the event, `TASK/SEQUENCE`: the same when it is delivered again |
 
-mod allowed;
-mod book;
-mod courier;
+mod allowed_targets;
+mod delivery_request;
+mod delivery_slots;
+mod delivery_workers;
 mod error;
+mod event_reader;
+mod fair_queue;
 mod headers;
-mod http;
-mod kept;
-mod lanes;
-mod letter;
-mod owner;
-mod places;
+mod http_sender;
 mod progress;
-mod reader;
 mod resolver;
 mod retry;
 mod seal;
 mod setting;
+mod setting_operations;
+mod setting_repository;
 mod settings;
 mod signature;
-mod slots;
+mod stored_setting;
 mod target;
 #[cfg(test)]
 mod tests;
 mod undelivered;
+mod webhook_sender;
 mod worker;
 
-pub use allowed::Allowed;
+pub use allowed_targets::AllowedTargets;
 pub use error::PushError;
-pub use owner::Checked;
 pub use seal::{Seal, SealKeyError};
+pub use setting_operations::CheckedSetting;
 pub use settings::{PushSettings, RetrySettings};
 pub use signature::Signature;
 pub use undelivered::Undelivered;
@@ -69,13 +69,13 @@ use crate::{
     metrics::Metrics,
     store::{Store, StoreError},
 };
-use book::{Book, Key};
-use courier::Courier;
-use http::HttpCourier;
-use lanes::Lanes;
-use progress::Progress;
-use slots::Slots;
-use worker::Means;
+use delivery_slots::DeliverySlots;
+use delivery_workers::DeliveryWorkers;
+use http_sender::HttpSender;
+use progress::DeliveryProgress;
+use setting_repository::{SettingKey, SettingRepository};
+use webhook_sender::WebhookSender;
+use worker::WorkerContext;
 
 /// So many tasks can have their settings changed at once.
 const LOCKS: usize = 64;
@@ -86,10 +86,10 @@ pub struct Push(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    book: Book,
+    repository: SettingRepository,
     settings: PushSettings,
     metrics: Metrics,
-    lanes: Arc<Lanes>,
+    workers: Arc<DeliveryWorkers>,
     /// One task's settings are changed by one at a time, so that their number keeps its limit.
     changing: [Mutex<()>; LOCKS],
 }
@@ -105,30 +105,32 @@ impl Push {
         settings: PushSettings,
         issuer: Option<Arc<Issuer>>,
     ) -> Result<Self, PushError> {
-        let courier = HttpCourier::new(&settings, issuer.map(Signature::by))?;
-        Ok(Self::with(store, metrics, settings, Arc::new(courier)))
+        let sender = HttpSender::new(&settings, issuer.map(Signature::by))?;
+        Ok(Self::with(store, metrics, settings, Arc::new(sender)))
     }
 
     fn with(
         store: Arc<dyn Store>,
         metrics: Metrics,
         settings: PushSettings,
-        courier: Arc<dyn Courier>,
+        sender: Arc<dyn WebhookSender>,
     ) -> Self {
-        let book = Book::new(store, settings.seal.clone());
-        let means = Arc::new(Means {
-            book: book.clone(),
-            courier,
+        let repository = SettingRepository::new(store, settings.seal.clone());
+        let context = Arc::new(WorkerContext {
+            repository: repository.clone(),
+            sender,
             metrics: metrics.clone(),
-            slots: Arc::new(Slots::new(settings.limits())),
+            slots: Arc::new(DeliverySlots::new(settings.limits())),
             retry: settings.retry,
         });
-        let lanes = Lanes::new(move |key, stop| Box::pin(worker::run(means.clone(), key, stop)));
-        let listener: Weak<Lanes> = Arc::downgrade(&lanes);
-        book.store().listen(listener);
+        let workers = DeliveryWorkers::new(move |key, stop| {
+            Box::pin(worker::run(context.clone(), key, stop))
+        });
+        let listener: Weak<DeliveryWorkers> = Arc::downgrade(&workers);
+        repository.store().listen(listener);
         Self(Arc::new(Shared {
-            book,
-            lanes,
+            repository,
+            workers,
             settings,
             metrics,
             changing: [const { Mutex::const_new(()) }; LOCKS],
@@ -143,22 +145,24 @@ impl Push {
     /// If the store cannot be read.
     pub async fn resume(&self) -> Result<usize, StoreError> {
         let mut open = 0;
-        for (key, progress) in self.0.book.all_progress().await? {
+        for (key, progress) in self.0.repository.all_progress().await? {
             if progress.is_given_up() {
                 self.0.metrics.push_given_up(&progress.agent, 1);
                 continue;
             }
-            match self.0.book.renewed(&key).await {
+            match self.0.repository.renewed(&key).await {
                 Ok(Some(setting)) => {
                     open += 1;
                     self.0.metrics.push_open(&progress.agent, 1);
-                    match worker::rests(&self.0.book, &key, &setting, &progress).await {
-                        Some(read) => self.0.lanes.rest(&key, read),
-                        None => self.0.lanes.start(key),
+                    match worker::reader_if_caught_up(&self.0.repository, &key, &setting, &progress)
+                        .await
+                    {
+                        Some(read) => self.0.workers.set_idle(&key, read),
+                        None => self.0.workers.start(key),
                     }
                 }
                 // The program may have ended after the first of both was written.
-                Ok(None) => self.0.book.done(&key).await?,
+                Ok(None) => self.0.repository.done(&key).await?,
                 Err(error @ StoreError::Corrupt { .. }) => {
                     self.unreadable(&key, progress, &error).await?;
                 }
@@ -171,15 +175,15 @@ impl Push {
     /// What cannot be read waits like what was given up: when the key is there again, it can be tried anew.
     async fn unreadable(
         &self,
-        key: &Key,
-        mut progress: Progress,
+        key: &SettingKey,
+        mut progress: DeliveryProgress,
         error: &StoreError,
     ) -> Result<(), StoreError> {
         tracing::error!(task = key.task, id = key.id, %error, "push notifications were given up");
         let (next, retry) = (progress.seq + 1, &self.0.settings.retry);
         progress.failed(next, error.to_string(), clock::now(), retry);
         progress.give_up();
-        self.0.book.put_progress(key, &progress).await?;
+        self.0.repository.put_progress(key, &progress).await?;
         self.0.metrics.push_given_up(&progress.agent, 1);
         Ok(())
     }
@@ -188,9 +192,9 @@ impl Push {
     ///
     /// # Errors
     /// If that cannot be read; then the setting has none until a restart.
-    async fn stop(&self, key: &Key) -> Result<Option<Progress>, StoreError> {
-        self.0.lanes.stop(key).await;
-        let progress = self.0.book.progress(key).await?;
+    async fn stop(&self, key: &SettingKey) -> Result<Option<DeliveryProgress>, StoreError> {
+        self.0.workers.stop(key).await;
+        let progress = self.0.repository.progress(key).await?;
         if let Some(progress) = &progress {
             match progress.is_given_up() {
                 true => self.0.metrics.push_given_up(&progress.agent, -1),

@@ -12,7 +12,7 @@ use crate::{
 /// The place of a setting in its task's log, and what stands in its way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Progress {
+pub(super) struct DeliveryProgress {
     /// To whom the task belongs.
     pub(super) owner: Caller,
     /// The agent that works on it.
@@ -21,13 +21,13 @@ pub(super) struct Progress {
     pub(super) seq: Seq,
     /// What became of the event after that, if it was not taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) failing: Option<Failing>,
+    pub(super) failing: Option<FailedDelivery>,
 }
 
 /// An event that was not taken.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Failing {
+pub(super) struct FailedDelivery {
     /// Its number.
     pub(super) seq: Seq,
     /// When it was tried first.
@@ -41,7 +41,7 @@ pub(super) struct Failing {
     pub(super) is_given_up: bool,
 }
 
-impl Progress {
+impl DeliveryProgress {
     /// Of a setting of this task, for the events after `seq`.
     pub(super) fn at(head: &Head, seq: Seq) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl Progress {
         let (since, attempts) = before.map_or((now, 0), |before| (before.since, before.attempts));
         let attempts = attempts.saturating_add(1);
         let age = std::time::Duration::try_from(now.duration_since(since)).unwrap_or_default();
-        self.failing = Some(Failing {
+        self.failing = Some(FailedDelivery {
             seq,
             since,
             attempts,
@@ -95,7 +95,7 @@ impl Progress {
     }
 
     /// As if nothing had failed.
-    pub(super) fn anew(mut self) -> Self {
+    pub(super) fn without_failure(mut self) -> Self {
         self.failing = None;
         self
     }
@@ -106,8 +106,8 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn progress() -> Progress {
-        Progress {
+    fn progress() -> DeliveryProgress {
+        DeliveryProgress {
             owner: Caller::new("me"),
             agent: "a".into(),
             seq: 3,
@@ -136,7 +136,7 @@ mod tests {
         progress.delivered(5);
         progress.failed(6, "no".into(), at(0), &retry);
         progress.failed(6, "no".into(), at(100), &retry);
-        assert!(progress.is_given_up() && !progress.anew().is_given_up());
+        assert!(progress.is_given_up() && !progress.without_failure().is_given_up());
     }
 
     #[test]

@@ -5,13 +5,13 @@ use std::{io, net::SocketAddr, sync::Arc};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::Allowed;
+use super::AllowedTargets;
 
 /// Resolves names like the system, and refuses those of which any address is not allowed: a webhook of the
 /// public internet has no other ones. The client asks no resolver for addresses that are written out, which
 /// is why URLs are judged before.
 #[derive(Debug)]
-pub(super) struct Resolver(pub(super) Arc<Allowed>);
+pub(super) struct Resolver(pub(super) Arc<AllowedTargets>);
 
 /// A name resolves to where no webhook may be.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +31,7 @@ impl Resolve for Resolver {
 }
 
 fn judged(
-    allowed: &Allowed,
+    allowed: &AllowedTargets,
     name: &str,
     addresses: Vec<SocketAddr>,
 ) -> Result<Vec<SocketAddr>, Box<dyn std::error::Error + Send + Sync>> {
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn one_address_that_is_not_allowed_is_enough() {
-        let mut named = Allowed::default();
+        let mut named = AllowedTargets::default();
         named.allow("hooks.example").unwrap();
         for (name, addresses, expected) in [
             ("a.test", &["8.8.8.8", "2606:4700::1111"][..], true),

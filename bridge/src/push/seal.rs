@@ -130,8 +130,8 @@ impl Seal {
     }
 
     /// Whether what is kept so would be kept so again: sealed with the first key, or in the clear without any.
-    pub(super) fn is_current(&self, kept: Option<&Sealed>) -> bool {
-        self.ids().next() == kept.map(|sealed| sealed.key.as_str())
+    pub(super) fn is_current(&self, stored: Option<&Sealed>) -> bool {
+        self.ids().next() == stored.map(|sealed| sealed.key.as_str())
     }
 
     fn ids(&self) -> impl Iterator<Item = &str> {
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn the_first_key_seals_and_none_leaves_it_in_the_clear() {
         let old = seal(&[1]).close(Vec::new(), b"a").unwrap();
-        for (keys, kept, expected) in [
+        for (keys, stored, expected) in [
             (&[1][..], &old, true),
             (&[1, 2], &old, true),
             (&[2, 1], &old, false),
@@ -193,7 +193,7 @@ mod tests {
             (&[], &None, true),
             (&[1], &None, false),
         ] {
-            assert_eq!(seal(keys).is_current(kept.as_ref()), expected, "{keys:?}");
+            assert_eq!(seal(keys).is_current(stored.as_ref()), expected, "{keys:?}");
         }
         assert_eq!(seal(&[]).close(Vec::new(), b"a"), Ok(None));
     }

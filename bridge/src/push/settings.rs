@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Allowed, Seal, places::Limits};
+use super::{AllowedTargets, Seal, fair_queue::DeliveryLimits};
 
 /// How push notifications are delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushSettings {
     /// Where webhooks may be.
-    pub allowed: Allowed,
+    pub allowed: AllowedTargets,
     /// What settings are sealed with where they are kept.
     pub seal: Seal,
     /// How many settings one task may have.
@@ -41,7 +41,7 @@ pub struct RetrySettings {
 impl Default for PushSettings {
     fn default() -> Self {
         Self {
-            allowed: Allowed::default(),
+            allowed: AllowedTargets::default(),
             seal: Seal::default(),
             per_task: 16,
             timeout: Duration::from_secs(15),
@@ -65,8 +65,8 @@ impl Default for RetrySettings {
 }
 
 impl PushSettings {
-    pub(super) fn limits(&self) -> Limits {
-        Limits {
+    pub(super) fn limits(&self) -> DeliveryLimits {
+        DeliveryLimits {
             at_once: self.at_once,
             per_host: self.per_host,
             per_caller: self.per_caller,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::letter::Letter;
+use super::delivery_request::DeliveryRequest;
 use crate::{
     auth::{Issuer, KeyError},
     clock,
@@ -35,15 +35,15 @@ impl Signature {
 
     pub(super) async fn sign(
         &self,
-        letter: &Letter,
+        delivery: &DeliveryRequest,
         headers: &mut HeaderMap,
         now: Timestamp,
     ) -> Result<(), KeyError> {
         let claims = json!({
-            "aud": letter.url,
+            "aud": delivery.url,
             "jti": clock::new_id(),
-            "taskId": letter.task,
-            "request_body_sha256": format!("{:x}", Sha256::digest(&letter.body)),
+            "taskId": delivery.task,
+            "request_body_sha256": format!("{:x}", Sha256::digest(&delivery.body)),
         });
         let token = self.0.sign(claims, now).await?;
         let value = |text: String| {

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use bridge_protocol::wire::FieldError;
 use url::{Host, Url};
 
-use super::Allowed;
+use super::AllowedTargets;
 
 /// The longest URL, in bytes.
 const LIMIT: usize = 2_048;
@@ -18,7 +18,7 @@ const HOST: &str = "a host on the public internet, or one that the bridge's oper
 ///
 /// # Errors
 /// What was expected instead; no more of the URL is repeated than its scheme and host.
-pub(super) fn check(text: &str, allowed: &Allowed) -> Result<Url, FieldError> {
+pub(super) fn check(text: &str, allowed: &AllowedTargets) -> Result<Url, FieldError> {
     if text.len() > LIMIT {
         let found = format!("{} bytes", text.len());
         return Err(FieldError::new(format!("at most {LIMIT} bytes"), found));
@@ -58,7 +58,7 @@ fn another_scheme(url: &Url, plain_http: bool) -> FieldError {
 }
 
 /// Whether an operator named the host.
-fn is_named(host: &Host<&str>, allowed: &Allowed) -> bool {
+fn is_named(host: &Host<&str>, allowed: &AllowedTargets) -> bool {
     match host {
         Host::Domain(name) => allowed.names(name),
         Host::Ipv4(address) => allowed.names_address(IpAddr::V4(*address)),
@@ -68,7 +68,7 @@ fn is_named(host: &Host<&str>, allowed: &Allowed) -> bool {
 
 /// Whether a webhook may be there that no operator named. A name is refused here if it is this machine's in any
 /// case, or if it cannot be one for an address that is allowed.
-fn may_be(host: &Host<&str>, allowed: &Allowed) -> bool {
+fn may_be(host: &Host<&str>, allowed: &AllowedTargets) -> bool {
     match host {
         Host::Domain(name) => {
             let name = name.trim_end_matches('.');
@@ -109,7 +109,7 @@ mod tests {
     fn every_spelling_of_a_private_address_is_refused() {
         for host in SPELLINGS.lines().chain(NAMES) {
             let url = format!("https://{host}/hook");
-            let found = check(&url, &Allowed::default());
+            let found = check(&url, &AllowedTargets::default());
             assert_eq!(found.unwrap_err().expected, HOST, "{url}");
         }
     }
@@ -152,12 +152,14 @@ mod tests {
                 "expected a host on the public internet",
             ),
         ] {
-            let error = check(url, &Allowed::default()).unwrap_err().to_string();
+            let error = check(url, &AllowedTargets::default())
+                .unwrap_err()
+                .to_string();
             assert!(error.starts_with(expected), "{url}: {error}");
             assert!(!error.contains("hunter2"), "{url}: {error}");
         }
         let long = format!("https://client.example/{}", "a".repeat(LIMIT));
-        let error = check(&long, &Allowed::default()).unwrap_err();
+        let error = check(&long, &AllowedTargets::default()).unwrap_err();
         assert_eq!(
             error.to_string(),
             "expected at most 2048 bytes, found 2071 bytes"
@@ -166,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_public_internet_and_named_places_may_be_used() {
-        let mut named = Allowed::default();
+        let mut named = AllowedTargets::default();
         for place in ["loopback", "10.0.0.0/8", "hooks.example"] {
             named.allow(place).unwrap();
         }
@@ -185,7 +187,11 @@ mod tests {
             ("https://10.1.2.3/", false, true),
             ("https://192.168.0.1/", false, false),
         ] {
-            assert_eq!(check(url, &Allowed::default()).is_ok(), without, "{url}");
+            assert_eq!(
+                check(url, &AllowedTargets::default()).is_ok(),
+                without,
+                "{url}"
+            );
             assert_eq!(check(url, &named).is_ok(), with, "{url}");
         }
         named.plain_http = true;
@@ -213,14 +219,14 @@ mod tests {
         fn a_spelling_changes_nothing(bits: u32, way: u8) {
             let address = IpAddr::V4(bits.into());
             let url = format!("https://{}/", spelled(bits, way));
-            let allowed = Allowed::default();
+            let allowed = AllowedTargets::default();
             prop_assert_eq!(check(&url, &allowed).is_ok(), allowed.may_reach(address), "{}", url);
         }
 
         /// Whatever is taken leads to a name, or to an address that may be reached.
         #[test]
         fn nothing_slips_through(text in "\\PC{0,40}", scheme in "https://|http://|") {
-            if let Ok(url) = check(&format!("{scheme}{text}"), &Allowed::default()) {
+            if let Ok(url) = check(&format!("{scheme}{text}"), &AllowedTargets::default()) {
                 prop_assert_eq!(url.scheme(), "https");
                 let may = match url.host() {
                     Some(Host::Domain(name)) => name.parse::<IpAddr>().is_err(),

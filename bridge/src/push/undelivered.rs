@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::{
     Push, Seal,
-    book::{Book, Key},
-    progress::{Failing, Progress},
+    progress::{DeliveryProgress, FailedDelivery},
+    setting_repository::{SettingKey, SettingRepository},
 };
 use crate::{
     caller::Caller,
@@ -44,12 +44,12 @@ impl Undelivered {
     /// # Errors
     /// If the store cannot be read.
     pub async fn all(store: &Arc<dyn Store>) -> Result<Vec<Self>, StoreError> {
-        let book = unsealed(store);
+        let repository = unsealed(store);
         let mut all = Vec::new();
-        for (key, progress) in book.all_progress().await? {
+        for (key, progress) in repository.all_progress().await? {
             let given_up = progress.failing.filter(|failing| failing.is_given_up);
-            if let (Some(failing), Some(kept)) = (given_up, book.kept(&key).await?) {
-                all.push(Self::of(key, progress.agent, kept.host(), failing));
+            if let (Some(failing), Some(stored)) = (given_up, repository.stored(&key).await?) {
+                all.push(Self::of(key, progress.agent, stored.host(), failing));
             }
         }
         Ok(all)
@@ -61,16 +61,18 @@ impl Undelivered {
     /// # Errors
     /// If the store fails.
     pub async fn retry_later(&self, store: &Arc<dyn Store>) -> Result<bool, StoreError> {
-        let book = unsealed(store);
+        let repository = unsealed(store);
         let key = self.key();
-        let Some(progress) = given_up(&book, &key).await? else {
+        let Some(progress) = given_up(&repository, &key).await? else {
             return Ok(false);
         };
-        book.put_progress(&key, &progress.anew()).await?;
+        repository
+            .put_progress(&key, &progress.without_failure())
+            .await?;
         Ok(true)
     }
 
-    fn of(key: Key, agent: String, host: String, failing: Failing) -> Self {
+    fn of(key: SettingKey, agent: String, host: String, failing: FailedDelivery) -> Self {
         Self {
             caller: key.caller,
             agent,
@@ -84,8 +86,8 @@ impl Undelivered {
         }
     }
 
-    fn key(&self) -> Key {
-        Key::new(&self.caller, &self.task, &self.id)
+    fn key(&self) -> SettingKey {
+        SettingKey::new(&self.caller, &self.task, &self.id)
     }
 }
 
@@ -95,7 +97,7 @@ impl Push {
     /// # Errors
     /// If the store cannot be read.
     pub async fn undelivered(&self) -> Result<Vec<Undelivered>, StoreError> {
-        Undelivered::all(self.0.book.store()).await
+        Undelivered::all(self.0.repository.store()).await
     }
 
     /// Has one tried anew at once; says whether there was still such a one.
@@ -104,28 +106,31 @@ impl Push {
     /// If the store fails.
     pub async fn retry(&self, one: &Undelivered) -> Result<bool, StoreError> {
         let _alone = self.changing(&one.task).lock().await;
-        let (book, key) = (&self.0.book, one.key());
-        let Some(progress) = given_up(book, &key).await? else {
+        let (repository, key) = (&self.0.repository, one.key());
+        let Some(progress) = given_up(repository, &key).await? else {
             return Ok(false);
         };
-        if book.setting(&key).await?.is_none() {
+        if repository.setting(&key).await?.is_none() {
             return Ok(false);
         }
-        let progress = progress.anew();
-        book.put_progress(&key, &progress).await?;
+        let progress = progress.without_failure();
+        repository.put_progress(&key, &progress).await?;
         self.0.metrics.push_given_up(&progress.agent, -1);
         self.0.metrics.push_open(&progress.agent, 1);
-        self.0.lanes.start(key);
+        self.0.workers.start(key);
         Ok(true)
     }
 }
 
 /// The book for those who have no key: hosts and progress are never sealed.
-fn unsealed(store: &Arc<dyn Store>) -> Book {
-    Book::new(store.clone(), Seal::default())
+fn unsealed(store: &Arc<dyn Store>) -> SettingRepository {
+    SettingRepository::new(store.clone(), Seal::default())
 }
 
-async fn given_up(book: &Book, key: &Key) -> Result<Option<Progress>, StoreError> {
-    let progress = book.progress(key).await?;
-    Ok(progress.filter(Progress::is_given_up))
+async fn given_up(
+    repository: &SettingRepository,
+    key: &SettingKey,
+) -> Result<Option<DeliveryProgress>, StoreError> {
+    let progress = repository.progress(key).await?;
+    Ok(progress.filter(DeliveryProgress::is_given_up))
 }

@@ -16,15 +16,15 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     RetrySettings,
-    book::{Book, Key},
-    courier::{Courier, Outcome},
-    lanes::Stop,
-    letter::Letter,
-    places::Wanted,
-    progress::Progress,
-    reader::{Notice, Reader},
+    delivery_request::DeliveryRequest,
+    delivery_slots::{DeliverySlot, DeliverySlots},
+    delivery_workers::StopSignal,
+    event_reader::{EventReader, Notification},
+    fair_queue::SlotRequest,
+    progress::DeliveryProgress,
     setting::Setting,
-    slots::{Slot, Slots},
+    setting_repository::{SettingKey, SettingRepository},
+    webhook_sender::{Outcome, WebhookSender},
 };
 use crate::{clock, metrics::Metrics, store::StoreError};
 
@@ -32,37 +32,41 @@ use crate::{clock, metrics::Metrics, store::StoreError};
 const STORE_AGAIN: Duration = Duration::from_secs(30);
 
 /// What all workers have.
-pub(super) struct Means {
-    pub(super) book: Book,
-    pub(super) courier: Arc<dyn Courier>,
+pub(super) struct WorkerContext {
+    pub(super) repository: SettingRepository,
+    pub(super) sender: Arc<dyn WebhookSender>,
     pub(super) metrics: Metrics,
-    pub(super) slots: Arc<Slots>,
+    pub(super) slots: Arc<DeliverySlots>,
     pub(super) retry: RetrySettings,
 }
 
 /// What delivers for one setting.
 struct Worker {
-    means: Arc<Means>,
-    key: Key,
+    context: Arc<WorkerContext>,
+    key: SettingKey,
     setting: Setting,
-    progress: Progress,
+    progress: DeliveryProgress,
 }
 
 /// Whether the worker goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
+enum NextStep {
     Event,
     /// The same event, after so long.
     Again(Duration),
-    Stop,
+    StopSignal,
 }
 
 /// Delivers what a task's log holds for a setting, until an event is given up, or it is asked to stop. What it has
 /// begun to write is written then. If the task goes on, it gives back how far it has read.
-pub(super) async fn run(means: Arc<Means>, key: Key, mut stop: Stop) -> Option<Reader> {
+pub(super) async fn run(
+    context: Arc<WorkerContext>,
+    key: SettingKey,
+    mut stop: StopSignal,
+) -> Option<EventReader> {
     let mut worker = None;
     loop {
-        let error = match deliver_all(&mut worker, &means, &key, &mut stop).await {
+        let error = match deliver_all(&mut worker, &context, &key, &mut stop).await {
             Ok(left) => return left,
             Err(error) => error,
         };
@@ -71,7 +75,7 @@ pub(super) async fn run(means: Arc<Means>, key: Key, mut stop: Stop) -> Option<R
         }
         tokio::select! {
             biased;
-            () = stop.asked() => return None,
+            () = stop.requested() => return None,
             () = sleep(STORE_AGAIN) => {}
         }
     }
@@ -80,12 +84,12 @@ pub(super) async fn run(means: Arc<Means>, key: Key, mut stop: Stop) -> Option<R
 /// The same until the store fails. The worker knows then what it may not have written.
 async fn deliver_all(
     worker: &mut Option<Worker>,
-    means: &Arc<Means>,
-    key: &Key,
-    stop: &mut Stop,
-) -> Result<Option<Reader>, StoreError> {
+    context: &Arc<WorkerContext>,
+    key: &SettingKey,
+    stop: &mut StopSignal,
+) -> Result<Option<EventReader>, StoreError> {
     if worker.is_none() {
-        *worker = Worker::open(means, key).await?;
+        *worker = Worker::open(context, key).await?;
     }
     match worker {
         Some(worker) => worker.deliver_all(stop).await,
@@ -95,21 +99,21 @@ async fn deliver_all(
 
 /// How far the log was read for a setting, if nothing that it holds is to be delivered. If that cannot be told, a
 /// worker finds out.
-pub(super) async fn rests(
-    book: &Book,
-    key: &Key,
+pub(super) async fn reader_if_caught_up(
+    repository: &SettingRepository,
+    key: &SettingKey,
     setting: &Setting,
-    progress: &Progress,
-) -> Option<Reader> {
-    let (store, Key { caller, task, .. }) = (book.store(), key);
-    let reader = Reader::open(store, caller, task, progress.seq, setting.version);
+    progress: &DeliveryProgress,
+) -> Option<EventReader> {
+    let (store, SettingKey { caller, task, .. }) = (repository.store(), key);
+    let reader = EventReader::open(store, caller, task, progress.seq, setting.version);
     let mut reader = reader.await.ok()?;
     let next = reader.next().await.ok()?;
     next.is_none().then_some(reader)
 }
 
 /// Whether a failure of the store is worth waiting for its end.
-fn can_go_on(Key { task, id, .. }: &Key, error: &StoreError) -> bool {
+fn can_go_on(SettingKey { task, id, .. }: &SettingKey, error: &StoreError) -> bool {
     let is_final = is_final(error);
     match is_final {
         true => tracing::error!(task, id, %error, "push notifications wait for a restart"),
@@ -121,13 +125,16 @@ fn can_go_on(Key { task, id, .. }: &Key, error: &StoreError) -> bool {
 
 impl Worker {
     /// The worker of a setting that something may be delivered for.
-    async fn open(means: &Arc<Means>, key: &Key) -> Result<Option<Self>, StoreError> {
-        let Some(progress) = means.book.progress(key).await? else {
+    async fn open(
+        context: &Arc<WorkerContext>,
+        key: &SettingKey,
+    ) -> Result<Option<Self>, StoreError> {
+        let Some(progress) = context.repository.progress(key).await? else {
             return Ok(None);
         };
-        let setting = means.book.setting(key).await?;
+        let setting = context.repository.setting(key).await?;
         Ok(setting.map(|setting| Self {
-            means: means.clone(),
+            context: context.clone(),
             key: key.clone(),
             setting,
             progress,
@@ -135,27 +142,30 @@ impl Worker {
     }
 
     /// Delivers what the log holds.
-    async fn deliver_all(&mut self, stop: &mut Stop) -> Result<Option<Reader>, StoreError> {
+    async fn deliver_all(
+        &mut self,
+        stop: &mut StopSignal,
+    ) -> Result<Option<EventReader>, StoreError> {
         let mut reader = None;
         loop {
             // Here and below: who is to stop begins nothing more, though there is something to begin.
             let next = tokio::select! {
                 biased;
-                () = stop.asked() => return Ok(None),
+                () = stop.requested() => return Ok(None),
                 next = self.next(&mut reader) => next?,
             };
-            let Some((notice, slot)) = next else {
+            let Some((notification, slot)) = next else {
                 return Ok(reader);
             };
-            let pause = match self.deliver(notice, slot, stop).await? {
-                Next::Event => continue,
-                Next::Stop => return Ok(None),
-                Next::Again(pause) => pause,
+            let pause = match self.deliver(notification, slot, stop).await? {
+                NextStep::Event => continue,
+                NextStep::StopSignal => return Ok(None),
+                NextStep::Again(pause) => pause,
             };
             reader = None;
             tokio::select! {
                 biased;
-                () = stop.asked() => return Ok(None),
+                () = stop.requested() => return Ok(None),
                 () = sleep(pause) => {}
             }
         }
@@ -164,34 +174,37 @@ impl Worker {
     /// The next event that the log holds, with a place for its delivery.
     async fn next(
         &self,
-        reader: &mut Option<Reader>,
-    ) -> Result<Option<(Notice, Slot)>, StoreError> {
-        let Some(notice) = self.read(reader).await? else {
+        reader: &mut Option<EventReader>,
+    ) -> Result<Option<(Notification, DeliverySlot)>, StoreError> {
+        let Some(notification) = self.read(reader).await? else {
             return Ok(None);
         };
-        let wanted = Wanted {
+        let request = SlotRequest {
             caller: self.key.caller.name().to_owned(),
             host: self.setting.host(),
             is_again: self.progress.failing.is_some(),
         };
-        if let Some(slot) = self.means.slots.try_take(&wanted) {
-            return Ok(Some((notice, slot)));
+        if let Some(slot) = self.context.slots.try_take(&request) {
+            return Ok(Some((notification, slot)));
         }
-        drop((notice, reader.take()));
-        let slot = self.means.slots.take(&wanted).await;
-        let notice = self.read(reader).await?;
-        Ok(notice.map(|notice| (notice, slot)))
+        drop((notification, reader.take()));
+        let slot = self.context.slots.take(&request).await;
+        let notification = self.read(reader).await?;
+        Ok(notification.map(|notification| (notification, slot)))
     }
 
     /// Reads on, from behind what was delivered if there is no reader.
-    async fn read(&self, reader: &mut Option<Reader>) -> Result<Option<Notice>, StoreError> {
+    async fn read(
+        &self,
+        reader: &mut Option<EventReader>,
+    ) -> Result<Option<Notification>, StoreError> {
         let reader = match reader {
             Some(reader) => reader,
             none => {
-                let Key { caller, task, .. } = &self.key;
-                let (store, seen) = (self.means.book.store(), self.progress.seq);
+                let SettingKey { caller, task, .. } = &self.key;
+                let (store, seen) = (self.context.repository.store(), self.progress.seq);
                 let version = self.setting.version;
-                none.insert(Reader::open(store, caller, task, seen, version).await?)
+                none.insert(EventReader::open(store, caller, task, seen, version).await?)
             }
         };
         reader.next().await
@@ -200,97 +213,97 @@ impl Worker {
     /// Tries once.
     async fn deliver(
         &mut self,
-        notice: Notice,
-        slot: Slot,
-        stop: &mut Stop,
-    ) -> Result<Next, StoreError> {
+        notification: Notification,
+        slot: DeliverySlot,
+        stop: &mut StopSignal,
+    ) -> Result<NextStep, StoreError> {
         let outcome = tokio::select! {
             biased;
-            () = stop.asked() => return Ok(Next::Stop),
-            outcome = self.try_once(&notice, slot) => outcome,
+            () = stop.requested() => return Ok(NextStep::StopSignal),
+            outcome = self.try_once(&notification, slot) => outcome,
         };
         let (reason, again) = match outcome {
-            Outcome::Delivered => return self.delivered(&notice).await,
+            Outcome::Delivered => return self.delivered(&notification).await,
             Outcome::Failed { reason, again } => (reason, again),
             Outcome::Refused { reason } => {
-                self.fail(&notice, reason);
+                self.fail(&notification, reason);
                 self.progress.give_up();
                 return self.give_up().await;
             }
         };
-        let failures = self.fail(&notice, reason);
+        let failures = self.fail(&notification, reason);
         if self.progress.is_given_up() {
             return self.give_up().await;
         }
-        self.means
-            .book
+        self.context
+            .repository
             .put_progress(&self.key, &self.progress)
             .await?;
-        Ok(Next::Again(self.means.retry.pause(
+        Ok(NextStep::Again(self.context.retry.pause(
             failures,
             again,
             clock::lot(),
         )))
     }
 
-    async fn try_once(&self, notice: &Notice, slot: Slot) -> Outcome {
-        let letter = Letter::new(&self.setting, notice);
+    async fn try_once(&self, notification: &Notification, slot: DeliverySlot) -> Outcome {
+        let delivery = DeliveryRequest::new(&self.setting, notification);
         let begun = Instant::now();
         let outcome = tokio::select! {
             biased;
-            outcome = self.means.courier.carry(&letter) => outcome,
-            () = slot.wanted_by_others() => Outcome::Failed {
+            outcome = self.context.sender.send(&delivery) => outcome,
+            () = slot.preempted() => Outcome::Failed {
                 reason: format!("no answer within {:?}, while others waited", begun.elapsed()),
                 again: None,
             },
         };
         let agent = &self.progress.agent;
-        self.means
+        self.context
             .metrics
             .pushed(agent, outcome.name(), begun.elapsed());
         outcome
     }
 
-    fn fail(&mut self, notice: &Notice, reason: String) -> u32 {
+    fn fail(&mut self, notification: &Notification, reason: String) -> u32 {
         let (task, id) = (&self.key.task, &self.key.id);
         tracing::debug!(
             task,
             id,
-            seq = notice.seq,
+            seq = notification.seq,
             reason,
             "a push notification was not taken"
         );
         self.progress
-            .failed(notice.seq, reason, clock::now(), &self.means.retry)
+            .failed(notification.seq, reason, clock::now(), &self.context.retry)
     }
 
     /// The place behind a delivered event is kept before the next one is tried; behind the last there is none.
-    async fn delivered(&mut self, notice: &Notice) -> Result<Next, StoreError> {
-        self.progress.delivered(notice.seq);
-        if !notice.is_last {
-            self.means
-                .book
+    async fn delivered(&mut self, notification: &Notification) -> Result<NextStep, StoreError> {
+        self.progress.delivered(notification.seq);
+        if !notification.is_last {
+            self.context
+                .repository
                 .put_progress(&self.key, &self.progress)
                 .await?;
-            return Ok(Next::Event);
+            return Ok(NextStep::Event);
         }
-        self.means.book.done(&self.key).await?;
-        self.means.metrics.push_open(&self.progress.agent, -1);
-        Ok(Next::Stop)
+        self.context.repository.done(&self.key).await?;
+        self.context.metrics.push_open(&self.progress.agent, -1);
+        Ok(NextStep::StopSignal)
     }
 
-    async fn give_up(&mut self) -> Result<Next, StoreError> {
-        self.means
-            .book
+    async fn give_up(&mut self) -> Result<NextStep, StoreError> {
+        self.context
+            .repository
             .put_progress(&self.key, &self.progress)
             .await?;
-        self.means.metrics.push_open(&self.progress.agent, -1);
-        self.means.metrics.push_given_up(&self.progress.agent, 1);
+        self.context.metrics.push_open(&self.progress.agent, -1);
+        self.context.metrics.push_given_up(&self.progress.agent, 1);
         let (task, id) = (&self.key.task, &self.key.id);
         let (host, failing) = (self.setting.host(), self.progress.failing.as_ref());
         let reason = failing.map(|failing| failing.reason.as_str());
         tracing::warn!(task, id, host, reason, "push notifications were given up");
-        Ok(Next::Stop)
+        Ok(NextStep::StopSignal)
     }
 }
 

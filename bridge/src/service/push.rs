@@ -15,7 +15,7 @@ use super::{Context, Service, error};
 use crate::{
     caller::Caller,
     carried::carried,
-    push::{Checked, Push, PushError},
+    push::{CheckedSetting, Push, PushError},
     turns::Submitted,
 };
 
@@ -114,7 +114,7 @@ impl Service {
         &self,
         context: &Context,
         request: &SendMessageRequest,
-    ) -> Result<Option<Checked>, Error> {
+    ) -> Result<Option<CheckedSetting>, Error> {
         let configuration = request.configuration.as_ref();
         let wanted = configuration.and_then(|one| one.task_push_notification_config.clone());
         let Some(config) = wanted else {
@@ -132,7 +132,7 @@ impl Service {
         };
         let checked = push.check(config, context.version).map_err(wrong)?;
         if let Some(task) = &request.message.task_id {
-            let room = push.has_room(&context.caller, task, &checked);
+            let room = push.check_limit(&context.caller, task, &checked);
             room.await.map_err(wrong)?;
         }
         Ok(Some(checked))
@@ -142,7 +142,7 @@ impl Service {
     pub(super) async fn keep_push(
         &self,
         caller: &Caller,
-        checked: Checked,
+        checked: CheckedSetting,
         message_id: &str,
         submitted: &Submitted,
     ) -> Result<(), Error> {

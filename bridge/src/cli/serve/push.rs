@@ -5,7 +5,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 use crate::{
     config::{Period, PushConfig},
     host::Host,
-    push::{Allowed, PushSettings, RetrySettings, Seal, SealKeyError},
+    push::{AllowedTargets, PushSettings, RetrySettings, Seal, SealKeyError},
 };
 
 /// The host with push notifications as configured.
@@ -40,8 +40,8 @@ fn settings(config: &PushConfig) -> Result<PushSettings, String> {
     })
 }
 
-fn allowed(config: &PushConfig) -> Result<Allowed, String> {
-    let mut allowed = Allowed::default();
+fn allowed(config: &PushConfig) -> Result<AllowedTargets, String> {
+    let mut allowed = AllowedTargets::default();
     allowed.nowhere_else = config.allow_only;
     allowed.plain_http = config.allow_plain_http;
     for place in &config.allow {

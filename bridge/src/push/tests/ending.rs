@@ -20,7 +20,7 @@ async fn a_restart_goes_on_behind_what_was_delivered() {
     world.let_pass(SECOND).await;
     let asks = "TASK_STATE_INPUT_REQUIRED";
     assert_eq!(
-        world.carried("one.test"),
+        world.sent("one.test"),
         ["TASK_STATE_WORKING", asks, asks, "TASK_STATE_COMPLETED"]
     );
 }
@@ -40,9 +40,18 @@ async fn nothing_is_delivered_after_a_setting_was_removed() {
     world.push.remove(&me(), "t", &id).await.unwrap();
     world.status("t", TaskState::Completed).await;
     world.let_pass(100 * SECOND).await;
-    assert_eq!(world.carried("one.test"), ["TASK_STATE_WORKING"]);
+    assert_eq!(world.sent("one.test"), ["TASK_STATE_WORKING"]);
     assert_eq!(world.push.get(&me(), "t", &id).await.unwrap(), None);
-    assert!(world.push.0.book.all_progress().await.unwrap().is_empty());
+    assert!(
+        world
+            .push
+            .0
+            .repository
+            .all_progress()
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -55,6 +64,6 @@ async fn a_worker_that_is_to_stop_delivers_nothing_that_comes_at_the_same_moment
         let world = world.restarted(Seal::default());
         world.status("t", TaskState::Completed).await;
         world.let_pass(SECOND).await;
-        assert!(world.carried("one.test").is_empty());
+        assert!(world.sent("one.test").is_empty());
     }
 }

@@ -17,10 +17,10 @@ async fn what_is_not_taken_is_tried_again_before_what_follows() {
     world.let_pass(100 * SECOND).await;
     let working = "TASK_STATE_WORKING";
     assert_eq!(
-        world.carried("one.test"),
+        world.sent("one.test"),
         [working, working, working, working, "TASK_STATE_COMPLETED"]
     );
-    let after = |number: usize| world.letters("one.test")[number].0 - begun;
+    let after = |number: usize| world.deliveries("one.test")[number].0 - begun;
     assert!(after(1) >= SECOND / 2 && after(1) <= SECOND);
     assert!(after(2) - after(1) >= SECOND && after(2) - after(1) <= 2 * SECOND);
     assert_eq!(after(3) - after(2), 60 * SECOND);
@@ -36,7 +36,7 @@ async fn what_is_given_up_waits_until_somebody_wants_it_again() {
     world.status("t", TaskState::Working).await;
     world.status("t", TaskState::Completed).await;
     world.let_pass(100 * SECOND).await;
-    assert_eq!(world.carried("one.test").len(), 4);
+    assert_eq!(world.sent("one.test").len(), 4);
     let undelivered = world.push.undelivered().await.unwrap();
     let [one] = &undelivered[..] else {
         panic!("{undelivered:?}");
@@ -50,7 +50,7 @@ async fn what_is_given_up_waits_until_somebody_wants_it_again() {
     );
     assert_eq!(told, ("t", "one.test:443", 3, 4, "HTTP status 500"));
     assert_eq!(
-        started(&world.store, &world.courier, Seal::default())
+        started(&world.store, &world.sender, Seal::default())
             .resume()
             .await
             .unwrap(),
@@ -61,7 +61,7 @@ async fn what_is_given_up_waits_until_somebody_wants_it_again() {
     assert!(!world.push.retry(one).await.unwrap());
     world.let_pass(SECOND).await;
     assert_eq!(
-        world.carried("one.test")[4..],
+        world.sent("one.test")[4..],
         ["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]
     );
     assert!(world.push.undelivered().await.unwrap().is_empty());
@@ -82,7 +82,7 @@ async fn a_webhook_that_is_gone_is_given_up_at_once_and_set_again_by_its_owner()
     assert_eq!(world.set(&head, elsewhere).await.unwrap(), id);
     world.let_pass(SECOND).await;
     assert_eq!(
-        world.carried("two.test"),
+        world.sent("two.test"),
         ["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]
     );
 }

@@ -18,18 +18,23 @@ async fn a_slow_webhook_holds_up_nobody_else() {
         world.status(&task, TaskState::Completed).await;
     }
     world.let_pass(SECOND / 2).await;
-    assert_eq!(world.carried("quick.test").len(), 3);
-    assert_eq!(
-        world.carried("slow.test").len(),
-        2,
-        "two to one host at once"
-    );
+    assert_eq!(world.sent("quick.test").len(), 3);
+    assert_eq!(world.sent("slow.test").len(), 2, "two to one host at once");
     world.let_pass(20 * SECOND).await;
-    let slow = world.letters("slow.test");
+    let slow = world.deliveries("slow.test");
     assert_eq!(slow[2].0 - begun, SECOND, "the first of both made room");
     assert_eq!(slow.len(), 4, "and was tried again in its whole time");
     world.let_pass(20 * SECOND).await;
-    assert!(world.push.0.book.all_progress().await.unwrap().is_empty());
+    assert!(
+        world
+            .push
+            .0
+            .repository
+            .all_progress()
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 impl World {
@@ -47,8 +52,8 @@ impl World {
             let url = format!("https://{host}/good-{number}");
             self.ended(&format!("good-{number}"), &url).await;
             self.let_pass(3 * SECOND).await;
-            let carried = self.courier.carried.lock().unwrap();
-            let at = carried.iter().find(|(_, letter)| letter.url == url);
+            let sent = self.sender.sent.lock().unwrap();
+            let at = sent.iter().find(|(_, delivery)| delivery.url == url);
             let waited = at.map(|(at, _)| *at - begun);
             assert!(
                 waited.is_some_and(|waited| waited <= 5 * SECOND / 4),
@@ -97,7 +102,7 @@ async fn who_makes_room_is_told_all_the_same_and_in_order() {
             .await;
     }
     world.let_pass(200 * SECOND).await;
-    let told = world.letters("slow.test");
+    let told = world.deliveries("slow.test");
     let told = told
         .iter()
         .filter(|(_, body)| body["statusUpdate"]["taskId"] == "slow");
@@ -122,5 +127,5 @@ async fn a_task_has_so_many_settings_and_replacing_one_is_free() {
     assert_eq!(error.to_string(), expected);
     world.status("t", TaskState::Completed).await;
     world.let_pass(SECOND).await;
-    assert_eq!(world.carried("one.test").len(), 3);
+    assert_eq!(world.sent("one.test").len(), 3);
 }

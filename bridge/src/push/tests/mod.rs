@@ -5,8 +5,8 @@
 mod ending;
 mod failing;
 mod limits;
+mod notifications;
 mod sealed;
-mod told;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -25,8 +25,8 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     Push, PushError, PushSettings, RetrySettings, Seal,
-    courier::{Courier, Outcome},
-    letter::Letter,
+    delivery_request::DeliveryRequest,
+    webhook_sender::{Outcome, WebhookSender},
 };
 use crate::{
     caller::Caller,
@@ -37,8 +37,8 @@ use crate::{
 
 /// Notes what it carries, and answers as it was told: by host, then with success, and never at `/hangs`.
 #[derive(Debug, Default)]
-struct Fake {
-    carried: Mutex<Vec<(Instant, Letter)>>,
+struct RecordingSender {
+    sent: Mutex<Vec<(Instant, DeliveryRequest)>>,
     answers: Mutex<BTreeMap<String, VecDeque<Answer>>>,
 }
 
@@ -51,18 +51,18 @@ enum Answer {
 }
 
 #[async_trait]
-impl Courier for Fake {
-    async fn carry(&self, letter: &Letter) -> Outcome {
-        let carried = (Instant::now(), letter.clone());
-        self.carried.lock().unwrap().push(carried);
-        if letter.url.ends_with("/hangs") {
+impl WebhookSender for RecordingSender {
+    async fn send(&self, delivery: &DeliveryRequest) -> Outcome {
+        let sent = (Instant::now(), delivery.clone());
+        self.sent.lock().unwrap().push(sent);
+        if delivery.url.ends_with("/hangs") {
             sleep(15 * SECOND).await;
             return Outcome::Failed {
                 reason: "no answer".into(),
                 again: None,
             };
         }
-        let host = super::target::origin(&letter.url.parse().unwrap());
+        let host = super::target::origin(&delivery.url.parse().unwrap());
         let answer = {
             let mut answers = self.answers.lock().unwrap();
             answers.get_mut(&host).and_then(VecDeque::pop_front)
@@ -88,7 +88,7 @@ impl Courier for Fake {
 
 struct World {
     store: Arc<dyn Store>,
-    courier: Arc<Fake>,
+    sender: Arc<RecordingSender>,
     push: Push,
 }
 
@@ -96,28 +96,28 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// With the limits that there are by default.
 fn usual_world() -> World {
-    let (store, courier): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), Arc::default());
-    let courier: Arc<Fake> = courier;
+    let (store, sender): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), Arc::default());
+    let sender: Arc<RecordingSender> = sender;
     let settings = PushSettings::default();
-    let push = Push::with(store.clone(), Metrics::default(), settings, courier.clone());
+    let push = Push::with(store.clone(), Metrics::default(), settings, sender.clone());
     World {
         store,
-        courier,
+        sender,
         push,
     }
 }
 
 fn world() -> World {
-    let (store, courier): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), Arc::default());
-    let push = started(&store, &courier, Seal::default());
+    let (store, sender): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), Arc::default());
+    let push = started(&store, &sender, Seal::default());
     World {
         store,
-        courier,
+        sender,
         push,
     }
 }
 
-fn started(store: &Arc<dyn Store>, courier: &Arc<Fake>, seal: Seal) -> Push {
+fn started(store: &Arc<dyn Store>, sender: &Arc<RecordingSender>, seal: Seal) -> Push {
     let settings = PushSettings {
         seal,
         per_task: 3,
@@ -129,7 +129,7 @@ fn started(store: &Arc<dyn Store>, courier: &Arc<Fake>, seal: Seal) -> Push {
         },
         ..PushSettings::default()
     };
-    Push::with(store.clone(), Metrics::default(), settings, courier.clone())
+    Push::with(store.clone(), Metrics::default(), settings, sender.clone())
 }
 
 impl World {
@@ -137,14 +137,14 @@ impl World {
     fn restarted(self, seal: Seal) -> Self {
         let Self {
             store,
-            courier,
+            sender,
             push,
         } = self;
         drop(push);
         Self {
-            push: started(&store, &courier, seal),
+            push: started(&store, &sender, seal),
             store,
-            courier,
+            sender,
         }
     }
 
@@ -198,33 +198,33 @@ impl World {
     ) -> Result<String, PushError> {
         let config = TaskPushNotificationConfig::read(config).unwrap();
         let checked = self.push.check(config, version)?;
-        let kept = self.push.set(head, checked, head.seq).await?;
-        Ok(kept.id.unwrap())
+        let stored = self.push.set(head, checked, head.seq).await?;
+        Ok(stored.id.unwrap())
     }
 
     fn answer(&self, host: &str, answers: &[Answer]) {
         let answers = answers.iter().cloned().collect();
         let host = format!("{host}:443");
-        self.courier.answers.lock().unwrap().insert(host, answers);
+        self.sender.answers.lock().unwrap().insert(host, answers);
     }
 
     /// What was carried to a host: the states of what was told.
-    fn carried(&self, host: &str) -> Vec<String> {
-        let letters = self.letters(host);
+    fn sent(&self, host: &str) -> Vec<String> {
+        let deliveries = self.deliveries(host);
         let state = |(_, body): &(Instant, Value)| {
             let update = body.get("statusUpdate").unwrap_or(body);
             update["status"]["state"].as_str().unwrap().to_owned()
         };
-        letters.iter().map(state).collect()
+        deliveries.iter().map(state).collect()
     }
 
-    fn letters(&self, host: &str) -> Vec<(Instant, Value)> {
-        let carried = self.courier.carried.lock().unwrap();
-        let to_host = carried
+    fn deliveries(&self, host: &str) -> Vec<(Instant, Value)> {
+        let sent = self.sender.sent.lock().unwrap();
+        let to_host = sent
             .iter()
-            .filter(|(_, letter)| letter.url.contains(host));
+            .filter(|(_, delivery)| delivery.url.contains(host));
         let parsed =
-            to_host.map(|(at, letter)| (*at, serde_json::from_slice(&letter.body).unwrap()));
+            to_host.map(|(at, delivery)| (*at, serde_json::from_slice(&delivery.body).unwrap()));
         parsed.collect()
     }
 

@@ -52,8 +52,8 @@ async fn a_key_seals_what_the_store_keeps_and_nothing_else() {
         assert_eq!(world.push.list(&me(), "t").await.unwrap(), [got]);
         world.status("t", TaskState::Completed).await;
         world.let_pass(SECOND).await;
-        let (_, letter) = world.courier.carried.lock().unwrap().remove(0);
-        assert_eq!(letter.headers["authorization"], "Bearer hunter2");
+        let (_, delivery) = world.sender.sent.lock().unwrap().remove(0);
+        assert_eq!(delivery.headers["authorization"], "Bearer hunter2");
     }
 }
 
@@ -84,7 +84,7 @@ async fn what_no_key_opens_waits_until_there_is_one() {
     assert_eq!(world.push.resume().await.unwrap(), 0);
     world.status("t", TaskState::Completed).await;
     world.let_pass(100 * SECOND).await;
-    assert!(world.carried("one.test").is_empty());
+    assert!(world.sent("one.test").is_empty());
     let undelivered = world.push.undelivered().await.unwrap();
     let [one] = &undelivered[..] else {
         panic!("{undelivered:?}");
@@ -99,7 +99,7 @@ async fn what_no_key_opens_waits_until_there_is_one() {
     assert_eq!(world.push.resume().await.unwrap(), 0);
     assert!(world.push.retry(one).await.unwrap());
     world.let_pass(SECOND).await;
-    assert_eq!(world.carried("one.test"), ["TASK_STATE_COMPLETED"]);
+    assert_eq!(world.sent("one.test"), ["TASK_STATE_COMPLETED"]);
 }
 
 #[tokio::test(start_paused = true)]

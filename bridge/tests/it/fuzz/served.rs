@@ -11,7 +11,7 @@ use axum::{
 use bridge::{
     agent::{Agent, TurnSettings},
     host::Host,
-    push::{Allowed, PushSettings},
+    push::{AllowedTargets, PushSettings},
     store::MemoryStore,
 };
 use bridge_protocol::a2a::{AgentCard, ErrorKind};
@@ -127,7 +127,7 @@ impl Answer {
 
 /// An app that delivers to this machine alone, under one name, where nobody listens.
 async fn app() -> Router {
-    let mut allowed = Allowed::default();
+    let mut allowed = AllowedTargets::default();
     allowed.allow("localhost").unwrap();
     allowed.nowhere_else = true;
     let agent = Agent {

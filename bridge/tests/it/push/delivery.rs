@@ -186,7 +186,7 @@ async fn each_version_gets_what_it_reads() {
 async fn a_name_of_this_machine_is_refused_when_the_connection_is_made() {
     let receiver = Receiver::start().await;
     let mut settings = PushSettings {
-        allowed: bridge::push::Allowed::default(),
+        allowed: bridge::push::AllowedTargets::default(),
         ..loopback()
     };
     settings.allowed.plain_http = true;

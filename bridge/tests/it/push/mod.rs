@@ -14,7 +14,7 @@ use axum::Router;
 use bridge::{
     agent::{Agent, TurnSettings},
     host::Host,
-    push::{Allowed, PushSettings, RetrySettings},
+    push::{AllowedTargets, PushSettings, RetrySettings},
     store::{MemoryStore, Store},
 };
 use bridge_protocol::a2a::AgentCard;
@@ -40,7 +40,7 @@ async fn app_with(store: Arc<dyn Store>, settings: PushSettings) -> Router {
 
 /// Deliveries to this machine, which do not wait long.
 fn loopback() -> PushSettings {
-    let mut allowed = Allowed::default();
+    let mut allowed = AllowedTargets::default();
     allowed.allow("loopback").unwrap();
     PushSettings {
         allowed,

@@ -6,7 +6,7 @@ use bridge_protocol::{
     dialect::{Losses, Version},
 };
 
-use super::{headers, reader::Notice, setting::Setting};
+use super::{event_reader::Notification, headers, setting::Setting};
 
 /// The media type of 1.0 (specification 4.3.3).
 const CURRENT: HeaderValue = HeaderValue::from_static("application/a2a+json");
@@ -19,7 +19,7 @@ const EVENT: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// A delivery, which may be tried more than once.
 #[derive(Clone, Debug)]
-pub(super) struct Letter {
+pub(super) struct DeliveryRequest {
     /// The webhook, as its owner wrote it.
     pub(super) url: String,
     /// The task, as its owner knows it.
@@ -29,9 +29,9 @@ pub(super) struct Letter {
     pub(super) body: Vec<u8>,
 }
 
-impl Letter {
+impl DeliveryRequest {
     /// The delivery of a notice to who made the setting.
-    pub(super) fn new(setting: &Setting, notice: &Notice) -> Self {
+    pub(super) fn new(setting: &Setting, notification: &Notification) -> Self {
         let version = setting.version;
         // What is kept was checked when it came.
         let mut headers = headers::of(&setting.config).unwrap_or_default();
@@ -41,21 +41,21 @@ impl Letter {
         };
         headers.insert(CONTENT_TYPE, media_type);
         headers.insert("a2a-version", HeaderValue::from_static(version.as_str()));
-        let event = HeaderValue::from_str(&format!("{}/{}", notice.task, notice.seq));
+        let event = HeaderValue::from_str(&format!("{}/{}", notification.task, notification.seq));
         event
             .into_iter()
             .for_each(|event| drop(headers.insert(EVENT, event)));
         Self {
             url: setting.config.url.clone(),
-            task: notice.task.clone(),
+            task: notification.task.clone(),
             headers,
-            body: body(version, notice),
+            body: body(version, notification),
         }
     }
 }
 
-fn body(version: Version, notice: &Notice) -> Vec<u8> {
-    let value = match (version, &notice.response) {
+fn body(version: Version, notification: &Notification) -> Vec<u8> {
+    let value = match (version, &notification.response) {
         (Version::V0_1 | Version::V0_3, StreamResponse::Task(task)) => {
             version.task_from_v1(task, &mut Losses::new())
         }

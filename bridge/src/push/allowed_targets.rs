@@ -8,8 +8,8 @@ use url::Host;
 
 /// Where webhooks may be: anywhere on the public internet over https, and where an operator says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Allowed {
-    places: BTreeSet<Place>,
+pub struct AllowedTargets {
+    targets: BTreeSet<AllowedTarget>,
     /// Nowhere but in the named places.
     pub nowhere_else: bool,
     /// Plain http too. The named places may have it anyway.
@@ -18,14 +18,14 @@ pub struct Allowed {
 
 /// A place that an operator names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum AllowedTarget {
     Loopback,
     Network(IpNet),
     /// In lower case, without a dot at the end.
     Host(String),
 }
 
-impl FromStr for Place {
+impl FromStr for AllowedTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -67,14 +67,14 @@ fn plain(name: &str) -> String {
     name.to_ascii_lowercase()
 }
 
-impl Allowed {
+impl AllowedTargets {
     /// Names another place: `loopback`, a network such as `10.0.0.0/8`, an address, or a host such as
     /// `hooks.example`, which may then resolve to any address.
     ///
     /// # Errors
     /// What was expected, if it is none of these.
-    pub fn allow(&mut self, place: &str) -> Result<(), String> {
-        self.places.insert(place.parse()?);
+    pub fn allow(&mut self, target: &str) -> Result<(), String> {
+        self.targets.insert(target.parse()?);
         Ok(())
     }
 
@@ -82,27 +82,27 @@ impl Allowed {
     pub(super) fn names(&self, name: &str) -> bool {
         let name = plain(name);
         let is_local = name == "localhost" || name.ends_with(".localhost");
-        self.places.iter().any(|place| match place {
-            Place::Loopback => is_local,
-            Place::Host(host) => *host == name,
-            Place::Network(_) => false,
+        self.targets.iter().any(|target| match target {
+            AllowedTarget::Loopback => is_local,
+            AllowedTarget::Host(host) => *host == name,
+            AllowedTarget::Network(_) => false,
         })
     }
 
     /// Whether an operator named this address.
     pub(super) fn names_address(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        self.places.iter().any(|place| match place {
-            Place::Loopback => address.is_loopback(),
-            Place::Network(net) => net.contains(&address),
-            Place::Host(_) => false,
+        self.targets.iter().any(|target| match target {
+            AllowedTarget::Loopback => address.is_loopback(),
+            AllowedTarget::Network(net) => net.contains(&address),
+            AllowedTarget::Host(_) => false,
         })
     }
 
     /// Whether names that no operator named may stand for addresses that are allowed.
     pub(super) fn may_have_other_names(&self) -> bool {
-        let is_network = |place: &Place| matches!(place, Place::Network(_));
-        !self.nowhere_else || self.places.iter().any(is_network)
+        let is_network = |target: &AllowedTarget| matches!(target, AllowedTarget::Network(_));
+        !self.nowhere_else || self.targets.iter().any(is_network)
     }
 
     /// Whether a webhook may have this address.
@@ -112,7 +112,7 @@ impl Allowed {
 
     /// Whether this name may stand for this address. `localhost` is this machine only, whatever it resolves to.
     pub(super) fn may_resolve(&self, name: &str, address: IpAddr) -> bool {
-        let named = self.places.contains(&Place::Host(plain(name)));
+        let named = self.targets.contains(&AllowedTarget::Host(plain(name)));
         named || self.may_reach(address)
     }
 }
@@ -121,11 +121,11 @@ impl Allowed {
 mod tests {
     use super::*;
 
-    fn allowed(places: &[&str]) -> Allowed {
-        let mut allowed = Allowed::default();
-        places
+    fn allowed(targets: &[&str]) -> AllowedTargets {
+        let mut allowed = AllowedTargets::default();
+        targets
             .iter()
-            .for_each(|place| allowed.allow(place).unwrap());
+            .for_each(|target| allowed.allow(target).unwrap());
         allowed
     }
 
@@ -140,16 +140,16 @@ mod tests {
             "fd00::/8",
             "Hooks.Example.",
         ] {
-            assert!(Allowed::default().allow(right).is_ok(), "{right}");
+            assert!(AllowedTargets::default().allow(right).is_ok(), "{right}");
         }
         for wrong in ["", "10.0.0.0/33", "http://h", "a b", "h:80", "*"] {
-            assert!(Allowed::default().allow(wrong).is_err(), "{wrong}");
+            assert!(AllowedTargets::default().allow(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn a_name_may_stand_for_what_is_allowed() {
-        let places = allowed(&["loopback", "10.0.0.0/8", "hooks.example"]);
+        let targets = allowed(&["loopback", "10.0.0.0/8", "hooks.example"]);
         for (name, address, expected) in [
             ("a.test", "8.8.8.8", true),
             ("a.test", "10.9.9.9", true),
@@ -162,25 +162,25 @@ mod tests {
         ] {
             let address = address.parse().unwrap();
             assert_eq!(
-                places.may_resolve(name, address),
+                targets.may_resolve(name, address),
                 expected,
                 "{name} {address}"
             );
         }
-        let none = Allowed::default();
+        let none = AllowedTargets::default();
         assert!(none.may_resolve("a.test", "8.8.8.8".parse().unwrap()));
         assert!(!none.may_resolve("localhost", "127.0.0.1".parse().unwrap()));
     }
 
     #[test]
     fn an_operator_may_allow_nothing_else() {
-        let mut places = allowed(&["hooks.example"]);
-        places.nowhere_else = true;
+        let mut targets = allowed(&["hooks.example"]);
+        targets.nowhere_else = true;
         let public = "8.8.8.8".parse().unwrap();
-        assert!(places.may_resolve("hooks.example", public));
-        assert!(!places.may_resolve("a.test", public));
-        assert!(!places.may_have_other_names());
-        places.allow("10.0.0.0/8").unwrap();
-        assert!(places.may_have_other_names());
+        assert!(targets.may_resolve("hooks.example", public));
+        assert!(!targets.may_resolve("a.test", public));
+        assert!(!targets.may_have_other_names());
+        targets.allow("10.0.0.0/8").unwrap();
+        assert!(targets.may_have_other_names());
     }
 }

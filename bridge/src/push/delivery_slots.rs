@@ -1,4 +1,4 @@
-//! The places for deliveries, which all workers share; who gets one next is for `places` to say.
+//! The places for deliveries, which all workers share; who gets one next is for `queue` to say.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -7,53 +7,53 @@ use std::{
 
 use tokio::{sync::oneshot, time::sleep};
 
-use super::places::{Limits, Places, Wanted};
+use super::fair_queue::{DeliveryLimits, FairQueue, SlotRequest};
 
 /// How long a first attempt has its place though others wait for it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The places for deliveries.
 #[derive(Debug)]
-pub(super) struct Slots(Mutex<Places<oneshot::Sender<Slot>>>);
+pub(super) struct DeliverySlots(Mutex<FairQueue<oneshot::Sender<DeliverySlot>>>);
 
 /// A place, for as long as this is kept.
 #[derive(Debug)]
-pub(super) struct Slot {
-    slots: Arc<Slots>,
+pub(super) struct DeliverySlot {
+    slots: Arc<DeliverySlots>,
     number: u64,
 }
 
 /// Stands in the queue for as long as this is kept.
-struct Waiter<'a> {
-    slots: &'a Slots,
-    wanted: &'a Wanted,
+struct QueueGuard<'a> {
+    slots: &'a DeliverySlots,
+    request: &'a SlotRequest,
     number: u64,
 }
 
-impl Slots {
-    pub(super) fn new(limits: Limits) -> Self {
-        Self(Mutex::new(Places::new(limits)))
+impl DeliverySlots {
+    pub(super) fn new(limits: DeliveryLimits) -> Self {
+        Self(Mutex::new(FairQueue::new(limits)))
     }
 
     /// A place, if there is one now.
-    pub(super) fn try_take(self: &Arc<Self>, wanted: &Wanted) -> Option<Slot> {
-        let number = self.lock().take(wanted)?;
+    pub(super) fn try_take(self: &Arc<Self>, request: &SlotRequest) -> Option<DeliverySlot> {
+        let number = self.lock().take(request)?;
         Some(self.slot(number))
     }
 
     /// Waits for a place.
-    pub(super) async fn take(self: &Arc<Self>, wanted: &Wanted) -> Slot {
+    pub(super) async fn take(self: &Arc<Self>, request: &SlotRequest) -> DeliverySlot {
         let (grant, granted) = oneshot::channel();
         let number = {
-            let mut places = self.lock();
-            match places.take(wanted) {
+            let mut queue = self.lock();
+            match queue.take(request) {
                 Some(number) => return self.slot(number),
-                None => places.wait(wanted, grant),
+                None => queue.wait(request, grant),
             }
         };
-        let _waiter = Waiter {
+        let _waiter = QueueGuard {
             slots: self,
-            wanted,
+            request,
             number,
         };
         match granted.await {
@@ -66,9 +66,9 @@ impl Slots {
     fn release(self: &Arc<Self>, number: u64) {
         let mut granted = Vec::new();
         {
-            let mut places = self.lock();
-            places.release(number);
-            while let Some((number, grant)) = places.next() {
+            let mut queue = self.lock();
+            queue.release(number);
+            while let Some((number, grant)) = queue.next() {
                 granted.push((grant, self.slot(number)));
             }
         }
@@ -78,37 +78,37 @@ impl Slots {
         }
     }
 
-    fn slot(self: &Arc<Self>, number: u64) -> Slot {
-        Slot {
+    fn slot(self: &Arc<Self>, number: u64) -> DeliverySlot {
+        DeliverySlot {
             slots: self.clone(),
             number,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Places<oneshot::Sender<Slot>>> {
+    fn lock(&self) -> MutexGuard<'_, FairQueue<oneshot::Sender<DeliverySlot>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Slot {
+impl DeliverySlot {
     /// Comes when the place is to be given up, because the delivery takes long and others wait for it.
-    pub(super) async fn wanted_by_others(&self) {
+    pub(super) async fn preempted(&self) {
         sleep(PATIENCE).await;
-        while !self.slots.lock().must_leave(self.number) {
+        while !self.slots.lock().must_yield(self.number) {
             sleep(PATIENCE / 4).await;
         }
     }
 }
 
-impl Drop for Slot {
+impl Drop for DeliverySlot {
     fn drop(&mut self) {
         self.slots.release(self.number);
     }
 }
 
-impl Drop for Waiter<'_> {
+impl Drop for QueueGuard<'_> {
     fn drop(&mut self) {
-        self.slots.lock().leave(self.wanted, self.number);
+        self.slots.lock().cancel(self.request, self.number);
     }
 }
 
@@ -117,16 +117,16 @@ mod tests {
     use super::*;
     use futures_util::FutureExt as _;
 
-    fn slots() -> Arc<Slots> {
-        Arc::new(Slots::new(Limits {
+    fn slots() -> Arc<DeliverySlots> {
+        Arc::new(DeliverySlots::new(DeliveryLimits {
             at_once: 3,
             per_host: 2,
             per_caller: 3,
         }))
     }
 
-    fn to(host: &str) -> Wanted {
-        Wanted {
+    fn to(host: &str) -> SlotRequest {
+        SlotRequest {
             caller: "me".into(),
             host: host.into(),
             is_again: false,
@@ -154,8 +154,8 @@ mod tests {
     async fn a_place_that_was_given_to_who_leaves_at_that_moment_is_given_on() {
         let slots = slots();
         let held = [slots.take(&to("slow")).await, slots.take(&to("slow")).await];
-        let wanted = to("slow");
-        let mut leaves = Box::pin(slots.take(&wanted));
+        let request = to("slow");
+        let mut leaves = Box::pin(slots.take(&request));
         assert!(leaves.as_mut().now_or_never().is_none());
         drop(held);
         drop(leaves);
@@ -173,7 +173,7 @@ mod tests {
             async move { slots.take(&to("slow")).await }
         });
         let [first, _second] = held;
-        first.wanted_by_others().await;
+        first.preempted().await;
         assert_eq!(begun.elapsed(), PATIENCE);
         drop(first);
         waiting.await.unwrap();

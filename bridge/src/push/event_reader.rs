@@ -12,7 +12,7 @@ use crate::{
 
 /// One event as it is to be delivered.
 #[derive(Clone, Debug)]
-pub(super) struct Notice {
+pub(super) struct Notification {
     /// The task, as its owner knows it.
     pub(super) task: String,
     /// Its number in the log.
@@ -25,14 +25,14 @@ pub(super) struct Notice {
 
 /// A task's log from a place on.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct EventReader {
     follower: Follower,
     shown: Shown,
     head: Arc<Head>,
     version: Version,
 }
 
-impl Reader {
+impl EventReader {
     /// The events after `seen`, for someone who speaks this version.
     ///
     /// # Errors
@@ -55,13 +55,13 @@ impl Reader {
     }
 
     /// The next event that the log holds. `None` when there is no more yet, or the store is closed.
-    pub(super) async fn next(&mut self) -> Result<Option<Notice>, StoreError> {
+    pub(super) async fn next(&mut self) -> Result<Option<Notification>, StoreError> {
         while self.follower.has_more().await? {
             let Some(stored) = self.follower.next().await? else {
                 break;
             };
-            if let Some(notice) = self.notice(stored).await? {
-                return Ok(Some(notice));
+            if let Some(notification) = self.notification(stored).await? {
+                return Ok(Some(notification));
             }
         }
         Ok(None)
@@ -77,7 +77,7 @@ impl Reader {
         self.follower.has_news()
     }
 
-    async fn notice(&mut self, stored: Stored) -> Result<Option<Notice>, StoreError> {
+    async fn notification(&mut self, stored: Stored) -> Result<Option<Notification>, StoreError> {
         self.shown.pass(&stored);
         let Stored { seq, event, .. } = stored;
         let is_last = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
@@ -87,9 +87,9 @@ impl Reader {
         };
         let (task, response) = match self.version {
             Version::V1_0 => (self.head.task.clone(), response),
-            Version::V0_3 | Version::V0_1 => self.whole(seq).await?,
+            Version::V0_3 | Version::V0_1 => self.task_after(seq).await?,
         };
-        Ok(Some(Notice {
+        Ok(Some(Notification {
             task,
             seq,
             response,
@@ -98,7 +98,7 @@ impl Reader {
     }
 
     /// The task as it stands after this event, under the id that its owner gave it (A2A 0.1).
-    async fn whole(&mut self, seq: Seq) -> Result<(String, StreamResponse), StoreError> {
+    async fn task_after(&mut self, seq: Seq) -> Result<(String, StreamResponse), StoreError> {
         let mut task = Arc::unwrap_or_clone(self.shown.task(seq).await?);
         if let (Version::V0_1, Some(own)) = (self.version, &self.head.client_id) {
             task.id.clone_from(own);

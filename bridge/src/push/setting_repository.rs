@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Seal, kept::Kept, progress::Progress, setting::Setting};
+use super::{Seal, progress::DeliveryProgress, setting::Setting, stored_setting::StoredSetting};
 use crate::{
     caller::Caller,
     store::{RecordKey, Store, StoreError, decoded, encoded},
@@ -19,7 +19,7 @@ const PROGRESS: &str = "push-progress";
 
 /// Names a setting of a task.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(super) struct SettingKey {
     pub(super) caller: Caller,
     pub(super) task: String,
     pub(super) id: String,
@@ -27,12 +27,12 @@ pub(super) struct Key {
 
 /// What is kept of all settings.
 #[derive(Clone, Debug)]
-pub(super) struct Book {
+pub(super) struct SettingRepository {
     store: Arc<dyn Store>,
     seal: Seal,
 }
 
-impl Key {
+impl SettingKey {
     pub(super) fn new(caller: &Caller, task: &str, id: &str) -> Self {
         Self {
             caller: caller.clone(),
@@ -64,7 +64,7 @@ impl Key {
     }
 }
 
-impl Book {
+impl SettingRepository {
     pub(super) fn new(store: Arc<dyn Store>, seal: Seal) -> Self {
         Self { store, seal }
     }
@@ -74,24 +74,29 @@ impl Book {
     }
 
     /// A setting as it is kept, for those who have no key.
-    pub(super) async fn kept(&self, key: &Key) -> Result<Option<Kept>, StoreError> {
+    pub(super) async fn stored(
+        &self,
+        key: &SettingKey,
+    ) -> Result<Option<StoredSetting>, StoreError> {
         let name = key.setting();
         let record = self.store.record(&key.caller, &name).await?;
         record.map(|record| decoded(&name, &record)).transpose()
     }
 
-    pub(super) async fn setting(&self, key: &Key) -> Result<Option<Setting>, StoreError> {
-        let kept = self.kept(key).await?;
-        kept.map(|kept| kept.open(key, &self.seal)).transpose()
+    pub(super) async fn setting(&self, key: &SettingKey) -> Result<Option<Setting>, StoreError> {
+        let stored = self.stored(key).await?;
+        stored
+            .map(|stored| stored.open(key, &self.seal))
+            .transpose()
     }
 
     /// The same, and from now on it is kept as all are: keys may have been turned since.
-    pub(super) async fn renewed(&self, key: &Key) -> Result<Option<Setting>, StoreError> {
-        let Some(kept) = self.kept(key).await? else {
+    pub(super) async fn renewed(&self, key: &SettingKey) -> Result<Option<Setting>, StoreError> {
+        let Some(stored) = self.stored(key).await? else {
             return Ok(None);
         };
-        let is_current = kept.is_current(&self.seal);
-        let setting = kept.open(key, &self.seal)?;
+        let is_current = stored.is_current(&self.seal);
+        let setting = stored.open(key, &self.seal)?;
         if !is_current {
             self.put_setting(key, &setting).await?;
         }
@@ -106,9 +111,9 @@ impl Book {
     ) -> Result<Vec<(String, Setting)>, StoreError> {
         let records = self.store.records(caller, SETTING, task).await?;
         let read = |(id, record): (String, Vec<u8>)| {
-            let key = Key::new(caller, task, &id);
-            let kept: Kept = decoded(&key.setting(), &record)?;
-            Ok((id, kept.open(&key, &self.seal)?))
+            let key = SettingKey::new(caller, task, &id);
+            let stored: StoredSetting = decoded(&key.setting(), &record)?;
+            Ok((id, stored.open(&key, &self.seal)?))
         };
         records.into_iter().map(read).collect()
     }
@@ -119,34 +124,43 @@ impl Book {
         Ok(records.into_iter().map(|(id, _)| id).collect())
     }
 
-    pub(super) async fn put_setting(&self, key: &Key, setting: &Setting) -> Result<(), StoreError> {
-        let record = encoded(&Kept::of(key, setting, &self.seal)?);
+    pub(super) async fn put_setting(
+        &self,
+        key: &SettingKey,
+        setting: &Setting,
+    ) -> Result<(), StoreError> {
+        let record = encoded(&StoredSetting::of(key, setting, &self.seal)?);
         let name = key.setting();
         self.store.put_record(&key.caller, &name, record).await
     }
 
-    pub(super) async fn progress(&self, key: &Key) -> Result<Option<Progress>, StoreError> {
+    pub(super) async fn progress(
+        &self,
+        key: &SettingKey,
+    ) -> Result<Option<DeliveryProgress>, StoreError> {
         let name = key.progress();
         let record = self.store.record(&bridge(), &name).await?;
         record.map(|record| decoded(&name, &record)).transpose()
     }
 
     /// What is to be delivered still, of all callers.
-    pub(super) async fn all_progress(&self) -> Result<Vec<(Key, Progress)>, StoreError> {
-        let name = Key::new(&bridge(), "", "").progress();
+    pub(super) async fn all_progress(
+        &self,
+    ) -> Result<Vec<(SettingKey, DeliveryProgress)>, StoreError> {
+        let name = SettingKey::new(&bridge(), "", "").progress();
         let records = self.store.records(&bridge(), PROGRESS, "").await?;
         let read = |(id, record): (String, Vec<u8>)| {
-            let progress: Progress = decoded(&name, &record)?;
+            let progress: DeliveryProgress = decoded(&name, &record)?;
             let (task, id) = id.split_once('/').unwrap_or((&id, ""));
-            Ok((Key::new(&progress.owner, task, id), progress))
+            Ok((SettingKey::new(&progress.owner, task, id), progress))
         };
         records.into_iter().map(read).collect()
     }
 
     pub(super) async fn put_progress(
         &self,
-        key: &Key,
-        progress: &Progress,
+        key: &SettingKey,
+        progress: &DeliveryProgress,
     ) -> Result<(), StoreError> {
         let record = encoded(progress);
         self.store
@@ -155,13 +169,13 @@ impl Book {
     }
 
     /// Nothing is to be delivered any more.
-    pub(super) async fn done(&self, key: &Key) -> Result<(), StoreError> {
+    pub(super) async fn done(&self, key: &SettingKey) -> Result<(), StoreError> {
         let removed = self.store.delete_record(&bridge(), &key.progress()).await;
         removed.map(drop)
     }
 
     /// The setting goes, with all that it has: in this order, so that one that is there has its deliveries.
-    pub(super) async fn remove(&self, key: &Key) -> Result<(), StoreError> {
+    pub(super) async fn remove(&self, key: &SettingKey) -> Result<(), StoreError> {
         self.store
             .delete_record(&key.caller, &key.setting())
             .await?;
@@ -181,28 +195,28 @@ mod tests {
 
     #[tokio::test]
     async fn progress_is_found_with_its_setting_whatever_the_ids() {
-        let book = Book::new(Arc::new(MemoryStore::new()), Seal::default());
+        let repository = SettingRepository::new(Arc::new(MemoryStore::new()), Seal::default());
         let keys = [("me", "t", "a/b"), ("me", "t", "a"), ("you", "u", "a")];
-        let keys = keys.map(|(caller, task, id)| Key::new(&Caller::new(caller), task, id));
+        let keys = keys.map(|(caller, task, id)| SettingKey::new(&Caller::new(caller), task, id));
         for (seq, key) in (1..).zip(&keys) {
-            let progress = Progress {
+            let progress = DeliveryProgress {
                 owner: key.caller.clone(),
                 agent: "agent".into(),
                 seq,
                 failing: None,
             };
-            book.put_progress(key, &progress).await.unwrap();
-            assert_eq!(book.progress(key).await.unwrap(), Some(progress));
+            repository.put_progress(key, &progress).await.unwrap();
+            assert_eq!(repository.progress(key).await.unwrap(), Some(progress));
         }
-        let all = book.all_progress().await.unwrap();
+        let all = repository.all_progress().await.unwrap();
         let mut found: Vec<_> = all.into_iter().map(|(key, _)| key).collect();
         found.sort();
         let mut expected = keys.to_vec();
         expected.sort();
         assert_eq!(found, expected);
         for key in &keys {
-            book.remove(key).await.unwrap();
+            repository.remove(key).await.unwrap();
         }
-        assert!(book.all_progress().await.unwrap().is_empty());
+        assert!(repository.all_progress().await.unwrap().is_empty());
     }
 }

@@ -3,16 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    book::Key,
     seal::{Seal, Sealed},
     setting::Setting,
+    setting_repository::SettingKey,
 };
 use crate::store::{StoreError, encoded};
 
 /// What the store keeps of a setting.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Kept {
+pub(super) enum StoredSetting {
     /// All of it.
     Clear(Setting),
     /// The same, for those who have the key.
@@ -24,12 +24,12 @@ pub(super) enum Kept {
     },
 }
 
-impl Kept {
+impl StoredSetting {
     /// What is kept of this setting.
     ///
     /// # Errors
     /// If it cannot be sealed, so that a setting that should be is never kept in the clear.
-    pub(super) fn of(key: &Key, setting: &Setting, seal: &Seal) -> Result<Self, StoreError> {
+    pub(super) fn of(key: &SettingKey, setting: &Setting, seal: &Seal) -> Result<Self, StoreError> {
         let closed = seal.close(encoded(setting), &key.place());
         Ok(match closed.map_err(|error| broken(key, &error))? {
             None => Self::Clear(setting.clone()),
@@ -44,7 +44,7 @@ impl Kept {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] if none of the keys opens it.
-    pub(super) fn open(self, key: &Key, seal: &Seal) -> Result<Setting, StoreError> {
+    pub(super) fn open(self, key: &SettingKey, seal: &Seal) -> Result<Setting, StoreError> {
         let setting = match self {
             Self::Clear(setting) => return Ok(setting),
             Self::Sealed { setting, .. } => setting,
@@ -71,7 +71,7 @@ impl Kept {
     }
 }
 
-fn broken(key: &Key, error: &dyn std::fmt::Display) -> StoreError {
+fn broken(key: &SettingKey, error: &dyn std::fmt::Display) -> StoreError {
     let what = format!("the push setting {} of task {}", key.id, key.task);
     StoreError::corrupt(what, error)
 }

@@ -18,10 +18,19 @@ async fn each_setting_gets_every_event_in_order_and_is_done_with_the_task() {
         "TASK_STATE_INPUT_REQUIRED",
         "TASK_STATE_COMPLETED",
     ];
-    assert_eq!(world.carried("one.test"), states);
-    assert_eq!(world.carried("two.test"), states[1..]);
-    assert_eq!(world.push.0.lanes.len(), (0, 0));
-    assert!(world.push.0.book.all_progress().await.unwrap().is_empty());
+    assert_eq!(world.sent("one.test"), states);
+    assert_eq!(world.sent("two.test"), states[1..]);
+    assert_eq!(world.push.0.workers.len(), (0, 0));
+    assert!(
+        world
+            .push
+            .0
+            .repository
+            .all_progress()
+            .await
+            .unwrap()
+            .is_empty()
+    );
     assert_eq!(
         world.push.list(&me(), "t").await.unwrap().len(),
         2,
@@ -43,19 +52,19 @@ async fn older_versions_get_the_task_as_it_stood() {
     world.status("t", TaskState::Completed).await;
     world.let_pass(SECOND).await;
     assert_eq!(
-        world.carried("old.test"),
+        world.sent("old.test"),
         ["submitted", "working", "completed"]
     );
-    let (_, last) = &world.letters("old.test")[2];
+    let (_, last) = &world.deliveries("old.test")[2];
     assert_eq!((&last["kind"], &last["id"]), (&json!("task"), &json!("t")));
     let headers = |host: &str| {
-        let carried = world.courier.carried.lock().unwrap();
-        let (_, letter) = carried
+        let sent = world.sender.sent.lock().unwrap();
+        let (_, delivery) = sent
             .iter()
-            .rfind(|(_, letter)| letter.url.contains(host))
+            .rfind(|(_, delivery)| delivery.url.contains(host))
             .unwrap();
         ["content-type", "a2a-version", "idempotency-key"]
-            .map(|name| letter.headers[name].to_str().unwrap().to_owned())
+            .map(|name| delivery.headers[name].to_str().unwrap().to_owned())
     };
     assert_eq!(headers("new.test"), ["application/a2a+json", "1.0", "t/5"]);
     assert_eq!(headers("old.test"), ["application/json", "0.3", "t/5"]);
@@ -72,18 +81,18 @@ async fn a_setting_that_waits_for_its_task_has_no_worker() {
         world.set(&head, hook("two.test")).await.unwrap();
     }
     world.let_pass(SECOND).await;
-    assert_eq!(world.push.0.lanes.len(), (0, 40));
+    assert_eq!(world.push.0.workers.len(), (0, 40));
     let world = world.restarted(Seal::default());
     assert_eq!(world.push.resume().await.unwrap(), 40);
-    assert_eq!(world.push.0.lanes.len(), (0, 40));
+    assert_eq!(world.push.0.workers.len(), (0, 40));
     world.status("t-7", TaskState::InputRequired).await;
-    assert_eq!(world.push.0.lanes.len(), (2, 38));
+    assert_eq!(world.push.0.workers.len(), (2, 38));
     world.let_pass(SECOND).await;
-    assert_eq!(world.push.0.lanes.len(), (0, 40));
+    assert_eq!(world.push.0.workers.len(), (0, 40));
     world.status("t-7", TaskState::Completed).await;
     world.let_pass(SECOND).await;
-    assert_eq!(world.push.0.lanes.len(), (0, 38));
+    assert_eq!(world.push.0.workers.len(), (0, 38));
     let told = ["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED"];
-    assert_eq!(world.carried("one.test"), told);
-    assert_eq!(world.carried("two.test"), told);
+    assert_eq!(world.sent("one.test"), told);
+    assert_eq!(world.sent("two.test"), told);
 }

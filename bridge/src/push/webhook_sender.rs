@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::letter::Letter;
+use super::delivery_request::DeliveryRequest;
 
 /// Carries deliveries.
 #[async_trait]
-pub(super) trait Courier: Send + Sync + std::fmt::Debug {
+pub(super) trait WebhookSender: Send + Sync + std::fmt::Debug {
     /// Tries it once, within a limit of time.
-    async fn carry(&self, letter: &Letter) -> Outcome;
+    async fn send(&self, delivery: &DeliveryRequest) -> Outcome;
 }
 
 /// What came of it. A reason names no more of the webhook than its host, and none of its secrets.

@@ -7,11 +7,11 @@ use reqwest::{Client, Response, StatusCode, header::RETRY_AFTER, redirect};
 use url::Url;
 
 use super::{
-    Allowed, PushError, PushSettings, Signature,
-    courier::{Courier, Outcome},
-    letter::Letter,
+    AllowedTargets, PushError, PushSettings, Signature,
+    delivery_request::DeliveryRequest,
     resolver::{self, Resolver},
     target,
+    webhook_sender::{Outcome, WebhookSender},
 };
 use crate::clock;
 
@@ -24,14 +24,14 @@ const IDLE: Duration = Duration::from_secs(30);
 
 /// Posts to webhooks.
 #[derive(Debug)]
-pub(super) struct HttpCourier {
+pub(super) struct HttpSender {
     client: Client,
-    allowed: Arc<Allowed>,
+    allowed: Arc<AllowedTargets>,
     timeout: Duration,
     signature: Option<Signature>,
 }
 
-impl HttpCourier {
+impl HttpSender {
     /// One that goes where it is sent and nowhere else: redirects and proxies would lead to hosts that were
     /// never judged.
     pub(super) fn new(
@@ -58,15 +58,15 @@ impl HttpCourier {
         })
     }
 
-    async fn post(&self, url: Url, letter: &Letter) -> Outcome {
-        let mut headers = letter.headers.clone();
+    async fn post(&self, url: Url, delivery: &DeliveryRequest) -> Outcome {
+        let mut headers = delivery.headers.clone();
         if let Some(signature) = &self.signature
-            && let Err(error) = signature.sign(letter, &mut headers, clock::now()).await
+            && let Err(error) = signature.sign(delivery, &mut headers, clock::now()).await
         {
             return failed(error.to_string());
         }
         let request = self.client.post(url).headers(headers);
-        match request.body(letter.body.clone()).send().await {
+        match request.body(delivery.body.clone()).send().await {
             Ok(answer) => judged(answer).await,
             Err(error) if resolver::is_refusal(&error) => Outcome::Refused {
                 reason: resolver::NotAllowed.to_string(),
@@ -80,11 +80,11 @@ impl HttpCourier {
 }
 
 #[async_trait]
-impl Courier for HttpCourier {
-    async fn carry(&self, letter: &Letter) -> Outcome {
+impl WebhookSender for HttpSender {
+    async fn send(&self, delivery: &DeliveryRequest) -> Outcome {
         // What is allowed may have changed since the setting was made.
-        match target::check(&letter.url, &self.allowed) {
-            Ok(url) => self.post(url, letter).await,
+        match target::check(&delivery.url, &self.allowed) {
+            Ok(url) => self.post(url, delivery).await,
             Err(error) => Outcome::Refused {
                 reason: error.to_string(),
             },

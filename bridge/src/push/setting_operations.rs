@@ -3,7 +3,9 @@
 use bridge_protocol::{a2a::TaskPushNotificationConfig, dialect::Version};
 use sha2::{Digest as _, Sha256};
 
-use super::{Push, PushError, book::Key, progress::Progress, setting::Setting};
+use super::{
+    Push, PushError, progress::DeliveryProgress, setting::Setting, setting_repository::SettingKey,
+};
 use crate::{
     caller::Caller,
     store::{Head, Seq, StoreError},
@@ -11,7 +13,7 @@ use crate::{
 
 /// A setting that was looked at and found good; nothing is kept of it yet.
 #[derive(Clone, Debug)]
-pub struct Checked(Setting);
+pub struct CheckedSetting(Setting);
 
 impl Push {
     /// Looks at a setting that somebody wants, who speaks this version.
@@ -22,22 +24,22 @@ impl Push {
         &self,
         config: TaskPushNotificationConfig,
         version: Version,
-    ) -> Result<Checked, PushError> {
+    ) -> Result<CheckedSetting, PushError> {
         let setting = Setting::checked(config, version, &self.0.settings)?;
-        Ok(Checked(setting))
+        Ok(CheckedSetting(setting))
     }
 
     /// Whether the task could get this setting beside those that it has.
     ///
     /// # Errors
     /// [`PushError::TooMany`], [`PushError::Store`].
-    pub async fn has_room(
+    pub async fn check_limit(
         &self,
         caller: &Caller,
         task: &str,
-        checked: &Checked,
+        checked: &CheckedSetting,
     ) -> Result<(), PushError> {
-        let known = self.0.book.ids(caller, task).await?;
+        let known = self.0.repository.ids(caller, task).await?;
         let is_new = known.iter().all(|id| id != checked.0.id());
         match is_new && known.len() >= self.0.settings.per_task {
             true => Err(PushError::TooMany {
@@ -56,11 +58,11 @@ impl Push {
     pub async fn set(
         &self,
         head: &Head,
-        checked: Checked,
+        checked: CheckedSetting,
         seen: Seq,
     ) -> Result<TaskPushNotificationConfig, PushError> {
         let _alone = self.changing(&head.task).lock().await;
-        self.has_room(&head.owner, &head.task, &checked).await?;
+        self.check_limit(&head.owner, &head.task, &checked).await?;
         Ok(self.keep(head, checked.0.of_task(&head.task), seen).await?)
     }
 
@@ -73,25 +75,25 @@ impl Push {
     pub async fn set_with_message(
         &self,
         head: &Head,
-        checked: Checked,
+        checked: CheckedSetting,
         (message_id, is_repeated): (&str, bool),
         seen: Seq,
     ) -> Result<(), PushError> {
         let _alone = self.changing(&head.task).lock().await;
-        let Checked(setting) = checked;
+        let CheckedSetting(setting) = checked;
         let setting = match setting.version {
             Version::V1_0 => setting.or_with_id(|| id_of(message_id)),
             Version::V0_3 | Version::V0_1 => setting,
         };
         let setting = setting.of_task(&head.task);
-        let key = Key::new(&head.owner, &head.task, setting.id());
-        let known = self.0.book.setting(&key).await?;
+        let key = SettingKey::new(&head.owner, &head.task, setting.id());
+        let known = self.0.repository.setting(&key).await?;
         let is_known = known.is_some_and(|known| is_repeated || known == setting);
-        let progress = self.0.book.progress(&key).await?;
+        let progress = self.0.repository.progress(&key).await?;
         if is_known && !progress.is_some_and(|progress| progress.is_given_up()) {
             return Ok(());
         }
-        self.has_room(&head.owner, &head.task, &Checked(setting.clone()))
+        self.check_limit(&head.owner, &head.task, &CheckedSetting(setting.clone()))
             .await?;
         self.keep(head, setting, seen).await?;
         Ok(())
@@ -104,44 +106,44 @@ impl Push {
         setting: Setting,
         seen: Seq,
     ) -> Result<TaskPushNotificationConfig, StoreError> {
-        let key = Key::new(&head.owner, &head.task, setting.id());
+        let key = SettingKey::new(&head.owner, &head.task, setting.id());
         let before = self.stop(&key).await?;
-        let kept = self
+        let stored = self
             .replace(head, &key, setting, before.as_ref(), seen)
             .await;
-        self.or_as_before(&key, before, kept).await
+        self.restore_on_error(&key, before, stored).await
     }
 
     /// Writes the setting in the place of one that was stopped, and starts it.
     async fn replace(
         &self,
         head: &Head,
-        key: &Key,
+        key: &SettingKey,
         setting: Setting,
-        before: Option<&Progress>,
+        before: Option<&DeliveryProgress>,
         seen: Seq,
     ) -> Result<TaskPushNotificationConfig, StoreError> {
         let place = before.map(|progress| progress.seq);
-        let progress = Progress::at(head, place.unwrap_or(seen));
+        let progress = DeliveryProgress::at(head, place.unwrap_or(seen));
         let config = setting.config.clone();
         // Nothing follows a task's end but what a setting before this one had still to deliver.
         if place.is_none() && head.state.is_terminal() && seen >= head.seq {
-            self.0.book.put_setting(key, &setting).await?;
+            self.0.repository.put_setting(key, &setting).await?;
             return Ok(config);
         }
         // In this order, since a setting that is there must not be without its deliveries.
-        self.0.book.put_progress(key, &progress).await?;
-        self.0.book.put_setting(key, &setting).await?;
+        self.0.repository.put_progress(key, &progress).await?;
+        self.0.repository.put_setting(key, &setting).await?;
         self.0.metrics.push_open(&progress.agent, 1);
-        self.0.lanes.start(key.clone());
+        self.0.workers.start(key.clone());
         Ok(config)
     }
 
     /// Has a setting go on that was stopped to be changed, if that failed: what was refused changes nothing.
-    async fn or_as_before<T>(
+    async fn restore_on_error<T>(
         &self,
-        key: &Key,
-        before: Option<Progress>,
+        key: &SettingKey,
+        before: Option<DeliveryProgress>,
         changed: Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let (Err(error), Some(progress)) = (&changed, before) else {
@@ -155,7 +157,7 @@ impl Push {
             self.0.metrics.push_given_up(&progress.agent, 1);
         } else {
             self.0.metrics.push_open(&progress.agent, 1);
-            self.0.lanes.start(key.clone());
+            self.0.workers.start(key.clone());
         }
         changed
     }
@@ -171,10 +173,14 @@ impl Push {
         id: &str,
     ) -> Result<Option<TaskPushNotificationConfig>, StoreError> {
         if !id.is_empty() {
-            let found = self.0.book.setting(&Key::new(caller, task, id)).await?;
+            let found = self
+                .0
+                .repository
+                .setting(&SettingKey::new(caller, task, id))
+                .await?;
             return Ok(found.map(|setting| setting.config));
         }
-        let mut all = self.0.book.settings(caller, task).await?;
+        let mut all = self.0.repository.settings(caller, task).await?;
         let usual = all.iter().position(|(id, _)| id == task).unwrap_or(0);
         let first = (!all.is_empty()).then(|| all.swap_remove(usual));
         Ok(first.map(|(_, setting)| setting.config))
@@ -189,7 +195,7 @@ impl Push {
         caller: &Caller,
         task: &str,
     ) -> Result<Vec<TaskPushNotificationConfig>, StoreError> {
-        let all = self.0.book.settings(caller, task).await?;
+        let all = self.0.repository.settings(caller, task).await?;
         Ok(all.into_iter().map(|(_, setting)| setting.config).collect())
     }
 
@@ -200,10 +206,10 @@ impl Push {
     /// If the store fails.
     pub async fn remove(&self, caller: &Caller, task: &str, id: &str) -> Result<(), StoreError> {
         let _alone = self.changing(task).lock().await;
-        let key = Key::new(caller, task, id);
+        let key = SettingKey::new(caller, task, id);
         let before = self.stop(&key).await?;
-        let removed = self.0.book.remove(&key).await;
-        self.or_as_before(&key, before, removed).await
+        let removed = self.0.repository.remove(&key).await;
+        self.restore_on_error(&key, before, removed).await
     }
 }
 

@@ -1,0 +1,402 @@
+//! Who has a place and who waits for one: the rules, without clock and locks.
+//!
+//! - A place that becomes free goes to the caller that has the fewest, then to the host that has the fewest,
+//!   then to who came first. So nobody gets more by asking for more.
+//! - Deliveries that are tried again have at most half of each limit. So webhooks that fail, however many,
+//!   leave places to those that are asked for the first time.
+//! - A first attempt that takes long makes room for another first attempt that waits for just that place.
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// How many deliveries there may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeliveryLimits {
+    /// In all.
+    pub(super) at_once: usize,
+    /// To one host.
+    pub(super) per_host: usize,
+    /// For one caller.
+    pub(super) per_caller: usize,
+}
+
+/// Who wants a place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SlotRequest {
+    /// Whose task it is.
+    pub(super) caller: String,
+    /// Where it goes, as `HOST:PORT`.
+    pub(super) host: String,
+    /// It was tried before.
+    pub(super) is_again: bool,
+}
+
+/// Who has a place, and who waits with what it is told by.
+#[derive(Debug)]
+pub(super) struct FairQueue<G> {
+    limits: DeliveryLimits,
+    arrival: u64,
+    all: SlotCounts,
+    hosts: BTreeMap<String, SlotCounts>,
+    callers: BTreeMap<String, SlotCounts>,
+    held: BTreeMap<u64, SlotHolder>,
+    /// Those who wait for the same, in the order in which they came.
+    waiting: BTreeMap<SlotRequest, VecDeque<(u64, G)>>,
+}
+
+/// How many places are taken.
+#[derive(Clone, Copy, Debug, Default)]
+struct SlotCounts {
+    all: usize,
+    again: usize,
+}
+
+#[derive(Debug)]
+struct SlotHolder {
+    request: SlotRequest,
+    /// It has it for so long that it may have to leave.
+    is_late: bool,
+    is_yielding: bool,
+}
+
+/// The limit that somebody waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LimitKind {
+    Host,
+    Caller,
+    All,
+}
+
+impl<G> FairQueue<G> {
+    pub(super) fn new(limits: DeliveryLimits) -> Self {
+        Self {
+            limits: DeliveryLimits {
+                at_once: limits.at_once.max(1),
+                per_host: limits.per_host.max(1),
+                per_caller: limits.per_caller.max(1),
+            },
+            arrival: 0,
+            all: SlotCounts::default(),
+            hosts: BTreeMap::new(),
+            callers: BTreeMap::new(),
+            held: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a place if there is one, and nobody waits for the same; tells its number.
+    pub(super) fn take(&mut self, request: &SlotRequest) -> Option<u64> {
+        let is_free = !self.waiting.contains_key(request) && self.full(request).is_none();
+        is_free.then(|| {
+            self.arrival += 1;
+            self.hold(self.arrival, request.clone());
+            self.arrival
+        })
+    }
+
+    /// Waits behind all others who want the same; tells its number.
+    pub(super) fn wait(&mut self, request: &SlotRequest, grant: G) -> u64 {
+        self.arrival += 1;
+        let queue = self.waiting.entry(request.clone()).or_default();
+        queue.push_back((self.arrival, grant));
+        self.arrival
+    }
+
+    /// Waits no longer.
+    pub(super) fn cancel(&mut self, request: &SlotRequest, number: u64) {
+        if let Some(queue) = self.waiting.get_mut(request) {
+            queue.retain(|(one, _)| *one != number);
+            if queue.is_empty() {
+                self.waiting.remove(request);
+            }
+        }
+    }
+
+    /// Gives a place back.
+    pub(super) fn release(&mut self, number: u64) {
+        let Some(SlotHolder { request, .. }) = self.held.remove(&number) else {
+            return;
+        };
+        self.all.remove(request.is_again);
+        for (counts, name) in [
+            (&mut self.hosts, &request.host),
+            (&mut self.callers, &request.caller),
+        ] {
+            if let Some(taken) = counts.get_mut(name) {
+                taken.remove(request.is_again);
+                if taken.all == 0 {
+                    counts.remove(name);
+                }
+            }
+        }
+    }
+
+    /// Gives a free place to the next who waits, if there is one for somebody.
+    pub(super) fn next(&mut self) -> Option<(u64, G)> {
+        let waiting = self.waiting.iter();
+        let served = waiting.filter(|(request, _)| self.full(request).is_none());
+        let next = served.min_by_key(|(request, queue)| {
+            let arrival = queue.front().map(|(number, _)| *number);
+            (self.share(request), arrival)
+        });
+        let request = next?.0.clone();
+        let queue = self.waiting.get_mut(&request)?;
+        let (number, grant) = queue.pop_front()?;
+        if queue.is_empty() {
+            self.waiting.remove(&request);
+        }
+        self.hold(number, request);
+        Some((number, grant))
+    }
+
+    /// Whether a delivery that takes long has to leave: first attempts wait for its place that have no more
+    /// than it has, and there is nobody who has more and could leave in place of it.
+    pub(super) fn must_yield(&mut self, number: u64) -> bool {
+        let Some(own) = self.held.get_mut(&number) else {
+            return false;
+        };
+        own.is_late = true;
+        let own = own.request.clone();
+        if own.is_again {
+            return false;
+        }
+        let limits = [LimitKind::Host, LimitKind::Caller, LimitKind::All];
+        let yields = limits
+            .into_iter()
+            .any(|limit| self.is_needed_for(&own, limit));
+        if let Some(held) = self.held.get_mut(&number) {
+            held.is_yielding = yields;
+        }
+        yields
+    }
+
+    fn is_needed_for(&self, own: &SlotRequest, limit: LimitKind) -> bool {
+        let share = self.share(own);
+        let waiting = self.waiting.iter().filter(|(request, _)| {
+            let is_first = !request.is_again && self.full(request) == Some(limit);
+            is_first && limit.is_shared_by(request, own) && self.share(request) <= share
+        });
+        let waiting: usize = waiting.map(|(_, queue)| queue.len()).sum();
+        let beside = self.held.values();
+        let mut beside = beside.filter(|held| limit.is_shared_by(&held.request, own));
+        let yielding = beside.clone().filter(|held| held.is_yielding).count();
+        let has_more = |held: &SlotHolder| {
+            let may_yield = held.is_late && !held.is_yielding && !held.request.is_again;
+            may_yield && self.share(&held.request) > share
+        };
+        yielding < waiting && !beside.any(has_more)
+    }
+
+    /// How many places its caller has, and its host.
+    fn share(&self, request: &SlotRequest) -> (usize, usize) {
+        let of =
+            |counts: &BTreeMap<String, SlotCounts>, name| counts.get(name).map_or(0, |one| one.all);
+        (
+            of(&self.callers, &request.caller),
+            of(&self.hosts, &request.host),
+        )
+    }
+
+    /// The first limit that is reached.
+    fn full(&self, request: &SlotRequest) -> Option<LimitKind> {
+        let of = |counts: &BTreeMap<String, SlotCounts>, name| {
+            counts.get(name).copied().unwrap_or_default()
+        };
+        let limits = [
+            (
+                LimitKind::Host,
+                of(&self.hosts, &request.host),
+                self.limits.per_host,
+            ),
+            (
+                LimitKind::Caller,
+                of(&self.callers, &request.caller),
+                self.limits.per_caller,
+            ),
+            (LimitKind::All, self.all, self.limits.at_once),
+        ];
+        let reached = limits.into_iter().find(|(_, taken, limit)| {
+            let half = (limit / 2).max(1);
+            taken.all >= *limit || (request.is_again && taken.again >= half)
+        });
+        reached.map(|(limit, _, _)| limit)
+    }
+
+    fn hold(&mut self, number: u64, request: SlotRequest) {
+        let is_again = request.is_again;
+        self.all.add(is_again);
+        let host = self.hosts.entry(request.host.clone()).or_default();
+        host.add(is_again);
+        let caller = self.callers.entry(request.caller.clone()).or_default();
+        caller.add(is_again);
+        let held = SlotHolder {
+            request,
+            is_late: false,
+            is_yielding: false,
+        };
+        self.held.insert(number, held);
+    }
+}
+
+impl SlotCounts {
+    fn add(&mut self, is_again: bool) {
+        self.all += 1;
+        self.again += usize::from(is_again);
+    }
+
+    fn remove(&mut self, is_again: bool) {
+        self.all -= 1;
+        self.again -= usize::from(is_again);
+    }
+}
+
+impl LimitKind {
+    /// Whether both count under this limit.
+    fn is_shared_by(self, one: &SlotRequest, other: &SlotRequest) -> bool {
+        match self {
+            Self::Host => one.host == other.host,
+            Self::Caller => one.caller == other.caller,
+            Self::All => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(caller: &str, host: &str) -> SlotRequest {
+        SlotRequest {
+            caller: caller.into(),
+            host: host.into(),
+            is_again: false,
+        }
+    }
+
+    fn again(caller: &str, host: &str) -> SlotRequest {
+        SlotRequest {
+            is_again: true,
+            ..request(caller, host)
+        }
+    }
+
+    fn queue() -> FairQueue<&'static str> {
+        FairQueue::new(DeliveryLimits {
+            at_once: 6,
+            per_host: 4,
+            per_caller: 5,
+        })
+    }
+
+    #[test]
+    fn each_limit_is_kept() {
+        let mut queue = queue();
+        for _ in 0..4 {
+            assert!(queue.take(&request("a", "slow")).is_some());
+        }
+        assert!(queue.take(&request("b", "slow")).is_none(), "the host's");
+        assert!(queue.take(&request("a", "other")).is_some());
+        assert!(queue.take(&request("a", "third")).is_none(), "the caller's");
+        assert!(queue.take(&request("b", "third")).is_some());
+        assert!(queue.take(&request("c", "fourth")).is_none(), "all");
+    }
+
+    #[test]
+    fn what_is_tried_again_has_half_of_each() {
+        let mut queue = queue();
+        assert!(queue.take(&again("a", "slow")).is_some());
+        assert!(queue.take(&again("b", "slow")).is_some());
+        assert!(queue.take(&again("c", "slow")).is_none(), "the host's half");
+        assert!(queue.take(&again("a", "other")).is_some());
+        assert!(queue.take(&again("d", "third")).is_none(), "half of all");
+        assert!(queue.take(&request("d", "slow")).is_some());
+    }
+
+    #[test]
+    fn who_has_least_comes_next_and_then_who_came_first() {
+        let mut queue = queue();
+        let held: Vec<_> = (0..4)
+            .map(|_| queue.take(&request("a", "one")).unwrap())
+            .collect();
+        let other = queue.take(&request("b", "two")).unwrap();
+        let last = queue.take(&request("b", "three")).unwrap();
+        for (caller, host, grant) in [
+            ("a", "one", "a again"),
+            ("b", "two", "b at two"),
+            ("b", "four", "b at four"),
+            ("c", "five", "c"),
+            ("c", "six", "c later"),
+        ] {
+            queue.wait(&request(caller, host), grant);
+        }
+        let mut next = |freed| {
+            queue.release(freed);
+            queue.next().map(|(_, grant)| grant)
+        };
+        assert_eq!(next(held[0]), Some("c"));
+        assert_eq!(next(held[1]), Some("c later"));
+        assert_eq!(next(other), Some("b at two"));
+        assert_eq!(next(last), Some("b at four"));
+        assert_eq!(next(held[2]), Some("a again"));
+        assert_eq!(next(held[3]), None);
+    }
+
+    #[test]
+    fn one_that_takes_long_leaves_for_one_that_waits_and_no_others_do() {
+        let mut queue = queue();
+        let late: Vec<_> = (0..4)
+            .map(|_| queue.take(&request("a", "slow")).unwrap())
+            .collect();
+        let quick = queue.take(&request("b", "quick")).unwrap();
+        assert!(!queue.must_yield(late[0]), "nobody waits");
+        let waiter = queue.wait(&request("b", "slow"), "b");
+        assert!(!queue.must_yield(quick), "it is at another host");
+        let yielding: Vec<_> = late.iter().map(|one| queue.must_yield(*one)).collect();
+        assert_eq!(yielding, [true, false, false, false]);
+        queue.release(late[0]);
+        assert_eq!(queue.next(), Some((waiter, "b")));
+    }
+
+    #[test]
+    fn who_has_most_leaves_first() {
+        let mut queue = queue();
+        let single = queue.take(&request("b", "one")).unwrap();
+        let many: Vec<_> = (0..5)
+            .map(|number| queue.take(&request("a", &number.to_string())).unwrap())
+            .collect();
+        assert!(!queue.must_yield(many[0]), "nobody waits");
+        queue.wait(&request("c", "two"), "c");
+        assert!(!queue.must_yield(single), "another has more");
+        assert!(queue.must_yield(many[0]));
+        assert!(!queue.must_yield(many[1]), "one is enough");
+    }
+
+    #[test]
+    fn what_is_tried_again_leaves_for_nobody_and_has_nobody_leave() {
+        let mut queue = FairQueue::new(DeliveryLimits {
+            at_once: 2,
+            per_host: 2,
+            per_caller: 2,
+        });
+        let again_held = queue.take(&again("a", "one")).unwrap();
+        let first = queue.take(&request("a", "one")).unwrap();
+        queue.wait(&again("b", "two"), "again");
+        assert!(!queue.must_yield(first));
+        queue.wait(&request("b", "two"), "first");
+        assert!(!queue.must_yield(again_held));
+        assert!(queue.must_yield(first));
+    }
+
+    #[test]
+    fn nothing_is_left_of_who_has_left() {
+        let mut queue = queue();
+        let held: Vec<_> = (0..4)
+            .map(|_| queue.take(&request("a", "one")).unwrap())
+            .collect();
+        let waiter = queue.wait(&request("a", "one"), "a");
+        queue.cancel(&request("a", "one"), waiter);
+        held.into_iter().for_each(|one| queue.release(one));
+        assert!(queue.hosts.is_empty() && queue.callers.is_empty());
+        assert!(queue.held.is_empty() && queue.waiting.is_empty());
+        assert_eq!((queue.all.all, queue.all.again), (0, 0));
+    }
+}
