@@ -18,6 +18,7 @@
 //! - [`transcript`]: every message that passed over every hop
 //! - [`assessment`]: the evaluator's statuses, artifacts and metrics
 //! - [`expect`], [`snapshot`]: the comparison with what should have happened
+//! - [`statistics`]: means, rates and differences with their intervals
 //! - [`report`]: the output for people and for programs
 //!
 //! [`cli`] is the command line.
@@ -39,4 +40,5 @@ pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod snapshot;
+pub mod statistics;
 pub mod transcript;

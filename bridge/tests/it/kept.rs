@@ -7,7 +7,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use crate::program::target;
+use crate::running::target;
 
 /// Written last: a folder without it was not filled to its end.
 const MARKER: &str = "ready";

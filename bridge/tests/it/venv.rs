@@ -7,7 +7,7 @@ use std::{
 
 use tokio::process::Command;
 
-use crate::{kept, program::run};
+use crate::{kept, running::run};
 
 /// How long one installation may take.
 const INSTALL: Duration = Duration::from_secs(300);

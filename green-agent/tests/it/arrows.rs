@@ -321,6 +321,7 @@ const GREEN: Rooms = &[
     ("participant", &["scenario"]),
     ("expect", &["assessment", "scenario", "transcript"]),
     ("snapshot", &[]),
+    ("statistics", &[]),
     // Expectations name hops, and the canonical form depends on the scenario's settings.
     ("scenario", &["transcript"]),
     ("transcript", &["scenario"]),

@@ -17,6 +17,9 @@ mod deaf;
 mod examples;
 #[cfg(test)]
 mod install;
+#[cfg(test)]
+#[path = "../../../bridge/tests/it/kept.rs"]
+mod kept;
 // Only on Linux can descendants that left the process group be found, and the tests search for them in
 // `/proc`.
 #[cfg(test)]
@@ -26,7 +29,16 @@ mod program;
 #[cfg(test)]
 mod queue;
 #[cfg(test)]
+#[path = "../../../bridge/tests/it/running.rs"]
+mod running;
+#[cfg(test)]
+mod statistics;
+#[cfg(test)]
 #[cfg(target_os = "linux")]
 mod supervisor;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+#[path = "../../../bridge/tests/it/venv.rs"]
+#[expect(dead_code, reason = "only the bridge's tests use the other packages")]
+mod venv;

@@ -13,7 +13,7 @@ use tokio::{
     time::timeout,
 };
 
-pub(crate) use crate::running::{output, run, target};
+pub(crate) use crate::running::{output, run};
 
 /// The time limit until a program listens, and until it has ended.
 const LIMIT: Duration = Duration::from_secs(30);

@@ -7,7 +7,6 @@ use std::{
 
 use serde_json::{Value, json};
 
-pub(crate) use crate::running::{run, target};
 use crate::{
     green::{Green, Plan},
     model::{KEY, Model, Protocol},
