@@ -20,7 +20,7 @@ pub(crate) fn new_id() -> String {
 }
 
 /// Any number at all.
-pub(crate) fn lot() -> u64 {
+pub(crate) fn random_u64() -> u64 {
     random().as_u64_pair().1
 }
 

@@ -9,7 +9,7 @@ use crate::{
     agent::Agent,
     caller::Caller,
     store::{Event, MemoryStore, Store, StoreError},
-    turns::{Follower, Incoming, Submitted, TurnError, Turns},
+    turns::{Follower, IncomingMessage, Submitted, TurnError, Turns},
 };
 
 /// One caller who talks to one bot, in one task after the other.
@@ -112,7 +112,7 @@ impl Chat {
         let mut message = Message::new(id, Role::User, vec![Part::text(text)]);
         message.task_id = self.open_task().await?;
         message.context_id = self.context.clone().filter(|_| message.task_id.is_none());
-        let incoming = Incoming {
+        let incoming = IncomingMessage {
             agent: self.agent.clone(),
             caller: self.caller.clone(),
             message,

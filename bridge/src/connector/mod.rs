@@ -32,7 +32,7 @@ use axum::{
 
 use crate::{
     bot::remote::{Channel, Refused},
-    carried::carried,
+    completion::run_to_completion,
 };
 use refusal::Refusal;
 
@@ -85,7 +85,7 @@ pub fn router(channel: Channel) -> Router {
 async fn whole(request: Request, next: Next) -> Response {
     match *request.method() {
         Method::GET | Method::HEAD => next.run(request).await,
-        _ => carried(next.run(request)).await,
+        _ => run_to_completion(next.run(request)).await,
     }
 }
 

@@ -61,7 +61,7 @@ impl Hosted {
         let turns = self.service.turns();
         let added = turns.replace(host.agents);
         self.service.extend_cards(host.extended);
-        turns.keep_expiring();
+        turns.start_expiry();
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = app;
         if !added.is_empty() {
             tokio::spawn(take_up(turns.clone(), added));
@@ -80,7 +80,7 @@ impl Hosted {
 
 /// Resumes the open tasks of agents that were not hosted before.
 async fn take_up(turns: Turns, added: BTreeSet<String>) {
-    match turns.take_up(&added).await {
+    match turns.recover_agents(&added).await {
         Ok(taken_up) => tracing::info!(taken_up, "open tasks of new agents were taken up"),
         Err(error) => {
             tracing::error!(%error, "open tasks of new agents wait for a restart");

@@ -65,7 +65,7 @@ struct Extras {
     signer: Option<Arc<CardSigner>>,
     grpc: Grpc,
     body_limit: Option<usize>,
-    turn_room: Option<usize>,
+    turn_memory: Option<usize>,
     stopping: Option<watch::Receiver<bool>>,
 }
 
@@ -164,8 +164,8 @@ impl Host {
     /// Sets the memory that the messages and tasks of all running turns may take together, in bytes, in place
     /// of 96 MiB. A quarter is reserved for small turns, and one caller gets at most half.
     #[must_use]
-    pub fn turn_room(mut self, bytes: usize) -> Self {
-        self.extras.turn_room = Some(bytes);
+    pub fn turn_memory(mut self, bytes: usize) -> Self {
+        self.extras.turn_memory = Some(bytes);
         self
     }
 
@@ -280,13 +280,13 @@ impl Host {
     /// The errors of [`router`](Self::router).
     pub async fn start(self, public_url: &str) -> Result<Hosted, HostError> {
         let agent_routes = self.agent_routes()?;
-        let turns = match self.extras.turn_room {
+        let turns = match self.extras.turn_memory {
             None => Turns::new(self.store, self.agents),
-            Some(room) => Turns::within(room, self.store, self.agents),
+            Some(room) => Turns::with_memory(room, self.store, self.agents),
         };
         let taken_up = turns.recover().await.map_err(HostError::Recover)?;
         tracing::info!(taken_up, "open tasks were taken up");
-        turns.keep_expiring();
+        turns.start_expiry();
         let service = Service::new(turns, self.settings);
         service.extend_cards(self.extended);
         let service = match self.push {

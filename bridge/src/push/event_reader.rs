@@ -7,7 +7,7 @@ use bridge_protocol::{a2a::StreamResponse, dialect::Version};
 use crate::{
     caller::Caller,
     store::{Event, Head, Seq, Store, StoreError, Stored},
-    turns::{Follower, Shown},
+    turns::{EventProjection, Follower},
 };
 
 /// One event as it is to be delivered.
@@ -27,7 +27,7 @@ pub(super) struct Notification {
 #[derive(Debug)]
 pub(super) struct EventReader {
     follower: Follower,
-    shown: Shown,
+    projection: EventProjection,
     head: Arc<Head>,
     version: Version,
 }
@@ -48,7 +48,7 @@ impl EventReader {
         let (store, caller) = (store.clone(), caller.clone());
         Ok(Self {
             follower: Follower::new(store.clone(), caller.clone(), task.to_owned(), seen),
-            shown: Shown::new(store, caller, task.to_owned()),
+            projection: EventProjection::new(store, caller, task.to_owned()),
             head,
             version,
         })
@@ -78,11 +78,14 @@ impl EventReader {
     }
 
     async fn notification(&mut self, stored: Stored) -> Result<Option<Notification>, StoreError> {
-        self.shown.pass(&stored);
+        self.projection.observe(&stored);
         let Stored { seq, event, .. } = stored;
         let is_last = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
-        let shown = self.shown.of(seq, event, &self.head.context_id).await?;
-        let Some(response) = shown else {
+        let projection = self
+            .projection
+            .project(seq, event, &self.head.context_id)
+            .await?;
+        let Some(response) = projection else {
             return Ok(None);
         };
         let (task, response) = match self.version {
@@ -99,7 +102,7 @@ impl EventReader {
 
     /// The task as it stands after this event, under the id that its owner gave it (A2A 0.1).
     async fn task_after(&mut self, seq: Seq) -> Result<(String, StreamResponse), StoreError> {
-        let mut task = Arc::unwrap_or_clone(self.shown.task(seq).await?);
+        let mut task = Arc::unwrap_or_clone(self.projection.task(seq).await?);
         if let (Version::V0_1, Some(own)) = (self.version, &self.head.client_id) {
             task.id.clone_from(own);
         }

@@ -242,7 +242,7 @@ impl Worker {
         Ok(NextStep::Again(self.context.retry.pause(
             failures,
             again,
-            clock::lot(),
+            clock::random_u64(),
         )))
     }
 

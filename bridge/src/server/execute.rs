@@ -37,8 +37,8 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    carried::carried,
     clock,
+    completion::run_to_completion,
     service::{Context, Reply},
 };
 
@@ -95,7 +95,7 @@ pub(super) async fn post(State(endpoint): State<Arc<Endpoint>>, received: Receiv
         Ok((skill, call)) => {
             let (endpoint, skill, caller) = (endpoint.clone(), skill.clone(), asker.caller.clone());
             // Nobody else could end the task of a caller who leaves.
-            carried(async move { endpoint.call_skill(caller, &skill, &call).await }).await
+            run_to_completion(async move { endpoint.call_skill(caller, &skill, &call).await }).await
         }
         Err(error) => {
             endpoint.service.refused(&endpoint.agent, &counted(&error));

@@ -115,7 +115,11 @@ pub(super) async fn answer(
     let client_id = context.client_id.as_deref();
     let write = || reply::reply(endpoint, version, id, shape(reply), client_id);
     let response = within(room, write).await;
-    extensions::naming(response, version, endpoint.service.activated(&context))
+    extensions::naming(
+        response,
+        version,
+        endpoint.service.active_extensions(&context),
+    )
 }
 
 /// What is no JSON was perhaps not meant to be.
@@ -191,7 +195,7 @@ impl Endpoint {
         };
         if version != Version::V0_1 {
             let mut call = read("")?;
-            context.heed(&mut call)?;
+            context.apply_call(&mut call)?;
             return Ok(call);
         }
         let mut call = read(&clock::new_id())?;

@@ -1,7 +1,7 @@
 //! What every HTTP binding reads before it looks at the operation: service parameters (specification 3.2.6).
 //!
 //! They stand in headers; in query parameters where a client can set no headers (3.6.1). The tenant, and what a
-//! message says of extensions, is in the call itself: see [`Context::heed`].
+//! message says of extensions, is in the call itself: see [`Context::apply_call`].
 
 use std::{borrow::Cow, collections::BTreeSet};
 

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::own;
-use crate::service::Item;
+use crate::service::StreamItem;
 
 /// The answer to SendMessage in an older version.
 pub(super) fn message_result(
@@ -44,7 +44,7 @@ pub(super) fn item(
     to: &mut Vec<u8>,
     version: Version,
     id: &Id,
-    item: Item,
+    item: StreamItem,
     client_id: Option<&str>,
 ) {
     let id = id.clone();
@@ -61,14 +61,14 @@ pub(super) fn item(
 }
 
 /// One item in an older version, to a client that has an id of its own for the task.
-fn older_item(version: Version, item: Item, client_id: Option<&str>) -> Value {
+fn older_item(version: Version, item: StreamItem, client_id: Option<&str>) -> Value {
     let goes_on = goes_on(&item);
     let response = own::item(item.response, client_id);
     translated(|losses| older(version, &response, goes_on, losses))
 }
 
 /// Whether a state that would be the last one is not: another turn is heard before the client's own.
-pub(super) fn goes_on(item: &Item) -> bool {
+pub(super) fn goes_on(item: &StreamItem) -> bool {
     match &item.response {
         StreamResponse::StatusUpdate(update) => {
             item.is_behind && !update.status.state.is_terminal()
@@ -165,7 +165,7 @@ mod tests {
                 extra: Metadata::new(),
             });
             for version in [Version::V0_1, Version::V0_3] {
-                let item = Item {
+                let item = StreamItem {
                     position: Position {
                         task: "t".into(),
                         seq: 1,

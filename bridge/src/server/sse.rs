@@ -22,7 +22,7 @@ use serde::Serialize;
 use tokio::time::timeout;
 
 use super::{parse::written, render};
-use crate::service::{Item, Items, Position};
+use crate::service::{Position, StreamItem, StreamItems};
 
 /// How often a silent stream shows that it lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -34,7 +34,7 @@ const ROOM: usize = 512;
 pub(super) fn stream(
     version: Version,
     id: Id,
-    items: Items,
+    items: StreamItems,
     client_id: Option<String>,
 ) -> Response {
     let client = Arc::new((id, client_id));
@@ -45,7 +45,7 @@ pub(super) fn stream(
 async fn event(
     version: Version,
     client: Arc<(Id, Option<String>)>,
-    item: Result<Item, Error>,
+    item: Result<StreamItem, Error>,
 ) -> Bytes {
     let (id, client_id) = &*client;
     match item {

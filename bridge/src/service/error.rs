@@ -8,14 +8,14 @@ use bridge_protocol::{
 use super::sequence;
 use crate::{
     store::StoreError,
-    turns::{Refusal, TurnError},
+    turns::{TurnError, UnloggedEnd},
 };
 
 /// After how many seconds a request may be sent again that the store could not take.
-const AGAIN: u32 = 5;
+const STORE_RETRY_SECONDS: u32 = 5;
 
 /// The same for a message for which the turns that run leave no room.
-const SOON: u32 = 1;
+const MEMORY_RETRY_SECONDS: u32 = 1;
 
 /// A turn that was not taken, as its caller is told.
 pub(super) fn of_turn(error: TurnError) -> Error {
@@ -44,7 +44,9 @@ pub(super) fn of_turn(error: TurnError) -> Error {
             sequence::not_met(FieldError::new(expected, seen.to_string())).into()
         }
         TurnError::Busy { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
-        TurnError::NoRoom { .. } => Error::unavailable(error.to_string(), SOON),
+        TurnError::OutOfMemory { .. } => {
+            Error::unavailable(error.to_string(), MEMORY_RETRY_SECONDS)
+        }
         TurnError::NoAgent { .. } => Error::new(ErrorKind::InvalidRequest, error.to_string()),
         TurnError::Store(error) => of_store(error),
     }
@@ -52,14 +54,14 @@ pub(super) fn of_turn(error: TurnError) -> Error {
 
 /// An answer that the task log does not take. The message that it answers is in the log: whoever sends that again
 /// gets the answer as soon as it is there too.
-pub(super) fn of_unkept(refusal: Refusal) -> Error {
-    match refusal {
-        Refusal::Waits => {
+pub(super) fn of_unlogged_end(end: UnloggedEnd) -> Error {
+    match end {
+        UnloggedEnd::Retrying => {
             let message = "the agent has no room left to keep its answer, which waits for it: send the request \
                            again later, with the same messageId";
-            Error::unavailable(message, AGAIN)
+            Error::unavailable(message, STORE_RETRY_SECONDS)
         }
-        Refusal::Lost => Error::new(ErrorKind::Internal, "the task log failed"),
+        UnloggedEnd::Lost => Error::new(ErrorKind::Internal, "the task log failed"),
     }
 }
 
@@ -82,11 +84,11 @@ pub(super) fn of_store(error: StoreError) -> Error {
         StoreError::Full { .. } => {
             let message =
                 "the agent has no room left to keep anything: send the request again later";
-            Error::unavailable(message, AGAIN)
+            Error::unavailable(message, STORE_RETRY_SECONDS)
         }
         StoreError::Rebuilding => {
             let message = "the agent puts its task log in order: send the request again later";
-            Error::unavailable(message, AGAIN)
+            Error::unavailable(message, STORE_RETRY_SECONDS)
         }
         StoreError::Damaged { task, reason } => {
             // It is told of once, when that is found.

@@ -12,7 +12,7 @@ use super::{Context, Service, sequence};
 impl Service {
     /// The extensions that are in use for a request: those that its client asks for and its agent offers.
     /// Others are passed over (specification 4.6.3).
-    pub fn activated(&self, context: &Context) -> BTreeSet<String> {
+    pub fn active_extensions(&self, context: &Context) -> BTreeSet<String> {
         if context.extensions.is_empty() {
             return BTreeSet::new();
         }
@@ -29,12 +29,15 @@ impl Service {
 
     /// Notes on a message that its client asked for activities, where the agent offers them whole: what is
     /// said in answer has to know. An activity in it must be one that a user can send.
-    pub(super) fn with_activity(
+    pub(super) fn request_activities(
         &self,
         context: &Context,
         message: &mut Message,
     ) -> Result<(), Error> {
-        if !self.activated(context).contains(full_activity::EXTENSION) {
+        if !self
+            .active_extensions(context)
+            .contains(full_activity::EXTENSION)
+        {
             return Ok(());
         }
         if !full_activity::is_used(message) {
@@ -46,7 +49,11 @@ impl Service {
 
     /// Refuses a client that does not say that it knows what the agent's card requires (3.3.4). The
     /// extended card stays open to everybody: it is where a client can learn of it.
-    pub(super) fn insist(&self, context: &Context, operation: Operation) -> Result<(), Error> {
+    pub(super) fn require_extensions(
+        &self,
+        context: &Context,
+        operation: Operation,
+    ) -> Result<(), Error> {
         let Some(agent) = self.turns.agent(&context.agent) else {
             return Ok(());
         };

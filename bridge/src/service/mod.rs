@@ -3,22 +3,22 @@
 //! Whatever the binding, an operation comes here in the types of 1.0 with its [`Context`]: which agent is
 //! asked, and by whom. What belongs to another caller or agent does not exist.
 
-mod bare;
+mod bare_message;
 mod card;
 mod error;
-mod events;
 mod extension;
 mod history;
+mod input_modes;
 mod list;
-mod modes;
 mod push;
 mod send;
 pub mod sequence;
-mod settle;
 mod task;
+mod task_stream;
 mod tenant;
 #[cfg(test)]
 mod tests;
+mod turn_answer;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -43,7 +43,7 @@ use crate::{
 use card::ExtendedCards;
 
 /// How long the task log may take to show that it answers.
-const READY: Duration = Duration::from_secs(2);
+const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The operations of all hosted agents.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ pub struct Position {
 
 /// One item of a stream, with its place in the log.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
+pub struct StreamItem {
     /// Where it stands.
     pub position: Position,
     /// What it is.
@@ -112,7 +112,7 @@ pub struct Item {
     pub is_behind: bool,
 }
 
-impl Item {
+impl StreamItem {
     /// About how large it is as JSON, in bytes.
     pub(crate) fn size(&self) -> usize {
         match &self.response {
@@ -127,7 +127,7 @@ impl Item {
 }
 
 /// The items of a stream. It ends after an error.
-pub type Items = BoxStream<'static, Result<Item, Error>>;
+pub type StreamItems = BoxStream<'static, Result<StreamItem, Error>>;
 
 /// What an operation answers.
 pub enum Reply {
@@ -138,7 +138,7 @@ pub enum Reply {
     /// To ListTasks.
     Tasks(ListTasksResponse),
     /// To SendStreamingMessage and SubscribeToTask.
-    Stream(Items),
+    Stream(StreamItems),
     /// To CreateTaskPushNotificationConfig and GetTaskPushNotificationConfig.
     PushConfig(TaskPushNotificationConfig),
     /// To ListTaskPushNotificationConfigs.
@@ -199,7 +199,7 @@ impl Context {
     /// # Errors
     /// If the address names another tenant than the call, or the call leaves open what it must say (see
     /// [`Call::settle`]).
-    pub fn heed(&mut self, call: &mut Call) -> Result<(), Error> {
+    pub fn apply_call(&mut self, call: &mut Call) -> Result<(), Error> {
         call.settle(self.version)?;
         match (&self.tenant, call.tenant()) {
             (Some(known), Some(named)) if known != named => {
@@ -280,11 +280,13 @@ impl Service {
 
     /// Whether the task log takes what is said, or why not; `None` if it does not answer in time.
     pub(crate) async fn ready(&self) -> Option<Result<(), StoreError>> {
-        timeout(READY, self.turns.store().ready()).await.ok()
+        timeout(READY_TIMEOUT, self.turns.store().ready())
+            .await
+            .ok()
     }
 
     /// A stream that counts as open for as long as it is read.
-    fn counted(&self, context: &Context, items: Items) -> Reply {
+    fn counted_stream(&self, context: &Context, items: StreamItems) -> Reply {
         let open = self.turns.metrics().stream(&context.agent);
         let items = items.inspect(move |_| {
             let _ = &open;
@@ -295,8 +297,8 @@ impl Service {
     /// Carries out any operation.
     pub async fn call(&self, context: &Context, call: Call) -> Result<Reply, Error> {
         let operation = call.operation().name();
-        let reply = match tenant::settled(context) {
-            Ok(context) => self.carry_out(&context, call).await,
+        let reply = match tenant::resolve_tenant(context) {
+            Ok(context) => self.dispatch(&context, call).await,
             Err(error) => Err(error),
         };
         let outcome = reply
@@ -308,8 +310,8 @@ impl Service {
         reply
     }
 
-    async fn carry_out(&self, context: &Context, call: Call) -> Result<Reply, Error> {
-        self.insist(context, call.operation())?;
+    async fn dispatch(&self, context: &Context, call: Call) -> Result<Reply, Error> {
+        self.require_extensions(context, call.operation())?;
         // On the heap, each as large as it is: all of them together would be made room for by every request.
         match call {
             Call::SendMessage(request) => Box::pin(self.send_message(context, request))
@@ -318,7 +320,7 @@ impl Service {
             Call::SendStreamingMessage(request) => {
                 Box::pin(self.send_streaming_message(context, request))
                     .await
-                    .map(|items| self.counted(context, items))
+                    .map(|items| self.counted_stream(context, items))
             }
             Call::GetTask(request) => self.get_task(context, request).await.map(Reply::Task),
             Call::ListTasks(request) => Box::pin(self.list_tasks(context, request))
@@ -329,7 +331,7 @@ impl Service {
                 .map(Reply::Task),
             Call::SubscribeToTask(request) => Box::pin(self.subscribe_to_task(context, request))
                 .await
-                .map(|items| self.counted(context, items)),
+                .map(|items| self.counted_stream(context, items)),
             Call::CreateTaskPushNotificationConfig(config) => {
                 Box::pin(self.create_push_config(context, config))
                     .await

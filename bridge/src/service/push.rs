@@ -14,7 +14,7 @@ use bridge_protocol::{
 use super::{Context, Service, error};
 use crate::{
     caller::Caller,
-    carried::carried,
+    completion::run_to_completion,
     push::{CheckedSetting, Push, PushError},
     turns::Submitted,
 };
@@ -46,7 +46,7 @@ impl Service {
         let wrong = |error| of_push(error, &[place]);
         let checked = push.check(config, context.version).map_err(wrong)?;
         let (push, seen) = (push.clone(), head.seq);
-        let kept = carried(async move { push.set(&head, checked, seen).await }).await;
+        let kept = run_to_completion(async move { push.set(&head, checked, seen).await }).await;
         Ok(shown(kept.map_err(wrong)?, context))
     }
 
@@ -105,7 +105,8 @@ impl Service {
         let push = self.push()?;
         let head = self.head(context, &request.task_id).await?;
         let (push, caller) = (push.clone(), context.caller.clone());
-        let removed = carried(async move { push.remove(&caller, &head.task, &request.id).await });
+        let removed =
+            run_to_completion(async move { push.remove(&caller, &head.task, &request.id).await });
         removed.await.map_err(error::of_store)
     }
 

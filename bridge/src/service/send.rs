@@ -9,14 +9,14 @@ use bridge_protocol::{
 use tokio::time::timeout;
 
 use super::{
-    Context, Items, Position, Service, bare, error, events,
+    Context, Position, Service, StreamItems, bare_message, error,
     history::{self, with_history},
-    sequence,
+    sequence, task_stream,
 };
 use crate::{
-    carried::carried,
+    completion::run_to_completion,
     store::{Event, Head, Seq, Snapshot, Turn, TurnState},
-    turns::{Incoming, Submitted},
+    turns::{IncomingMessage, Submitted},
 };
 
 /// How many events of a log are read at a time.
@@ -37,8 +37,8 @@ impl Service {
         let configuration = request.configuration.as_ref();
         let returns_at_once = configuration.is_some_and(|wanted| wanted.return_immediately);
         let history = configuration.and_then(|wanted| wanted.history_length);
-        let plain = (!returns_at_once)
-            .then(|| self.plain(context, &request))
+        let bare_reply = (!returns_at_once)
+            .then(|| self.bare_reply(context, &request))
             .flatten();
         let submitted = self.submit(context, request, false).await?;
         let mut settled = None;
@@ -46,19 +46,19 @@ impl Service {
             // Over the limit, the task is shown as it stands.
             let waiting = timeout(
                 self.settings.wait,
-                self.settled_or_unkept(context, &submitted),
+                self.wait_for_answer_or_failure(context, &submitted),
             );
             settled = waiting.await.ok().transpose()?.flatten();
         }
         let snapshot = match settled {
-            Some(head) => self.answered(context, &submitted, &head).await,
+            Some(head) => self.task_at_answer(context, &submitted, &head).await,
             None => {
                 let store = self.turns.store();
                 store.task(&context.caller, &submitted.task).await
             }
         };
         let Snapshot { task, seq } = snapshot.map_err(error::of_store)?;
-        if let Some(message) = plain.and_then(|plain| plain.answer(&task)) {
+        if let Some(message) = bare_reply.and_then(|bare_reply| bare_reply.answer(&task)) {
             return Ok(SendMessageResponse::Message(message));
         }
         let task = sequence::numbered(context, with_history(task, history), seq);
@@ -74,34 +74,34 @@ impl Service {
         &self,
         context: &Context,
         request: SendMessageRequest,
-    ) -> Result<Items, Error> {
+    ) -> Result<StreamItems, Error> {
         let history = request
             .configuration
             .as_ref()
             .and_then(|wanted| wanted.history_length);
-        let plain = self.plain(context, &request);
+        let bare_reply = self.bare_reply(context, &request);
         let submitted = self.submit(context, request, true).await?;
-        let end = events::End::Turn {
+        let end = task_stream::StreamEnd::Turn {
             turn: submitted.turn,
             message: submitted.message,
             begun: submitted.has_begun.then_some(submitted.last),
         };
         match &context.last_event {
             Some(last) if last.task == submitted.task => {
-                Ok(events::after(self, context, last.clone(), end))
+                Ok(task_stream::after(self, context, last.clone(), end))
             }
             Some(_) | None => {
                 let Submitted {
                     task, last: seq, ..
                 } = submitted;
                 let position = Position { task, seq };
-                let Some(plain) = plain else {
-                    return events::from(self, context, position, end, history).await;
+                let Some(bare_reply) = bare_reply else {
+                    return task_stream::from(self, context, position, end, history).await;
                 };
                 let (service, context) = (self.clone(), context.clone());
-                Ok(bare::or_else(
-                    plain.stream(service.clone(), context.clone(), position.clone()),
-                    async move { events::from(&service, &context, position, end, history).await },
+                Ok(bare_message::bare_or_stream(
+                    bare_reply.stream(service.clone(), context.clone(), position.clone()),
+                    async move { task_stream::from(&service, &context, position, end, history).await },
                 ))
             }
         }
@@ -115,8 +115,8 @@ impl Service {
     ) -> Result<Submitted, Error> {
         check(&request)?;
         let seen = sequence::seen(&mut request)?;
-        self.takes(context, &request.message)?;
-        self.with_activity(context, &mut request.message)?;
+        self.check_media_types(context, &request.message)?;
+        self.request_activities(context, &mut request.message)?;
         let configuration = request.configuration.as_ref();
         let is_pushed =
             configuration.is_some_and(|one| one.task_push_notification_config.is_some());
@@ -126,7 +126,7 @@ impl Service {
             false => None,
         };
         let message_id = request.message.message_id.clone();
-        let incoming = Incoming {
+        let incoming = IncomingMessage {
             agent: context.agent.clone(),
             caller: context.caller.clone(),
             message: request.message,
@@ -147,27 +147,27 @@ impl Service {
                         .await?;
                     Ok(submitted)
                 };
-                Box::pin(carried(keeping)).await
+                Box::pin(run_to_completion(keeping)).await
             }
         }
     }
 
     /// Waits for the answer, but not for a store that does not take it.
-    async fn settled_or_unkept(
+    async fn wait_for_answer_or_failure(
         &self,
         context: &Context,
         submitted: &Submitted,
     ) -> Result<Option<Arc<Head>>, Error> {
         tokio::select! {
             biased;
-            settled = self.settled(context, submitted) => settled,
-            refusal = self.turns.unkept(&submitted.task, submitted.turn) => Err(error::of_unkept(refusal)),
+            settled = self.wait_for_answer(context, submitted) => settled,
+            refusal = self.turns.unlogged_end(&submitted.task, submitted.turn) => Err(error::of_unlogged_end(refusal)),
         }
     }
 
     /// Waits for the first event after the message that ends or interrupts the task, or its turn, and tells
     /// how the task stood then; `None` if the store is closed before that.
-    async fn settled(
+    async fn wait_for_answer(
         &self,
         context: &Context,
         submitted: &Submitted,
@@ -186,7 +186,7 @@ impl Service {
             }
             // The head says how the task stands now: it may have been interrupted in between.
             if self
-                .interrupted(context, &head, submitted.turn, seen)
+                .was_interrupted(context, &head, submitted.turn, seen)
                 .await?
             {
                 return Ok(Some(head));
@@ -198,7 +198,7 @@ impl Service {
 
     /// Whether the turn has interrupted the task after `seen`, up to the head. An interruption by a turn
     /// before it is none of its own: it waited behind that.
-    async fn interrupted(
+    async fn was_interrupted(
         &self,
         context: &Context,
         head: &Head,

@@ -105,7 +105,7 @@ impl Service {
         let (Call::GetTask(request), Some(last)) = (call, &context.last_event) else {
             return;
         };
-        let Ok(context) = tenant::settled(context) else {
+        let Ok(context) = tenant::resolve_tenant(context) else {
             return;
         };
         if !is_wanted(&context) {

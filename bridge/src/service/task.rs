@@ -7,11 +7,11 @@ use bridge_protocol::a2a::{
 };
 
 use super::{
-    Context, Items, Position, Service, error, events,
+    Context, Position, Service, StreamItems, error,
     history::{self, with_history},
-    sequence, tenant,
+    sequence, task_stream, tenant,
 };
-use crate::{carried::carried, store::Head, turns::TurnError};
+use crate::{completion::run_to_completion, store::Head, turns::TurnError};
 
 impl Service {
     /// A task as it stands.
@@ -41,7 +41,7 @@ impl Service {
         let (turns, agent) = (self.turns.clone(), context.agent.clone());
         let caller = context.caller.clone();
         let canceling = async move { turns.cancel(&agent, &caller, &head.task).await };
-        match carried(canceling).await {
+        match run_to_completion(canceling).await {
             Ok(snapshot) => Ok(sequence::numbered(context, snapshot.task, snapshot.seq)),
             Err(TurnError::Ended { task }) => {
                 let message = format!("task {task} has ended already");
@@ -57,15 +57,15 @@ impl Service {
         &self,
         context: &Context,
         request: SubscribeToTaskRequest,
-    ) -> Result<Items, Error> {
+    ) -> Result<StreamItems, Error> {
         let head = self.head(context, &request.id).await?;
         match &context.last_event {
             Some(last) if last.task == head.task => {
-                return Ok(events::after(
+                return Ok(task_stream::after(
                     self,
                     context,
                     last.clone(),
-                    events::End::Task,
+                    task_stream::StreamEnd::Task,
                 ));
             }
             Some(_) | None => {}
@@ -75,11 +75,11 @@ impl Service {
             return Err(Error::new(ErrorKind::UnsupportedOperation, message));
         }
         let (task, seq) = (head.task.clone(), head.seq);
-        events::from(
+        task_stream::from(
             self,
             context,
             Position { task, seq },
-            events::End::Task,
+            task_stream::StreamEnd::Task,
             None,
         )
         .await
@@ -87,7 +87,7 @@ impl Service {
 
     /// Whether a client knows a task of this agent under an id of its own (A2A 0.1).
     pub async fn knows_client_task(&self, context: &Context, id: &str) -> Result<bool, Error> {
-        let context = tenant::settled(context)?;
+        let context = tenant::resolve_tenant(context)?;
         let store = self.turns.store();
         let found = store
             .find_client_task(&context.caller, &context.agent, id)

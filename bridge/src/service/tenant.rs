@@ -8,13 +8,13 @@ use bridge_protocol::{a2a::Error, wire::FieldError};
 use super::Context;
 
 /// The longest name of a tenant, in bytes: it stands in every key of the store.
-const LONGEST: usize = 256;
+const MAX_TENANT_BYTES: usize = 256;
 
 /// The context whose caller owns what belongs to the tenant that it asks under.
 ///
 /// Who may not ask under a tenant is told what those are told who name one that makes no sense: nobody
 /// learns which tenants there are.
-pub(super) fn settled(context: &Context) -> Result<Cow<'_, Context>, Error> {
+pub(super) fn resolve_tenant(context: &Context) -> Result<Cow<'_, Context>, Error> {
     let tenant = context.tenant.as_deref().filter(|name| !name.is_empty());
     if !context.caller.may_name(tenant) {
         return Err(refused("the name of a tenant that the caller belongs to"));
@@ -22,15 +22,15 @@ pub(super) fn settled(context: &Context) -> Result<Cow<'_, Context>, Error> {
     let Some(tenant) = tenant else {
         return Ok(Cow::Borrowed(context));
     };
-    if tenant.len() > LONGEST || tenant.contains(char::is_control) {
+    if tenant.len() > MAX_TENANT_BYTES || tenant.contains(char::is_control) {
         return Err(refused(
             "a name of at most 256 bytes without control characters",
         ));
     }
-    let mut settled = context.clone();
-    settled.caller = context.caller.within(tenant);
-    settled.tenant = None;
-    Ok(Cow::Owned(settled))
+    let mut resolved = context.clone();
+    resolved.caller = context.caller.within(tenant);
+    resolved.tenant = None;
+    Ok(Cow::Owned(resolved))
 }
 
 fn refused(expected: &str) -> Error {
@@ -60,7 +60,7 @@ mod tests {
         ] {
             let mut context = Context::new("a", caller.clone());
             context.tenant = tenant.map(str::to_owned);
-            let seen = settled(&context).ok().map(|one| one.caller.clone());
+            let seen = resolve_tenant(&context).ok().map(|one| one.caller.clone());
             assert_eq!(seen, owner, "{tenant:?}");
         }
     }

@@ -74,7 +74,7 @@ async fn who_waits_for_an_answer_does_not_wait_for_room_on_the_disk() {
     for refused in [waiting.await.unwrap(), hello(service.clone()).await] {
         let error = refused.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
-        assert_eq!(service.turns.unkept_turns(), 1);
+        assert_eq!(service.turns.unlogged_end_count(), 1);
     }
     store.set_room(i64::MAX);
     // The same message again has the answer, once that is kept; the agent is not called again.
@@ -87,7 +87,7 @@ async fn who_waits_for_an_answer_does_not_wait_for_room_on_the_disk() {
     };
     assert_eq!(task.status.state, TaskState::Completed);
     assert_eq!(patient.has_begun.available_permits(), 0);
-    assert_eq!(service.turns.unkept_turns(), 0);
+    assert_eq!(service.turns.unlogged_end_count(), 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,7 +8,7 @@ use std::sync::{
 use bridge_protocol::a2a::{Task, TaskState};
 use tokio::time::{Duration, timeout};
 
-use super::{TurnError, Turns, queue::key, unfinished};
+use super::{TurnError, Turns, open_artifacts, queue::conversation_key};
 use crate::{
     agent::Agent,
     caller::Caller,
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How long an agent may take to clean up after a task that was canceled.
-const CLEANING: Duration = Duration::from_secs(30);
+const CLEANUP_TIME: Duration = Duration::from_secs(30);
 
 impl Turns {
     /// Cancels a task. It overtakes a running turn: what the agent still says is dropped.
@@ -36,23 +36,24 @@ impl Turns {
             return Err(TurnError::NotFound { task: task.into() });
         }
         let handle = TaskHandle::new(self.0.store.clone(), Arc::clone(&head));
-        let is_known = AtomicBool::new(true);
+        let agent_is_aware = AtomicBool::new(true);
         let events = |head: &Head, closing: &[Event]| {
             // What is made last is what is appended.
-            is_known.store(knows(head), Ordering::Relaxed);
+            agent_is_aware.store(agent_knows(head), Ordering::Relaxed);
             [closing, &cancelation(&handle, head)].concat()
         };
-        let canceled = unfinished::append_closing(&handle, &[], events).await;
+        let canceled = open_artifacts::append_closing(&handle, &[], events).await;
         canceled.map_err(|error| match error {
             EmitError::Ended { task } => TurnError::Ended { task },
             EmitError::Store(error) => error.into(),
         })?;
-        self.0
-            .queues
-            .cancel(&key(&agent, caller, task, &head.context_id), task);
+        self.0.queues.cancel(
+            &conversation_key(&agent, caller, task, &head.context_id),
+            task,
+        );
         let snapshot = self.0.store.task(caller, task).await?;
-        if is_known.into_inner() {
-            tell(agent, snapshot.task.clone(), caller.clone());
+        if agent_is_aware.into_inner() {
+            notify_agent(agent, snapshot.task.clone(), caller.clone());
         }
         Ok(snapshot)
     }
@@ -70,17 +71,17 @@ fn cancelation(handle: &TaskHandle, head: &Head) -> Vec<Event> {
 
 /// Whether the agent may have seen anything of the task: not if its turns, all of them, still wait. A task
 /// without turns was begun by the agent.
-fn knows(head: &Head) -> bool {
+fn agent_knows(head: &Head) -> bool {
     let waiting = |turn: &Turn| turn.state == TurnState::Queued;
     let waiting = head.turns.iter().filter(|turn| waiting(turn)).count() as u64;
     head.state != TaskState::Submitted || head.last_turn == 0 || waiting < head.last_turn
 }
 
 /// Tells the agent, without anybody waiting for it.
-pub(super) fn tell(agent: Arc<Agent>, task: Arc<Task>, caller: Caller) {
+pub(super) fn notify_agent(agent: Arc<Agent>, task: Arc<Task>, caller: Caller) {
     tokio::spawn(async move {
         let id = task.id.clone();
-        if timeout(CLEANING, agent.executor.canceled(task, caller))
+        if timeout(CLEANUP_TIME, agent.executor.canceled(task, caller))
             .await
             .is_err()
         {

@@ -7,71 +7,71 @@
 //! - `submit`: a message comes in
 //! - `run`: one turn, from the call of the agent to its end
 //! - `cancel`: the caller has enough
-//! - `expire`: nobody answers
-//! - `pulse`: makes timers cheap
+//! - `expiry`: nobody answers
+//! - `timer_heartbeat`: makes timers cheap
 //! - `recover`: after a restart
-//! - `repeat`: a message whose id came before
-//! - `room`: how much all turns that run hold
-//! - `unkept`: ends of turns that the store does not take
-//! - `unfinished`: artifacts that a cut off turn leaves open
+//! - `repeated_message`: a message whose id came before
+//! - `memory_budget`: how much all turns that run hold
+//! - `unlogged_ends`: ends of turns that the store does not take
+//! - `open_artifacts`: artifacts that a cut off turn leaves open
 //! - [`Follower`]: how everybody else reads it
-//! - `shown`: what they are shown of it
+//! - `event_projection`: what they are shown of it
 
 mod cancel;
-mod expire;
-mod follow;
-mod logged;
-mod pulse;
+mod event_projection;
+mod expiry;
+mod follower;
+mod memory_budget;
+mod open_artifacts;
 mod queue;
 mod recover;
-mod repeat;
-mod room;
+mod repeated_message;
 mod run;
-mod shown;
 mod submit;
 #[cfg(test)]
 mod tests;
-mod unfinished;
-mod unkept;
+mod timer_heartbeat;
+mod turn_events;
+mod unlogged_ends;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, Once, PoisonError, RwLock},
 };
 
-pub use follow::Follower;
-pub(crate) use shown::{Shown, snapshot_at};
+pub(crate) use event_projection::{EventProjection, snapshot_at};
+pub use follower::Follower;
 
-pub use submit::{Incoming, Submitted};
+pub use submit::{IncomingMessage, Submitted};
 
 use crate::{
     agent::Agent,
     metrics::Metrics,
     store::{Measured, Position, Seq, Store, StoreError},
 };
-use queue::Queues;
-use room::Room;
-pub(crate) use unkept::Refusal;
-use unkept::Unkept;
+use memory_budget::MemoryBudget;
+use queue::ConversationQueues;
+pub(crate) use unlogged_ends::UnloggedEnd;
+use unlogged_ends::UnloggedEnds;
 
 /// Runs the turns of all agents on one store.
 #[derive(Clone, Debug)]
-pub struct Turns(Arc<Shared>);
+pub struct Turns(Arc<TurnsInner>);
 
 type Agents = BTreeMap<String, Arc<Agent>>;
 
 #[derive(Debug)]
-struct Shared {
+struct TurnsInner {
     store: Arc<dyn Store>,
     agents: RwLock<Arc<Agents>>,
-    queues: Queues,
-    room: Room,
-    unkept: Unkept,
+    queues: ConversationQueues,
+    memory_budget: MemoryBudget,
+    unlogged_ends: UnloggedEnds,
     metrics: Metrics,
-    expiring: Once,
+    expiry_started: Once,
     /// The last task of each agent that was looked at for that: those before it wait no more.
-    looked: Mutex<BTreeMap<String, Position>>,
-    pulse: Once,
+    last_checked: Mutex<BTreeMap<String, Position>>,
+    heartbeat: Once,
 }
 
 /// Why a turn was not taken, or a task not canceled.
@@ -129,7 +129,7 @@ pub enum TurnError {
     },
     /// The turns that run hold as much as they may together, or those of this caller do.
     #[error("the agents have no room for another message at present: send it again later")]
-    NoRoom {
+    OutOfMemory {
         /// How much it would hold.
         bytes: usize,
     },
@@ -157,29 +157,29 @@ impl From<StoreError> for TurnError {
 impl Turns {
     /// Turns of these agents, kept in this store.
     pub fn new(store: Arc<dyn Store>, agents: impl IntoIterator<Item = Agent>) -> Self {
-        Self::within(room::USUAL, store, agents)
+        Self::with_memory(memory_budget::DEFAULT_BYTES, store, agents)
     }
 
     /// The same where all turns that run hold at most so many bytes together. Small ones have a quarter of that to
     /// themselves, and one caller gets half.
-    pub fn within(
-        room: usize,
+    pub fn with_memory(
+        memory: usize,
         store: Arc<dyn Store>,
         agents: impl IntoIterator<Item = Agent>,
     ) -> Self {
         let metrics = Metrics::default();
         let agents = named(agents);
         agents.values().for_each(|agent| agent.executor.enters());
-        Self(Arc::new(Shared {
+        Self(Arc::new(TurnsInner {
             store: Arc::new(Measured::new(store, metrics.clone())),
             agents: RwLock::new(agents),
-            queues: Queues::default(),
-            room: Room::new(room),
-            unkept: Unkept::default(),
+            queues: ConversationQueues::default(),
+            memory_budget: MemoryBudget::new(memory),
+            unlogged_ends: UnloggedEnds::default(),
             metrics,
-            expiring: Once::new(),
-            looked: Mutex::default(),
-            pulse: Once::new(),
+            expiry_started: Once::new(),
+            last_checked: Mutex::default(),
+            heartbeat: Once::new(),
         }))
     }
 

@@ -20,7 +20,7 @@ use crate::{
 
 /// A turn that waits or runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Job {
+pub(super) struct TurnJob {
     pub(super) agent: String,
     pub(super) caller: Caller,
     pub(super) task: String,
@@ -29,7 +29,7 @@ pub(super) struct Job {
     pub(super) is_watched: bool,
 }
 
-impl Job {
+impl TurnJob {
     /// Whether both are the same turn.
     fn is(&self, other: &Self) -> bool {
         self.task == other.task && self.turn == other.turn
@@ -37,10 +37,15 @@ impl Job {
 }
 
 /// What a conversation is known by: turns of the same key run one at a time.
-pub(super) type Key = Arc<(String, Caller, String)>;
+pub(super) type ConversationKey = Arc<(String, Caller, String)>;
 
 /// Whose turns come one after the other.
-pub(super) fn key(agent: &Agent, caller: &Caller, task: &str, context: &str) -> Key {
+pub(super) fn conversation_key(
+    agent: &Agent,
+    caller: &Caller,
+    task: &str,
+    context: &str,
+) -> ConversationKey {
     let conversation = match agent.settings.conversation {
         Conversation::Task => task,
         Conversation::Context => context,
@@ -49,68 +54,77 @@ pub(super) fn key(agent: &Agent, caller: &Caller, task: &str, context: &str) -> 
 }
 
 #[derive(Debug)]
-struct Lane {
-    running: Arc<Job>,
+struct ConversationQueue {
+    running: Arc<TurnJob>,
     canceled: watch::Sender<bool>,
-    waiting: VecDeque<Arc<Job>>,
+    waiting: VecDeque<Arc<TurnJob>>,
 }
 
 /// The conversations in which something runs.
 #[derive(Debug, Default)]
-pub(super) struct Queues(Mutex<Unordered<Key, Lane>>);
+pub(super) struct ConversationQueues(Mutex<Unordered<ConversationKey, ConversationQueue>>);
 
-impl Queues {
+impl ConversationQueues {
     /// Takes the conversation for a turn if nothing runs in it; else tells how many turns wait. What
     /// comes back on success tells the turn of its cancelation.
     pub(super) fn try_start(
         &self,
-        key: &Key,
-        job: &Arc<Job>,
+        key: &ConversationKey,
+        job: &Arc<TurnJob>,
     ) -> Result<watch::Receiver<bool>, usize> {
         match self.lock().entry(Arc::clone(key)) {
-            Entry::Occupied(lane) => Err(lane.get().waiting.len()),
-            Entry::Vacant(place) => Ok(begin(place, Arc::clone(job))),
+            Entry::Occupied(queue) => Err(queue.get().waiting.len()),
+            Entry::Vacant(place) => Ok(insert_running(place, Arc::clone(job))),
         }
     }
 
     /// Takes the conversation for a turn, or has it wait behind the others.
-    pub(super) fn enter(&self, key: &Key, job: Arc<Job>) -> Option<watch::Receiver<bool>> {
+    pub(super) fn enqueue(
+        &self,
+        key: &ConversationKey,
+        job: Arc<TurnJob>,
+    ) -> Option<watch::Receiver<bool>> {
         match self.lock().entry(Arc::clone(key)) {
-            Entry::Occupied(mut lane) => {
-                lane.get_mut().waiting.push_back(job);
+            Entry::Occupied(mut queue) => {
+                queue.get_mut().waiting.push_back(job);
                 None
             }
-            Entry::Vacant(place) => Some(begin(place, job)),
+            Entry::Vacant(place) => Some(insert_running(place, job)),
         }
     }
 
     /// Whether the turn runs or waits in this conversation.
-    pub(super) fn has(&self, key: &Key, job: &Job) -> bool {
-        let lanes = self.lock();
-        let lane = lanes.get(key);
-        lane.is_some_and(|lane| lane.running.is(job) || lane.waiting.iter().any(|one| one.is(job)))
+    pub(super) fn contains(&self, key: &ConversationKey, job: &TurnJob) -> bool {
+        let queues = self.lock();
+        let queue = queues.get(key);
+        queue.is_some_and(|queue| {
+            queue.running.is(job) || queue.waiting.iter().any(|one| one.is(job))
+        })
     }
 
     /// Gives the place to the next, if there is one.
-    pub(super) fn leave(&self, key: &Key) -> Option<(Arc<Job>, watch::Receiver<bool>)> {
-        let mut lanes = self.lock();
-        let lane = lanes.get_mut(key)?;
-        let Some(next) = lane.waiting.pop_front() else {
-            lanes.remove(key);
+    pub(super) fn next(
+        &self,
+        key: &ConversationKey,
+    ) -> Option<(Arc<TurnJob>, watch::Receiver<bool>)> {
+        let mut queues = self.lock();
+        let queue = queues.get_mut(key)?;
+        let Some(next) = queue.waiting.pop_front() else {
+            queues.remove(key);
             return None;
         };
         let (canceled, receiver) = watch::channel(false);
-        lane.running = Arc::clone(&next);
-        lane.canceled = canceled;
+        queue.running = Arc::clone(&next);
+        queue.canceled = canceled;
         Some((next, receiver))
     }
 
     /// Tells the running turn of a task that it was canceled, and forgets those that wait.
-    pub(super) fn cancel(&self, key: &Key, task: &str) {
-        if let Some(lane) = self.lock().get_mut(key) {
-            lane.waiting.retain(|job| job.task != task);
-            if lane.running.task == task {
-                lane.canceled.send_replace(true);
+    pub(super) fn cancel(&self, key: &ConversationKey, task: &str) {
+        if let Some(queue) = self.lock().get_mut(key) {
+            queue.waiting.retain(|job| job.task != task);
+            if queue.running.task == task {
+                queue.canceled.send_replace(true);
             }
         }
     }
@@ -118,22 +132,25 @@ impl Queues {
     /// How many turns of each agent run and wait.
     pub(super) fn load(&self) -> BTreeMap<String, (usize, usize)> {
         let mut load = BTreeMap::<_, (usize, usize)>::new();
-        for (key, lane) in &*self.lock() {
+        for (key, queue) in &*self.lock() {
             let (running, waiting) = load.entry(key.0.clone()).or_default();
             *running += 1;
-            *waiting += lane.waiting.len();
+            *waiting += queue.waiting.len();
         }
         load
     }
 
-    fn lock(&self) -> MutexGuard<'_, Unordered<Key, Lane>> {
+    fn lock(&self) -> MutexGuard<'_, Unordered<ConversationKey, ConversationQueue>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn begin(place: VacantEntry<'_, Key, Lane>, job: Arc<Job>) -> watch::Receiver<bool> {
+fn insert_running(
+    place: VacantEntry<'_, ConversationKey, ConversationQueue>,
+    job: Arc<TurnJob>,
+) -> watch::Receiver<bool> {
     let (canceled, receiver) = watch::channel(false);
-    place.insert(Lane {
+    place.insert(ConversationQueue {
         running: job,
         canceled,
         waiting: VecDeque::new(),

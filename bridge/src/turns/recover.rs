@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     TurnError, Turns,
-    queue::{Job, key},
+    queue::{TurnJob, conversation_key},
     run::{end, failed},
 };
 use crate::{
@@ -15,8 +15,8 @@ use crate::{
 };
 
 /// What is said of turns whose agent had died with the bridge, and of those whose agent had perhaps not been called.
-const DIED: &str = "The bridge was restarted while the agent worked on this message.";
-const UNSURE: &str = "The bridge was restarted before the agent was known to have this message. It is not sent again \
+const INTERRUPTED: &str = "The bridge was restarted while the agent worked on this message.";
+const MAYBE_UNDELIVERED: &str = "The bridge was restarted before the agent was known to have this message. It is not sent again \
                       by itself, since the agent may have it.";
 
 /// How many tasks are looked at at a time.
@@ -29,7 +29,7 @@ impl Turns {
         for (agent, count) in self.0.store.open_counts().await? {
             (0..count).for_each(|_| self.0.metrics.task_began(&agent));
         }
-        self.look_at_open(|_| true).await
+        self.recover_open_tasks(|_| true).await
     }
 
     /// The same for agents that were not hosted before, while others are served: their tasks were left as they
@@ -37,11 +37,12 @@ impl Turns {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn take_up(&self, agents: &BTreeSet<String>) -> Result<usize, TurnError> {
-        self.look_at_open(|head| agents.contains(&head.agent)).await
+    pub async fn recover_agents(&self, agents: &BTreeSet<String>) -> Result<usize, TurnError> {
+        self.recover_open_tasks(|head| agents.contains(&head.agent))
+            .await
     }
 
-    async fn look_at_open(&self, wanted: impl Fn(&Head) -> bool) -> Result<usize, TurnError> {
+    async fn recover_open_tasks(&self, wanted: impl Fn(&Head) -> bool) -> Result<usize, TurnError> {
         let mut seen = 0;
         let mut after = String::new();
         loop {
@@ -73,7 +74,7 @@ impl Turns {
             return Ok(());
         };
         for turn in &head.turns {
-            let job = Arc::new(Job {
+            let job = Arc::new(TurnJob {
                 agent: head.agent.clone(),
                 caller: head.owner.clone(),
                 task: head.task.clone(),
@@ -81,7 +82,7 @@ impl Turns {
                 is_watched: false,
             });
             // A turn has its place before it is logged, so that one without a place is nobody's.
-            if self.is_held(head, &job) {
+            if self.is_in_process(head, &job) {
                 continue;
             }
             let lost = match &turn.state {
@@ -90,16 +91,20 @@ impl Turns {
                 TurnState::Started {
                     open_until,
                     reference,
-                } => match outlives(&agent) && open_until.is_some() {
-                    false => Some(DIED),
-                    true if reference.is_some() || self.has_spoken(head, turn.turn).await? => None,
-                    true => Some(UNSURE),
+                } => match survives_restart(&agent) && open_until.is_some() {
+                    false => Some(INTERRUPTED),
+                    true if reference.is_some()
+                        || self.agent_has_spoken(head, turn.turn).await? =>
+                    {
+                        None
+                    }
+                    true => Some(MAYBE_UNDELIVERED),
                 },
             };
             match lost {
-                Some(text) => self.end_as_lost(head, &job, text).await?,
+                Some(text) => self.fail_lost(head, &job, text).await?,
                 None => {
-                    let key = key(&agent, &head.owner, &head.task, &head.context_id);
+                    let key = conversation_key(&agent, &head.owner, &head.task, &head.context_id);
                     self.wait_or_run(key, job);
                 }
             }
@@ -109,19 +114,19 @@ impl Turns {
 
     /// Whether the turn runs or waits in this process, as one of its task or of its context: that may have
     /// been another since it began.
-    fn is_held(&self, head: &Head, job: &Job) -> bool {
+    fn is_in_process(&self, head: &Head, job: &TurnJob) -> bool {
         let key = |conversation: &String| {
             let (agent, caller) = (job.agent.clone(), job.caller.clone());
             Arc::new((agent, caller, conversation.clone()))
         };
         let mut keys = [&head.task, &head.context_id].into_iter().map(key);
-        keys.any(|key| self.0.queues.has(&key, job))
+        keys.any(|key| self.0.queues.contains(&key, job))
     }
 
-    async fn end_as_lost(
+    async fn fail_lost(
         &self,
         head: &Head,
-        job: &Job,
+        job: &TurnJob,
         text: &'static str,
     ) -> Result<(), TurnError> {
         let handle = TaskHandle::new(self.0.store.clone(), Arc::new(head.clone()));
@@ -139,7 +144,7 @@ impl Turns {
     }
 
     /// Whether the agent has said anything since the turn was logged as started: then it has the message.
-    async fn has_spoken(&self, head: &Head, turn: u64) -> Result<bool, StoreError> {
+    async fn agent_has_spoken(&self, head: &Head, turn: u64) -> Result<bool, StoreError> {
         let (mut seen, mut is_started): (Seq, bool) = (0, false);
         loop {
             let store = &self.0.store;
@@ -151,7 +156,7 @@ impl Turns {
             for stored in &page {
                 match &stored.event {
                     Event::TurnStarted { turn: started, .. } => is_started |= *started == turn,
-                    event if is_started && is_said(event) => return Ok(true),
+                    event if is_started && is_from_agent(event) => return Ok(true),
                     _ => {}
                 }
             }
@@ -159,12 +164,12 @@ impl Turns {
     }
 }
 
-fn outlives(agent: &Agent) -> bool {
+fn survives_restart(agent: &Agent) -> bool {
     agent.executor.outlives().is_some()
 }
 
 /// Whether it can only come from an agent.
-fn is_said(event: &Event) -> bool {
+fn is_from_agent(event: &Event) -> bool {
     match event {
         Event::Status { status, .. } => status.message.is_some(),
         Event::Artifact { .. } | Event::Metadata { .. } | Event::Said(_) => true,

@@ -12,11 +12,11 @@ use tokio::{
 
 use super::{
     Turns,
-    logged::started,
-    queue::{Job, Key},
-    room::{self, Held},
-    unfinished,
-    unkept::{Patience, Refusal},
+    memory_budget::{self, BudgetReservation},
+    open_artifacts,
+    queue::{ConversationKey, TurnJob},
+    turn_events::start_events,
+    unlogged_ends::{EndRetry, UnloggedEnd},
 };
 use crate::{
     agent::Agent,
@@ -26,57 +26,57 @@ use crate::{
 };
 
 /// How long an agent may go on with a turn whose task was canceled.
-const CLEANING: Duration = Duration::from_secs(5);
+const CLEANUP_TIME: Duration = Duration::from_secs(5);
 
 /// A turn that has the conversation.
-pub(super) struct Begun {
-    pub(super) seat: Seat,
-    pub(super) job: Arc<Job>,
+pub(super) struct ReadyTurn {
+    pub(super) slot: ConversationSlot,
+    pub(super) job: Arc<TurnJob>,
     pub(super) canceled: watch::Receiver<bool>,
     /// Whoever has just written the start of the turn knows the head after it, and spares the turn from
     /// reading it.
     pub(super) known: Option<Arc<Head>>,
     /// What it holds of the room that all turns have; a turn that has waited asks for it when it runs.
-    pub(super) held: Option<Held>,
+    pub(super) reservation: Option<BudgetReservation>,
 }
 
 /// The place in a conversation. Whatever becomes of the one who has it, the next one gets it.
-pub(super) struct Seat {
+pub(super) struct ConversationSlot {
     turns: Turns,
-    key: Key,
-    is_left: bool,
+    key: ConversationKey,
+    is_released: bool,
 }
 
-impl Seat {
-    pub(super) fn new(turns: &Turns, key: Key) -> Self {
+impl ConversationSlot {
+    pub(super) fn new(turns: &Turns, key: ConversationKey) -> Self {
         Self {
             turns: turns.clone(),
             key,
-            is_left: false,
+            is_released: false,
         }
     }
 
     /// Gives the place to the turn that waits next; if there is none, nobody has it any more.
-    fn next(&mut self) -> Option<(Arc<Job>, watch::Receiver<bool>)> {
-        let next = self.turns.0.queues.leave(&self.key);
-        self.is_left = next.is_none();
+    fn next(&mut self) -> Option<(Arc<TurnJob>, watch::Receiver<bool>)> {
+        let next = self.turns.0.queues.next(&self.key);
+        self.is_released = next.is_none();
         next
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConversationSlot {
     fn drop(&mut self) {
         // Without a runtime the program ends, and a restart takes up what waits.
-        if !self.is_left
+        if !self.is_released
             && let Some((job, canceled)) = self.next()
             && tokio::runtime::Handle::try_current().is_ok()
         {
-            self.turns.spawn(Begun {
-                seat: Self::new(&self.turns, Arc::clone(&self.key)),
+            self.turns.spawn(ReadyTurn {
+                slot: Self::new(&self.turns, Arc::clone(&self.key)),
                 job,
                 canceled,
                 known: None,
-                held: None,
+                reservation: None,
             });
         }
     }
@@ -84,23 +84,23 @@ impl Drop for Seat {
 
 impl Turns {
     /// Runs a turn in a task of its own, then those that wait behind it.
-    pub(super) fn spawn(&self, begun: Begun) {
+    pub(super) fn spawn(&self, begun: ReadyTurn) {
         let turns = self.clone();
         tokio::spawn(async move { turns.run_all(begun).await });
     }
 
     /// Runs a turn, then those that wait behind it.
-    pub(super) async fn run_all(&self, begun: Begun) {
-        let Begun {
-            mut seat,
+    pub(super) async fn run_all(&self, begun: ReadyTurn) {
+        let ReadyTurn {
+            mut slot,
             job,
             canceled,
             mut known,
-            mut held,
+            mut reservation,
         } = begun;
         let mut next = Some((job, canceled));
         while let Some((job, canceled)) = next {
-            let running = self.run(&job, canceled, known.take(), held.take());
+            let running = self.run(&job, canceled, known.take(), reservation.take());
             if AssertUnwindSafe(running).catch_unwind().await.is_err() {
                 tracing::error!(
                     task = job.task,
@@ -113,16 +113,16 @@ impl Turns {
                 )
                 .await;
             }
-            next = seat.next();
+            next = slot.next();
         }
     }
 
     /// Ends a turn as failed, as soon as the store takes that.
-    pub(super) async fn fail(&self, job: &Job, text: &str) {
-        let mut patience = Patience::new(&self.0.unkept, job);
+    pub(super) async fn fail(&self, job: &TurnJob, text: &str) {
+        let mut retry = EndRetry::new(&self.0.unlogged_ends, job);
         let ended = loop {
             let tried = self.try_fail(job, text).await;
-            if let Some(ended) = patience.judge(tried).await {
+            if let Some(ended) = retry.next_attempt(tried).await {
                 break ended;
             }
         };
@@ -130,12 +130,12 @@ impl Turns {
             Ok(()) | Err(EmitError::Ended { .. }) => {}
             Err(EmitError::Store(error)) => {
                 tracing::error!(task = job.task, turn = job.turn, %error, "a turn was lost");
-                self.0.unkept.put(job, Refusal::Lost);
+                self.0.unlogged_ends.add(job, UnloggedEnd::Lost);
             }
         }
     }
 
-    async fn try_fail(&self, job: &Job, text: &str) -> Result<(), EmitError> {
+    async fn try_fail(&self, job: &TurnJob, text: &str) -> Result<(), EmitError> {
         let handle = TaskHandle::new(self.0.store.clone(), self.head(job).await?);
         end(&handle, job.turn, &mut handle.events(failed(job, text))).await
     }
@@ -144,23 +144,23 @@ impl Turns {
     /// the store is closed; then a restart finds it open.
     async fn run(
         &self,
-        job: &Job,
+        job: &TurnJob,
         canceled: watch::Receiver<bool>,
         known: Option<Arc<Head>>,
-        held: Option<Held>,
+        reservation: Option<BudgetReservation>,
     ) {
         let ended = match self.agent(&job.agent) {
             Some(agent) => {
-                let held = match held {
-                    None => self.wait_for_room(job).await,
-                    Some(held) => Ok(Some(held)),
+                let reservation = match reservation {
+                    None => self.reserve_memory(job).await,
+                    Some(reservation) => Ok(Some(reservation)),
                 };
-                match held {
+                match reservation {
                     Ok(_held) => self.work(&agent, job, canceled, known).await,
                     Err(error) => Err(EmitError::Store(error)),
                 }
             }
-            None => self.give_up(job).await,
+            None => self.fail_unhosted(job).await,
         };
         match ended {
             Ok(()) | Err(EmitError::Ended { .. }) => {}
@@ -179,7 +179,7 @@ impl Turns {
 
     /// Room for a turn that is in the log already: others end sooner or later and make some. One that began before
     /// a restart does not wait, for its agent may answer at any time.
-    async fn wait_for_room(&self, job: &Job) -> Result<Option<Held>, StoreError> {
+    async fn reserve_memory(&self, job: &TurnJob) -> Result<Option<BudgetReservation>, StoreError> {
         let Turns(shared) = self;
         let head = shared.store.head(&job.caller, &job.task).await?;
         let Some(turn) = head.turns.iter().find(|turn| turn.turn == job.turn) else {
@@ -187,42 +187,43 @@ impl Turns {
         };
         let bytes = {
             let task = shared.store.task(&job.caller, &job.task).await?.task;
-            answered(&task, &turn.message_id).map_or(0, |message| room::within(&task, message))
+            answered_message(&task, &turn.message_id)
+                .map_or(0, |message| memory_budget::bytes_of_turn(&task, message))
         };
         Ok(match turn.state {
-            TurnState::Queued => shared.room.take(&job.caller, bytes).await,
-            TurnState::Started { .. } => shared.room.try_take(&job.caller, bytes),
+            TurnState::Queued => shared.memory_budget.reserve(&job.caller, bytes).await,
+            TurnState::Started { .. } => shared.memory_budget.try_reserve(&job.caller, bytes),
         })
     }
 
     async fn work(
         &self,
         agent: &Arc<Agent>,
-        job: &Job,
+        job: &TurnJob,
         canceled: watch::Receiver<bool>,
         known: Option<Arc<Head>>,
     ) -> Result<(), EmitError> {
-        match self.open(agent, job, known).await? {
-            Some(opened) => self.call(agent, job, opened, canceled).await,
+        match self.prepare(agent, job, known).await? {
+            Some(prepared) => self.call(agent, job, prepared, canceled).await,
             // The task ended while the turn waited.
             None => Ok(()),
         }
     }
 
     /// Ends a turn whose agent was taken away while it waited.
-    async fn give_up(&self, job: &Job) -> Result<(), EmitError> {
+    async fn fail_unhosted(&self, job: &TurnJob) -> Result<(), EmitError> {
         let handle = TaskHandle::new(self.0.store.clone(), self.head(job).await?);
         let text = "The agent is not hosted here any more.";
         end(&handle, job.turn, &mut handle.events(failed(job, text))).await
     }
 
     /// Logs the start of a turn, unless that is done, and gathers what the agent is told.
-    async fn open(
+    async fn prepare(
         &self,
         agent: &Agent,
-        job: &Job,
+        job: &TurnJob,
         known: Option<Arc<Head>>,
-    ) -> Result<Option<Opened>, EmitError> {
+    ) -> Result<Option<PreparedTurn>, EmitError> {
         let is_recovered = known.is_none();
         let head = match known {
             Some(head) => head,
@@ -233,8 +234,9 @@ impl Turns {
         // Only a start that was not logged just now is of an earlier process.
         let until = open_until(&head, job.turn).filter(|_| is_recovered);
         if is_queued(&head, job.turn) {
-            let start =
-                |head: &Head| is_queued(head, job.turn).then(|| started(job.turn, agent).into());
+            let start = |head: &Head| {
+                is_queued(head, job.turn).then(|| start_events(job.turn, agent).into())
+            };
             match handle.append(start).await {
                 // The turn before it has ended the task, so it can only end too.
                 Err(EmitError::Ended { .. }) => {
@@ -253,14 +255,14 @@ impl Turns {
         let Some(open) = open else {
             return Ok(None);
         };
-        let message = answered(&snapshot.task, &open.message_id).cloned();
+        let message = answered_message(&snapshot.task, &open.message_id).cloned();
         let message = message.ok_or_else(|| {
             EmitError::Store(StoreError::Corrupt {
                 what: format!("task {}", job.task),
                 reason: format!("turn {} answers no message", job.turn),
             })
         })?;
-        Ok(Some(Opened {
+        Ok(Some(PreparedTurn {
             handle,
             message,
             task: snapshot.task,
@@ -268,7 +270,7 @@ impl Turns {
         }))
     }
 
-    async fn head(&self, job: &Job) -> Result<Arc<Head>, EmitError> {
+    async fn head(&self, job: &TurnJob) -> Result<Arc<Head>, EmitError> {
         let head = self.0.store.head(&job.caller, &job.task).await;
         head.map_err(EmitError::Store)
     }
@@ -277,16 +279,16 @@ impl Turns {
     async fn call(
         &self,
         agent: &Arc<Agent>,
-        job: &Job,
-        opened: Opened,
+        job: &TurnJob,
+        prepared: PreparedTurn,
         canceled: watch::Receiver<bool>,
     ) -> Result<(), EmitError> {
-        let Opened {
+        let PreparedTurn {
             handle,
             message,
             task,
             until,
-        } = opened;
+        } = prepared;
         let turn = Turn {
             number: job.turn,
             message,
@@ -312,7 +314,7 @@ impl Turns {
         });
         let executed = tokio::select! {
             executed = timeout(limit, &mut executing) => Some(executed),
-            () = overstays(inbox) => None,
+            () = cleanup_timed_out(inbox) => None,
         };
         let (outcome, last) = match executed {
             Some(Ok(Ok(updates))) => ("answered", updates),
@@ -322,7 +324,10 @@ impl Turns {
             }
             Some(Err(_)) => {
                 executing.abort();
-                ("timed_out", failed(job, &late(agent, until.is_some())))
+                (
+                    "timed_out",
+                    failed(job, &timeout_message(agent, until.is_some())),
+                )
             }
             // The task has ended, so there is nothing to say of it.
             None => {
@@ -333,10 +338,10 @@ impl Turns {
         self.0.metrics.turn(&job.agent, outcome, begun.elapsed());
         // What the agent said last is kept until there is room for it.
         let mut last = handle.events(last);
-        let mut patience = Patience::new(&self.0.unkept, job);
+        let mut retry = EndRetry::new(&self.0.unlogged_ends, job);
         loop {
             let tried = end(&handle, job.turn, &mut last).await;
-            if let Some(ended) = patience.judge(tried).await {
+            if let Some(ended) = retry.next_attempt(tried).await {
                 return ended;
             }
         }
@@ -345,13 +350,13 @@ impl Turns {
 
 /// Comes when a canceled turn has had its time to clean up. An agent that does not listen must not keep its
 /// conversation from the next message until its limit.
-async fn overstays(mut inbox: Inbox) {
+async fn cleanup_timed_out(mut inbox: Inbox) {
     inbox.canceled().await;
-    sleep(CLEANING).await;
+    sleep(CLEANUP_TIME).await;
 }
 
 /// What the agent is told of a turn, and how it may answer.
-struct Opened {
+struct PreparedTurn {
     handle: TaskHandle,
     message: Message,
     task: Arc<Task>,
@@ -360,13 +365,13 @@ struct Opened {
 }
 
 /// The message that a turn answers.
-fn answered<'t>(task: &'t Task, message_id: &str) -> Option<&'t Message> {
+fn answered_message<'t>(task: &'t Task, message_id: &str) -> Option<&'t Message> {
     let mut said = task.history.iter().rev();
     said.find(|message| message.message_id == message_id)
 }
 
 /// What is said of an agent that did not answer in time.
-fn late(agent: &Agent, is_recovered: bool) -> String {
+fn timeout_message(agent: &Agent, is_recovered: bool) -> String {
     match is_recovered {
         true => "The bridge was restarted, and the agent did not answer in its time.".into(),
         false => format!(
@@ -392,7 +397,7 @@ fn is_queued(head: &Head, turn: u64) -> bool {
 
 /// The change that a turn ends with when its agent did not end it. The id is the turn's, so that it is
 /// the same however often it is tried.
-pub(super) fn failed(job: &Job, text: &str) -> Vec<Update> {
+pub(super) fn failed(job: &TurnJob, text: &str) -> Vec<Update> {
     let id = format!("{}-turn-{}-failed", job.task, job.turn);
     vec![Update::said(TaskState::Failed, id, text)]
 }
@@ -418,7 +423,7 @@ pub(super) async fn end(
         changes.into_iter().chain(end).collect::<Vec<_>>()
     };
     match is_failed {
-        true => unfinished::append_closing(handle, last, ending).await,
+        true => open_artifacts::append_closing(handle, last, ending).await,
         false => {
             let ending = |head: &Head| Some(ending(head, &[])).filter(|events| !events.is_empty());
             handle.append(ending).await.map(|_| ())

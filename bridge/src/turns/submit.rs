@@ -8,10 +8,10 @@ use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     TurnError, Turns,
-    logged::{created, said, started, taken},
-    queue::{Job, Key, key},
-    room::{self, Held},
-    run::{Begun, Seat},
+    memory_budget::{self, BudgetReservation},
+    queue::{ConversationKey, TurnJob, conversation_key},
+    run::{ConversationSlot, ReadyTurn},
+    turn_events::{created_event, message_events, queued_status, start_events},
 };
 
 use crate::{
@@ -25,14 +25,14 @@ use crate::{
 const ATTEMPTS: usize = 64;
 
 /// How long a message waits until the turns that run have let go of enough for it.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MEMORY_WAIT: Duration = Duration::from_secs(2);
 
 /// How many events of a log are read at a time.
 const PAGE: usize = 256;
 
 /// A message for an agent.
 #[derive(Clone, Debug)]
-pub struct Incoming {
+pub struct IncomingMessage {
     /// The agent's name.
     pub agent: String,
     /// Who says it.
@@ -67,7 +67,7 @@ pub struct Submitted {
 }
 
 /// A message that was logged, and its turn, if that is to run now.
-type Taken = (Submitted, Option<Begun>);
+type SubmitResult = (Submitted, Option<ReadyTurn>);
 
 impl Turns {
     /// Logs a message and has it answered. A message that came before is found, not answered again; another
@@ -75,26 +75,26 @@ impl Turns {
     ///
     /// It is carried through even if the future is dropped: a client that leaves must not leave a
     /// conversation behind that waits for a turn that never runs.
-    pub async fn submit(&self, incoming: Incoming) -> Result<Submitted, TurnError> {
-        self.keep_pulse();
+    pub async fn submit(&self, incoming: IncomingMessage) -> Result<Submitted, TurnError> {
+        self.keep_heartbeat();
         let turns = self.clone();
         let (answer, answered) = oneshot::channel();
         let flight = Flight::current();
         let carrying = tokio::spawn(async move {
-            let done = turns.carry_through(&incoming).await;
+            let done = turns.submit_with_retries(&incoming).await;
             // The turn reads the message from the log, and may take long.
             drop(incoming);
             if let Some(flight) = flight {
                 flight.land();
             }
-            let (submitted, begun) = done.map_or_else(
+            let (submitted, ready) = done.map_or_else(
                 |error| (Err(error), None),
-                |(submitted, begun)| (Ok(submitted), begun),
+                |(submitted, ready)| (Ok(submitted), ready),
             );
             // Whoever asked may have left.
             let _ = answer.send(submitted);
-            if let Some(begun) = begun {
-                turns.run_all(begun).await;
+            if let Some(ready) = ready {
+                turns.run_all(ready).await;
             }
         });
         if let Ok(submitted) = answered.await {
@@ -106,17 +106,20 @@ impl Turns {
         }
     }
 
-    async fn carry_through(&self, incoming: &Incoming) -> Result<Taken, TurnError> {
+    async fn submit_with_retries(
+        &self,
+        incoming: &IncomingMessage,
+    ) -> Result<SubmitResult, TurnError> {
         let agent = self.known_agent(&incoming.agent)?.clone();
         let mut incoming = Cow::Borrowed(incoming);
-        let (mut held, mut has_waited) = (None, false);
+        let (mut reservation, mut has_waited) = (None, false);
         for _ in 0..ATTEMPTS {
-            match self.try_submit(&agent, &incoming, held.take()).await {
+            match self.try_submit(&agent, &incoming, reservation.take()).await {
                 // Most turns take no time, so there is room in a moment.
-                Err(TurnError::NoRoom { bytes }) if !has_waited => {
+                Err(TurnError::OutOfMemory { bytes }) if !has_waited => {
                     has_waited = true;
-                    let taking = self.0.room.take(&incoming.caller, bytes);
-                    held = timeout(PATIENCE, taking).await.ok().flatten();
+                    let taking = self.0.memory_budget.reserve(&incoming.caller, bytes);
+                    reservation = timeout(MEMORY_WAIT, taking).await.ok().flatten();
                 }
                 Err(TurnError::Store(StoreError::Conflict { .. })) => {}
                 // Another message to the same 0.1 task came first: this one goes on with it.
@@ -141,9 +144,9 @@ impl Turns {
     async fn try_submit(
         &self,
         agent: &Agent,
-        incoming: &Incoming,
-        held: Option<Held>,
-    ) -> Result<Taken, TurnError> {
+        incoming: &IncomingMessage,
+        reservation: Option<BudgetReservation>,
+    ) -> Result<SubmitResult, TurnError> {
         let (head, size) = self.addressed(incoming).await?.unzip();
         let task = head
             .as_ref()
@@ -157,45 +160,46 @@ impl Turns {
                 .unwrap_or_else(clock::new_id),
         };
         let turn = head.as_ref().map_or(1, |head| head.last_turn + 1);
-        let job = Arc::new(Job {
+        let job = Arc::new(TurnJob {
             agent: agent.name.clone(),
             caller: incoming.caller.clone(),
             task: task.clone(),
             turn,
             is_watched: incoming.is_watched,
         });
-        let key = key(agent, &incoming.caller, &task, &context);
-        let place = self.0.queues.try_start(&key, &job);
-        let place = place.map(|canceled| (Seat::new(self, Arc::clone(&key)), canceled));
-        if let Err(waiting) = &place
+        let key = conversation_key(agent, &incoming.caller, &task, &context);
+        let start = self.0.queues.try_start(&key, &job);
+        let start = start.map(|canceled| (ConversationSlot::new(self, Arc::clone(&key)), canceled));
+        if let Err(waiting) = &start
             && *waiting >= agent.settings.queue
         {
             // A repeated message waits for nothing, so that it is found though the conversation is full.
             let (waiting, known) = (*waiting, self.duplicate(incoming).await?);
             return Err(known.map_or(TurnError::Busy { waiting }, TurnError::Store));
         }
-        let held = match &place {
+        let reservation = match &start {
             Err(_) => None,
             Ok(_) => {
-                let bytes = room::before(size.unwrap_or(0), &incoming.message);
-                let held = held.or_else(|| self.0.room.try_take(&incoming.caller, bytes));
-                if held.is_none() {
+                let bytes = memory_budget::bytes_with_message(size.unwrap_or(0), &incoming.message);
+                let reservation = reservation
+                    .or_else(|| self.0.memory_budget.try_reserve(&incoming.caller, bytes));
+                if reservation.is_none() {
                     // A repeated message runs nothing, so that it is found though there is no room.
                     let known = self.duplicate(incoming).await?;
-                    return Err(known.map_or(TurnError::NoRoom { bytes }, TurnError::Store));
+                    return Err(known.map_or(TurnError::OutOfMemory { bytes }, TurnError::Store));
                 }
-                held
+                reservation
             }
         };
         let mut events = Vec::with_capacity(5);
         if head.is_none() {
-            events.push(Event::Created(created(agent, incoming, &context)));
+            events.push(Event::Created(created_event(agent, incoming, &context)));
         }
-        events.extend(said(&incoming.message, &task, &context, turn));
+        events.extend(message_events(&incoming.message, &task, &context, turn));
         // A turn that can start does so in the same append: one write less before the agent is called.
-        match (&place, &head) {
-            (Ok(_), _) => events.extend(started(turn, agent)),
-            (Err(_), Some(head)) => events.push(taken(head)),
+        match (&start, &head) {
+            (Ok(_), _) => events.extend(start_events(turn, agent)),
+            (Err(_), Some(head)) => events.push(queued_status(head)),
             // A new task is submitted as it is.
             (Err(_), None) => {}
         }
@@ -207,19 +211,19 @@ impl Turns {
             events,
         };
         let appended = self.0.store.append(&incoming.caller, append).await;
-        let (mut begun, has_begun) = (None, place.is_ok());
-        match (place, &appended) {
-            (Ok((seat, canceled)), Ok(head)) => {
-                begun = Some(Begun {
-                    seat,
+        let (mut ready, has_begun) = (None, start.is_ok());
+        match (start, &appended) {
+            (Ok((slot, canceled)), Ok(head)) => {
+                ready = Some(ReadyTurn {
+                    slot,
                     job,
                     canceled,
                     known: Some(head.clone()),
-                    held,
+                    reservation,
                 });
             }
             // The next one may run.
-            (Ok((seat, _)), Err(_)) => drop(seat),
+            (Ok((slot, _)), Err(_)) => drop(slot),
             (Err(_), Ok(_)) => self.wait_or_run(key, job),
             (Err(_), Err(_)) => {}
         }
@@ -231,18 +235,18 @@ impl Turns {
             repeated: false,
             has_begun,
         };
-        Ok((submitted, begun))
+        Ok((submitted, ready))
     }
 
     /// What was logged as queued waits in the process too, or runs if the conversation became free.
-    pub(super) fn wait_or_run(&self, key: Key, job: Arc<Job>) {
-        if let Some(canceled) = self.0.queues.enter(&key, Arc::clone(&job)) {
-            self.spawn(Begun {
-                seat: Seat::new(self, key),
+    pub(super) fn wait_or_run(&self, key: ConversationKey, job: Arc<TurnJob>) {
+        if let Some(canceled) = self.0.queues.enqueue(&key, Arc::clone(&job)) {
+            self.spawn(ReadyTurn {
+                slot: ConversationSlot::new(self, key),
                 job,
                 canceled,
                 known: None,
-                held: None,
+                reservation: None,
             });
         }
     }
@@ -250,9 +254,9 @@ impl Turns {
     /// The task that the message is for, if it names one, and how large it is.
     async fn addressed(
         &self,
-        incoming: &Incoming,
+        incoming: &IncomingMessage,
     ) -> Result<Option<(Arc<Head>, usize)>, TurnError> {
-        let Incoming {
+        let IncomingMessage {
             agent,
             caller,
             message,
@@ -302,7 +306,7 @@ impl Turns {
     /// Refuses a message whose caller has not seen all that was said in the task, if it says what it has seen. A
     /// message that came before has itself moved the task on. What is appended before this one is makes it be
     /// looked at again.
-    async fn has_seen_all(&self, incoming: &Incoming, head: &Head) -> Result<(), TurnError> {
+    async fn has_seen_all(&self, incoming: &IncomingMessage, head: &Head) -> Result<(), TurnError> {
         let Some(seen) = incoming.seen else {
             return Ok(());
         };
@@ -322,7 +326,7 @@ impl Turns {
     /// Whether something was said or shown in the task after this event; turns that begin and end are neither.
     async fn is_news_after(
         &self,
-        incoming: &Incoming,
+        incoming: &IncomingMessage,
         head: &Head,
         seen: Seq,
     ) -> Result<bool, StoreError> {

@@ -79,11 +79,11 @@ fn agent(executor: &Arc<Acting>) -> Agent {
     }
 }
 
-fn incoming(id: &str, text: &str, task: Option<&str>) -> Incoming {
+fn incoming(id: &str, text: &str, task: Option<&str>) -> IncomingMessage {
     let mut message = Message::new(id, Role::User, vec![Part::text(text)]);
     message.task_id = task.map(str::to_owned);
     message.context_id = task.is_none().then(|| "context".to_owned());
-    Incoming {
+    IncomingMessage {
         agent: "acting".into(),
         caller: Caller::anonymous(),
         message,
@@ -177,7 +177,7 @@ async fn an_answer_that_the_disk_has_no_room_for_is_kept_when_it_has() {
 }
 
 /// Makes a message of this many bytes in a new context.
-fn large(id: &str, size: usize, caller: &str) -> Incoming {
+fn large(id: &str, size: usize, caller: &str) -> IncomingMessage {
     let mut incoming = incoming(id, "wait", None);
     let filling = Part::data("x".repeat(size).into());
     incoming.message.parts.push(filling);
@@ -191,11 +191,11 @@ async fn messages_that_agents_work_on_have_a_bound_together_and_one_too_many_is_
     const ROOM: usize = 256 << 10;
     // Three times its size, so that one of them has a caller's share.
     let acting = Acting::new(0);
-    let turns = Turns::within(ROOM, Arc::new(MemoryStore::new()), [agent(&acting)]);
+    let turns = Turns::with_memory(ROOM, Arc::new(MemoryStore::new()), [agent(&acting)]);
     let first = turns.submit(large("m-1", 32 << 10, "")).await.unwrap();
     let refused = turns.submit(large("m-2", 32 << 10, "")).await;
     assert!(
-        matches!(refused, Err(TurnError::NoRoom { .. })),
+        matches!(refused, Err(TurnError::OutOfMemory { .. })),
         "{refused:?}"
     );
     let total = async || {
@@ -219,7 +219,7 @@ async fn messages_that_agents_work_on_have_a_bound_together_and_one_too_many_is_
     let second = loop {
         match turns.submit(large("m-2", 32 << 10, "")).await {
             // The place of a turn is given back just after its end is shown.
-            Err(TurnError::NoRoom { .. }) => tokio::task::yield_now().await,
+            Err(TurnError::OutOfMemory { .. }) => tokio::task::yield_now().await,
             taken => break taken.unwrap(),
         }
     };

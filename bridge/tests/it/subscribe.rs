@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bridge::service::{Context, Item};
+use bridge::service::{Context, StreamItem};
 use bridge_protocol::a2a::{GetTaskRequest, StreamResponse, SubscribeToTaskRequest, Task};
 use eventsource_stream::Eventsource as _;
 use futures_util::{StreamExt as _, future::join_all};
@@ -19,14 +19,14 @@ use crate::{
 /// How long a stream may take that must end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-async fn subscribed(world: &World, task: &Task, context: &Context) -> Vec<Item> {
+async fn subscribed(world: &World, task: &Task, context: &Context) -> Vec<StreamItem> {
     let request = SubscribeToTaskRequest::new(task.id.as_str());
     let items = world.service.subscribe_to_task(context, request).await;
     items.unwrap().map(Result::unwrap).collect().await
 }
 
 /// A task of three turns, with a stream for each moment of it.
-async fn watched(world: &World) -> (Task, Vec<Vec<Item>>) {
+async fn watched(world: &World) -> (Task, Vec<Vec<StreamItem>>) {
     let task = send(world, at_once("begin and slow ask", None))
         .await
         .unwrap();
@@ -62,7 +62,7 @@ async fn every_stream_begins_with_the_task_and_shows_all_that_follows() {
         let StreamResponse::Task(mut seen) = items[0].response.clone() else {
             panic!("{:?}", items[0]);
         };
-        let later = |item: &&Item| item.position.seq > items[0].position.seq;
+        let later = |item: &&StreamItem| item.position.seq > items[0].position.seq;
         let expected: Vec<_> = whole[1..].iter().filter(later).cloned().collect();
         assert_eq!(items[1..], expected);
         for item in &items[1..] {

@@ -10,7 +10,7 @@ use bridge::{
     agent::{Agent, Conversation, TurnSettings},
     caller::Caller,
     executor::{Executor, Turn, Update},
-    service::{Context, Items, Reply, Service, Settings},
+    service::{Context, Reply, Service, Settings, StreamItems},
     store::{MemoryStore, Store},
     turns::Turns,
 };
@@ -149,7 +149,7 @@ pub(crate) async fn send(world: &World, request: SendMessageRequest) -> Result<T
     }
 }
 
-pub(crate) async fn stream(world: &World, request: SendMessageRequest) -> Items {
+pub(crate) async fn stream(world: &World, request: SendMessageRequest) -> StreamItems {
     let call = Call::SendStreamingMessage(request);
     match world.service.call(&me(), call).await.unwrap() {
         Reply::Stream(items) => items,
@@ -166,7 +166,7 @@ pub(crate) async fn state_of(world: &World, task: &Task) -> TaskState {
 }
 
 /// What a stream shows, an item a line; `~` before what is told while its turn waits behind another.
-pub(crate) async fn told(items: Items) -> Vec<String> {
+pub(crate) async fn told(items: StreamItems) -> Vec<String> {
     let line = |response: &StreamResponse| match response {
         StreamResponse::Task(task) => format!("task {}", short(&task.status.state)),
         StreamResponse::Message(message) => format!("message: {}", message.text()),

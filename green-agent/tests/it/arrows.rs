@@ -171,17 +171,30 @@ const BRIDGE: Rooms = &[
         ],
     ),
     ("builtin", &["agent", "bot", "executor"]),
-    ("connector", &["bot", "carried"]),
+    ("connector", &["bot", "completion"]),
     (
         "server",
         &[
-            "access", "auth", "caller", "carried", "clock", "metrics", "service", "store",
+            "access",
+            "auth",
+            "caller",
+            "completion",
+            "clock",
+            "metrics",
+            "service",
+            "store",
         ],
     ),
     (
         "service",
         &[
-            "agent", "caller", "carried", "metrics", "push", "store", "turns",
+            "agent",
+            "caller",
+            "completion",
+            "metrics",
+            "push",
+            "store",
+            "turns",
         ],
     ),
     (
@@ -206,7 +219,7 @@ const BRIDGE: Rooms = &[
     ("store", &["caller", "metrics"]),
     ("metrics", &[]),
     ("caller", &[]),
-    ("carried", &[]),
+    ("completion", &[]),
     ("clock", &[]),
 ];
 

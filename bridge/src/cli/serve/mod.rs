@@ -174,7 +174,7 @@ fn assembled(
         None => host,
     };
     let host = match config.limits.turns {
-        Some(size) => host.turn_room(size.0),
+        Some(size) => host.turn_memory(size.0),
         None => host,
     };
     Ok(with_signer(push::with_push(host, &config.push)?, config)?)

@@ -103,7 +103,7 @@ impl Asked {
     fn active(&self) -> BTreeSet<String> {
         let context = self.context.as_ref().ok();
         context.map_or_else(BTreeSet::new, |context| {
-            self.endpoint.service.activated(context)
+            self.endpoint.service.active_extensions(context)
         })
     }
 
@@ -149,7 +149,7 @@ impl Asked {
         let call = apart(message.len(), || read_weighed(self.operation, message));
         let mut call = call.map_err(|error| refused(error.into()))?;
         agents::without_name(&mut call, agent);
-        context.heed(&mut call).map_err(refused)?;
+        context.apply_call(&mut call).map_err(refused)?;
         let permitted = self.endpoint.permit(&self.asker, &call);
         permitted.map_err(|refusal| status::refused(&refusal))?;
         // On the heap: the layers of gRPC around it would each hold all of it.

@@ -14,7 +14,7 @@ use futures_util::StreamExt as _;
 use super::{refusal::Refusal, spoken::Spoken};
 use crate::{
     server::{Endpoint, parse::written, render, sse},
-    service::{Item, Items, Reply},
+    service::{Reply, StreamItem, StreamItems},
 };
 
 /// How a request is answered.
@@ -55,11 +55,11 @@ impl Style {
 
     /// Answers with a stream of bare objects, each with its place in the log as id. An error that ends it
     /// is an event of that name.
-    pub(super) fn stream(self, items: Items) -> Response {
+    pub(super) fn stream(self, items: StreamItems) -> Response {
         sse::response(items.then(move |item| self.event(item)))
     }
 
-    async fn event(self, item: Result<Item, Error>) -> Bytes {
+    async fn event(self, item: Result<StreamItem, Error>) -> Bytes {
         match item {
             Ok(item) => {
                 let (size, write) = (item.size(), |to: &mut _| self.spoken.item(to, &item));

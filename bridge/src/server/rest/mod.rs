@@ -128,7 +128,7 @@ impl Mount {
             Reply::Stream(items) => style.stream(items),
             other => within(room, || style.reply(endpoint, other)).await,
         };
-        let active = endpoint.service.activated(&context);
+        let active = endpoint.service.active_extensions(&context);
         Ok(extensions::naming(response, routed.version, active))
     }
 
@@ -183,7 +183,7 @@ fn understand(
     context.version = routed.version;
     context.tenant.clone_from(&routed.tenant);
     let (mut call, spoken) = body::read(routed, &asked.headers, &asked.uri, &asked.body)?;
-    context.heed(&mut call)?;
+    context.apply_call(&mut call)?;
     Ok((call, spoken))
 }
 

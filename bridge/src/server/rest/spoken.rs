@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     server::render::{self, translated},
-    service::{Item, Reply},
+    service::{Reply, StreamItem},
 };
 
 /// A form of answers.
@@ -90,7 +90,7 @@ impl Spoken {
     }
 
     /// Writes one item of a stream.
-    pub(super) fn item(self, to: &mut Vec<u8>, item: &Item) {
+    pub(super) fn item(self, to: &mut Vec<u8>, item: &StreamItem) {
         match self {
             Self::V1_0 => render::write(to, &item.response),
             Self::V0_3 | Self::V0_3Proto => {

@@ -13,7 +13,11 @@ impl Service {
     /// card that names none takes everything. Most clients say no type with text and data, and most cards
     /// name text alone, of agents that take data too: so what says nothing is taken. A skill with a schema
     /// takes JSON.
-    pub(super) fn takes(&self, context: &Context, message: &Message) -> Result<(), Error> {
+    pub(super) fn check_media_types(
+        &self,
+        context: &Context,
+        message: &Message,
+    ) -> Result<(), Error> {
         let Some(agent) = self.turns.agent(&context.agent) else {
             return Ok(());
         };

@@ -13,7 +13,7 @@ const PAGE: usize = 256;
 impl Service {
     /// The task as it stood when the turn of this message was over or asked for something, of which `head`
     /// told.
-    pub(super) async fn answered(
+    pub(super) async fn task_at_answer(
         &self,
         context: &Context,
         submitted: &Submitted,
@@ -26,46 +26,46 @@ impl Service {
         if is_last || submitted.repeated {
             return Ok(now);
         }
-        let mut settling = Settling::of(submitted);
+        let mut scan = AnswerScan::of(submitted);
         let mut seen = submitted.message;
-        while seen < now.seq && !settling.is_done {
+        while seen < now.seq && !scan.is_done {
             let page = store.read(caller, task, seen, PAGE).await?;
             let Some(last) = page.last() else {
                 break;
             };
             seen = last.seq;
-            page.iter().for_each(|stored| settling.take(stored));
+            page.iter().for_each(|stored| scan.observe(stored));
         }
-        match settling.at {
-            Some(at) => snapshot_at(&**store, caller, task, at).await,
+        match scan.answer_end {
+            Some(answer_end) => snapshot_at(&**store, caller, task, answer_end).await,
             None => Ok(now),
         }
     }
 }
 
 /// Looks for the place, event by event.
-struct Settling {
+struct AnswerScan {
     turn: u64,
     /// The last event that was logged with the message.
     last: Seq,
     has_begun: bool,
     /// The last event that belongs to the answer.
-    at: Option<Seq>,
+    answer_end: Option<Seq>,
     is_done: bool,
 }
 
-impl Settling {
+impl AnswerScan {
     fn of(submitted: &Submitted) -> Self {
         Self {
             turn: submitted.turn,
             last: submitted.last,
             has_begun: false,
-            at: None,
+            answer_end: None,
             is_done: false,
         }
     }
 
-    fn take(&mut self, stored: &Stored) {
+    fn observe(&mut self, stored: &Stored) {
         if self.is_done {
             return;
         }
@@ -81,7 +81,7 @@ impl Settling {
             }
             // What comes with the next message is no part of the answer to this one.
             Event::Message(_) | Event::TurnQueued { .. } | Event::TurnStarted { .. } => {
-                self.is_done = self.at.is_some();
+                self.is_done = self.answer_end.is_some();
                 false
             }
             Event::Created(_)
@@ -89,8 +89,8 @@ impl Settling {
             | Event::Artifact { .. }
             | Event::Metadata { .. } => false,
         };
-        if !self.is_done && (is_settled || self.at.is_some()) {
-            self.at = Some(stored.seq);
+        if !self.is_done && (is_settled || self.answer_end.is_some()) {
+            self.answer_end = Some(stored.seq);
         }
     }
 }

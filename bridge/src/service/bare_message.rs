@@ -7,11 +7,11 @@ use bridge_protocol::{
 };
 use futures_util::{StreamExt as _, stream};
 
-use super::{Context, Item, Items, Position, Service, error};
+use super::{Context, Position, Service, StreamItem, StreamItems, error};
 use crate::agent::Answers;
 
 /// A request that may be answered with a bare message.
-pub(super) struct Plain {
+pub(super) struct BareReply {
     /// What the caller said about the task that is made.
     asked: Option<Metadata>,
 }
@@ -19,22 +19,26 @@ pub(super) struct Plain {
 impl Service {
     /// Whether a request may be answered so: the agent wants it, the client would understand it, and
     /// names no task.
-    pub(super) fn plain(&self, context: &Context, request: &SendMessageRequest) -> Option<Plain> {
+    pub(super) fn bare_reply(
+        &self,
+        context: &Context,
+        request: &SendMessageRequest,
+    ) -> Option<BareReply> {
         let agent = self.turns.agent(&context.agent)?;
         let wants_task = request.message.task_id.is_some() || context.wants_task;
         let is_plain = agent.settings.answers == Answers::Messages && !wants_task;
-        is_plain.then(|| Plain {
+        is_plain.then(|| BareReply {
             asked: request.metadata.clone(),
         })
     }
 }
 
-impl Plain {
+impl BareReply {
     /// The bare message that says all that the task does. What the agent said about the task stands in
     /// the message's metadata.
     pub(super) fn answer(&self, task: &Task) -> Option<Message> {
         let is_done = task.status.state == TaskState::Completed;
-        if !is_done || !is_one_message(task) {
+        if !is_done || !is_single_message(task) {
             return None;
         }
         let answers = task.artifacts.iter().filter_map(answer::message);
@@ -57,7 +61,7 @@ impl Plain {
         service: Service,
         context: Context,
         begin: Position,
-    ) -> Result<Option<Item>, Error> {
+    ) -> Result<Option<StreamItem>, Error> {
         let (store, caller) = (service.turns.store(), &context.caller);
         let watch = store.watch(caller, &begin.task).await;
         let mut watch = watch.map_err(error::of_store)?;
@@ -68,7 +72,7 @@ impl Plain {
             let snapshot = store.task(caller, &begin.task).await;
             let snapshot = snapshot.map_err(error::of_store)?;
             if let Some(message) = self.answer(&snapshot.task) {
-                return Ok(Some(Item {
+                return Ok(Some(StreamItem {
                     position: Position {
                         seq: snapshot.seq,
                         ..begin
@@ -88,12 +92,12 @@ impl Plain {
 /// Whether the agent may still come to answer with one message.
 fn is_at_work(task: &Task) -> bool {
     let state = &task.status.state;
-    matches!(state, TaskState::Submitted | TaskState::Working) && is_one_message(task)
+    matches!(state, TaskState::Submitted | TaskState::Working) && is_single_message(task)
 }
 
 /// Whether the task has, beside the message that it began with, at most one of the agent's, and nothing
 /// else.
-fn is_one_message(task: &Task) -> bool {
+fn is_single_message(task: &Task) -> bool {
     let answers = |artifact| answer::message_id(artifact).is_some();
     let heard = task.history.iter().filter(|one| one.role == Role::User);
     let count = task.artifacts.len() + said(task).count();
@@ -107,10 +111,10 @@ fn said(task: &Task) -> impl Iterator<Item = &Message> {
 }
 
 /// The item that is the whole stream, or the stream that there is without it.
-pub(super) fn or_else(
-    item: impl Future<Output = Result<Option<Item>, Error>> + Send + 'static,
-    otherwise: impl Future<Output = Result<Items, Error>> + Send + 'static,
-) -> Items {
+pub(super) fn bare_or_stream(
+    item: impl Future<Output = Result<Option<StreamItem>, Error>> + Send + 'static,
+    otherwise: impl Future<Output = Result<StreamItems, Error>> + Send + 'static,
+) -> StreamItems {
     let chosen = async move {
         match item.await {
             Ok(Some(item)) => Ok(stream::once(std::future::ready(Ok(item))).boxed()),

@@ -2,7 +2,7 @@
 
 use bridge_protocol::a2a::{Message, TaskState, TaskStatus};
 
-use super::Incoming;
+use super::IncomingMessage;
 use crate::{
     agent::Agent,
     clock,
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// What is logged first of a new task.
-pub(super) fn created(agent: &Agent, incoming: &Incoming, context: &str) -> Created {
+pub(super) fn created_event(agent: &Agent, incoming: &IncomingMessage, context: &str) -> Created {
     Created {
         agent: agent.name.clone(),
         owner: incoming.caller.clone(),
@@ -21,7 +21,12 @@ pub(super) fn created(agent: &Agent, incoming: &Incoming, context: &str) -> Crea
 }
 
 /// What is logged when a message comes.
-pub(super) fn said(message: &Message, task: &str, context: &str, turn: u64) -> [Event; 2] {
+pub(super) fn message_events(
+    message: &Message,
+    task: &str,
+    context: &str,
+    turn: u64,
+) -> [Event; 2] {
     let names_context = Some(message.context_id.is_some());
     let mut message = message.clone();
     message.task_id = Some(task.to_owned());
@@ -39,7 +44,7 @@ pub(super) fn said(message: &Message, task: &str, context: &str, turn: u64) -> [
 
 /// What is logged with a message that waits, so that everybody sees that it was taken: a task that asked
 /// for input does not ask for it any more.
-pub(super) fn taken(head: &Head) -> Event {
+pub(super) fn queued_status(head: &Head) -> Event {
     let runs = |turn: &Turn| matches!(turn.state, TurnState::Started { .. });
     let state = match head.turns.iter().any(runs) {
         true => TaskState::Working,
@@ -52,7 +57,7 @@ pub(super) fn taken(head: &Head) -> Event {
 }
 
 /// What is logged when a turn starts.
-pub(super) fn started(turn: u64, agent: &Agent) -> [Event; 2] {
+pub(super) fn start_events(turn: u64, agent: &Agent) -> [Event; 2] {
     let outlives = agent.executor.outlives();
     let start = Event::TurnStarted {
         turn,

@@ -28,10 +28,10 @@ pub(super) async fn append_closing(
 ) -> Result<(), EmitError> {
     let mut head = handle.known();
     for _ in 0..ATTEMPTS {
-        let mut open = Open::default();
+        let mut open = OpenArtifacts::default();
         open.read(handle).await.map_err(EmitError::Store)?;
         last.iter().for_each(|event| open.take(event));
-        let closing = handle.events(open.artifacts.into_iter().map(last_piece).collect());
+        let closing = handle.events(open.artifacts.into_iter().map(closing_piece).collect());
         // What was written since might have opened or closed one.
         let unchanged = |head: &Head| (head.seq == open.seen).then(|| events(head, &closing));
         let made = |head: &Head| unchanged(head).filter(|events| !events.is_empty());
@@ -52,13 +52,13 @@ pub(super) async fn append_closing(
 
 /// The artifacts whose last piece has not come.
 #[derive(Default)]
-struct Open {
+struct OpenArtifacts {
     artifacts: BTreeSet<String>,
     /// The last event that was read.
     seen: Seq,
 }
 
-impl Open {
+impl OpenArtifacts {
     async fn read(&mut self, handle: &TaskHandle) -> Result<(), StoreError> {
         loop {
             let page = handle.log(self.seen, PAGE).await?;
@@ -95,6 +95,6 @@ impl Open {
 }
 
 /// An artifact has at least one part (specification 4.1.7), so the piece that ends it has an empty one.
-fn last_piece(id: String) -> Update {
+fn closing_piece(id: String) -> Update {
     Update::piece(id, vec![Part::text("")], true)
 }

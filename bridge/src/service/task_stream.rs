@@ -6,16 +6,18 @@ use bridge_program::{Room, outgoing};
 use bridge_protocol::a2a::{Error, StreamResponse, Task};
 use futures_util::{StreamExt as _, stream};
 
-use super::{Context, Item, Items, Position, Service, error, history::with_history, sequence};
+use super::{
+    Context, Position, Service, StreamItem, StreamItems, error, history::with_history, sequence,
+};
 use crate::{
     caller::Caller,
     store::{Event, Seq, Store, StoreError, Stored, size},
-    turns::{Follower, Shown, snapshot_at},
+    turns::{EventProjection, Follower, snapshot_at},
 };
 
 /// When a stream ends: a stream never goes on after the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum StreamEnd {
     /// With the turn that answers a message.
     Turn {
         /// The turn.
@@ -35,85 +37,95 @@ pub(super) async fn from(
     service: &Service,
     context: &Context,
     position: Position,
-    end: End,
+    end: StreamEnd,
     history: Option<i32>,
-) -> Result<Items, Error> {
+) -> Result<StreamItems, Error> {
     let store = &**service.turns.store();
     let snapshot = snapshot_at(store, &context.caller, &position.task, position.seq).await;
     let snapshot = snapshot.map_err(error::of_store)?;
     let task = with_history(snapshot.task, history);
-    let mut reader = Reader::after(service, context, position, end);
+    let mut task_stream = TaskStream::after(service, context, position, end);
     // What happens while the task is shown comes along then.
-    reader.follower.listen().await.map_err(error::of_store)?;
-    reader.first = Some(task);
-    Ok(stream::unfold(Some(reader), read).boxed())
+    task_stream
+        .follower
+        .listen()
+        .await
+        .map_err(error::of_store)?;
+    task_stream.first = Some(task);
+    Ok(stream::unfold(Some(task_stream), read).boxed())
 }
 
 /// What came after a position.
-pub(super) fn after(service: &Service, context: &Context, position: Position, end: End) -> Items {
-    let reader = Reader::after(service, context, position, end);
-    stream::unfold(Some(reader), read).boxed()
+pub(super) fn after(
+    service: &Service,
+    context: &Context,
+    position: Position,
+    end: StreamEnd,
+) -> StreamItems {
+    let task_stream = TaskStream::after(service, context, position, end);
+    stream::unfold(Some(task_stream), read).boxed()
 }
 
-struct Reader {
+struct TaskStream {
     /// The task as it stood, while it was not shown.
     first: Option<Arc<Task>>,
     /// What is kept for the reader of that.
     room: Option<Room>,
     follower: Follower,
-    shown: Shown,
+    projection: EventProjection,
     store: Arc<dyn Store>,
     caller: Caller,
     /// The last event that was read, or is not to be shown because the client has it.
     position: Position,
-    bounds: Option<Bounds>,
+    bounds: Option<StreamBounds>,
     /// Whether the client wants the items numbered.
     is_numbered: bool,
     /// The stream's turn has not begun yet, as far as was read.
     is_behind: bool,
-    end: End,
+    end: StreamEnd,
 }
 
 /// What is looked up once, when the first event is asked for.
 #[derive(Clone)]
-struct Bounds {
+struct StreamBounds {
     context_id: String,
     /// The last event to read, if the stream's end had come before it began.
     last: Option<Seq>,
 }
 
-async fn read(reader: Option<Reader>) -> Option<(Result<Item, Error>, Option<Reader>)> {
-    let mut reader = reader?;
-    reader.room = None;
-    if let Some(task) = reader.first.take() {
-        let item = reader.first(task).await;
-        return Some((Ok(item), Some(reader)));
+async fn read(
+    task_stream: Option<TaskStream>,
+) -> Option<(Result<StreamItem, Error>, Option<TaskStream>)> {
+    let mut task_stream = task_stream?;
+    task_stream.room = None;
+    if let Some(task) = task_stream.first.take() {
+        let item = task_stream.first(task).await;
+        return Some((Ok(item), Some(task_stream)));
     }
-    match reader.next().await {
-        Ok(Some((item, ends))) => Some((Ok(item), (!ends).then_some(reader))),
+    match task_stream.next().await {
+        Ok(Some((item, ends))) => Some((Ok(item), (!ends).then_some(task_stream))),
         Ok(None) => None,
         Err(error) => Some((Err(error::of_store(error)), None)),
     }
 }
 
-impl Reader {
-    fn after(service: &Service, context: &Context, position: Position, end: End) -> Self {
+impl TaskStream {
+    fn after(service: &Service, context: &Context, position: Position, end: StreamEnd) -> Self {
         let store = service.turns.store().clone();
         let caller = context.caller.clone();
-        let has_begun =
-            |end| matches!(end, End::Turn { begun: Some(begun), .. } if begun <= position.seq);
-        let is_behind = matches!(end, End::Turn { .. }) && !has_begun(end);
+        let has_begun = |end| matches!(end, StreamEnd::Turn { begun: Some(begun), .. } if begun <= position.seq);
+        let is_behind = matches!(end, StreamEnd::Turn { .. }) && !has_begun(end);
         // From the message on, to see whether its turn has begun before the position.
         let begin = match end {
-            End::Turn { message, .. } if is_behind => position.seq.min(message),
-            End::Turn { .. } | End::Task => position.seq,
+            StreamEnd::Turn { message, .. } if is_behind => position.seq.min(message),
+            StreamEnd::Turn { .. } | StreamEnd::Task => position.seq,
         };
         let follower = Follower::new(store.clone(), caller.clone(), position.task.clone(), begin);
         Self {
             first: None,
             room: None,
-            follower: follower.sent(),
-            shown: Shown::new(store.clone(), caller.clone(), position.task.clone()),
+            follower: follower.for_slow_reader(),
+            projection: EventProjection::new(store.clone(), caller.clone(), position.task.clone()),
             store,
             caller,
             position,
@@ -125,18 +137,18 @@ impl Reader {
     }
 
     /// The task as it stood. It is shared with others until there is room to send it.
-    async fn first(&mut self, task: Arc<Task>) -> Item {
+    async fn first(&mut self, task: Arc<Task>) -> StreamItem {
         self.room = outgoing().room(size::task(&task)).await;
         let task = StreamResponse::Task(Arc::unwrap_or_clone(task));
         self.item(task, false)
     }
 
     /// An item that stands where was read last.
-    fn item(&self, mut response: StreamResponse, is_behind: bool) -> Item {
+    fn item(&self, mut response: StreamResponse, is_behind: bool) -> StreamItem {
         if self.is_numbered {
             sequence::number_item(&mut response, self.position.seq);
         }
-        Item {
+        StreamItem {
             position: self.position.clone(),
             response,
             is_behind,
@@ -144,13 +156,13 @@ impl Reader {
     }
 
     /// The next event that streams show, and whether the stream ends with it.
-    async fn next(&mut self) -> Result<Option<(Item, bool)>, StoreError> {
+    async fn next(&mut self) -> Result<Option<(StreamItem, bool)>, StoreError> {
         let bounds = self.bounds().await?;
         while bounds.last.is_none_or(|last| self.position.seq < last) {
             let Some(stored) = self.follower.next().await? else {
                 return Ok(None);
             };
-            self.shown.pass(&stored);
+            self.projection.observe(&stored);
             let Stored { seq, event, .. } = stored;
             match event {
                 Event::TurnStarted { turn, .. } if self.is_own(turn) => self.is_behind = false,
@@ -170,7 +182,11 @@ impl Reader {
             }
             self.position.seq = seq;
             let ends = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
-            if let Some(response) = self.shown.of(seq, event, &bounds.context_id).await? {
+            if let Some(response) = self
+                .projection
+                .project(seq, event, &bounds.context_id)
+                .await?
+            {
                 return Ok(Some((self.item(response, self.is_behind), ends)));
             }
         }
@@ -179,19 +195,19 @@ impl Reader {
 
     /// Whether the stream is about this turn.
     fn is_own(&self, turn: u64) -> bool {
-        matches!(self.end, End::Turn { turn: own, .. } if own == turn)
+        matches!(self.end, StreamEnd::Turn { turn: own, .. } if own == turn)
     }
 
-    async fn bounds(&mut self) -> Result<Bounds, StoreError> {
+    async fn bounds(&mut self) -> Result<StreamBounds, StoreError> {
         if let Some(bounds) = &self.bounds {
             return Ok(bounds.clone());
         }
         let head = self.store.head(&self.caller, &self.position.task).await?;
         let over = match self.end {
-            End::Turn { turn: own, .. } => head.turns.iter().all(|open| open.turn != own),
-            End::Task => false,
+            StreamEnd::Turn { turn: own, .. } => head.turns.iter().all(|open| open.turn != own),
+            StreamEnd::Task => false,
         };
-        let bounds = Bounds {
+        let bounds = StreamBounds {
             last: (over || head.state.is_terminal()).then_some(head.seq),
             context_id: head.context_id.clone(),
         };

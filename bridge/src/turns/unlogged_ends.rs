@@ -11,42 +11,42 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{Turns, queue::Job};
+use super::{Turns, queue::TurnJob};
 use crate::executor::EmitError;
 
 /// How long is waited before a turn's end is logged again that the store could not take, at first and at most.
-const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
+const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
 
 /// How long the store may refuse a turn's end before those who wait for it are told.
-const BOUND: Duration = Duration::from_secs(1);
+const REPORT_AFTER: Duration = Duration::from_secs(1);
 
 /// Why a turn's end is not in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum UnloggedEnd {
     /// There was no room for it, and it is tried again until there is.
-    Waits,
+    Retrying,
     /// It never will be by this process. A restart finds the turn open.
     Lost,
 }
 
 /// The turns whose end was refused, by their tasks: as many as run, and those that are lost.
 #[derive(Debug, Default)]
-pub(super) struct Unkept {
-    turns: Mutex<BTreeMap<String, BTreeMap<u64, Refusal>>>,
+pub(super) struct UnloggedEnds {
+    turns: Mutex<BTreeMap<String, BTreeMap<u64, UnloggedEnd>>>,
     /// One was put there.
-    more: Notify,
+    added: Notify,
 }
 
-impl Unkept {
-    pub(super) fn put(&self, job: &Job, refusal: Refusal) {
+impl UnloggedEnds {
+    pub(super) fn add(&self, job: &TurnJob, unlogged_end: UnloggedEnd) {
         let mut tasks = self.lock();
         let turns = tasks.entry(job.task.clone()).or_default();
-        turns.insert(job.turn, refusal);
+        turns.insert(job.turn, unlogged_end);
         drop(tasks);
-        self.more.notify_waiters();
+        self.added.notify_waiters();
     }
 
-    fn remove(&self, job: &Job) {
+    fn remove(&self, job: &TurnJob) {
         let mut tasks = self.lock();
         if let Some(turns) = tasks.get_mut(&job.task) {
             turns.remove(&job.turn);
@@ -57,13 +57,13 @@ impl Unkept {
     }
 
     /// What became of this turn, or of the newest before it in its task.
-    fn find(&self, task: &str, turn: u64) -> Option<Refusal> {
+    fn find(&self, task: &str, turn: u64) -> Option<UnloggedEnd> {
         let tasks = self.lock();
-        let (_, refusal) = tasks.get(task)?.range(..=turn).next_back()?;
-        Some(*refusal)
+        let (_, unlogged_end) = tasks.get(task)?.range(..=turn).next_back()?;
+        Some(*unlogged_end)
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, BTreeMap<u64, Refusal>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, BTreeMap<u64, UnloggedEnd>>> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -71,63 +71,68 @@ impl Unkept {
 impl Turns {
     /// Comes when the store has refused the end of a turn, or of one before it in its task, for so long that nobody
     /// should wait for it; never otherwise.
-    pub(crate) async fn unkept(&self, task: &str, turn: u64) -> Refusal {
-        let unkept = &self.0.unkept;
+    pub(crate) async fn unlogged_end(&self, task: &str, turn: u64) -> UnloggedEnd {
+        let unlogged_ends = &self.0.unlogged_ends;
         loop {
             // It hears of what is put there from here on, before it waits.
-            let more = unkept.more.notified();
-            match unkept.find(task, turn) {
-                Some(refusal) => return refusal,
-                None => more.await,
+            let added = unlogged_ends.added.notified();
+            match unlogged_ends.find(task, turn) {
+                Some(unlogged_end) => return unlogged_end,
+                None => added.await,
             }
         }
     }
 
     /// Of how many turns the end was refused.
     #[cfg(test)]
-    pub(crate) fn unkept_turns(&self) -> usize {
-        self.0.unkept.lock().values().map(BTreeMap::len).sum()
+    pub(crate) fn unlogged_end_count(&self) -> usize {
+        self.0
+            .unlogged_ends
+            .lock()
+            .values()
+            .map(BTreeMap::len)
+            .sum()
     }
 }
 
 /// Tries again what the store cannot do just now, for as long as it cannot: nothing else that could be said of the
 /// turn would be true.
-pub(super) struct Patience<'a> {
-    unkept: &'a Unkept,
-    job: &'a Job,
+pub(super) struct EndRetry<'a> {
+    unlogged_ends: &'a UnloggedEnds,
+    job: &'a TurnJob,
     pause: Duration,
     since: Instant,
-    is_told: bool,
+    is_reported: bool,
 }
 
-impl<'a> Patience<'a> {
-    pub(super) fn new(unkept: &'a Unkept, job: &'a Job) -> Self {
+impl<'a> EndRetry<'a> {
+    pub(super) fn new(unlogged_ends: &'a UnloggedEnds, job: &'a TurnJob) -> Self {
         Self {
-            unkept,
+            unlogged_ends,
             job,
-            pause: PAUSES[0],
+            pause: RETRY_PAUSES[0],
             since: Instant::now(),
-            is_told: false,
+            is_reported: false,
         }
     }
 
     /// What came of it; after a pause, `None` if it is to be tried again.
-    pub(super) async fn judge(
+    pub(super) async fn next_attempt(
         &mut self,
         tried: Result<(), EmitError>,
     ) -> Option<Result<(), EmitError>> {
         match tried {
             Err(EmitError::Store(error)) if error.is_passing() => {
-                let Job { task, turn, .. } = self.job;
+                let TurnJob { task, turn, .. } = self.job;
                 if !error.is_told() {
                     tracing::warn!(task, turn, %error, "the end of a turn waits until the store takes it");
                 }
-                if !self.is_told && self.since.elapsed() >= BOUND {
-                    self.is_told = true;
-                    self.unkept.put(self.job, Refusal::Waits);
+                if !self.is_reported && self.since.elapsed() >= REPORT_AFTER {
+                    self.is_reported = true;
+                    self.unlogged_ends.add(self.job, UnloggedEnd::Retrying);
                 }
                 sleep(self.pause).await;
-                self.pause = (self.pause * 2).min(PAUSES[1]);
+                self.pause = (self.pause * 2).min(RETRY_PAUSES[1]);
                 None
             }
             ended => Some(ended),
@@ -135,10 +140,10 @@ impl<'a> Patience<'a> {
     }
 }
 
-impl Drop for Patience<'_> {
+impl Drop for EndRetry<'_> {
     fn drop(&mut self) {
-        if self.is_told {
-            self.unkept.remove(self.job);
+        if self.is_reported {
+            self.unlogged_ends.remove(self.job);
         }
     }
 }

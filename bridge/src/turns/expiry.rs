@@ -10,7 +10,7 @@ use bridge_protocol::a2a::TaskState;
 use jiff::Timestamp;
 use tokio::time::sleep;
 
-use super::{Shared, TurnError, Turns, cancel::tell};
+use super::{TurnError, Turns, TurnsInner, cancel::notify_agent};
 use crate::{
     agent::Agent,
     clock,
@@ -22,15 +22,17 @@ use crate::{
 const PAGE: usize = 256;
 
 /// How often tasks are looked at, at least and at most. A task waits a quarter longer than it may.
-const EVERY: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(60)];
+const CHECK_INTERVALS: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(60)];
 
 impl Turns {
     /// Looks for tasks that have waited too long from now on, for as long as somebody holds these turns; if
     /// some agent has a limit for that.
-    pub(crate) fn keep_expiring(&self) {
+    pub(crate) fn start_expiry(&self) {
         if self.can_expire() {
-            let held = Arc::downgrade(&self.0);
-            self.0.expiring.call_once(|| drop(tokio::spawn(look(held))));
+            let inner = Arc::downgrade(&self.0);
+            self.0
+                .expiry_started
+                .call_once(|| drop(tokio::spawn(expire_periodically(inner))));
         }
     }
 
@@ -60,7 +62,7 @@ impl Turns {
             return Ok(0);
         };
         let (mut expired, mut have_failed) = (0, false);
-        let mut after = self.looked().get(&agent.name).cloned();
+        let mut after = self.last_checked().get(&agent.name).cloned();
         loop {
             let store = &self.0.store;
             let due = store.waiting_tasks(&agent.name, after.as_ref(), until, PAGE);
@@ -79,14 +81,17 @@ impl Turns {
             }
             let last = Position::of(last);
             if !have_failed {
-                self.looked().insert(agent.name.clone(), last.clone());
+                self.last_checked().insert(agent.name.clone(), last.clone());
             }
             after = Some(last);
         }
     }
 
-    fn looked(&self) -> MutexGuard<'_, BTreeMap<String, Position>> {
-        self.0.looked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_checked(&self) -> MutexGuard<'_, BTreeMap<String, Position>> {
+        self.0
+            .last_checked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn expire_task(
@@ -97,7 +102,7 @@ impl Turns {
     ) -> Result<bool, EmitError> {
         let is_canceled = self.cancel_waiting(head, limit).await?;
         if is_canceled {
-            self.tell_expired(Arc::clone(agent), head).await;
+            self.notify_expired(Arc::clone(agent), head).await;
         }
         Ok(is_canceled)
     }
@@ -119,9 +124,9 @@ impl Turns {
         }
     }
 
-    async fn tell_expired(&self, agent: Arc<Agent>, head: &Head) {
+    async fn notify_expired(&self, agent: Arc<Agent>, head: &Head) {
         match self.0.store.task(&head.owner, &head.task).await {
-            Ok(snapshot) => tell(agent, snapshot.task, head.owner.clone()),
+            Ok(snapshot) => notify_agent(agent, snapshot.task, head.owner.clone()),
             Err(error) => {
                 tracing::warn!(task = head.task, %error, "an expired task cannot be read");
             }
@@ -140,13 +145,13 @@ impl Turns {
             .values()
             .filter_map(|agent| agent.settings.expire_after);
         let shortest = limits.min().unwrap_or(Duration::MAX);
-        let [least, most] = EVERY;
+        let [least, most] = CHECK_INTERVALS;
         (shortest / 4).clamp(least, most)
     }
 }
 
-async fn look(held: Weak<Shared>) {
-    let turns = || held.upgrade().map(Turns);
+async fn expire_periodically(inner: Weak<TurnsInner>) {
+    let turns = || inner.upgrade().map(Turns);
     while let Some(every) = turns().map(|turns| turns.interval()) {
         sleep(every).await;
         let Some(turns) = turns() else {
@@ -171,7 +176,7 @@ mod tests {
         caller::Caller,
         executor::{Executor, Turn},
         store::MemoryStore,
-        turns::Incoming,
+        turns::IncomingMessage,
     };
 
     /// Asks back, and remembers who was told of the end.
@@ -206,7 +211,7 @@ mod tests {
     }
 
     async fn say(turns: &Turns, text: &str) -> String {
-        let incoming = Incoming {
+        let incoming = IncomingMessage {
             agent: "asking".into(),
             caller: Caller::anonymous(),
             message: Message::new(format!("m-{text}"), Role::User, vec![Part::text(text)]),

@@ -14,32 +14,32 @@ const PAGE: usize = 256;
 
 /// Shows events one after the other. The task as it stands is kept from when it is first needed.
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct EventProjection {
     store: Arc<dyn Store>,
     caller: Caller,
     task: String,
-    present: Option<Snapshot>,
+    snapshot: Option<Snapshot>,
 }
 
-impl Shown {
+impl EventProjection {
     pub(crate) fn new(store: Arc<dyn Store>, caller: Caller, task: String) -> Self {
         Self {
             store,
             caller,
             task,
-            present: None,
+            snapshot: None,
         }
     }
 
     /// Takes note of the next event. Whoever reads on calls it for each, shown or not.
-    pub(crate) fn pass(&mut self, stored: &Stored) {
-        if let Some(present) = &mut self.present {
-            present.apply(stored.clone());
+    pub(crate) fn observe(&mut self, stored: &Stored) {
+        if let Some(snapshot) = &mut self.snapshot {
+            snapshot.apply(stored.clone());
         }
     }
 
     /// What streams show of an event that was taken note of.
-    pub(crate) async fn of(
+    pub(crate) async fn project(
         &mut self,
         seq: Seq,
         event: Event,
@@ -58,11 +58,11 @@ impl Shown {
 
     /// The task after an event that was taken note of.
     pub(crate) async fn task(&mut self, seq: Seq) -> Result<Arc<Task>, StoreError> {
-        let present = match &mut self.present {
-            Some(present) => present,
+        let snapshot = match &mut self.snapshot {
+            Some(snapshot) => snapshot,
             none => none.insert(snapshot_at(&*self.store, &self.caller, &self.task, seq).await?),
         };
-        Ok(Arc::clone(&present.task))
+        Ok(Arc::clone(&snapshot.task))
     }
 }
 

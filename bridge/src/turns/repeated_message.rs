@@ -4,7 +4,7 @@
 
 use bridge_protocol::a2a::{Message, Part};
 
-use super::{Incoming, Submitted, TurnError, Turns};
+use super::{IncomingMessage, Submitted, TurnError, Turns};
 use crate::store::{Event, Head, Seq, StoreError, Stored};
 
 impl Turns {
@@ -16,7 +16,7 @@ impl Turns {
     /// [`TurnError::OtherMessage`] if this is another message.
     pub(super) async fn repeated(
         &self,
-        incoming: &Incoming,
+        incoming: &IncomingMessage,
         task: String,
         message: Seq,
     ) -> Result<Submitted, TurnError> {
@@ -25,7 +25,7 @@ impl Turns {
         // With the event before it, if there is one: the message that creates a task stands behind `Created`.
         let after = message.saturating_sub(2);
         let events = store.read(&incoming.caller, &task, after, 3).await?;
-        let logged = Logged::of(&events, message).ok_or_else(|| {
+        let logged = LoggedMessage::of(&events, message).ok_or_else(|| {
             let what = format!("task {task}");
             StoreError::corrupt(what, &format!("event {message} is no message"))
         })?;
@@ -49,9 +49,9 @@ impl Turns {
     /// The refusal of a message whose id came before.
     pub(super) async fn duplicate(
         &self,
-        incoming: &Incoming,
+        incoming: &IncomingMessage,
     ) -> Result<Option<StoreError>, StoreError> {
-        let Incoming {
+        let IncomingMessage {
             agent,
             caller,
             message,
@@ -70,7 +70,7 @@ impl Turns {
 }
 
 /// A message as it stands in the log.
-struct Logged<'e> {
+struct LoggedMessage<'e> {
     message: &'e Message,
     turn: u64,
     /// It created its task, so it named none.
@@ -78,7 +78,7 @@ struct Logged<'e> {
     names_context: Option<bool>,
 }
 
-impl<'e> Logged<'e> {
+impl<'e> LoggedMessage<'e> {
     fn of(events: &'e [Stored], seq: Seq) -> Option<Self> {
         let at = |seq| events.iter().find(move |stored| stored.seq == seq);
         let Event::Message(message) = &at(seq)?.event else {
@@ -102,7 +102,7 @@ impl<'e> Logged<'e> {
     }
 
     /// The first field in which the other message is not this one.
-    fn difference(&self, other: &Incoming, head: &Head) -> Option<&'static str> {
+    fn difference(&self, other: &IncomingMessage, head: &Head) -> Option<&'static str> {
         let said = &other.message;
         let is_same_task = match (&said.task_id, &other.client_id) {
             (Some(task), _) => *task == head.task && !self.creates,

@@ -11,21 +11,23 @@ use std::{
 
 use tokio::time::sleep;
 
-use super::{Shared, Turns};
+use super::{Turns, TurnsInner};
 
 /// How often that timer is set again.
-const PULSE: Duration = Duration::from_secs(1);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Turns {
     /// Keeps the timer for as long as somebody holds these turns.
-    pub(super) fn keep_pulse(&self) {
+    pub(super) fn keep_heartbeat(&self) {
         let held = Arc::downgrade(&self.0);
-        self.0.pulse.call_once(|| drop(tokio::spawn(beat(held))));
+        self.0
+            .heartbeat
+            .call_once(|| drop(tokio::spawn(run_heartbeat(held))));
     }
 }
 
-async fn beat(held: Weak<Shared>) {
+async fn run_heartbeat(held: Weak<TurnsInner>) {
     while held.strong_count() > 0 {
-        sleep(PULSE).await;
+        sleep(HEARTBEAT_INTERVAL).await;
     }
 }

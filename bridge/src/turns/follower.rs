@@ -24,11 +24,11 @@ pub struct Follower {
     read: VecDeque<Stored>,
     watch: Option<Watch>,
     /// How many events are read next.
-    page: usize,
+    page_size: usize,
     /// Whether it is read for somebody who may take long to take it.
-    is_sent: bool,
+    is_slow_reader: bool,
     /// What is kept for that reader.
-    room: Option<Room>,
+    outgoing_room: Option<Room>,
 }
 
 impl Follower {
@@ -41,17 +41,17 @@ impl Follower {
             seen,
             read: VecDeque::new(),
             watch: None,
-            page: FIRST,
-            is_sent: false,
-            room: None,
+            page_size: FIRST,
+            is_slow_reader: false,
+            outgoing_room: None,
         }
     }
 
     /// The same for a reader who may take long to take what is read: at most one page is read ahead, and a
     /// large one has its [`Room`] among the answers that are being sent until the next event is asked for.
     #[must_use]
-    pub fn sent(mut self) -> Self {
-        self.is_sent = true;
+    pub fn for_slow_reader(mut self) -> Self {
+        self.is_slow_reader = true;
         self
     }
 
@@ -65,14 +65,14 @@ impl Follower {
                 self.seen = stored.seq;
                 return Ok(Some(stored));
             }
-            self.room = None;
-            if !self.news().await? {
+            self.outgoing_room = None;
+            if !self.wait_for_news().await? {
                 return Ok(None);
             }
-            match self.came() {
-                Some(events) => self.come(&events),
+            match self.pushed_events() {
+                Some(events) => self.queue_events(&events),
                 None => {
-                    let page = self.page().await?;
+                    let page = self.read_page().await?;
                     self.read.extend(page);
                 }
             }
@@ -88,12 +88,12 @@ impl Follower {
     }
 
     /// What came with the news, if that goes on where was read last.
-    fn came(&mut self) -> Option<Arc<[Stored]>> {
+    fn pushed_events(&mut self) -> Option<Arc<[Stored]>> {
         self.watch.as_mut()?.events(self.seen)
     }
 
     /// What others were told too is copied, since readers change what they show.
-    fn come(&mut self, events: &[Stored]) {
+    fn queue_events(&mut self, events: &[Stored]) {
         let later = events.iter().filter(|stored| stored.seq > self.seen);
         self.read.extend(later.cloned());
     }
@@ -120,37 +120,39 @@ impl Follower {
 
     /// The next events. How large they are is known once they are read: if there is no room for them, they
     /// are read again when there is.
-    async fn page(&mut self) -> Result<Vec<Stored>, StoreError> {
-        let reading = match self.is_sent {
+    async fn read_page(&mut self) -> Result<Vec<Stored>, StoreError> {
+        let reading = match self.is_slow_reader {
             true => outgoing().reading(&self.task).await,
             false => None,
         };
         let page = self.read().await?;
         let size = page.iter().map(|stored| stored.event.size()).sum();
-        self.page = match size {
-            0..LARGE => PAGE.min(2 * self.page),
-            _ => (self.page / 2).max(1),
+        self.page_size = match size {
+            0..LARGE => PAGE.min(2 * self.page_size),
+            _ => (self.page_size / 2).max(1),
         };
-        if !self.is_sent || size < LARGE {
+        if !self.is_slow_reader || size < LARGE {
             return Ok(page);
         }
         outgoing().remember(&self.task);
-        self.room = outgoing().room_now(size);
-        if self.room.is_some() {
+        self.outgoing_room = outgoing().room_now(size);
+        if self.outgoing_room.is_some() {
             return Ok(page);
         }
         drop((page, reading));
-        self.room = outgoing().room(size).await;
+        self.outgoing_room = outgoing().room(size).await;
         self.read().await
     }
 
     async fn read(&self) -> Result<Vec<Stored>, StoreError> {
         let Self { caller, task, .. } = self;
-        self.store.read(caller, task, self.seen, self.page).await
+        self.store
+            .read(caller, task, self.seen, self.page_size)
+            .await
     }
 
     /// Waits until the log holds more than was seen; false when there will be no more.
-    async fn news(&mut self) -> Result<bool, StoreError> {
+    async fn wait_for_news(&mut self) -> Result<bool, StoreError> {
         let seen = self.seen;
         Ok(self.watch().await?.after(seen).await.is_some())
     }
