@@ -19,6 +19,7 @@
 //! - [`assessment`]: the evaluator's statuses, artifacts and metrics
 //! - [`expect`], [`snapshot`]: the comparison with what should have happened
 //! - [`statistics`]: means, rates and differences with their intervals
+//! - [`summary`]: the figures of a run, from its records
 //! - [`report`]: the output for people and for programs
 //!
 //! [`cli`] is the command line.
@@ -41,4 +42,5 @@ pub mod run;
 pub mod scenario;
 pub mod snapshot;
 pub mod statistics;
+pub mod summary;
 pub mod transcript;

@@ -40,7 +40,8 @@ impl Problem {
                 | ProblemKind::MissingRequirement
                 | ProblemKind::InstallFailed
                 | ProblemKind::NotStarted
-                | ProblemKind::NeverReady,
+                | ProblemKind::NeverReady
+                | ProblemKind::StoppedEarly,
                 _,
             ) => Outcome::NotRun,
             (
@@ -68,7 +69,7 @@ impl Problem {
     pub fn exit(&self) -> Exit {
         match (self.kind, self.outcome()) {
             (ProblemKind::Unreadable, _) => Exit::Unreadable,
-            (_, Outcome::Passed) => Exit::Passed,
+            (ProblemKind::StoppedEarly, _) | (_, Outcome::Passed) => Exit::Passed,
             (_, Outcome::Failed | Outcome::AgentError) => Exit::Failed,
             (
                 _,
@@ -120,6 +121,11 @@ impl Owner {
     }
 }
 
+/// Returns whether a metric measures how well the agent did.
+pub(crate) fn is_worth(metric: &str) -> bool {
+    ["score", "success", "reward"].contains(&metric)
+}
+
 /// The outcome of a trial. Of several problems, the outcome that is last in this list counts: a trial that
 /// broken infrastructure ended says nothing about the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -148,6 +154,21 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Returns the value of a metric that counts for a trial with this outcome; `None` if the trial says nothing
+    /// about the agent. An agent that crashed or hung has 0 in the metrics that measure its work.
+    pub fn counted(self, metric: &str, measured: Option<f64>) -> Option<f64> {
+        match self {
+            Self::Passed | Self::Failed => measured,
+            Self::AgentError => is_worth(metric).then_some(0.0),
+            Self::ModelError
+            | Self::EvaluatorError
+            | Self::EnvironmentError
+            | Self::HarnessError
+            | Self::NotRun
+            | Self::Interrupted => None,
+        }
+    }
+
     /// Returns whether the trial says something about the agent and counts in the means.
     pub fn is_scored(self) -> bool {
         matches!(self, Self::Passed | Self::Failed | Self::AgentError)
@@ -209,6 +230,8 @@ pub enum ProblemKind {
     Harness,
     /// The user ended the run.
     Interrupted,
+    /// The trial was not needed any more: the interval was narrow enough.
+    StoppedEarly,
 }
 
 impl ProblemKind {
@@ -229,6 +252,7 @@ impl ProblemKind {
             | Self::MissingRequirement
             | Self::InstallFailed
             | Self::NotStarted
+            | Self::StoppedEarly
             | Self::Harness => Owner::Harness,
             Self::Environment => Owner::Environment,
             Self::Model => Owner::Model,
@@ -257,6 +281,7 @@ impl ProblemKind {
             Self::Model => "model error",
             Self::Harness => "harness error",
             Self::Interrupted => "interrupted",
+            Self::StoppedEarly => "not run: stopped early",
         }
     }
 

@@ -66,9 +66,6 @@ pub struct ScenarioReport {
     pub means: BTreeMap<String, f64>,
 }
 
-/// The metrics that measure the agent's work; they are 0 for an agent that crashed or hung.
-const WORTH: [&str; 3] = ["score", "success", "reward"];
-
 /// The result of a whole run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RunReport {
@@ -112,16 +109,7 @@ impl TrialReport {
     fn metric(&self, name: &str) -> Option<f64> {
         let said = self.assessment.as_ref();
         let said = said.and_then(|said| said.metrics.get(name).copied());
-        match self.outcome {
-            Outcome::Passed | Outcome::Failed => said,
-            Outcome::AgentError => WORTH.contains(&name).then_some(0.0),
-            Outcome::ModelError
-            | Outcome::EvaluatorError
-            | Outcome::EnvironmentError
-            | Outcome::HarnessError
-            | Outcome::NotRun
-            | Outcome::Interrupted => None,
-        }
+        self.outcome.counted(name, said)
     }
 }
 

@@ -1,0 +1,86 @@
+//! Collects the records of a run and groups them.
+
+use std::collections::BTreeMap;
+
+use super::{
+    CellSummary, Figures, RunSummary, ScenarioSummary, SummaryOptions, VERSION,
+    figures::{Group, Units},
+    row::Row,
+};
+use crate::record::TrialRecord;
+
+/// Collects records as trials end, and computes the figures.
+#[derive(Clone, Debug, Default)]
+pub struct SummaryBuilder {
+    /// The last attempt of each trial, by key.
+    counted: BTreeMap<String, Row>,
+    retried: Vec<Row>,
+    refused: Vec<String>,
+}
+
+impl SummaryBuilder {
+    /// Adds a record. Of several attempts at a trial the last one counts, whatever comes first.
+    pub fn add(&mut self, record: &TrialRecord) {
+        let mut row = Row::new(record);
+        self.refused.extend(row.refuse());
+        let retried = match self.counted.get(&row.key) {
+            Some(last) if last.attempt > row.attempt => Some(row),
+            _ => self.counted.insert(row.key.clone(), row),
+        };
+        self.retried.extend(retried);
+    }
+
+    /// Computes the figures.
+    pub fn finish(&self, options: &SummaryOptions) -> RunSummary {
+        let mut counted: Vec<&Row> = self.counted.values().collect();
+        // Sums of numbers depend on their order, and the order of ends differs from run to run.
+        counted.sort_by_key(|row| (&row.scenario, &row.cell, &row.sample, row.trial, &row.key));
+        let mut retried: Vec<&Row> = self.retried.iter().collect();
+        retried.sort_by_key(|row| (&row.scenario, &row.key, row.attempt));
+        let whole = Group { counted, retried };
+
+        let parts = whole.split(|row| &row.scenario).into_iter();
+        let scenarios: Vec<ScenarioSummary> = parts
+            .map(|(name, group)| scenario(name.clone(), &group, options))
+            .collect();
+        let mut refused = self.refused.clone();
+        refused.sort();
+        RunSummary {
+            version: VERSION,
+            total: total(&scenarios, &whole, options),
+            scenarios,
+            refused,
+        }
+    }
+}
+
+fn scenario(name: String, group: &Group<'_>, options: &SummaryOptions) -> ScenarioSummary {
+    let cells = group.split(|row| &row.cell);
+    let has_matrix = cells.keys().any(|cell| !cell.is_empty());
+    let cells = cells.into_iter().filter(|_| has_matrix);
+    // Without a dataset, the trials of one number have the same seed in each cell.
+    let units = match has_matrix {
+        true => Units::SamplesOrTrials,
+        false => Units::Samples,
+    };
+    ScenarioSummary {
+        scenario: name,
+        figures: group.figures(units, options),
+        cells: cells
+            .map(|(cell, group)| CellSummary {
+                cell: cell.clone(),
+                figures: group.figures(Units::Samples, options),
+            })
+            .collect(),
+    }
+}
+
+fn total(scenarios: &[ScenarioSummary], whole: &Group<'_>, options: &SummaryOptions) -> Figures {
+    let must_succeed = |name: &str| !options.must_fail.contains(name);
+    match scenarios {
+        [only] if must_succeed(&only.scenario) => only.figures.clone(),
+        _ => whole
+            .filter(|row| must_succeed(&row.scenario))
+            .figures(Units::Samples, options),
+    }
+}

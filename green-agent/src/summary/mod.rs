@@ -1,0 +1,165 @@
+//! The figures of a run, computed from its records: outcomes, the pass rate and each metric with their
+//! intervals, pass@k and pass^k. `docs/statistics.md` states the formulas.
+//!
+//! - [`RunSummary`]: the figures of each scenario and of each cell of its matrix
+//! - [`SummaryBuilder`]: collects what they need, a few hundred bytes a trial
+//! - `figures`: computes them for one group of trials; `row`: one trial
+
+mod builder;
+mod figures;
+mod row;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+pub use self::builder::SummaryBuilder;
+use crate::{
+    problem::Outcome,
+    record::{RunFolder, TokenCounts, TrialRecord},
+    statistics::{Estimate, pass::PassAtK},
+};
+
+/// The version of this form.
+pub const VERSION: u32 = 1;
+
+/// How figures are computed.
+#[derive(Clone, Debug, Default)]
+pub struct SummaryOptions {
+    /// The seed of bootstrap intervals for metrics; `None` for Student's intervals.
+    pub bootstrap: Option<u64>,
+    /// The names of the scenarios that must fail. They are left out of the total.
+    pub must_fail: BTreeSet<String>,
+}
+
+/// The figures of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// The version of this form, [`VERSION`].
+    pub version: u32,
+    /// The figures of each scenario, in the order of their names.
+    pub scenarios: Vec<ScenarioSummary>,
+    /// The figures of all scenarios together, without those that must fail. A scenario (or each sample of its
+    /// dataset) counts as one sample.
+    pub total: Figures,
+    /// Metrics that were left out because they are not finite numbers, each described by a sentence.
+    pub refused: Vec<String>,
+}
+
+/// The figures of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScenarioSummary {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The figures of all its trials.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// The figures of each cell of its matrix; empty without a matrix.
+    pub cells: Vec<CellSummary>,
+}
+
+/// The figures of a cell of a matrix.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellSummary {
+    /// The value of each axis, as text.
+    pub cell: BTreeMap<String, String>,
+    /// The figures of its trials.
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// The figures of a group of trials. Only the last attempt of each trial counts in them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// The number of trials.
+    pub trials: usize,
+    /// The number of rows of the dataset from which they come; 1 without a dataset.
+    pub samples: usize,
+    /// The number of trials by outcome.
+    pub outcomes: BTreeMap<Outcome, usize>,
+    /// The number of trials that did not run because the interval was already narrow enough; they are among
+    /// the outcome `not-run`.
+    pub stopped_early: usize,
+    /// The rate of trials that passed among those that say something about the agent: passed, failed, and
+    /// ended by the agent's own error.
+    pub pass_rate: Estimate,
+    /// The metrics by name, over the same trials. In `score`, `success` and `reward` the agent's own error
+    /// counts as 0; other metrics leave it out.
+    pub metrics: BTreeMap<String, Estimate>,
+    /// pass@k and pass^k for each k from 1 to the most trials of a sample, averaged over samples.
+    pub pass_at_k: Vec<PassAtK>,
+    /// The attempts that were followed by another attempt at the same trial.
+    pub retried: Retried,
+    /// The tokens that agents reported, of all trials; `null` if none did.
+    pub usage: Option<TokenCounts>,
+    /// The sum of the trials' durations in seconds.
+    pub seconds: f64,
+}
+
+/// Attempts that do not count, because their trial was tried again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Retried {
+    /// The number of attempts.
+    pub attempts: usize,
+    /// The number of attempts by outcome.
+    pub outcomes: BTreeMap<Outcome, usize>,
+    /// The sum of their durations in seconds.
+    pub seconds: f64,
+}
+
+impl RunSummary {
+    /// Computes the figures of these records, in whatever order they are.
+    pub fn new(records: &[TrialRecord], options: &SummaryOptions) -> Self {
+        let mut builder = SummaryBuilder::default();
+        for record in records {
+            builder.add(record);
+        }
+        builder.finish(options)
+    }
+
+    /// Computes the figures of a run's folder; `bootstrap` is the seed of bootstrap intervals.
+    pub fn of(folder: &RunFolder, bootstrap: Option<u64>) -> Self {
+        let scenarios = folder.manifest.scenarios.iter();
+        let must_fail = scenarios.filter(|one| one.must_fail.is_some());
+        let options = SummaryOptions {
+            bootstrap,
+            must_fail: must_fail.map(|one| one.name.clone()).collect(),
+        };
+        Self::new(&folder.records, &options)
+    }
+
+    /// Returns the figures of a scenario.
+    pub fn scenario(&self, name: &str) -> Option<&ScenarioSummary> {
+        self.scenarios.iter().find(|one| one.scenario == name)
+    }
+}
+
+impl ScenarioSummary {
+    /// Returns the figures of each cell, or those of the scenario if it has no matrix.
+    pub fn by_cell(&self) -> Vec<(&BTreeMap<String, String>, &Figures)> {
+        static NO_CELL: BTreeMap<String, String> = BTreeMap::new();
+        match self.cells.is_empty() {
+            true => vec![(&NO_CELL, &self.figures)],
+            false => {
+                let cells = self.cells.iter();
+                cells.map(|one| (&one.cell, &one.figures)).collect()
+            }
+        }
+    }
+}
+
+impl Figures {
+    /// Returns the figure of this name: `pass_rate` or a metric.
+    pub fn named(&self, name: &str) -> Option<&Estimate> {
+        match name {
+            PASS_RATE => Some(&self.pass_rate),
+            metric => self.metrics.get(metric),
+        }
+    }
+}
+
+/// The name of the pass rate beside the metrics' names.
+pub const PASS_RATE: &str = "pass_rate";
+
+#[cfg(test)]
+mod tests;
