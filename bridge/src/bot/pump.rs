@@ -138,7 +138,7 @@ impl Pump {
                 Ok(()) => Fate::Open,
                 Err(EmitError::Ended { .. }) => Fate::Ended,
                 Err(EmitError::Store(error)) => {
-                    if !error.is_told() {
+                    if !error.is_reported_by_store() {
                         let task = self.handle.task_id();
                         tracing::error!(task, %error, "what a bot said could not be logged");
                     }

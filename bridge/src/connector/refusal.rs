@@ -29,7 +29,7 @@ impl From<Refused> for Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         if let Refused::Store(error) = &self.0
-            && !error.is_told()
+            && !error.is_reported_by_store()
         {
             tracing::error!(%error, "what a bot said could not be kept");
         }

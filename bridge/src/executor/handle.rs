@@ -10,7 +10,7 @@ use bridge_protocol::a2a::Metadata;
 use super::Update;
 use crate::{
     clock,
-    store::{Append, Event, Head, Seq, Store, StoreError, Stored, TurnState},
+    store::{Append, Event, Head, Seq, Store, StoreError, StoredEvent, TurnState},
 };
 
 /// How often an append is tried again after somebody else's came first.
@@ -176,7 +176,11 @@ impl TaskHandle {
     }
 
     /// The events after `after`, oldest first, at most `limit`.
-    pub(crate) async fn log(&self, after: Seq, limit: usize) -> Result<Vec<Stored>, StoreError> {
+    pub(crate) async fn log(
+        &self,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
         let Head { owner, task, .. } = &*self.task;
         self.store.read(owner, task, after, limit).await
     }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     auth, clock, connector,
-    server::{BODY_LIMIT, Endpoint, Readiness, catalogue, health, openapi, router},
+    server::{BODY_LIMIT, Endpoint, Readiness, agent_catalog, health, openapi, router},
     service::Service,
 };
 
@@ -64,7 +64,7 @@ pub(super) fn routes(
     let described = openapi(all.clone());
     with_grpc(app, readiness, &all)
         .merge(described)
-        .merge(catalogue(CATALOGUE, all))
+        .merge(agent_catalog(CATALOGUE, all))
 }
 
 #[cfg(feature = "grpc")]

@@ -188,7 +188,7 @@ impl DeliveryWorkers {
 
 impl Listener for DeliveryWorkers {
     /// Starts the workers of those settings that have waited for this.
-    fn told(&self, head: &Head) {
+    fn appended(&self, head: &Head) {
         if self.has_idle.load(Ordering::Acquire) {
             let mut all = self.lock();
             for key in all.remove_idle_before(head) {

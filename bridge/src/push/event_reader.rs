@@ -6,7 +6,7 @@ use bridge_protocol::{a2a::StreamResponse, dialect::Version};
 
 use crate::{
     caller::Caller,
-    store::{Event, Head, Seq, Store, StoreError, Stored},
+    store::{Event, Head, Seq, Store, StoreError, StoredEvent},
     turns::{EventProjection, Follower},
 };
 
@@ -77,9 +77,12 @@ impl EventReader {
         self.follower.has_news()
     }
 
-    async fn notification(&mut self, stored: Stored) -> Result<Option<Notification>, StoreError> {
+    async fn notification(
+        &mut self,
+        stored: StoredEvent,
+    ) -> Result<Option<Notification>, StoreError> {
         self.projection.observe(&stored);
-        let Stored { seq, event, .. } = stored;
+        let StoredEvent { seq, event, .. } = stored;
         let is_last = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
         let projection = self
             .projection

@@ -150,7 +150,7 @@ impl Push {
             return changed;
         };
         let (task, id) = (&key.task, &key.id);
-        if !error.is_told() {
+        if !error.is_reported_by_store() {
             tracing::error!(task, id, %error, "a push setting could not be changed");
         }
         if progress.is_given_up() {

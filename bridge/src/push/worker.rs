@@ -117,7 +117,7 @@ fn can_go_on(SettingKey { task, id, .. }: &SettingKey, error: &StoreError) -> bo
     let is_final = is_final(error);
     match is_final {
         true => tracing::error!(task, id, %error, "push notifications wait for a restart"),
-        false if error.is_told() => {}
+        false if error.is_reported_by_store() => {}
         false => tracing::warn!(task, id, %error, "push notifications wait for the store"),
     }
     !is_final

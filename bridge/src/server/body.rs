@@ -17,23 +17,23 @@ use bridge_protocol::{
 };
 use futures_util::StreamExt as _;
 
-use super::{Asker, Endpoint};
+use super::{Endpoint, Requester};
 
 /// After how many seconds one may ask again for whose request there was no room.
-pub(super) const AGAIN: u32 = 1;
+pub(super) const RETRY_AFTER_SECONDS: u32 = 1;
 
 /// A request with its body, or why that was not read: whoever takes it says so in the words of its binding.
-pub(super) struct Received {
-    pub(super) asker: Asker,
+pub(super) struct ReceivedRequest {
+    pub(super) requester: Requester,
     pub(super) method: Method,
     pub(super) headers: HeaderMap,
     pub(super) uri: Uri,
-    pub(super) body: Result<Bytes, Unread>,
+    pub(super) body: Result<Bytes, BodyError>,
 }
 
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(super) enum BodyError {
     /// It is larger than what is read, or says that it will be: how many bytes are read at most.
     TooLarge(usize),
     /// It broke off.
@@ -44,7 +44,7 @@ pub(super) enum Unread {
     Full,
 }
 
-impl Unread {
+impl BodyError {
     pub(super) fn status(self) -> StatusCode {
         match self {
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
@@ -60,7 +60,10 @@ impl Unread {
             Self::Broken => "the body could not be read to its end".to_owned(),
             Self::Late => "the body did not come on".to_owned(),
             Self::Full => {
-                return Error::unavailable("there is no room for the body at present", AGAIN);
+                return Error::unavailable(
+                    "there is no room for the body at present",
+                    RETRY_AFTER_SECONDS,
+                );
             }
         };
         Error::new(ErrorKind::InvalidRequest, message)
@@ -76,7 +79,7 @@ impl Unread {
     }
 }
 
-impl<S> FromRequest<S> for Received
+impl<S> FromRequest<S> for ReceivedRequest
 where
     S: Send + Sync,
     Arc<Endpoint>: FromRef<S>,
@@ -86,9 +89,9 @@ where
     async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
         let limit = Arc::<Endpoint>::from_ref(state).body_limit;
         let (mut parts, body) = request.into_parts();
-        let Ok(asker) = Asker::from_request_parts(&mut parts, state).await;
+        let Ok(requester) = Requester::from_request_parts(&mut parts, state).await;
         Ok(Self {
-            asker,
+            requester,
             body: read(&parts.headers, body, limit).await,
             method: parts.method,
             headers: parts.headers,
@@ -98,29 +101,29 @@ where
 }
 
 /// Reads a body within the limit. What is announced as too large is refused before any of it is read.
-async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Unread> {
+async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, BodyError> {
     let length = headers.get(CONTENT_LENGTH);
     let length = length.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if length.is_some_and(|length| length > limit) {
-        return Err(Unread::TooLarge(limit));
+        return Err(BodyError::TooLarge(limit));
     }
-    let body = gather(body, length, limit).await?;
+    let body = collect_body(body, length, limit).await?;
     // What is too much for one request is refused as that when it is read, however much room there is.
     let weight = Some(weigh(&body)).filter(|weight| *weight <= MOST);
-    match has_room(weight.unwrap_or(0)).await {
+    match reserve_memory(weight.unwrap_or(0)).await {
         true => Ok(body),
-        false => Err(Unread::Full),
+        false => Err(BodyError::Full),
     }
 }
 
 /// The pieces of a body as one. Most bodies come in one, which is not copied.
-async fn gather(body: Body, length: Option<usize>, limit: usize) -> Result<Bytes, Unread> {
+async fn collect_body(body: Body, length: Option<usize>, limit: usize) -> Result<Bytes, BodyError> {
     let mut pieces = body.into_data_stream();
     let (mut first, mut all) = (Bytes::new(), Vec::new());
     while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|_| Unread::broken())?;
+        let piece = piece.map_err(|_| BodyError::broken())?;
         if first.len() + all.len() + piece.len() > limit {
-            return Err(Unread::TooLarge(limit));
+            return Err(BodyError::TooLarge(limit));
         }
         match first.is_empty() && all.is_empty() {
             true => first = piece,
@@ -143,7 +146,7 @@ async fn gather(body: Body, length: Option<usize>, limit: usize) -> Result<Bytes
 
 /// Whether there is room for what a body will take once it is read, beside its own bytes. It is kept until the
 /// request is answered.
-pub(super) async fn has_room(weight: usize) -> bool {
+pub(super) async fn reserve_memory(weight: usize) -> bool {
     match Flight::current() {
         // What is read is copied at least once, to be kept and to be handed on.
         Some(flight) => flight.room(2 * weight).await,

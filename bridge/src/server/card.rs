@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use super::{Endpoint, GrpcAddress, GrpcInterface, Origin, render, rest, version};
+use super::{Endpoint, GrpcAddress, GrpcInterface, Origin, render, rest, service_parameters};
 
 /// How long a card may be used without asking again.
 const CACHE: &str = "public, max-age=60";
@@ -34,7 +34,7 @@ pub(super) async fn current(
     headers: HeaderMap,
     uri: Uri,
 ) -> Response {
-    let named = match version::named(&headers, &uri) {
+    let named = match service_parameters::named_version(&headers, &uri) {
         Ok(named) => named,
         Err(error) => return rest::refused(&headers, error),
     };

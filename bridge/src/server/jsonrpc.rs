@@ -17,13 +17,13 @@ use serde_json::Value;
 
 use super::{
     Endpoint,
-    body::{self, Received, Unread},
-    extensions,
-    parse::apart,
-    preamble::Preamble,
-    render, reply,
-    sent::{called, within},
-    version,
+    body::{self, BodyError, ReceivedRequest},
+    dialect::{client_task_id, flat_task_result},
+    large_body::block_if_large,
+    large_response::{build_response, call_with_room},
+    render::{self, json, message_result, translated},
+    service_parameters::{self, ServiceParameters},
+    sse,
 };
 use crate::{
     clock,
@@ -32,15 +32,18 @@ use crate::{
 
 /// Takes a request and answers it. The HTTP status is 200 whatever comes of it: the error is in the body.
 /// Only a body that was not read is also told by it.
-pub(super) async fn post(State(endpoint): State<Arc<Endpoint>>, received: Received) -> Response {
+pub(super) async fn post(
+    State(endpoint): State<Arc<Endpoint>>,
+    received: ReceivedRequest,
+) -> Response {
     answer(&endpoint, received, std::convert::identity).await
 }
 
 /// The answer to a body that was not read.
-pub(super) fn unread(endpoint: &Endpoint, unread: Unread) -> Response {
-    let error = unread.error();
+pub(super) fn body_error(endpoint: &Endpoint, body_error: BodyError) -> Response {
+    let error = body_error.error();
     endpoint.service.refused(&endpoint.agent, &error);
-    refused(unread.status(), error)
+    refused(body_error.status(), error)
 }
 
 /// An error that HTTP tells too, in answer to nobody knows which request.
@@ -57,11 +60,11 @@ pub(super) fn refused(status: StatusCode, error: Error) -> Response {
 /// The same with each reply in the shape that the clients of an address look for.
 pub(super) async fn answer(
     endpoint: &Endpoint,
-    received: Received,
+    received: ReceivedRequest,
     shape: fn(Reply) -> Reply,
 ) -> Response {
-    let Received {
-        asker,
+    let ReceivedRequest {
+        requester,
         headers,
         uri,
         body,
@@ -69,14 +72,14 @@ pub(super) async fn answer(
     } = received;
     let body = match body {
         Ok(body) => body,
-        Err(unread) => return self::unread(endpoint, unread),
+        Err(body_error) => return self::body_error(endpoint, body_error),
     };
-    let mut context = Context::new(endpoint.agent.clone(), asker.caller.clone());
+    let mut context = Context::new(endpoint.agent.clone(), requester.caller.clone());
     let refused = |id, error| {
         endpoint.service.refused(&endpoint.agent, &error);
         render::error(id, error)
     };
-    let asked = match apart(body.len(), || Asked::from_slice(&body)) {
+    let asked = match block_if_large(body.len(), || Asked::from_slice(&body)) {
         Ok(asked) => asked,
         Err(BadRequest { id, error }) => return refused(id, of_content(&headers, error)),
     };
@@ -88,7 +91,7 @@ pub(super) async fn answer(
         Ok(understood) => understood,
         Err(error) => {
             // The body may be no JSON in its parameters, which is told before all else.
-            let whole = apart(body.len(), || Request::from_slice(&body));
+            let whole = block_if_large(body.len(), || Request::from_slice(&body));
             return match whole {
                 Ok(_) => refused(asked.id, error),
                 Err(BadRequest { id, error }) => refused(id, error),
@@ -101,21 +104,21 @@ pub(super) async fn answer(
     if let Err(error) = id.answerable() {
         return refused(id, error);
     }
-    if let Err(refusal) = endpoint.permit(&asker, &call) {
+    if let Err(refusal) = endpoint.permit(&requester, &call) {
         return refusal.response(Binding::JsonRpc, &headers, Some(&id));
     }
     // They share what the connection has read, which would be kept for as long as the answer takes.
     drop((headers, uri));
     let streams = call.operation().streams();
-    let (reply, room) = match called(&endpoint.service, &context, call).await {
-        Ok(called) => called,
+    let (reply, room) = match call_with_room(&endpoint.service, &context, call).await {
+        Ok(answered) => answered,
         Err(error) if version == Version::V0_3 && streams => (refused_stream(error), None),
         Err(error) => return render::error(id, error),
     };
     let client_id = context.client_id.as_deref();
-    let write = || reply::reply(endpoint, version, id, shape(reply), client_id);
-    let response = within(room, write).await;
-    extensions::naming(
+    let write = || self::response(endpoint, version, id, shape(reply), client_id);
+    let response = build_response(room, write).await;
+    service_parameters::with_extensions(
         response,
         version,
         endpoint.service.active_extensions(&context),
@@ -145,12 +148,12 @@ impl Endpoint {
         uri: &Uri,
         asked: &Asked<'_>,
     ) -> Result<(Version, Call), Error> {
-        let preamble = Preamble::read(headers, uri)?;
-        let named = preamble.named;
-        let (version, operation) = version::operation(named, &asked.method)?;
-        preamble.fill(context);
+        let service_parameters = ServiceParameters::read(headers, uri)?;
+        let named = service_parameters.named;
+        let (version, operation) = operation_of(named, &asked.method)?;
+        service_parameters.fill(context);
         let version = self
-            .spoken(context, named, version, operation, &asked.params)
+            .version_by_task_id(context, named, version, operation, &asked.params)
             .await?;
         context.version = version;
         let call = self.read(context, version, operation, asked.params.as_bytes())?;
@@ -158,7 +161,7 @@ impl Endpoint {
     }
 
     /// 0.1 and 0.3 share the names of some methods: who asks for a task by an id of its own speaks 0.1.
-    async fn spoken(
+    async fn version_by_task_id(
         &self,
         context: &Context,
         named: Option<Version>,
@@ -189,7 +192,7 @@ impl Endpoint {
         params: &[u8],
     ) -> Result<Call, Error> {
         let read = |message_id: &str| {
-            apart(params.len(), || {
+            block_if_large(params.len(), || {
                 version.params_text_to_v1(operation, params, message_id)
             })
         };
@@ -221,4 +224,82 @@ fn client_id(call: &mut Call) -> Option<String> {
         Call::DeleteTaskPushNotificationConfig(request) => Some(request.task_id.clone()),
         Call::ListTasks(_) | Call::GetExtendedAgentCard(_) => None,
     }
+}
+
+/// The operation of a method, and the version to speak.
+///
+/// Without a named version the method's name decides, since no method but `tasks/get` and its like has
+/// the same name twice. A named version that does not have the method is an error, never run as another.
+fn operation_of(named: Option<Version>, method: &str) -> Result<(Version, Operation), Error> {
+    let of = |version: Version| {
+        version
+            .operation(method)
+            .map(|operation| (version, operation))
+    };
+    match named {
+        Some(version) => of(version),
+        None => [Version::V0_3, Version::V1_0, Version::V0_1]
+            .into_iter()
+            .find_map(of),
+    }
+    .ok_or_else(|| not_found(named, method))
+}
+
+fn not_found(named: Option<Version>, method: &str) -> Error {
+    let elsewhere = Version::ALL
+        .into_iter()
+        .find(|version| version.operation(method).is_some());
+    let message = match (named, elsewhere) {
+        (Some(named), Some(other)) => format!(
+            "A2A {named} has no method {method:?}, which is of A2A {other}: send A2A-Version {other}"
+        ),
+        _ => format!("there is no method {method:?}"),
+    };
+    Error::new(ErrorKind::MethodNotFound, message)
+}
+
+/// The answer to a request, in the version in which it came.
+fn response(
+    endpoint: &Endpoint,
+    version: Version,
+    id: Id,
+    reply: Reply,
+    client_id: Option<&str>,
+) -> Response {
+    let size = reply.size();
+    let result = match reply {
+        Reply::Stream(items) => {
+            return sse::stream(version, id, items, client_id.map(str::to_owned));
+        }
+        Reply::Message(message) if version == Version::V1_0 => return json(id, size, message),
+        Reply::Task(task) if version == Version::V1_0 => return json(id, size, task.as_ref()),
+        Reply::Tasks(tasks) => return json(id, size, tasks),
+        Reply::Message(message) => {
+            let is_flat = endpoint.flat_results && version == Version::V0_3;
+            let flat = is_flat
+                .then(|| flat_task_result::result(&message))
+                .flatten();
+            flat.unwrap_or_else(|| message_result(version, message, client_id))
+        }
+        Reply::Task(task) => {
+            let task = client_task_id::task(Arc::unwrap_or_clone(task), client_id);
+            translated(|losses| version.task_from_v1(&task, losses))
+        }
+        Reply::PushConfig(config) => {
+            translated(|losses| version.push_config_from_v1(&config, losses))
+        }
+        Reply::PushConfigs(configs) => {
+            translated(|losses| version.push_configs_from_v1(&configs, losses))
+        }
+        Reply::Deleted => version.deleted(),
+        Reply::Card(card) => {
+            // What is signed is the document of 1.0, so older ones are not.
+            let card = match version {
+                Version::V1_0 => endpoint.signed(endpoint.reachable(*card), None),
+                Version::V0_1 | Version::V0_3 => endpoint.reachable(*card),
+            };
+            translated(|losses| version.card_from_v1(&card, losses))
+        }
+    };
+    json(id, size, result)
 }

@@ -4,37 +4,29 @@
 //! router may put authentication before it: an [`axum::Extension`] with a [`Caller`](crate::caller::Caller) says who asks, and
 //! everybody is anonymous without it.
 
+mod agent_catalog;
+mod authorization;
 mod body;
 mod card;
-mod catalogue;
-mod execute;
-mod extensions;
-mod flat;
+mod dialect;
 #[cfg(feature = "grpc")]
 pub mod grpc;
 mod health;
 mod jsonrpc;
-mod legacy;
+mod large_body;
+mod large_response;
 mod openapi;
-mod own;
-mod parse;
-mod permit;
-mod preamble;
-mod readiness;
-mod refused;
+mod overload;
 mod render;
-mod reply;
 mod rest;
-mod sent;
+mod service_parameters;
 mod sse;
-mod version;
 
 use std::sync::Arc;
 
-pub use health::health;
+pub use health::{Readiness, health};
 pub use openapi::openapi;
-pub use readiness::Readiness;
-pub use refused::refuse;
+pub use overload::refuse;
 
 use axum::{
     Router,
@@ -46,7 +38,11 @@ use bridge_protocol::{
     dialect::{execute::CARD_PATH, places},
 };
 
-use self::{permit::Asker, rest::Mount};
+use self::{
+    authorization::Requester,
+    dialect::{execute, python_a2a},
+    rest::MountedAgent,
+};
 use crate::{
     access::{Access, AccessLayer},
     auth::CardSigner,
@@ -117,11 +113,11 @@ pub enum GrpcAddress {
 pub struct Origin(pub String);
 
 /// Where the cards of all agents are: as a list at `path`, and as links at `/.well-known/api-catalog`.
-pub fn catalogue(path: &str, endpoints: Vec<Endpoint>) -> Router {
+pub fn agent_catalog(path: &str, endpoints: Vec<Endpoint>) -> Router {
     let endpoints: Arc<[Endpoint]> = endpoints.into();
     Router::new()
-        .route(path, get(catalogue::cards))
-        .route("/.well-known/api-catalog", get(catalogue::links))
+        .route(path, get(agent_catalog::cards))
+        .route("/.well-known/api-catalog", get(agent_catalog::links))
         .with_state(endpoints)
 }
 
@@ -140,7 +136,7 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
         .route(&at(places::BEFORE), get(card::legacy))
         .route(&at(places::PYTHON), get(card::legacy))
         .route(&at(CARD_PATH), get(execute::card))
-        .with_state(Mount {
+        .with_state(MountedAgent {
             endpoint: Arc::new(endpoint),
             path: path.into(),
         })
@@ -155,11 +151,11 @@ impl Endpoint {
 }
 
 /// Where JSON-RPC is spoken, 0.1 in its own places among them.
-fn json_rpc(path: &str) -> Router<Mount> {
+fn json_rpc(path: &str) -> Router<MountedAgent> {
     let at = |rest: &str| format!("{path}{rest}");
     let rpc = || post(jsonrpc::post).fallback(rest::handle);
-    let call = || post(legacy::call).fallback(rest::handle);
-    let send = post(legacy::send).fallback(rest::handle);
+    let call = || post(python_a2a::call).fallback(rest::handle);
+    let send = post(python_a2a::send).fallback(rest::handle);
     let router = Router::new()
         .route(&at("/"), rpc())
         .route(&at("/v1"), rpc())
@@ -175,7 +171,7 @@ fn json_rpc(path: &str) -> Router<Mount> {
 }
 
 /// Where HTTP+JSON is spoken.
-fn http_json(path: &str) -> Router<Mount> {
+fn http_json(path: &str) -> Router<MountedAgent> {
     let router = Router::new();
     match path.is_empty() {
         true => BELOW.iter().fold(router, |router, below| {

@@ -15,7 +15,7 @@ use bridge_protocol::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::own;
+use super::dialect::client_task_id;
 use crate::service::StreamItem;
 
 /// The answer to SendMessage in an older version.
@@ -26,7 +26,7 @@ pub(super) fn message_result(
 ) -> Value {
     let answer = match answer {
         SendMessageResponse::Task(task) => {
-            SendMessageResponse::Task(own::task(Arc::unwrap_or_clone(task), client_id))
+            SendMessageResponse::Task(client_task_id::task(Arc::unwrap_or_clone(task), client_id))
         }
         SendMessageResponse::Message(message) => SendMessageResponse::Message(message),
     };
@@ -63,7 +63,7 @@ pub(super) fn item(
 /// One item in an older version, to a client that has an id of its own for the task.
 fn older_item(version: Version, item: StreamItem, client_id: Option<&str>) -> Value {
     let goes_on = goes_on(&item);
-    let response = own::item(item.response, client_id);
+    let response = client_task_id::item(item.response, client_id);
     translated(|losses| older(version, &response, goes_on, losses))
 }
 
@@ -173,8 +173,11 @@ mod tests {
                     response: update.clone(),
                     is_behind,
                 };
-                let written = older_item(version, item, None);
-                assert_eq!(written["final"], is_final, "{version} {state} {is_behind}");
+                let write_when_room = older_item(version, item, None);
+                assert_eq!(
+                    write_when_room["final"], is_final,
+                    "{version} {state} {is_behind}"
+                );
             }
         }
     }

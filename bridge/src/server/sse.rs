@@ -21,7 +21,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use serde::Serialize;
 use tokio::time::timeout;
 
-use super::{parse::written, render};
+use super::{large_body::write_when_room, render};
 use crate::service::{Position, StreamItem, StreamItems};
 
 /// How often a silent stream shows that it lives.
@@ -54,7 +54,7 @@ async fn event(
             let write = |to: &mut Vec<u8>| {
                 render::item(to, version, id, item, client_id.as_deref());
             };
-            written(size, || placed(size, &position, write)).await
+            write_when_room(size, || placed(size, &position, write)).await
         }
         Err(error) => {
             let outcome: Result<(), RpcError> = Err(error.into());

@@ -109,7 +109,7 @@ pub(super) fn of_store(error: StoreError) -> Error {
         | StoreError::Newer { .. }
         | StoreError::Io { .. }
         | StoreError::Closed => {
-            if !error.is_told() {
+            if !error.is_reported_by_store() {
                 tracing::error!(%error, "the task log failed");
             }
             Error::new(ErrorKind::Internal, "the task log failed")

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    store::{Event, Seq, Store, StoreError, Stored, size},
+    store::{Event, Seq, Store, StoreError, StoredEvent, size},
     turns::{EventProjection, Follower, snapshot_at},
 };
 
@@ -163,7 +163,7 @@ impl TaskStream {
                 return Ok(None);
             };
             self.projection.observe(&stored);
-            let Stored { seq, event, .. } = stored;
+            let StoredEvent { seq, event, .. } = stored;
             match event {
                 Event::TurnStarted { turn, .. } if self.is_own(turn) => self.is_behind = false,
                 Event::TurnEnded { turn } if self.is_own(turn) => return Ok(None),

@@ -14,7 +14,7 @@ use super::*;
 use crate::{
     agent::{Agent, TurnSettings},
     executor::{Executor, Turn, Update},
-    store::{MemoryStore, SledSettings, SledStore, Store, testing::Troubled},
+    store::{MemoryStore, SledSettings, SledStore, Store, testing::FailingStore},
 };
 
 /// Says that it has begun, and answers when it may.
@@ -92,7 +92,7 @@ async fn who_waits_for_an_answer_does_not_wait_for_room_on_the_disk() {
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_an_answer_that_is_lost_is_told() {
-    let store = Arc::new(Troubled::new(Arc::new(MemoryStore::new())));
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
     let (service, patient) = serving(store.clone());
     let waiting = tokio::spawn(hello(service));
     patient.has_begun.acquire().await.unwrap().forget();
@@ -104,7 +104,7 @@ async fn who_waits_for_an_answer_that_is_lost_is_told() {
 
 #[tokio::test]
 async fn who_keeps_up_with_a_task_has_no_log_read_for_it() {
-    let store = Arc::new(Troubled::new(Arc::new(MemoryStore::new())));
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
     let (service, patient) = serving(store.clone());
     let context = Context::new("patient", Caller::anonymous());
     let message = Message::new("m-1", Role::User, vec![Part::text("hello")]);

@@ -3,7 +3,7 @@
 
 use super::{Context, Service};
 use crate::{
-    store::{Event, Head, Seq, Snapshot, StoreError, Stored},
+    store::{Event, Head, Seq, Snapshot, StoreError, StoredEvent},
     turns::{Submitted, snapshot_at},
 };
 
@@ -65,7 +65,7 @@ impl AnswerScan {
         }
     }
 
-    fn observe(&mut self, stored: &Stored) {
+    fn observe(&mut self, stored: &StoredEvent) {
         if self.is_done {
             return;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::{
-    Event, Seq, StoreError, Stored,
+    Event, Seq, StoreError, StoredEvent,
     event::{in_millis, shown_time},
 };
 
@@ -55,9 +55,9 @@ impl Append {
     }
 
     /// The events with their numbers, as [`Store::read`](super::Store::read) returns them.
-    pub fn into_stored(self) -> impl Iterator<Item = Stored> {
+    pub fn into_stored(self) -> impl Iterator<Item = StoredEvent> {
         let time = self.time;
-        let number = move |(seq, event)| Stored { seq, time, event };
+        let number = move |(seq, event)| StoredEvent { seq, time, event };
         (self.expected + 1..).zip(self.events).map(number)
     }
 

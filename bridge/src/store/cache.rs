@@ -21,11 +21,11 @@ const LATER: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Cache {
     limit: usize,
-    held: Mutex<Held>,
+    generations: Mutex<CacheGenerations>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct CacheGenerations {
     young: Unordered<String, Cached>,
     old: Unordered<String, Cached>,
     /// Of the young.
@@ -94,39 +94,39 @@ impl Cache {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
-            held: Mutex::default(),
+            generations: Mutex::default(),
         }
     }
 
     /// The task after exactly this event.
     pub(crate) fn get(&self, task: &str, seq: Seq) -> Option<Snapshot> {
-        let mut held = self.lock();
-        if let Some(cached) = held.young.get_mut(task) {
+        let mut generations = self.lock();
+        if let Some(cached) = generations.young.get_mut(task) {
             return cached.at(seq);
         }
-        let (task, mut cached) = held.old.remove_entry(task)?;
+        let (task, mut cached) = generations.old.remove_entry(task)?;
         let snapshot = cached.at(seq);
-        self.insert(held, task, cached);
+        self.insert(generations, task, cached);
         snapshot
     }
 
     /// Takes the task out, to apply to it what happened up to `seq` without a copy.
     pub(crate) fn take(&self, task: &str, seq: Seq) -> Option<Cached> {
-        let mut held = self.lock();
-        let usable = held.find(task)?.seq() <= seq;
-        let (_, mut cached) = usable.then(|| held.remove(task))??;
-        drop(held);
+        let mut generations = self.lock();
+        let usable = generations.find(task)?.seq() <= seq;
+        let (_, mut cached) = usable.then(|| generations.remove(task))??;
+        drop(generations);
         cached.settle();
         Some(cached)
     }
 
     /// Keeps the task, unless a later one is there.
     pub(crate) fn put(&self, task: &str, cached: Cached) {
-        let mut held = self.lock();
-        let known = held.find(task).map(Cached::seq);
+        let mut generations = self.lock();
+        let known = generations.find(task).map(Cached::seq);
         if known.is_none_or(|known| known < cached.seq()) {
-            held.remove(task);
-            self.insert(held, task.to_owned(), cached);
+            generations.remove(task);
+            self.insert(generations, task.to_owned(), cached);
         }
     }
 
@@ -144,44 +144,51 @@ impl Cache {
     /// Tells of an append that takes so many bytes and led to `head`. A new task comes here, one that is here
     /// goes along.
     fn advance(&self, head: &Head, append: Append, bytes: usize) {
-        let mut held = self.lock();
+        let mut generations = self.lock();
         let known = match append.expected {
             0 => Some((head.task.clone(), Cached::empty(head))),
             expected => {
-                let known = held.remove(&head.task);
+                let known = generations.remove(&head.task);
                 known.filter(|(_, known)| known.seq() == expected)
             }
         };
         if let Some((task, mut cached)) = known {
             cached.bytes += bytes;
             cached.take(append);
-            self.insert(held, task, cached);
+            self.insert(generations, task, cached);
         }
     }
 
     /// Takes in a task, in the place of what the young know of it.
-    fn insert(&self, mut held: MutexGuard<'_, Held>, task: String, cached: Cached) {
+    fn insert(
+        &self,
+        mut generations: MutexGuard<'_, CacheGenerations>,
+        task: String,
+        cached: Cached,
+    ) {
         if cached.bytes <= self.limit / 2 {
-            held.bytes += cached.bytes;
-            let replaced = held.young.insert(task, cached);
-            held.bytes -= replaced.map_or(0, |replaced| replaced.bytes);
+            generations.bytes += cached.bytes;
+            let replaced = generations.young.insert(task, cached);
+            generations.bytes -= replaced.map_or(0, |replaced| replaced.bytes);
         }
-        if held.bytes > self.limit / 2 {
-            held.bytes = 0;
-            let young = take(&mut held.young);
-            let gone = std::mem::replace(&mut held.old, young);
+        if generations.bytes > self.limit / 2 {
+            generations.bytes = 0;
+            let young = take(&mut generations.young);
+            let gone = std::mem::replace(&mut generations.old, young);
             // To free so many takes a while, in which others may go on.
-            drop(held);
+            drop(generations);
             drop(gone);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, CacheGenerations> {
+        self.generations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held {
+impl CacheGenerations {
     fn find(&self, task: &str) -> Option<&Cached> {
         self.young.get(task).or_else(|| self.old.get(task))
     }
@@ -293,8 +300,8 @@ mod tests {
         let _had = cache.get("t", 1).unwrap();
         for seq in 1..3 * LATER as Seq {
             tell(&cache, seq, status(TaskState::Working, "still"));
-            let held = cache.lock();
-            assert!(held.young["t"].later.len() < LATER);
+            let generations = cache.lock();
+            assert!(generations.young["t"].later.len() < LATER);
         }
     }
 }

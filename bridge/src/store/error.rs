@@ -158,12 +158,12 @@ impl StoreError {
 
     /// Whether it is told of for all whom it concerns at once, where the store is measured: then each of them need not
     /// be told of.
-    pub(crate) fn is_told(&self) -> bool {
+    pub(crate) fn is_reported_by_store(&self) -> bool {
         matches!(self, Self::Full { .. } | Self::Rebuilding | Self::Closed)
     }
 
     /// The same for another of those whom one failure concerns.
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn replicate(&self) -> Self {
         match self {
             Self::Full { doing } => Self::Full {
                 doing: doing.clone(),

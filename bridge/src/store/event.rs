@@ -124,7 +124,7 @@ pub struct Created {
 
 /// An event with its place in the log.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stored {
+pub struct StoredEvent {
     /// Its number in the task.
     pub seq: Seq,
     /// When it was appended, in milliseconds.

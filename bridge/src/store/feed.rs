@@ -17,7 +17,7 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Head, Seq, Stored, Unordered};
+use super::{Head, Seq, StoredEvent, Unordered};
 
 /// The bytes that the events may take that wait for one reader, and those that wait for all readers of a feed.
 const EACH: usize = 64 << 10;
@@ -29,18 +29,18 @@ const UNIT: usize = 512;
 /// Tells of new events of one task.
 #[derive(Debug)]
 pub struct Watch {
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<WatcherState>>,
     task: Arc<str>,
-    watched: Weak<Watched>,
+    watched: Weak<WatchedTasks>,
 }
 
 /// What a reader was told.
 #[derive(Debug, Default)]
-struct Told {
+struct WatcherState {
     /// The newest head; none before the first was told.
     head: Option<Arc<Head>>,
     /// The appends that wait for the reader, oldest first, if it wants their events.
-    waiting: Option<VecDeque<Waiting>>,
+    waiting: Option<VecDeque<QueuedEvents>>,
     /// What those take.
     bytes: usize,
     waker: Option<Waker>,
@@ -49,8 +49,8 @@ struct Told {
 
 /// The events of an append, for as many readers as there are.
 #[derive(Clone, Debug)]
-struct Waiting {
-    events: Arc<[Stored]>,
+struct QueuedEvents {
+    events: Arc<[StoredEvent]>,
     bytes: usize,
     _room: Arc<OwnedSemaphorePermit>,
 }
@@ -76,12 +76,12 @@ impl Watch {
 
     /// Events that came along, the first of them the one after `seen` or one before that; `None` if they are to be read
     /// from the store.
-    pub fn events(&mut self, seen: Seq) -> Option<Arc<[Stored]>> {
+    pub fn events(&mut self, seen: Seq) -> Option<Arc<[StoredEvent]>> {
         lock(&self.told).take(seen)
     }
 }
 
-impl Told {
+impl WatcherState {
     fn seq(&self) -> Seq {
         self.head.as_ref().map_or(0, |head| head.seq)
     }
@@ -110,8 +110,8 @@ impl Told {
     }
 
     /// Whether events are wanted that follow those that wait.
-    fn wants(&self, events: &[Stored]) -> bool {
-        let is_later = |newest: &Waiting| last(&newest.events) < first(events);
+    fn wants(&self, events: &[StoredEvent]) -> bool {
+        let is_later = |newest: &QueuedEvents| last(&newest.events) < first(events);
         let Some(waiting) = &self.waiting else {
             return false;
         };
@@ -119,7 +119,7 @@ impl Told {
     }
 
     /// Keeps events if there is room. Who comes to a gap reads the log.
-    fn keep(&mut self, waiting: &Waiting) {
+    fn keep(&mut self, waiting: &QueuedEvents) {
         if self.bytes + waiting.bytes <= EACH {
             self.bytes += waiting.bytes;
             self.waiting
@@ -128,7 +128,7 @@ impl Told {
         }
     }
 
-    fn take(&mut self, seen: Seq) -> Option<Arc<[Stored]>> {
+    fn take(&mut self, seen: Seq) -> Option<Arc<[StoredEvent]>> {
         let waiting = self.waiting.as_mut()?;
         while let Some(oldest) = waiting.front() {
             if first(&oldest.events) > seen + 1 {
@@ -144,11 +144,11 @@ impl Told {
     }
 }
 
-fn first(events: &[Stored]) -> Seq {
+fn first(events: &[StoredEvent]) -> Seq {
     events.first().map_or(0, |stored| stored.seq)
 }
 
-fn last(events: &[Stored]) -> Seq {
+fn last(events: &[StoredEvent]) -> Seq {
     events.last().map_or(0, |stored| stored.seq)
 }
 
@@ -163,27 +163,27 @@ impl Drop for Watch {
 /// Hears of news of all tasks: for who waits for very many of them, and keeps less of each than a [`Watch`] does.
 pub trait Listener: Send + Sync {
     /// The events up to this head are durable. Whoever appended them waits meanwhile.
-    fn told(&self, head: &Head);
+    fn appended(&self, head: &Head);
 }
 
 /// Where a backend tells of new events, for those who watch tasks.
 #[derive(Debug, Default)]
 pub struct Feed {
-    watched: Arc<Watched>,
+    watched: Arc<WatchedTasks>,
     listeners: Listeners,
 }
 
 /// What each of those was told who watch one task.
-type Readers = Vec<Arc<Mutex<Told>>>;
+type Watchers = Vec<Arc<Mutex<WatcherState>>>;
 
 /// The tasks that somebody watches, and no others, with those who do.
 #[derive(Debug)]
-struct Watched {
-    tasks: Mutex<Unordered<Arc<str>, Readers>>,
+struct WatchedTasks {
+    tasks: Mutex<Unordered<Arc<str>, Watchers>>,
     room: Arc<Semaphore>,
 }
 
-impl Default for Watched {
+impl Default for WatchedTasks {
     fn default() -> Self {
         Self {
             tasks: Mutex::default(),
@@ -196,7 +196,10 @@ impl Feed {
     /// Begins to listen. A backend reads the head of the task afterwards and calls [`Feed::publish`] with it, so that
     /// the listener misses nothing that happened in between.
     pub fn watch(&self, task: &str) -> Watch {
-        let (told, task) = (Arc::<Mutex<Told>>::default(), Arc::<str>::from(task));
+        let (told, task) = (
+            Arc::<Mutex<WatcherState>>::default(),
+            Arc::<str>::from(task),
+        );
         lock(&self.watched.tasks)
             .entry(Arc::clone(&task))
             .or_insert_with(|| Vec::with_capacity(1))
@@ -221,14 +224,14 @@ impl Feed {
     /// Whether somebody wants the events of this task to come along.
     pub fn wants_events(&self, task: &str) -> bool {
         let tasks = lock(&self.watched.tasks);
-        let wants = |told: &Arc<Mutex<Told>>| lock(told).waiting.is_some();
+        let wants = |told: &Arc<Mutex<WatcherState>>| lock(told).waiting.is_some();
         tasks
             .get(task)
             .is_some_and(|listeners| listeners.iter().any(wants))
     }
 
     /// Tells of an append as [`Feed::publish`] does. Its events come along where they are wanted and have room.
-    pub fn publish_events(&self, head: &Arc<Head>, events: &Arc<[Stored]>) {
+    pub fn publish_events(&self, head: &Arc<Head>, events: &Arc<[StoredEvent]>) {
         let (mut waiting, mut wakers) = (None, Vec::new());
         let tasks = lock(&self.watched.tasks);
         for listener in tasks.get(&*head.task).into_iter().flatten() {
@@ -273,7 +276,7 @@ impl Listeners {
             let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
             all.iter()
                 .filter_map(Weak::upgrade)
-                .for_each(|listener| listener.told(head));
+                .for_each(|listener| listener.appended(head));
         }
     }
 }
@@ -284,19 +287,19 @@ impl fmt::Debug for Listeners {
     }
 }
 
-impl Watched {
+impl WatchedTasks {
     /// Events with room among those that wait for all readers, if there is some.
-    fn waiting(&self, events: &Arc<[Stored]>) -> Option<Waiting> {
+    fn waiting(&self, events: &Arc<[StoredEvent]>) -> Option<QueuedEvents> {
         let bytes = events
             .iter()
-            .map(|stored| stored.event.size() + size_of::<Stored>());
+            .map(|stored| stored.event.size() + size_of::<StoredEvent>());
         let bytes = bytes.sum::<usize>();
         let units = u32::try_from(bytes.div_ceil(UNIT)).ok()?;
         if bytes > EACH {
             return None;
         }
         let room = Arc::clone(&self.room).try_acquire_many_owned(units).ok()?;
-        Some(Waiting {
+        Some(QueuedEvents {
             events: Arc::clone(events),
             bytes,
             _room: Arc::new(room),
@@ -304,7 +307,7 @@ impl Watched {
     }
 
     /// A listener leaves; after the last one, so does the task.
-    fn forget(&self, task: &str, told: &Arc<Mutex<Told>>) {
+    fn forget(&self, task: &str, told: &Arc<Mutex<WatcherState>>) {
         let mut tasks = lock(&self.tasks);
         let Some(listeners) = tasks.get_mut(task) else {
             return;
@@ -318,7 +321,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedTasks {
     /// Who waits learns that nothing more comes.
     fn drop(&mut self) {
         for listener in lock(&self.tasks)
@@ -361,7 +364,7 @@ mod tests {
             let event = vec![status(TaskState::Working, &text)];
             Sample::new("a").append(seq - 1, 1, event).into_stored()
         };
-        let events: Vec<Stored> = seqs.into_iter().flat_map(stored).collect();
+        let events: Vec<StoredEvent> = seqs.into_iter().flat_map(stored).collect();
         feed.publish_events(&head("a", last(&events)), &events.into());
     }
 

@@ -72,12 +72,12 @@ impl ListQuery {
     /// Those of `load`.
     pub fn fill(
         &self,
-        positions: Vec<Position>,
+        positions: Vec<ListPosition>,
         next: String,
-        load: impl Fn(&Position) -> Result<Option<Snapshot>, StoreError>,
+        load: impl Fn(&ListPosition) -> Result<Option<Snapshot>, StoreError>,
     ) -> Result<(Vec<Snapshot>, String), StoreError> {
         let (mut tasks, mut left) = (Vec::with_capacity(positions.len()), self.page_bytes);
-        let mut last: Option<Position> = None;
+        let mut last: Option<ListPosition> = None;
         for position in positions {
             if let Some(snapshot) = load(&position)? {
                 let size = self.size(&snapshot.task);
@@ -113,9 +113,9 @@ impl ListQuery {
     /// `PageToken`, and what `is_own` fails with.
     pub fn start(
         &self,
-        is_own: impl FnOnce(&Position) -> Result<bool, StoreError>,
-    ) -> Result<Option<Position>, StoreError> {
-        let Some(position) = Position::parse(&self.page_token)? else {
+        is_own: impl FnOnce(&ListPosition) -> Result<bool, StoreError>,
+    ) -> Result<Option<ListPosition>, StoreError> {
+        let Some(position) = ListPosition::parse(&self.page_token)? else {
             return Ok(None);
         };
         match is_own(&position)? {
@@ -164,14 +164,14 @@ pub struct Page {
 /// A task's position in a list, after which a page begins. They are ordered as lists are: newest status first, then by
 /// task id. As a page token it is `MILLISECONDS.TASK`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Position {
+pub struct ListPosition {
     /// Since when the task has its status, in milliseconds since 1970.
     pub millis: i64,
     /// The task, which decides between equal times.
     pub task: String,
 }
 
-impl Position {
+impl ListPosition {
     /// The position of a task.
     pub fn of(head: &Head) -> Self {
         Self {
@@ -203,14 +203,14 @@ impl Position {
     }
 }
 
-impl Ord for Position {
+impl Ord for ListPosition {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         let newest_first = other.millis.cmp(&self.millis);
         newest_first.then_with(|| self.task.cmp(&other.task))
     }
 }
 
-impl PartialOrd for Position {
+impl PartialOrd for ListPosition {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
@@ -218,7 +218,10 @@ impl PartialOrd for Position {
 
 /// Cuts a list to a page, and gives the token of the next page. `positions` has one more than the page if there is a
 /// next one.
-pub(crate) fn cut(mut positions: Vec<Position>, page_size: usize) -> (Vec<Position>, String) {
+pub(crate) fn cut(
+    mut positions: Vec<ListPosition>,
+    page_size: usize,
+) -> (Vec<ListPosition>, String) {
     let more = positions.len() > page_size;
     positions.truncate(page_size);
     match positions.last() {

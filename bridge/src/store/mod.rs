@@ -5,7 +5,7 @@
 //! No transport is known here. Time and ids come in with each operation.
 //!
 //! - [`Store`]: what a backend does, and what its callers rely on
-//! - [`Append`], [`Event`], [`Stored`]: what goes in and comes out
+//! - [`Append`], [`Event`], [`StoredEvent`]: what goes in and comes out
 //! - [`Head`], [`Turn`]: what must be known of a task to continue it
 //! - [`Snapshot`], [`ListQuery`], [`Page`]: the task as it stands, one or many
 //! - [`Damage`], [`StoreReport`]: what was lost, which costs only those whose it was
@@ -21,27 +21,27 @@ mod event;
 mod feed;
 mod head;
 mod list;
-mod measured;
 mod memory;
+mod metered;
 mod record;
-mod refusing;
 pub(crate) mod size;
 mod sled;
 mod snapshot;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod write_refusals;
 
 pub use self::sled::{SledSettings, SledStore};
 pub use append::Append;
 pub use damage::{Damage, DamagedTask, StoreReport};
 pub use error::StoreError;
 pub(crate) use event::millis;
-pub use event::{Created, Event, Revised, Stored};
+pub use event::{Created, Event, Revised, StoredEvent};
 pub use feed::{Feed, Listener, Watch};
 pub use head::{Head, Turn, TurnState};
-pub use list::{ListQuery, Page, Position};
-pub(crate) use measured::Measured;
+pub use list::{ListPosition, ListQuery, Page};
 pub use memory::MemoryStore;
+pub(crate) use metered::MeteredStore;
 pub use record::RecordKey;
 pub(crate) use record::{decoded, encoded};
 pub use snapshot::Snapshot;
@@ -88,7 +88,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         task: &str,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<Stored>, StoreError>;
+    ) -> Result<Vec<StoredEvent>, StoreError>;
 
     /// What must be known to continue the task.
     async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError>;
@@ -128,7 +128,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     async fn waiting_tasks(
         &self,
         agent: &str,
-        after: Option<&Position>,
+        after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError>;

@@ -7,7 +7,7 @@ use bridge_protocol::{
     translate::answer,
 };
 
-use super::{Event, Head, Revised, Seq, Stored, event::shown_time};
+use super::{Event, Head, Revised, Seq, StoredEvent, event::shown_time};
 
 /// A task after a certain event.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +38,7 @@ impl Snapshot {
 
     /// The task after the next event. The caller keeps the order; an event that it contains already
     /// changes nothing.
-    pub fn apply(&mut self, stored: Stored) {
+    pub fn apply(&mut self, stored: StoredEvent) {
         if stored.seq <= self.seq {
             return;
         }

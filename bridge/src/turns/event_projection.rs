@@ -6,7 +6,7 @@ use bridge_protocol::a2a::{StreamResponse, Task, TaskState, TaskStatus};
 
 use crate::{
     caller::Caller,
-    store::{Event, Seq, Snapshot, Store, StoreError, Stored},
+    store::{Event, Seq, Snapshot, Store, StoreError, StoredEvent},
 };
 
 /// How many events of a log are read at a time.
@@ -32,7 +32,7 @@ impl EventProjection {
     }
 
     /// Takes note of the next event. Whoever reads on calls it for each, shown or not.
-    pub(crate) fn observe(&mut self, stored: &Stored) {
+    pub(crate) fn observe(&mut self, stored: &StoredEvent) {
         if let Some(snapshot) = &mut self.snapshot {
             snapshot.apply(stored.clone());
         }

@@ -15,7 +15,7 @@ use crate::{
     agent::Agent,
     clock,
     executor::{EmitError, TaskHandle, Update},
-    store::{Event, Head, Position},
+    store::{Event, Head, ListPosition},
 };
 
 /// How many tasks are looked at at a time.
@@ -79,7 +79,7 @@ impl Turns {
                     }
                 }
             }
-            let last = Position::of(last);
+            let last = ListPosition::of(last);
             if !have_failed {
                 self.last_checked().insert(agent.name.clone(), last.clone());
             }
@@ -87,7 +87,7 @@ impl Turns {
         }
     }
 
-    fn last_checked(&self) -> MutexGuard<'_, BTreeMap<String, Position>> {
+    fn last_checked(&self) -> MutexGuard<'_, BTreeMap<String, ListPosition>> {
         self.0
             .last_checked
             .lock()

@@ -7,7 +7,7 @@ use bridge_program::{LARGE, Room, outgoing};
 
 use crate::{
     caller::Caller,
-    store::{Seq, Store, StoreError, Stored, Watch},
+    store::{Seq, Store, StoreError, StoredEvent, Watch},
 };
 
 /// How many events are read at a time: at first, and at most.
@@ -21,7 +21,7 @@ pub struct Follower {
     caller: Caller,
     task: String,
     seen: Seq,
-    read: VecDeque<Stored>,
+    read: VecDeque<StoredEvent>,
     watch: Option<Watch>,
     /// How many events are read next.
     page_size: usize,
@@ -59,7 +59,7 @@ impl Follower {
     ///
     /// # Errors
     /// Those of reading.
-    pub async fn next(&mut self) -> Result<Option<Stored>, StoreError> {
+    pub async fn next(&mut self) -> Result<Option<StoredEvent>, StoreError> {
         loop {
             if let Some(stored) = self.read.pop_front() {
                 self.seen = stored.seq;
@@ -88,12 +88,12 @@ impl Follower {
     }
 
     /// What came with the news, if that goes on where was read last.
-    fn pushed_events(&mut self) -> Option<Arc<[Stored]>> {
+    fn pushed_events(&mut self) -> Option<Arc<[StoredEvent]>> {
         self.watch.as_mut()?.events(self.seen)
     }
 
     /// What others were told too is copied, since readers change what they show.
-    fn queue_events(&mut self, events: &[Stored]) {
+    fn queue_events(&mut self, events: &[StoredEvent]) {
         let later = events.iter().filter(|stored| stored.seq > self.seen);
         self.read.extend(later.cloned());
     }
@@ -120,7 +120,7 @@ impl Follower {
 
     /// The next events. How large they are is known once they are read: if there is no room for them, they
     /// are read again when there is.
-    async fn read_page(&mut self) -> Result<Vec<Stored>, StoreError> {
+    async fn read_page(&mut self) -> Result<Vec<StoredEvent>, StoreError> {
         let reading = match self.is_slow_reader {
             true => outgoing().reading(&self.task).await,
             false => None,
@@ -144,7 +144,7 @@ impl Follower {
         self.read().await
     }
 
-    async fn read(&self) -> Result<Vec<Stored>, StoreError> {
+    async fn read(&self) -> Result<Vec<StoredEvent>, StoreError> {
         let Self { caller, task, .. } = self;
         self.store
             .read(caller, task, self.seen, self.page_size)

@@ -47,7 +47,7 @@ pub use submit::{IncomingMessage, Submitted};
 use crate::{
     agent::Agent,
     metrics::Metrics,
-    store::{Measured, Position, Seq, Store, StoreError},
+    store::{ListPosition, MeteredStore, Seq, Store, StoreError},
 };
 use memory_budget::MemoryBudget;
 use queue::ConversationQueues;
@@ -70,7 +70,7 @@ struct TurnsInner {
     metrics: Metrics,
     expiry_started: Once,
     /// The last task of each agent that was looked at for that: those before it wait no more.
-    last_checked: Mutex<BTreeMap<String, Position>>,
+    last_checked: Mutex<BTreeMap<String, ListPosition>>,
     heartbeat: Once,
 }
 
@@ -171,7 +171,7 @@ impl Turns {
         let agents = named(agents);
         agents.values().for_each(|agent| agent.executor.enters());
         Self(Arc::new(TurnsInner {
-            store: Arc::new(Measured::new(store, metrics.clone())),
+            store: Arc::new(MeteredStore::new(store, metrics.clone())),
             agents: RwLock::new(agents),
             queues: ConversationQueues::default(),
             memory_budget: MemoryBudget::new(memory),

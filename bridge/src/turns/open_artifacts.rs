@@ -7,7 +7,7 @@ use bridge_protocol::a2a::Part;
 
 use crate::{
     executor::{EmitError, TaskHandle, Update},
-    store::{Event, Head, Seq, StoreError, Stored},
+    store::{Event, Head, Seq, StoreError, StoredEvent},
 };
 
 /// How many events are read at a time.
@@ -62,7 +62,7 @@ impl OpenArtifacts {
     async fn read(&mut self, handle: &TaskHandle) -> Result<(), StoreError> {
         loop {
             let page = handle.log(self.seen, PAGE).await?;
-            for Stored { seq, event, .. } in &page {
+            for StoredEvent { seq, event, .. } in &page {
                 self.take(event);
                 self.seen = *seq;
             }

@@ -5,7 +5,7 @@
 use bridge_protocol::a2a::{Message, Part};
 
 use super::{IncomingMessage, Submitted, TurnError, Turns};
-use crate::store::{Event, Head, Seq, StoreError, Stored};
+use crate::store::{Event, Head, Seq, StoreError, StoredEvent};
 
 impl Turns {
     /// What became of the message that came before, if this is that message: it has the same role and parts,
@@ -79,7 +79,7 @@ struct LoggedMessage<'e> {
 }
 
 impl<'e> LoggedMessage<'e> {
-    fn of(events: &'e [Stored], seq: Seq) -> Option<Self> {
+    fn of(events: &'e [StoredEvent], seq: Seq) -> Option<Self> {
         let at = |seq| events.iter().find(move |stored| stored.seq == seq);
         let Event::Message(message) = &at(seq)?.event else {
             return None;

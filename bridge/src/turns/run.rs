@@ -165,7 +165,7 @@ impl Turns {
         match ended {
             Ok(()) | Err(EmitError::Ended { .. }) => {}
             Err(EmitError::Store(error)) => {
-                if !error.is_told() {
+                if !error.is_reported_by_store() {
                     tracing::error!(task = job.task, turn = job.turn, %error, "a turn could not be kept");
                 }
                 self.fail(

@@ -21,7 +21,7 @@ use crate::{
     caller::Caller,
     executor::{Executor, Turn, Update},
     store::{
-        Append, Created, Event, Head, MemoryStore, SledSettings, SledStore, testing::Troubled,
+        Append, Created, Event, Head, MemoryStore, SledSettings, SledStore, testing::FailingStore,
     },
 };
 
@@ -231,7 +231,7 @@ async fn messages_that_agents_work_on_have_a_bound_together_and_one_too_many_is_
 #[tokio::test(start_paused = true)]
 async fn a_read_that_fails_after_the_start_of_a_turn_ends_it_as_failed() {
     let acting = Acting::new(0);
-    let store = Arc::new(Troubled::new(Arc::new(MemoryStore::new())));
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
     let turns = Turns::new(store.clone(), [agent(&acting)]);
     // The first one is of the turn: a message that begins a task needs none.
     store.unreadable.store(1, Ordering::SeqCst);
@@ -249,7 +249,7 @@ async fn a_read_that_fails_after_the_start_of_a_turn_ends_it_as_failed() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_while_a_turn_is_failed_leaves_its_conversation_free() {
     let acting = Acting::new(0);
-    let store = Arc::new(Troubled::new(Arc::new(MemoryStore::new())));
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
     let turns = Turns::new(store.clone(), [agent(&acting)]);
     let first = turns.submit(incoming("m-1", "wait", None)).await.unwrap();
     turns.submit(incoming("m-2", "hello", None)).await.unwrap();

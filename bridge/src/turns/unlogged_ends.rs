@@ -124,7 +124,7 @@ impl<'a> EndRetry<'a> {
         match tried {
             Err(EmitError::Store(error)) if error.is_passing() => {
                 let TurnJob { task, turn, .. } = self.job;
-                if !error.is_told() {
+                if !error.is_reported_by_store() {
                     tracing::warn!(task, turn, %error, "the end of a turn waits until the store takes it");
                 }
                 if !self.is_reported && self.since.elapsed() >= REPORT_AFTER {

@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use bridge::{
     caller::Caller,
     store::{
-        Append, Feed, Head, ListQuery, Listener, Page, Position, RecordKey, Seq, Snapshot, Store,
-        StoreError, Stored, Watch, testing::Backend,
+        Append, Feed, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq, Snapshot,
+        Store, StoreError, StoredEvent, Watch, testing::Backend,
     },
 };
 use jiff::Timestamp;
@@ -32,7 +32,7 @@ struct Kept {
 #[derive(Debug)]
 struct Appended {
     head: Arc<Head>,
-    events: Vec<Stored>,
+    events: Vec<StoredEvent>,
 }
 
 impl Kept {
@@ -47,7 +47,7 @@ impl Kept {
             .ok_or_else(|| StoreError::NotFound { task: task.into() })
     }
 
-    fn events<'k>(&'k self, task: &str) -> impl Iterator<Item = &'k Stored> {
+    fn events<'k>(&'k self, task: &str) -> impl Iterator<Item = &'k StoredEvent> {
         let ours = move |append: &&Appended| append.head.task == task;
         self.appends
             .iter()
@@ -58,7 +58,7 @@ impl Kept {
     fn message(&self, caller: &Caller, agent: &str, id: &str) -> Option<(String, Seq)> {
         let ours = |append: &&Appended| append.head.owner == *caller && append.head.agent == agent;
         self.appends.iter().filter(ours).find_map(|append| {
-            let has_id = |stored: &&Stored| matches!(&stored.event, bridge::store::Event::Message(message) if message.message_id == id);
+            let has_id = |stored: &&StoredEvent| matches!(&stored.event, bridge::store::Event::Message(message) if message.message_id == id);
             let stored = append.events.iter().find(has_id)?;
             Some((append.head.task.clone(), stored.seq))
         })
@@ -115,7 +115,7 @@ impl Kept {
             .values()
             .filter(is_own)
             .filter(|head| query.matches(head));
-        let mut ours: Vec<Position> = ours.map(|head| Position::of(head)).collect();
+        let mut ours: Vec<ListPosition> = ours.map(|head| ListPosition::of(head)).collect();
         ours.sort();
         let total = ours.len();
         ours.retain(|position| after.as_ref().is_none_or(|after| position > after));
@@ -124,7 +124,7 @@ impl Kept {
             false => String::new(),
         };
         ours.truncate(query.page_size);
-        let load = |position: &Position| Ok(Some(self.snapshot(heads[position.task.as_str()])));
+        let load = |position: &ListPosition| Ok(Some(self.snapshot(heads[position.task.as_str()])));
         let (tasks, next) = query.fill(ours, next, load)?;
         Ok(Page { tasks, next, total })
     }
@@ -150,7 +150,7 @@ impl Store for ListStore {
         task: &str,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<Stored>, StoreError> {
+    ) -> Result<Vec<StoredEvent>, StoreError> {
         let kept = self.kept();
         kept.head(caller, task)?;
         let later = kept.events(task).filter(|stored| stored.seq > after);
@@ -198,7 +198,7 @@ impl Store for ListStore {
     async fn waiting_tasks(
         &self,
         agent: &str,
-        after: Option<&Position>,
+        after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {

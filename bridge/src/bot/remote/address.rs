@@ -81,7 +81,7 @@ impl Addresses {
                 let key = told(&address);
                 let kept = store.put_record(&address.caller, &key, encoded(&true));
                 if let Err(error) = kept.await
-                    && !error.is_told()
+                    && !error.is_reported_by_store()
                 {
                     tracing::warn!(%error, "that a conversation has begun could not be kept");
                 }

@@ -340,7 +340,7 @@ fn repeat(scene: &Scene<'_>, mut updates: Vec<Update>) -> Vec<Update> {
 }
 
 fn unprepared(turn: &Turn, error: &StoreError) -> Vec<Update> {
-    if !error.is_told() {
+    if !error.is_reported_by_store() {
         tracing::error!(task = turn.task.id, %error, "a bot could not be called");
     }
     let id = format!("{}.{}.unprepared", turn.task.id, turn.number);

@@ -15,22 +15,32 @@ use bridge_program::{Flight, Room, Trouble};
 use bridge_protocol::{
     a2a::{AgentCard, Error, ErrorKind, Operation},
     dialect::Version,
-    protobuf::{ReadError, Scales, read_weighed, v1, write},
+    protobuf::{ReadError, Scales, read_weighed, status, v1, write},
 };
+use bytes::{Buf as _, BufMut as _};
 use futures_util::{StreamExt as _, stream::BoxStream};
-use tonic::{Status, server::Grpc};
+use tonic::{
+    Code, Status,
+    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
+    metadata::MetadataMap,
+    server::Grpc,
+};
 use tower::service_fn;
 
-use super::{agents, codec::Whole, deadline::Deadline, is_grpc, no_grpc, status};
+use super::{
+    agent_selection::{operation, without_name},
+    deadline::Deadline,
+    is_grpc, no_grpc,
+};
 use crate::{
+    access::Refusal,
     server::{
         Endpoint,
-        body::{Unread, has_room},
-        extensions,
-        parse::{apart, written},
-        permit::Asker,
-        preamble::Preamble,
-        sent::called,
+        authorization::Requester,
+        body::{BodyError, reserve_memory},
+        large_body::{block_if_large, write_when_room},
+        large_response::call_with_room,
+        service_parameters::{self, ServiceParameters},
     },
     service::{Context, Reply},
 };
@@ -40,7 +50,7 @@ static SCALES: LazyLock<Scales> = LazyLock::new(Scales::new);
 /// Takes a request of any operation and answers it.
 pub(super) async fn handle(
     State(endpoint): State<Arc<Endpoint>>,
-    asker: Asker,
+    requester: Requester,
     request: Request,
 ) -> Response {
     if !is_grpc(request.headers()) {
@@ -50,44 +60,39 @@ pub(super) async fn handle(
         let message = format!("there is no method {}", request.uri().path());
         return Status::unimplemented(message).into_http::<Body>();
     };
-    let asked = Asked {
+    let grpc_call = GrpcCall {
         deadline: Deadline::of(request.headers()),
-        context: context(&endpoint, &asker, request.headers(), request.uri()),
-        asker,
+        context: context(&endpoint, &requester, request.headers(), request.uri()),
+        requester,
         endpoint,
         operation,
     };
-    asked.answer(request).await
-}
-
-/// The operation that a path ends with.
-pub(super) fn operation(uri: &Uri) -> Option<Operation> {
-    Operation::from_name(uri.path().rsplit('/').next()?)
+    grpc_call.answer(request).await
 }
 
 /// What a request says before its message is read.
-struct Asked {
+struct GrpcCall {
     endpoint: Arc<Endpoint>,
-    asker: Asker,
+    requester: Requester,
     operation: Operation,
     context: Result<Context, Error>,
     deadline: Deadline,
 }
 
-impl Asked {
+impl GrpcCall {
     async fn answer(self, request: Request) -> Response {
-        let mut grpc = Grpc::new(Whole).max_decoding_message_size(self.endpoint.body_limit);
-        let (streams, asked) = (self.operation.streams(), Arc::new(self));
+        let mut grpc = Grpc::new(BytesCodec).max_decoding_message_size(self.endpoint.body_limit);
+        let (streams, grpc_call) = (self.operation.streams(), Arc::new(self));
         let response = match streams {
             true => {
                 let stream = service_fn(|message: tonic::Request<Bytes>| {
-                    asked.clone().stream(message.into_inner())
+                    grpc_call.clone().stream(message.into_inner())
                 });
                 grpc.server_streaming(stream, request).await
             }
             false => {
                 let one = service_fn(|message: tonic::Request<Bytes>| {
-                    asked.clone().one(message.into_inner())
+                    grpc_call.clone().one(message.into_inner())
                 });
                 grpc.unary(one, request).await
             }
@@ -96,7 +101,11 @@ impl Asked {
         if let Some(trouble) = Flight::current().and_then(|flight| flight.tell()) {
             return late(trouble).into_http::<Body>();
         }
-        extensions::naming(response.map(Body::new), Version::V1_0, asked.active())
+        service_parameters::with_extensions(
+            response.map(Body::new),
+            Version::V1_0,
+            grpc_call.active(),
+        )
     }
 
     /// The extensions that the request has in use.
@@ -109,8 +118,8 @@ impl Asked {
 
     async fn one(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Bytes>, Status> {
         let (reply, room) = self.deadline.bound(self.reply(&message)).await??;
-        let message = written(reply.size(), || self.message(reply)).await;
-        let message = message.map_err(|error| status::of(&error))?;
+        let message = write_when_room(reply.size(), || self.message(reply)).await;
+        let message = message.map_err(|error| status_of(&error))?;
         let mut response = tonic::Response::new(message);
         if let Some(room) = room {
             response.extensions_mut().insert(room);
@@ -121,14 +130,14 @@ impl Asked {
     async fn stream(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Stream>, Status> {
         let (reply, _) = self.deadline.bound(self.reply(&message)).await??;
         let Reply::Stream(items) = reply else {
-            return Err(status::of(&ErrorKind::Internal.into()));
+            return Err(status_of(&ErrorKind::Internal.into()));
         };
         let items = items.then(async |item| match item {
             Ok(item) => {
                 let message = || write::<v1::StreamResponse, _>(&item.response);
-                Ok(written(item.size(), message).await.into())
+                Ok(write_when_room(item.size(), message).await.into())
             }
-            Err(error) => Err(status::of(&error)),
+            Err(error) => Err(status_of(&error)),
         });
         let stream = self.deadline.bound_stream(items.boxed()).boxed();
         Ok(tonic::Response::new(stream))
@@ -138,23 +147,23 @@ impl Asked {
         let Endpoint { service, agent, .. } = &*self.endpoint;
         let refused = |error: Error| {
             service.refused(agent, &error);
-            status::of(&error)
+            status_of(&error)
         };
         let mut context = self.context.clone().map_err(refused)?;
         let weight = SCALES.weigh(self.operation, message);
         let weight = weight.map_err(|too_much| refused(ReadError::TooMuch(too_much).into()))?;
-        if !has_room(weight).await {
-            return Err(refused(Unread::Full.error()));
+        if !reserve_memory(weight).await {
+            return Err(refused(BodyError::Full.error()));
         }
-        let call = apart(message.len(), || read_weighed(self.operation, message));
+        let call = block_if_large(message.len(), || read_weighed(self.operation, message));
         let mut call = call.map_err(|error| refused(error.into()))?;
-        agents::without_name(&mut call, agent);
+        without_name(&mut call, agent);
         context.apply_call(&mut call).map_err(refused)?;
-        let permitted = self.endpoint.permit(&self.asker, &call);
-        permitted.map_err(|refusal| status::refused(&refusal))?;
+        let permitted = self.endpoint.permit(&self.requester, &call);
+        permitted.map_err(|refusal| status_of_refusal(&refusal))?;
         // On the heap: the layers of gRPC around it would each hold all of it.
-        let reply = Box::pin(called(service, &context, call)).await;
-        reply.map_err(|error| status::of(&error))
+        let reply = Box::pin(call_with_room(service, &context, call)).await;
+        reply.map_err(|error| status_of(&error))
     }
 
     /// A reply that is one message.
@@ -179,7 +188,7 @@ impl Asked {
 fn late(trouble: Trouble) -> Status {
     match trouble {
         Trouble::Late => Status::deadline_exceeded("the message did not come on"),
-        Trouble::Full => status::of(&Unread::Full.error()),
+        Trouble::Full => status_of(&BodyError::Full.error()),
     }
 }
 
@@ -190,15 +199,15 @@ type Stream = BoxStream<'static, Result<Bytes, Status>>;
 /// another service; it is not served.
 fn context(
     endpoint: &Endpoint,
-    asker: &Asker,
+    requester: &Requester,
     headers: &HeaderMap,
     uri: &Uri,
 ) -> Result<Context, Error> {
-    let preamble = Preamble::read(headers, uri)?;
-    match preamble.version() {
+    let service_parameters = ServiceParameters::read(headers, uri)?;
+    match service_parameters.version() {
         Version::V1_0 => {}
         version @ (Version::V0_1 | Version::V0_3) => {
-            let unnamed = match preamble.named {
+            let unnamed = match service_parameters.named {
                 None => ", and a request that names no version speaks it",
                 Some(_) => "",
             };
@@ -208,7 +217,60 @@ fn context(
             return Err(Error::new(ErrorKind::VersionNotSupported, message));
         }
     }
-    let mut context = Context::new(endpoint.agent.clone(), asker.caller.clone());
-    preamble.fill(&mut context);
+    let mut context = Context::new(endpoint.agent.clone(), requester.caller.clone());
+    service_parameters.fill(&mut context);
     Ok(context)
+}
+
+/// An error of the protocol.
+pub(super) fn status_of(error: &Error) -> Status {
+    let code = Code::from(status::code(error.kind));
+    Status::with_details(code, &error.message, status::details(error).into())
+}
+
+/// A refusal to a caller who is not let in to what the call names, as those are told whom the layer before
+/// the service refuses.
+fn status_of_refusal(refusal: &Refusal) -> Status {
+    let code = Code::from(refusal.code());
+    let challenges = MetadataMap::from_headers(refusal.challenges());
+    let details = refusal.details().into();
+    Status::with_details_and_metadata(code, refusal.message(), details, challenges)
+}
+
+/// Takes and gives whole messages.
+#[derive(Clone, Copy, Debug, Default)]
+struct BytesCodec;
+
+impl Codec for BytesCodec {
+    type Encode = Bytes;
+    type Decode = Bytes;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for BytesCodec {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn encode(&mut self, message: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        buffer.put(message);
+        Ok(())
+    }
+}
+
+impl Decoder for BytesCodec {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
+        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
+    }
 }

@@ -15,29 +15,29 @@ use tonic_health::pb::{
     health_server::{Health, HealthServer},
 };
 
-use crate::server::readiness::{Readiness, State};
+use crate::server::health::{Readiness, ReadinessState};
 
 /// How often it is looked whether anything has changed for those who watch.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 pub(super) fn router(readiness: Readiness, agents: Vec<String>) -> Router {
-    let health = HealthServer::new(Checked(Arc::new((readiness, agents))));
+    let health = HealthServer::new(HealthService(Arc::new((readiness, agents))));
     Router::new().route_service("/grpc.health.v1.Health/{method}", health)
 }
 
 #[derive(Clone)]
-struct Checked(Arc<(Readiness, Vec<String>)>);
+struct HealthService(Arc<(Readiness, Vec<String>)>);
 
 /// What somebody who watches was told last.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum LastSent {
     Nothing,
     Status(ServingStatus),
     /// That nothing else will come.
     Last,
 }
 
-impl Checked {
+impl HealthService {
     async fn status(&self, name: &str) -> ServingStatus {
         let (readiness, agents) = &*self.0;
         let is_known = name.is_empty() || name == SERVICE || agents.iter().any(|one| one == name);
@@ -45,30 +45,32 @@ impl Checked {
             return ServingStatus::ServiceUnknown;
         }
         match readiness.state().await {
-            State::Ready => ServingStatus::Serving,
-            State::Stopping | State::Silent | State::Full | State::Rebuilding | State::Failed => {
-                ServingStatus::NotServing
-            }
+            ReadinessState::Ready => ServingStatus::Serving,
+            ReadinessState::Stopping
+            | ReadinessState::Silent
+            | ReadinessState::Full
+            | ReadinessState::Rebuilding
+            | ReadinessState::Failed => ServingStatus::NotServing,
         }
     }
 
     /// The status as soon as it is another than was told. The end of the bridge is told to everybody, and is
     /// the last: who watches would hold it up.
-    async fn next(&self, name: &str, told: Told) -> Option<(ServingStatus, Told)> {
-        if told == Told::Last {
+    async fn next(&self, name: &str, last_sent: LastSent) -> Option<(ServingStatus, LastSent)> {
+        if last_sent == LastSent::Last {
             return None;
         }
         tokio::select! {
             biased;
-            () = self.0.0.stop() => Some((self.status(name).await, Told::Last)),
-            status = self.changed(name, told) => Some((status, Told::Status(status))),
+            () = self.0.0.stop() => Some((self.status(name).await, LastSent::Last)),
+            status = self.changed(name, last_sent) => Some((status, LastSent::Status(status))),
         }
     }
 
-    async fn changed(&self, name: &str, told: Told) -> ServingStatus {
+    async fn changed(&self, name: &str, last_sent: LastSent) -> ServingStatus {
         let mut status = self.status(name).await;
-        while Told::Status(status) == told {
-            sleep(LOOK).await;
+        while LastSent::Status(status) == last_sent {
+            sleep(POLL_INTERVAL).await;
             status = self.status(name).await;
         }
         status
@@ -76,7 +78,7 @@ impl Checked {
 }
 
 #[async_trait]
-impl Health for Checked {
+impl Health for HealthService {
     async fn check(
         &self,
         request: Request<HealthCheckRequest>,
@@ -100,10 +102,10 @@ impl Health for Checked {
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
         let name = request.into_inner().service;
-        let first = (self.clone(), name, Told::Nothing);
-        let changes = stream::unfold(first, async |(this, name, told)| {
-            let (status, told) = this.next(&name, told).await?;
-            Some((Ok(answer(status)), (this, name, told)))
+        let first = (self.clone(), name, LastSent::Nothing);
+        let changes = stream::unfold(first, async |(this, name, last_sent)| {
+            let (status, last_sent) = this.next(&name, last_sent).await?;
+            Some((Ok(answer(status)), (this, name, last_sent)))
         });
         Ok(Response::new(changes.boxed()))
     }

@@ -4,19 +4,15 @@
 //! when there are several. An agent NAME that is not the first has `tenant: NAME` in its card's interface; a
 //! tenant of its own follows after a slash, `NAME/TENANT`. What names no agent is the first one's tenant.
 //!
-//! - `agents`: which agent is asked
-//! - `call`: one request and its answer
-//! - `codec`: messages as bytes
+//! - `agent_selection`: which agent is asked
+//! - `call`: one request, its messages as bytes, its answer or error
 //! - `deadline`: how long the client waits
 //! - `health`: `grpc.health.v1.Health`
-//! - `status`: errors
 
-mod agents;
+mod agent_selection;
 mod call;
-mod codec;
 mod deadline;
 mod health;
-mod status;
 
 use std::sync::Arc;
 
@@ -51,7 +47,8 @@ pub fn agent(endpoint: Endpoint) -> Router {
 /// health and reflection. Requests have at most `body_limit` bytes.
 pub fn router(readiness: Readiness, agents: Vec<(String, Router)>, body_limit: usize) -> Router {
     let names = agents.iter().map(|(name, _)| name.clone()).collect();
-    reflection(agents::switch(agents, body_limit)).merge(health::router(readiness, names))
+    reflection(agent_selection::select_agent_routes(agents, body_limit))
+        .merge(health::router(readiness, names))
 }
 
 /// An app as it is at a port of gRPC's own: nothing else is answered there.
@@ -66,7 +63,7 @@ pub fn alone(app: Router) -> Router {
 
 /// The answer to a request that is not looked at.
 pub(super) fn refused(error: &Error) -> Response {
-    status::of(error).into_http::<Body>()
+    call::status_of(error).into_http::<Body>()
 }
 
 /// Whether a request speaks gRPC, by its content type.

@@ -8,9 +8,8 @@ use bridge_protocol::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    guarded,
-    operation::{self, Place},
-    shape,
+    access_errors, components,
+    operation::{self, PathGroup},
 };
 use crate::server::{Endpoint, Origin, rest::route::PATTERNS};
 
@@ -19,13 +18,13 @@ pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
     let mut schemas = Schemas::new();
     let mut paths = Map::new();
     add(&mut paths, "/", "post", json_rpc());
-    for place in [Place::Plain, Place::Tenant, Place::Older] {
+    for group in [PathGroup::Plain, PathGroup::Tenant, PathGroup::Older] {
         for pattern in &PATTERNS {
             for method in pattern.methods {
-                let operation = operation::of(pattern, method, place, &mut schemas);
+                let operation = operation::of(pattern, method, group, &mut schemas);
                 add(
                     &mut paths,
-                    &place.path(pattern),
+                    &group.path(pattern),
                     &method.to_lowercase(),
                     operation,
                 );
@@ -43,10 +42,10 @@ pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
         add(&mut paths, path, "get", operation);
         paths[path]["servers"] = json!([{"url": base(endpoints, origin)}]);
     }
-    let mut schemas = shape::with_common(schemas);
+    let mut schemas = components::with_common(schemas);
     if endpoints.iter().any(|one| !one.access.is_open()) {
-        guarded::refusals(&mut paths);
-        guarded::reasons(&mut schemas["Status"]);
+        access_errors::refusals(&mut paths);
+        access_errors::reasons(&mut schemas["Status"]);
     }
     json!({
         "openapi": "3.1.0",
@@ -92,14 +91,14 @@ fn json_rpc() -> Value {
         "operationId": "JSONRPC",
         "tags": ["JSON-RPC"],
         "summary": "A JSON-RPC 2.0 request of any version of A2A",
-        "parameters": [shape::version(&Version::ALL), shape::extensions()],
+        "parameters": [components::version(&Version::ALL), components::extensions()],
         "requestBody": {
             "required": true,
             "content": {"application/json": {
-                "schema": shape::common("JsonRpcRequest"),
+                "schema": components::common("JsonRpcRequest"),
                 "example": {
                     "jsonrpc": "2.0", "id": 1, "method": "SendMessage",
-                    "params": shape::example(),
+                    "params": components::example(),
                 },
             }},
         },
@@ -107,8 +106,8 @@ fn json_rpc() -> Value {
             "200": {
                 "description": "The response; errors too. A stream has one response an event.",
                 "content": {
-                    "application/json": {"schema": shape::common("JsonRpcResponse")},
-                    "text/event-stream": {"schema": shape::events(&shape::common("JsonRpcResponse"))},
+                    "application/json": {"schema": components::common("JsonRpcResponse")},
+                    "text/event-stream": {"schema": components::events(&components::common("JsonRpcResponse"))},
                 },
             },
             "202": {"description": "The request was a notification, which is not answered"},
@@ -123,14 +122,14 @@ fn card(schema: &Value) -> Value {
         "tags": ["Cards"],
         "summary": "The agent's card",
         "description": "With A2A-Version 1.0 the document of 1.0; without one that readers of 0.3 know too.",
-        "parameters": [shape::version(&Version::ALL)],
+        "parameters": [components::version(&Version::ALL)],
         "responses": {
             "200": {
                 "description": "The card",
                 "content": {"application/json": {"schema": schema}},
             },
             "304": {"description": "The card is as If-None-Match says"},
-            "400": shape::refused("The version is not supported"),
+            "400": components::refused("The version is not supported"),
             "404": {"description": "There is no such agent any more"},
         },
     })
@@ -149,7 +148,7 @@ fn beside(card: &Value) -> [(&'static str, Value); 4] {
             "content": {"application/json": {"schema": catalogue}},
         },
         "304": {"description": "They are as If-None-Match says"},
-        "400": shape::refused("The version is not supported"),
+        "400": components::refused("The version is not supported"),
     });
     [
         (
@@ -161,7 +160,7 @@ fn beside(card: &Value) -> [(&'static str, Value); 4] {
             named(
                 "Lives",
                 "Whether the process lives",
-                json!({"200": shape::text("It does")}),
+                json!({"200": components::text("It does")}),
             ),
         ),
         (
@@ -169,7 +168,7 @@ fn beside(card: &Value) -> [(&'static str, Value); 4] {
             named(
                 "IsReady",
                 "Whether the task log answers",
-                json!({"200": shape::text("It does"), "503": shape::text("It does not")}),
+                json!({"200": components::text("It does"), "503": components::text("It does not")}),
             ),
         ),
         (

@@ -5,14 +5,14 @@
 //! crate beside serde_json: those that there are describe handlers and derived types, and here are neither.
 //!
 //! - `document`: the whole
-//! - `guarded`: how agents refuse that ask who calls
+//! - `access_errors`: how agents refuse that ask who calls
 //! - `operation`: one path and method
-//! - `shape`: bodies and parameters
+//! - `components`: bodies and parameters
 
+mod access_errors;
+mod components;
 mod document;
-mod guarded;
 mod operation;
-mod shape;
 
 use std::sync::Arc;
 

@@ -13,12 +13,12 @@ use bridge_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::shape;
-use crate::server::rest::{query, route::Pattern};
+use super::components;
+use crate::server::rest::{query, route::RoutePattern};
 
 /// Where the paths of an operation stand below an agent's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PathGroup {
     /// Those of 1.0.
     Plain,
     /// Those of 1.0 with a tenant before them.
@@ -27,7 +27,7 @@ pub(super) enum Place {
     Older,
 }
 
-impl Place {
+impl PathGroup {
     fn version(self) -> Version {
         match self {
             Self::Plain | Self::Tenant => Version::V1_0,
@@ -36,7 +36,7 @@ impl Place {
     }
 
     /// The path of an operation.
-    pub(super) fn path(self, pattern: &Pattern) -> String {
+    pub(super) fn path(self, pattern: &RoutePattern) -> String {
         let path = pattern.path_in(self.version());
         match self {
             Self::Tenant => format!("/{{tenant}}{path}"),
@@ -54,21 +54,26 @@ impl Place {
 }
 
 /// An operation at a place by a method.
-pub(super) fn of(pattern: &Pattern, method: &str, place: Place, schemas: &mut Schemas) -> Value {
+pub(super) fn of(
+    pattern: &RoutePattern,
+    method: &str,
+    group: PathGroup,
+    schemas: &mut Schemas,
+) -> Value {
     let operation = pattern.operation;
     let mut described = json!({
-        "operationId": format!("{operation}.{method}.{}", match place {
-            Place::Plain => "1.0",
-            Place::Tenant => "tenant",
-            Place::Older => "0.3",
+        "operationId": format!("{operation}.{method}.{}", match group {
+            PathGroup::Plain => "1.0",
+            PathGroup::Tenant => "tenant",
+            PathGroup::Older => "0.3",
         }),
-        "tags": [place.tag()],
+        "tags": [group.tag()],
         "summary": summary(operation),
-        "parameters": parameters(pattern, method, place),
-        "responses": shape::responses(place.version(), operation.streams(), answer(operation, schemas)),
+        "parameters": parameters(pattern, method, group),
+        "responses": components::responses(group.version(), operation.streams(), answer(operation, schemas)),
     });
     if let Some(body) = body(operation, schemas) {
-        described["requestBody"] = shape::body(place.version(), operation, body);
+        described["requestBody"] = components::body(group.version(), operation, body);
     }
     described
 }
@@ -92,22 +97,25 @@ fn summary(operation: Operation) -> &'static str {
     }
 }
 
-fn parameters(pattern: &Pattern, method: &str, place: Place) -> Value {
-    let mut all = vec![shape::version(&[place.version()]), shape::extensions()];
-    if place == Place::Tenant {
-        all.push(shape::tenant());
+fn parameters(pattern: &RoutePattern, method: &str, group: PathGroup) -> Value {
+    let mut all = vec![
+        components::version(&[group.version()]),
+        components::extensions(),
+    ];
+    if group == PathGroup::Tenant {
+        all.push(components::tenant());
     }
     let names = pattern.path.split('{').skip(1);
     let names = names.filter_map(|rest| rest.split('}').next());
-    all.extend(names.map(shape::in_path));
+    all.extend(names.map(components::in_path));
     if pattern.operation.streams() {
-        all.push(shape::last_event());
+        all.push(components::last_event());
     }
     if method != "POST" {
         let docs = docs(pattern.operation);
         let in_query = query::parameters(pattern.operation).iter();
-        let in_query = in_query.filter(|one| !(place == Place::Tenant && one.name == "tenant"));
-        all.extend(in_query.map(|one| shape::in_query(one, &docs[one.name]["description"])));
+        let in_query = in_query.filter(|one| !(group == PathGroup::Tenant && one.name == "tenant"));
+        all.extend(in_query.map(|one| components::in_query(one, &docs[one.name]["description"])));
     }
     all.into()
 }

@@ -8,7 +8,9 @@ use bridge_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::{super::parse::apart, query, route::Routed, spoken::Spoken};
+use super::{
+    super::large_body::block_if_large, query, response_format::ResponseFormat, route::RouteMatch,
+};
 use crate::server::body::is_json;
 
 /// How many tasks are listed for those who cannot ask for more.
@@ -19,15 +21,15 @@ const LARGEST_PAGE: i32 = 100;
 /// # Errors
 /// If its body is not of the media type or shape that the operation takes, or says another id than the path.
 pub(super) fn read(
-    routed: &Routed,
+    routed: &RouteMatch,
     headers: &HeaderMap,
     uri: &Uri,
     body: &[u8],
-) -> Result<(Call, Spoken), Error> {
+) -> Result<(Call, ResponseFormat), Error> {
     match routed.operation {
         Operation::SendMessage | Operation::SendStreamingMessage => {
             let body = there(headers, body)?;
-            apart(body.len(), || sent(routed, body))
+            block_if_large(body.len(), || sent(routed, body))
         }
         Operation::CreateTaskPushNotificationConfig => {
             let config = required(headers, body)?;
@@ -36,7 +38,7 @@ pub(super) fn read(
         Operation::CancelTask => {
             let params = optional(headers, body)?;
             let call = addressed(routed, without_name(routed, params)?)?;
-            Ok((call, Spoken::without_body(routed.version)))
+            Ok((call, ResponseFormat::without_body(routed.version)))
         }
         Operation::SubscribeToTask
         | Operation::GetTask
@@ -51,39 +53,39 @@ pub(super) fn read(
                 params.entry("pageSize").or_insert(LARGEST_PAGE.into());
             }
             let call = addressed(routed, params)?;
-            Ok((call, Spoken::without_body(routed.version)))
+            Ok((call, ResponseFormat::without_body(routed.version)))
         }
     }
 }
 
 /// A message is answered in the form in which it came.
-fn sent(routed: &Routed, body: &[u8]) -> Result<(Call, Spoken), Error> {
+fn sent(routed: &RouteMatch, body: &[u8]) -> Result<(Call, ResponseFormat), Error> {
     let (version, operation) = (routed.version, routed.operation);
     if version == Version::V1_0 {
         let call = version.params_text_to_v1(operation, body, "")?;
-        return Ok((call, Spoken::V1_0));
+        return Ok((call, ResponseFormat::V1_0));
     }
     let params = parse(body)?;
     if !proto::is_like(&params) {
         let call = version.params_to_v1(operation, params, "")?;
-        return Ok((call, Spoken::V0_3));
+        return Ok((call, ResponseFormat::V0_3));
     }
     let request = proto::send_to_v1(params)?;
     let call = match operation.streams() {
         true => Call::SendStreamingMessage(request),
         false => Call::SendMessage(request),
     };
-    Ok((call, Spoken::V0_3Proto))
+    Ok((call, ResponseFormat::V0_3Proto))
 }
 
 /// A push setting: in 0.3 it stands in `config`, in ProtoJSON with a `parent` or a `name`.
-fn created(routed: &Routed, body: Value) -> Result<(Call, Spoken), FieldError> {
+fn created(routed: &RouteMatch, body: Value) -> Result<(Call, ResponseFormat), FieldError> {
     let Some((_, task)) = routed.fields.first() else {
         return Err(FieldError::new("a task", "nothing").inside("taskId"));
     };
     if routed.version == Version::V1_0 {
         let params = object(body)?;
-        return Ok((addressed(routed, params)?, Spoken::V1_0));
+        return Ok((addressed(routed, params)?, ResponseFormat::V1_0));
     }
     let config = body.get("config");
     const PROTO: [&str; 2] = ["name", "push_notification_config"];
@@ -92,18 +94,18 @@ fn created(routed: &Routed, body: Value) -> Result<(Call, Spoken), FieldError> {
     if is_proto {
         let config = proto::create_push_to_v1(body, task)?;
         let call = Call::CreateTaskPushNotificationConfig(config);
-        return Ok((call, Spoken::V0_3Proto));
+        return Ok((call, ResponseFormat::V0_3Proto));
     }
     let mut params = object(config.cloned().unwrap_or(body))?;
     same(&mut params, "taskId", task)?;
     let call = routed
         .version
         .params_to_v1(routed.operation, params.into(), "")?;
-    Ok((call, Spoken::V0_3))
+    Ok((call, ResponseFormat::V0_3))
 }
 
 /// What is asked in the names of 1.0, with what the path says. Requests without a message are the same in 0.3.
-fn addressed(routed: &Routed, mut params: Metadata) -> Result<Call, FieldError> {
+fn addressed(routed: &RouteMatch, mut params: Metadata) -> Result<Call, FieldError> {
     for (name, value) in &routed.fields {
         same(&mut params, name, value)?;
     }
@@ -123,7 +125,7 @@ fn same(params: &mut Metadata, name: &str, value: &str) -> Result<(), FieldError
 }
 
 /// 0.3 names the task in the body too: `tasks/ID`.
-fn without_name(routed: &Routed, mut params: Metadata) -> Result<Metadata, FieldError> {
+fn without_name(routed: &RouteMatch, mut params: Metadata) -> Result<Metadata, FieldError> {
     if routed.version == Version::V1_0 {
         return Ok(params);
     }
@@ -146,7 +148,7 @@ fn object(value: Value) -> Result<Metadata, FieldError> {
 /// The body as JSON.
 fn required(headers: &HeaderMap, body: &[u8]) -> Result<Value, Error> {
     let body = there(headers, body)?;
-    Ok(apart(body.len(), || parse(body))?)
+    Ok(block_if_large(body.len(), || parse(body))?)
 }
 
 /// The body, which must be there.

@@ -10,16 +10,16 @@
 //! - [`route`]: which path is which operation
 //! - [`query`]: query parameters as the fields of requests
 //! - [`body`]: bodies of requests, and what is asked
-//! - [`spoken`]: the three forms in which answers are written
-//! - [`answer`]: answers and their media types
-//! - [`refusal`]: errors as `google.rpc.Status`
+//! - [`response_format`]: the three forms in which answers are written
+//! - [`response_writer`]: answers and their media types
+//! - [`http_error`]: errors as `google.rpc.Status`
 
-mod answer;
 mod body;
+mod http_error;
 pub(super) mod query;
-mod refusal;
+mod response_format;
+mod response_writer;
 pub(super) mod route;
-mod spoken;
 
 use std::sync::Arc;
 
@@ -35,36 +35,35 @@ use bridge_protocol::{
 };
 
 use self::{
-    answer::Style,
-    refusal::Refusal,
-    route::{Routed, Unrouted},
-    spoken::Spoken,
+    http_error::HttpError,
+    response_format::ResponseFormat,
+    response_writer::ResponseWriter,
+    route::{RouteError, RouteMatch},
 };
 use super::{
-    Asker, Endpoint,
-    body::{Received, Unread},
-    extensions,
-    preamble::Preamble,
-    sent::{called, within},
+    Endpoint, Requester,
+    body::{BodyError, ReceivedRequest},
+    large_response::{build_response, call_with_room},
+    service_parameters::{self, ServiceParameters},
 };
 use crate::service::{Context, Reply};
 
 /// An agent at one of its addresses.
 #[derive(Clone, Debug)]
-pub(super) struct Mount {
+pub(super) struct MountedAgent {
     pub(super) endpoint: Arc<Endpoint>,
     /// Where it is mounted: the path before that of the operation.
     pub(super) path: Arc<str>,
 }
 
-impl FromRef<Mount> for Arc<Endpoint> {
-    fn from_ref(mount: &Mount) -> Self {
+impl FromRef<MountedAgent> for Arc<Endpoint> {
+    fn from_ref(mount: &MountedAgent) -> Self {
         mount.endpoint.clone()
     }
 }
 
 /// A request as it came.
-struct Asked {
+struct RestRequest {
     method: Method,
     headers: HeaderMap,
     uri: Uri,
@@ -72,64 +71,71 @@ struct Asked {
 }
 
 /// Takes a request below an agent's address, whatever it asks, and answers it in the words of this binding.
-pub(super) async fn handle(State(mount): State<Mount>, received: Received) -> Response {
-    let Received {
-        asker,
+pub(super) async fn handle(
+    State(mount): State<MountedAgent>,
+    received: ReceivedRequest,
+) -> Response {
+    let ReceivedRequest {
+        requester,
         method,
         headers,
         uri,
         body,
     } = received;
     let version = route::version(mount.below(uri.path()));
-    let style = Style::wanted(&headers, Spoken::without_body(version));
+    let writer = ResponseWriter::for_request(&headers, ResponseFormat::without_body(version));
     let answered = match body {
         Ok(body) => {
-            let asked = Asked {
+            let asked = RestRequest {
                 method,
                 headers,
                 uri,
                 body,
             };
-            mount.carry_out(&asker, asked, style).await
+            mount.carry_out(&requester, asked, writer).await
         }
-        Err(unread) => Err(self::unread(unread)),
+        Err(body_error) => Err(self::body_error(body_error)),
     };
-    answered.unwrap_or_else(|refusal| style.refusal(&refusal))
+    answered.unwrap_or_else(|refusal| writer.error(&refusal))
 }
 
-impl Mount {
+impl MountedAgent {
     async fn carry_out(
         &self,
-        asker: &Asker,
-        asked: Asked,
-        style: Style,
-    ) -> Result<Response, Refusal> {
+        requester: &Requester,
+        asked: RestRequest,
+        writer: ResponseWriter,
+    ) -> Result<Response, HttpError> {
         let endpoint = &self.endpoint;
-        let refused = |refusal: Refusal| {
+        let refused = |refusal: HttpError| {
             endpoint.service.refused(&endpoint.agent, &refusal.error);
             refusal
         };
         let routed = self
             .route(&asked.method, asked.uri.path())
             .map_err(refused)?;
-        let mut context = Context::new(endpoint.agent.clone(), asker.caller.clone());
+        let mut context = Context::new(endpoint.agent.clone(), requester.caller.clone());
         let understood = understand(&mut context, &routed, &asked);
         // They would be kept for as long as the answer takes; so would what the connection has read of the head.
         drop((asked.body, asked.uri));
         let headers = asked.headers;
-        let (call, spoken) = understood.map_err(|error| refused(error.into()))?;
-        if let Err(refusal) = endpoint.permit(asker, &call) {
+        let (call, format) = understood.map_err(|error| refused(error.into()))?;
+        if let Err(refusal) = endpoint.permit(requester, &call) {
             return Ok(refusal.response(Binding::HttpJson, &headers, None));
         }
         drop(headers);
-        let (reply, room) = called(&endpoint.service, &context, call).await?;
-        let style = style.speaking(spoken);
+        let (reply, room) = call_with_room(&endpoint.service, &context, call).await?;
+        let writer = writer.with_format(format);
         let response = match reply {
-            Reply::Stream(items) => style.stream(items),
-            other => within(room, || style.reply(endpoint, other)).await,
+            Reply::Stream(items) => writer.stream(items),
+            other => build_response(room, || writer.reply(endpoint, other)).await,
         };
         let active = endpoint.service.active_extensions(&context);
-        Ok(extensions::naming(response, routed.version, active))
+        Ok(service_parameters::with_extensions(
+            response,
+            routed.version,
+            active,
+        ))
     }
 
     /// The path of an operation.
@@ -137,17 +143,17 @@ impl Mount {
         path.strip_prefix(&*self.path).unwrap_or(path)
     }
 
-    fn route(&self, method: &Method, path: &str) -> Result<Routed, Refusal> {
+    fn route(&self, method: &Method, path: &str) -> Result<RouteMatch, HttpError> {
         let below = self.below(path);
         let takes_tenants = *self.path == *self.endpoint.own;
         route::find(method, below, takes_tenants).map_err(|unrouted| self.unrouted(path, unrouted))
     }
 
     /// What is said to those who came to no operation: where the operations are.
-    fn unrouted(&self, path: &str, unrouted: Unrouted) -> Refusal {
+    fn unrouted(&self, path: &str, unrouted: RouteError) -> HttpError {
         let Endpoint { own, agent, .. } = &*self.endpoint;
         match unrouted {
-            Unrouted::Method { allowed }
+            RouteError::Method { allowed }
                 if path.trim_end_matches('/') == self.path.trim_end_matches('/') =>
             {
                 let message = format!(
@@ -155,13 +161,13 @@ impl Mount {
                      {own}/{}, HTTP+JSON at {own}/message:send and beside it",
                     places::CURRENT
                 );
-                Refusal::method(message, &allowed)
+                HttpError::method(message, &allowed)
             }
-            Unrouted::Method { allowed } => {
+            RouteError::Method { allowed } => {
                 let methods = allowed.join(" or ");
-                Refusal::method(format!("expected {methods} at {path}"), &allowed)
+                HttpError::method(format!("expected {methods} at {path}"), &allowed)
             }
-            Unrouted::Path => Refusal::path(format!(
+            RouteError::Path => HttpError::path(format!(
                 "there is nothing at {path}: the operations of agent {agent:?} are below {own}, such \
                  as POST {own}/message:send, and all agents are listed at /a2a/catalog"
             )),
@@ -172,19 +178,19 @@ impl Mount {
 /// What is asked, and in which form it is to be answered.
 fn understand(
     context: &mut Context,
-    routed: &Routed,
-    asked: &Asked,
-) -> Result<(Call, Spoken), Error> {
-    let preamble = Preamble::read(&asked.headers, &asked.uri)?;
-    if preamble.version() != routed.version {
-        return Err(misplaced(preamble.named, routed.version));
+    routed: &RouteMatch,
+    asked: &RestRequest,
+) -> Result<(Call, ResponseFormat), Error> {
+    let service_parameters = ServiceParameters::read(&asked.headers, &asked.uri)?;
+    if service_parameters.version() != routed.version {
+        return Err(misplaced(service_parameters.named, routed.version));
     }
-    preamble.fill(context);
+    service_parameters.fill(context);
     context.version = routed.version;
     context.tenant.clone_from(&routed.tenant);
-    let (mut call, spoken) = body::read(routed, &asked.headers, &asked.uri, &asked.body)?;
+    let (mut call, format) = body::read(routed, &asked.headers, &asked.uri, &asked.body)?;
     context.apply_call(&mut call)?;
-    Ok((call, spoken))
+    Ok((call, format))
 }
 
 /// The error for a request whose version is not the one that is spoken at its path.
@@ -203,7 +209,7 @@ fn misplaced(named: Option<Version>, served: Version) -> Error {
 
 /// An error, to whom asked for a document that is no operation's, such as a card.
 pub(super) fn refused(headers: &HeaderMap, error: Error) -> Response {
-    Style::wanted(headers, Spoken::V1_0).refusal(&error.into())
+    ResponseWriter::for_request(headers, ResponseFormat::V1_0).error(&error.into())
 }
 
 /// The same to a request at a path of this binding.
@@ -217,18 +223,18 @@ pub(super) fn refused_at(
         true => Version::V0_3,
         false => Version::V1_0,
     };
-    let refusal = Refusal {
+    let refusal = HttpError {
         status,
         error,
         allow: None,
     };
-    Style::wanted(headers, Spoken::without_body(version)).refusal(&refusal)
+    ResponseWriter::for_request(headers, ResponseFormat::without_body(version)).error(&refusal)
 }
 
-fn unread(unread: Unread) -> Refusal {
-    Refusal {
-        status: unread.status(),
-        error: unread.error(),
+fn body_error(body_error: BodyError) -> HttpError {
+    HttpError {
+        status: body_error.status(),
+        error: body_error.error(),
         allow: None,
     }
 }

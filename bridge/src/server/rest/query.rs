@@ -9,7 +9,7 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-use crate::server::preamble::pairs;
+use crate::server::service_parameters::pairs;
 
 /// A field that may stand in the query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use url::form_urlencoded;
 
 /// A path and what it asks for. `{...}` stands for a segment, or for what is before the colon in it.
 #[derive(Debug)]
-pub(in crate::server) struct Pattern {
+pub(in crate::server) struct RoutePattern {
     /// What is asked for.
     pub(in crate::server) operation: Operation,
     /// By which methods.
@@ -19,8 +19,8 @@ const fn pattern(
     operation: Operation,
     methods: &'static [&'static str],
     path: &'static str,
-) -> Pattern {
-    Pattern {
+) -> RoutePattern {
+    RoutePattern {
         operation,
         methods,
         path,
@@ -28,7 +28,7 @@ const fn pattern(
 }
 
 /// All of them. The proto says GET for subscribing and the specification's table POST.
-pub(in crate::server) const PATTERNS: [Pattern; 11] = [
+pub(in crate::server) const PATTERNS: [RoutePattern; 11] = [
     pattern(Operation::SendMessage, &["POST"], "/message:send"),
     pattern(
         Operation::SendStreamingMessage,
@@ -82,7 +82,7 @@ pub(in crate::server) const RESERVED: [&str; 5] = [
 /// The path of the extended card in 0.3.
 const CARD_V0_3: &str = "/card";
 
-impl Pattern {
+impl RoutePattern {
     /// The path below the agent's address in a version.
     pub(in crate::server) fn path_in(&self, version: Version) -> String {
         match version {
@@ -97,7 +97,7 @@ impl Pattern {
 
 /// An operation that is asked for by a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Routed {
+pub(super) struct RouteMatch {
     pub(super) version: Version,
     pub(super) operation: Operation,
     pub(super) tenant: Option<String>,
@@ -107,7 +107,7 @@ pub(super) struct Routed {
 
 /// Why a path and a method are no operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Unrouted {
+pub(super) enum RouteError {
     /// There is no such path.
     Path,
     /// There is, for other methods.
@@ -123,11 +123,15 @@ pub(super) fn version(path: &str) -> Version {
 }
 
 /// The operation of a path below an agent's address.
-pub(super) fn find(method: &Method, path: &str, takes_tenants: bool) -> Result<Routed, Unrouted> {
+pub(super) fn find(
+    method: &Method,
+    path: &str,
+    takes_tenants: bool,
+) -> Result<RouteMatch, RouteError> {
     let segments: Vec<String> = path.split('/').skip(1).map(decoded).collect();
     let mut segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     if segments.iter().all(|segment| segment.is_empty()) {
-        return Err(Unrouted::Method {
+        return Err(RouteError::Method {
             allowed: vec!["POST"],
         });
     }
@@ -142,10 +146,14 @@ pub(super) fn find(method: &Method, path: &str, takes_tenants: bool) -> Result<R
         Some(_) | None => None,
     };
     let found = matching(method, &segments, version)?;
-    Ok(Routed { tenant, ..found })
+    Ok(RouteMatch { tenant, ..found })
 }
 
-fn matching(method: &Method, segments: &[&str], version: Version) -> Result<Routed, Unrouted> {
+fn matching(
+    method: &Method,
+    segments: &[&str],
+    version: Version,
+) -> Result<RouteMatch, RouteError> {
     let mut allowed = Vec::new();
     for pattern in &PATTERNS {
         let path = pattern.path_in(version);
@@ -154,7 +162,7 @@ fn matching(method: &Method, segments: &[&str], version: Version) -> Result<Rout
             continue;
         };
         if pattern.methods.contains(&known(method)) {
-            return Ok(Routed {
+            return Ok(RouteMatch {
                 version,
                 operation: pattern.operation,
                 tenant: None,
@@ -164,8 +172,8 @@ fn matching(method: &Method, segments: &[&str], version: Version) -> Result<Rout
         allowed.extend(pattern.methods);
     }
     Err(match allowed.is_empty() {
-        true => Unrouted::Path,
-        false => Unrouted::Method { allowed },
+        true => RouteError::Path,
+        false => RouteError::Method { allowed },
     })
 }
 
@@ -227,7 +235,7 @@ mod tests {
     fn shown(method: &str, path: &str) -> String {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         match find(&method, path, true) {
-            Ok(Routed {
+            Ok(RouteMatch {
                 version,
                 operation,
                 tenant,
@@ -243,8 +251,8 @@ mod tests {
                     tenant.unwrap_or_default()
                 )
             }
-            Err(Unrouted::Path) => "nothing".into(),
-            Err(Unrouted::Method { allowed }) => allowed.join(","),
+            Err(RouteError::Path) => "nothing".into(),
+            Err(RouteError::Method { allowed }) => allowed.join(","),
         }
     }
 
@@ -307,7 +315,7 @@ mod tests {
     #[test]
     fn no_tenant_is_named_where_agents_are() {
         let found = find(&Method::POST, "/acme/message:send", false);
-        assert_eq!(found, Err(Unrouted::Path));
+        assert_eq!(found, Err(RouteError::Path));
         for reserved in RESERVED {
             let found = find(&Method::GET, &format!("/{reserved}/tasks/t"), true);
             assert_eq!(

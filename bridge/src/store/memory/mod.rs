@@ -1,6 +1,6 @@
 //! Tasks in memory: for tests, and for agents whose tasks may be forgotten.
 
-mod kept;
+mod tables;
 
 use std::{
     collections::BTreeMap,
@@ -10,10 +10,10 @@ use std::{
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use self::kept::{Entry, Found, Kept, Written, weigh};
+use self::tables::{EntryPage, MemoryTables, StoredAppend, TaskEntry, weigh};
 use super::{
-    Append, Head, ListQuery, Listener, Page, Position, RecordKey, Seq, Snapshot, Store, StoreError,
-    Stored, Watch,
+    Append, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq, Snapshot, Store,
+    StoreError, StoredEvent, Watch,
     cache::{Cache, Cached},
     feed::Feed,
 };
@@ -25,7 +25,7 @@ const CACHE: usize = 16 << 20;
 /// A store that forgets everything when it is dropped. It grows with each task.
 #[derive(Debug)]
 pub struct MemoryStore {
-    kept: Mutex<Kept>,
+    tables: Mutex<MemoryTables>,
     cache: Cache,
     feed: Feed,
 }
@@ -34,14 +34,14 @@ impl MemoryStore {
     /// An empty store.
     pub fn new() -> Self {
         Self {
-            kept: Mutex::default(),
+            tables: Mutex::default(),
             cache: Cache::new(CACHE),
             feed: Feed::default(),
         }
     }
 
     /// The task as it stands, from the cache as far as that goes.
-    fn snapshot(&self, entry: &Entry) -> Result<Snapshot, StoreError> {
+    fn snapshot(&self, entry: &TaskEntry) -> Result<Snapshot, StoreError> {
         let head = &entry.head;
         if let Some(snapshot) = self.cache.get(&head.task, head.seq) {
             return Ok(snapshot);
@@ -56,8 +56,8 @@ impl MemoryStore {
         Ok(snapshot)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, MemoryTables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -71,7 +71,7 @@ impl Default for MemoryStore {
 impl Store for MemoryStore {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
         let append = append.checked()?;
-        let written = Written::of(&append)?;
+        let written = StoredAppend::of(&append)?;
         let bytes = weigh(&written.json);
         let head = self.lock().append(caller, &append, written)?;
         self.cache.publish(&self.feed, &head, append, bytes);
@@ -84,7 +84,7 @@ impl Store for MemoryStore {
         task: &str,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<Stored>, StoreError> {
+    ) -> Result<Vec<StoredEvent>, StoreError> {
         // Others need not wait while the events are read.
         let later = self.lock().entry(caller, task)?.later(after, limit);
         later.events(after, limit)
@@ -100,14 +100,14 @@ impl Store for MemoryStore {
     }
 
     async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
-        let Found {
+        let EntryPage {
             tasks: found,
             next,
             total,
         } = self.lock().page(caller, query)?;
         let entries = found.iter().map(|(place, entry)| (&place.task, entry));
-        let entries: BTreeMap<&String, &Entry> = entries.collect();
-        let load = |place: &Position| match entries.get(&place.task) {
+        let entries: BTreeMap<&String, &TaskEntry> = entries.collect();
+        let load = |place: &ListPosition| match entries.get(&place.task) {
             // What is not wanted is not held by the page.
             Some(entry) => self.snapshot(entry).map(|Snapshot { task, seq }| {
                 Some(Snapshot {
@@ -147,7 +147,7 @@ impl Store for MemoryStore {
     async fn waiting_tasks(
         &self,
         agent: &str,
-        after: Option<&Position>,
+        after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
@@ -208,8 +208,8 @@ impl Store for MemoryStore {
             scope: scope.into(),
             id: String::new(),
         };
-        let kept = self.lock();
-        let from = kept.records.range((caller.clone(), first)..);
+        let tables = self.lock();
+        let from = tables.records.range((caller.clone(), first)..);
         let ours = from
             .take_while(|((owner, key), _)| {
                 owner == caller && key.kind == kind && key.scope == scope

@@ -29,7 +29,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::log::LogOffset;
-use crate::store::{Append, Event, Head, Seq, StoreError, Stored};
+use crate::store::{Append, Event, Head, Seq, StoreError, StoredEvent};
 
 const APPEND: u8 = 1;
 const PUT: u8 = 2;
@@ -197,13 +197,13 @@ impl<'r> Appended<'r> {
     }
 
     /// Its events.
-    pub(super) fn events(&self) -> Result<Vec<Stored>, StoreError> {
+    pub(super) fn events(&self) -> Result<Vec<StoredEvent>, StoreError> {
         let time = self.time;
         let events: Vec<Event> = read_json(self.events, "the events of an append")?;
         if events.len() as u64 != self.count {
             return Err(corrupt("it has another number of events than it says"));
         }
-        let number = |(seq, event)| Stored { seq, time, event };
+        let number = |(seq, event)| StoredEvent { seq, time, event };
         Ok((self.first()..).zip(events).map(number).collect())
     }
 }

@@ -292,9 +292,9 @@ impl Job {
     /// Whoever asked may have gone.
     fn refuse(self, error: &StoreError) {
         match self {
-            Self::Append { reply, .. } => drop(reply.send(Err(error.again()))),
-            Self::Record { reply, .. } => drop(reply.send(Err(error.again()))),
-            Self::Look { reply } => drop(reply.send(Err(error.again()))),
+            Self::Append { reply, .. } => drop(reply.send(Err(error.replicate()))),
+            Self::Record { reply, .. } => drop(reply.send(Err(error.replicate()))),
+            Self::Look { reply } => drop(reply.send(Err(error.replicate()))),
         }
     }
 }
@@ -326,6 +326,6 @@ fn settle<T>(
     let staged = result?;
     match outcome {
         Ok(()) => Ok(staged),
-        Err(error) => Err(error.again()),
+        Err(error) => Err(error.replicate()),
     }
 }

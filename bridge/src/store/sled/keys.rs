@@ -26,7 +26,7 @@ use sha2::{Digest as _, Sha256};
 use super::{heads::Tip, log::LogOffset};
 use crate::{
     caller::Caller,
-    store::{Head, RecordKey, Seq, StoreError, list::Position},
+    store::{Head, RecordKey, Seq, StoreError, list::ListPosition},
 };
 
 pub(super) type Key = Vec<u8>;
@@ -218,7 +218,7 @@ pub(super) fn waiting(agent: &str) -> Key {
 
 /// Every list in which the task stands.
 pub(super) fn places(head: &Head) -> Vec<Key> {
-    let position = Position::of(head);
+    let position = ListPosition::of(head);
     let lane = lane(&head.owner, &head.agent, head.state.as_str());
     let mut places = vec![in_lane(lane, &position), in_context(head)];
     if head.waits() {
@@ -231,14 +231,14 @@ pub(super) fn places(head: &Head) -> Vec<Key> {
 }
 
 /// A place in a lane.
-pub(super) fn in_lane(mut lane: Key, position: &Position) -> Key {
+pub(super) fn in_lane(mut lane: Key, position: &ListPosition) -> Key {
     lane.extend(newest_first(position.millis).to_be_bytes());
     lane.extend(position.task.as_bytes());
     lane
 }
 
 /// A place among the tasks that wait.
-pub(super) fn in_waiting(agent: &str, position: &Position) -> Key {
+pub(super) fn in_waiting(agent: &str, position: &ListPosition) -> Key {
     let mut key = waiting(agent);
     key.extend((!newest_first(position.millis)).to_be_bytes());
     key.extend(position.task.as_bytes());
@@ -260,9 +260,9 @@ pub(super) fn records(caller: &Caller, kind: &str, scope: &str) -> Key {
 }
 
 /// The place of a key in a lane.
-pub(super) fn position(key: &[u8]) -> Result<Position, StoreError> {
+pub(super) fn position(key: &[u8]) -> Result<ListPosition, StoreError> {
     let (millis, task) = (time(key).ok_or_else(broken)?, last(key)?);
-    Ok(Position { millis, task })
+    Ok(ListPosition { millis, task })
 }
 
 /// Later times are smaller numbers; the sign bit is turned so that negative times come last.
@@ -300,8 +300,8 @@ fn broken() -> StoreError {
 mod tests {
     use super::*;
 
-    fn position(millis: i64, task: &str) -> Position {
-        Position {
+    fn position(millis: i64, task: &str) -> ListPosition {
+        ListPosition {
             millis,
             task: task.into(),
         }

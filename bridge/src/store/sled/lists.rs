@@ -8,14 +8,14 @@ use crate::{
     caller::Caller,
     store::{
         ListQuery, StoreError,
-        list::{Position, cut},
+        list::{ListPosition, cut},
     },
 };
 
 /// The places of a page's tasks, see [`crate::store::Page`].
 #[derive(Debug)]
 pub(super) struct Places {
-    pub(super) tasks: Vec<Position>,
+    pub(super) tasks: Vec<ListPosition>,
     pub(super) next: String,
     pub(super) total: usize,
 }
@@ -41,9 +41,9 @@ impl Reader {
     fn in_lanes(
         &self,
         caller: &Caller,
-        from: Option<&Position>,
+        from: Option<&ListPosition>,
         query: &ListQuery,
-    ) -> Result<(Vec<Position>, usize), StoreError> {
+    ) -> Result<(Vec<ListPosition>, usize), StoreError> {
         let (mut found, mut total) = (Vec::new(), 0);
         let states = match &query.state {
             Some(state) => keys::state(caller, &query.agent, state.as_str()),
@@ -67,9 +67,9 @@ impl Reader {
         &self,
         caller: &Caller,
         context: &str,
-        from: Option<&Position>,
+        from: Option<&ListPosition>,
         query: &ListQuery,
-    ) -> Result<(Vec<Position>, usize), StoreError> {
+    ) -> Result<(Vec<ListPosition>, usize), StoreError> {
         let mut found = Vec::new();
         let list = keys::context(caller, &query.agent, context);
         for entry in self.index().scan(list, None) {
@@ -77,7 +77,7 @@ impl Reader {
             if let Some(Card { millis, state, .. }) = self.card(&task)? {
                 let wanted = query.state.as_ref().is_none_or(|one| one.as_str() == state);
                 if wanted && query.reaches(millis) {
-                    found.push(Position { millis, task });
+                    found.push(ListPosition { millis, task });
                 }
             }
         }
@@ -90,9 +90,9 @@ impl Reader {
     fn lane(
         &self,
         lane: &Key,
-        from: Option<&Position>,
+        from: Option<&ListPosition>,
         query: &ListQuery,
-    ) -> impl Iterator<Item = Result<Position, StoreError>> {
+    ) -> impl Iterator<Item = Result<ListPosition, StoreError>> {
         let after = from.map(|from| keys::in_lane(lane.clone(), from));
         let entries = self.index().scan(lane.clone(), after);
         let places = entries.map(|entry| keys::position(&entry?.0));

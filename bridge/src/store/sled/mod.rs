@@ -55,8 +55,8 @@ use self::{
     view::View,
 };
 use super::{
-    Append, Damage, Event, Head, ListQuery, Listener, Page, Position, RecordKey, Seq, Snapshot,
-    Store, StoreError, StoreReport, Stored, Unordered, Watch, cache::Cache, feed::Feed,
+    Append, Damage, Event, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq, Snapshot,
+    Store, StoreError, StoreReport, StoredEvent, Unordered, Watch, cache::Cache, feed::Feed,
 };
 use crate::caller::Caller;
 
@@ -178,7 +178,7 @@ impl Store for SledStore {
         task: &str,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<Stored>, StoreError> {
+    ) -> Result<Vec<StoredEvent>, StoreError> {
         let tip = self.view.tip(caller, task).await?;
         if after >= tip.head.seq {
             return Ok(Vec::new());
@@ -234,7 +234,7 @@ impl Store for SledStore {
     async fn waiting_tasks(
         &self,
         agent: &str,
-        after: Option<&Position>,
+        after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {

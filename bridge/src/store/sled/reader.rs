@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    store::{Head, Seq, StoreError, Stored, list::Position},
+    store::{Head, Seq, StoreError, StoredEvent, list::ListPosition},
 };
 
 /// Every append whose number is a multiple of this is found by its number in the index; the others by
@@ -43,7 +43,7 @@ pub(super) struct Quarantine(Mutex<BTreeMap<String, String>>);
 /// Events of a task, and about how many bytes they take in memory.
 #[derive(Debug, Default)]
 pub(super) struct Part {
-    pub(super) events: Vec<Stored>,
+    pub(super) events: Vec<StoredEvent>,
     pub(super) bytes: usize,
 }
 
@@ -213,12 +213,12 @@ impl Reader {
     pub(super) fn waiting(
         &self,
         agent: &str,
-        after: Option<&Position>,
+        after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
         let (millis, task) = (until.as_millisecond() + 1, String::new());
-        let end = keys::in_waiting(agent, &Position { millis, task });
+        let end = keys::in_waiting(agent, &ListPosition { millis, task });
         let after = after.map(|after| keys::in_waiting(agent, after));
         let waiting = self.index().scan(keys::waiting(agent), after);
         let waiting = waiting.map(|entry| Ok(entry?.0));

@@ -18,7 +18,7 @@ use crate::{
     store::{
         Head, Page, Snapshot, StoreError,
         cache::Cached,
-        list::{ListQuery, Position},
+        list::{ListPosition, ListQuery},
     },
 };
 
@@ -83,7 +83,7 @@ impl View {
     /// A page of tasks. Those that are damaged are counted only.
     pub(super) fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
         let places = self.reader.places(caller, query)?;
-        let load = |place: &Position| {
+        let load = |place: &ListPosition| {
             let tip = owned(self.reader.find(&place.task)?, caller, &place.task);
             match tip.and_then(|tip| self.compute(&tip)) {
                 // What is not wanted is not held by the page.

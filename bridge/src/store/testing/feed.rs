@@ -44,10 +44,10 @@ pub async fn watching_loses_nothing(backend: &impl Backend) {
 }
 
 /// Passes on what it hears.
-struct Ear(mpsc::UnboundedSender<(String, Seq)>);
+struct ChannelListener(mpsc::UnboundedSender<(String, Seq)>);
 
-impl Listener for Ear {
-    fn told(&self, head: &Head) {
+impl Listener for ChannelListener {
+    fn appended(&self, head: &Head) {
         let _ = self.0.send((head.task.clone(), head.seq));
     }
 }
@@ -56,7 +56,7 @@ impl Listener for Ear {
 pub async fn listening_tells_of_all_tasks(backend: &impl Backend) {
     let store = backend.open();
     let (told, mut heard) = mpsc::unbounded_channel();
-    let ear: Arc<dyn Listener> = Arc::new(Ear(told));
+    let ear: Arc<dyn Listener> = Arc::new(ChannelListener(told));
     store.listen(Arc::downgrade(&ear));
     let tasks = ["a", "b"].map(Sample::new);
     for sample in &tasks {

@@ -1,7 +1,7 @@
 //! The suite that every store backend passes.
 //!
 //! A backend implements [`Backend`] in its tests and names it in [`store_tests!`](crate::store_tests):
-//! each test then is a test of its own. They panic where a store is not as [`Store`] says. [`Troubled`] is a store
+//! each test then is a test of its own. They panic where a store is not as [`Store`] says. [`FailingStore`] is a store
 //! that fails, for tests of those who use one.
 
 #![expect(
@@ -9,6 +9,7 @@
     reason = "a test that cannot go on should say where"
 )]
 
+mod failing_store;
 mod feed;
 mod ids;
 mod list;
@@ -16,10 +17,10 @@ mod log;
 mod record;
 mod restart;
 mod sample;
-mod troubled;
 
 use std::sync::Arc;
 
+pub use failing_store::FailingStore;
 pub use feed::{listening_tells_of_all_tasks, watching_loses_nothing};
 pub use ids::{client_tasks_are_found, messages_are_stored_once};
 pub use list::{
@@ -39,7 +40,6 @@ pub use restart::{
 pub use sample::Sample;
 #[cfg(test)]
 pub(super) use sample::status;
-pub use troubled::Troubled;
 
 use super::Store;
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    store::{Event, ListQuery, Position, RecordKey, Store, Stored, TurnState},
+    store::{Event, ListPosition, ListQuery, RecordKey, Store, StoredEvent, TurnState},
 };
 
 /// Tasks with turns that did not end, how far those have come, and how many tasks are not terminal.
@@ -73,7 +73,7 @@ pub async fn tasks_that_wait_are_found_by_time(backend: &impl Backend) {
         }
     }
     let waiting = async |after: Option<(i64, &str)>, until, limit| {
-        let after = after.map(|(millis, task)| Position {
+        let after = after.map(|(millis, task)| ListPosition {
             millis,
             task: task.into(),
         });
@@ -137,7 +137,7 @@ pub async fn everything_survives_reopening(backend: &impl Backend) {
 }
 
 /// List, heads and logs of all tasks.
-async fn everything(store: &dyn Store) -> (String, String, Vec<Stored>) {
+async fn everything(store: &dyn Store) -> (String, String, Vec<StoredEvent>) {
     let alice = Sample::new("").caller;
     let page = store.list(&alice, &ListQuery::of(AGENT)).await.unwrap();
     let heads = store.open_turns("", 99).await.unwrap();

@@ -5,15 +5,17 @@
 
 use std::{borrow::Cow, collections::BTreeSet};
 
-use axum::http::{HeaderMap, HeaderName, Uri};
+use axum::{
+    http::{HeaderMap, HeaderName, HeaderValue, Uri},
+    response::Response,
+};
 use bridge_protocol::{a2a::Error, dialect::Version};
 use url::form_urlencoded;
 
-use super::version;
 use crate::service::{Context, Position};
 
 /// The version that the client speaks.
-pub(super) const VERSION: HeaderName = HeaderName::from_static("a2a-version");
+const VERSION: HeaderName = HeaderName::from_static("a2a-version");
 
 /// Extensions that the client asks for; 0.3 wrote `X-`.
 const EXTENSIONS: [HeaderName; 2] = [
@@ -25,21 +27,21 @@ const EXTENSIONS: [HeaderName; 2] = [
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// What a request says of itself.
-pub(super) struct Preamble {
+pub(super) struct ServiceParameters {
     /// The version that it names, if it names one.
     pub(super) named: Option<Version>,
     extensions: BTreeSet<String>,
     last_event: Option<Position>,
 }
 
-impl Preamble {
+impl ServiceParameters {
     /// Reads headers and query.
     ///
     /// # Errors
     /// If the version is none that is spoken, or `Last-Event-ID` is none of ours.
     pub(super) fn read(headers: &HeaderMap, uri: &Uri) -> Result<Self, Error> {
         Ok(Self {
-            named: version::named(headers, uri)?,
+            named: named_version(headers, uri)?,
             extensions: extensions(headers, uri),
             last_event: last_event(headers)?,
         })
@@ -58,11 +60,7 @@ impl Preamble {
 }
 
 /// The values of a service parameter: of the header, else of the query parameter. Names have no case.
-pub(super) fn values<'r>(
-    headers: &'r HeaderMap,
-    uri: &Uri,
-    name: &HeaderName,
-) -> Vec<Cow<'r, str>> {
+fn values<'r>(headers: &'r HeaderMap, uri: &Uri, name: &HeaderName) -> Vec<Cow<'r, str>> {
     if headers.contains_key(name) {
         let all = headers.get_all(name).iter();
         return all
@@ -94,6 +92,41 @@ fn last_event(headers: &HeaderMap) -> Result<Option<Position>, Error> {
         .filter(|text| !text.is_empty())
         .map(str::parse)
         .transpose()
+}
+
+/// The version that the request names, by header or by query parameter (specification 3.6.1).
+///
+/// # Errors
+/// [`ErrorKind::VersionNotSupported`].
+pub(super) fn named_version(headers: &HeaderMap, uri: &Uri) -> Result<Option<Version>, Error> {
+    let values = values(headers, uri, &VERSION);
+    match values.first().map(|value| value.trim()) {
+        None | Some("") => Ok(None),
+        named => Version::from_header(named).map(Some),
+    }
+}
+
+/// The response, naming what is in use; as it is if that is nothing.
+pub(super) fn with_extensions(
+    mut response: Response,
+    version: Version,
+    active: BTreeSet<String>,
+) -> Response {
+    if active.is_empty() {
+        return response;
+    }
+    let active: Vec<String> = active.into_iter().collect();
+    // A URI that an operator wrote into a card need not be fit for a header.
+    let Ok(value) = HeaderValue::from_str(&active.join(", ")) else {
+        return response;
+    };
+    let name = match version {
+        Version::V1_0 => "a2a-extensions",
+        Version::V0_1 | Version::V0_3 => "x-a2a-extensions",
+    };
+    let name = HeaderName::from_static(name);
+    response.headers_mut().insert(name, value);
+    response
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use bridge_program::{LARGE, outgoing};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Does what takes as long as a body of this size is large: apart from what others wait for, if it is.
-pub(super) fn apart<T>(size: usize, work: impl FnOnce() -> T) -> T {
+pub(super) fn block_if_large<T>(size: usize, work: impl FnOnce() -> T) -> T {
     let has_threads = || {
         let runtime = Handle::try_current();
         runtime.is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
@@ -16,7 +16,7 @@ pub(super) fn apart<T>(size: usize, work: impl FnOnce() -> T) -> T {
 }
 
 /// Writes an answer of such a size: few large ones at once, for each takes several times its size meanwhile.
-pub(super) async fn written<T>(size: usize, write: impl FnOnce() -> T) -> T {
+pub(super) async fn write_when_room<T>(size: usize, write: impl FnOnce() -> T) -> T {
     let _making = outgoing().making(size).await;
-    apart(size, write)
+    block_if_large(size, write)
 }

@@ -4,19 +4,19 @@ use axum::response::Response;
 use bridge_program::{LARGE, Room, outgoing};
 use bridge_protocol::{a2a::Error, dialect::Call};
 
-use super::parse::written;
+use super::large_body::write_when_room;
 use crate::service::{Context, Reply, Service};
 
 /// What comes of a call, with the room to send it, if it is large. What only reads is read again once there is
 /// room: whoever waits for it holds nothing meanwhile.
-pub(super) async fn called(
+pub(super) async fn call_with_room(
     service: &Service,
     context: &Context,
     call: Call,
 ) -> Result<(Reply, Option<Room>), Error> {
     // Before anything else, so that nothing is held meanwhile.
     service.await_news(context, &call).await;
-    let Some(name) = read(&call) else {
+    let Some(name) = read_only_key(&call) else {
         let reply = service.call(context, call).await?;
         let size = reply.size();
         if let (LARGE.., Some(task)) = (size, reply.task()) {
@@ -42,7 +42,7 @@ pub(super) async fn called(
 }
 
 /// What a call only reads, by a name.
-fn read(call: &Call) -> Option<String> {
+fn read_only_key(call: &Call) -> Option<String> {
     match call {
         Call::GetTask(request) => Some(request.id.clone()),
         Call::ListTasks(_) => Some("all".to_owned()),
@@ -59,9 +59,12 @@ fn read(call: &Call) -> Option<String> {
 }
 
 /// The response that is written, with the room that is kept until it was sent; a large one apart.
-pub(super) async fn within(room: Option<Room>, write: impl FnOnce() -> Response) -> Response {
+pub(super) async fn build_response(
+    room: Option<Room>,
+    write: impl FnOnce() -> Response,
+) -> Response {
     let size = if room.is_some() { LARGE } else { 0 };
-    let mut response = written(size, write).await;
+    let mut response = write_when_room(size, write).await;
     if let Some(room) = room {
         response.extensions_mut().insert(room);
     }

@@ -3,7 +3,7 @@
 use bridge_protocol::a2a::{Message, StreamResponse, Task};
 
 /// The task as its client knows it; as it is, if the client has no id of its own for it.
-pub(super) fn task(mut task: Task, client_id: Option<&str>) -> Task {
+pub(in crate::server) fn task(mut task: Task, client_id: Option<&str>) -> Task {
     let Some(client_id) = client_id else {
         return task;
     };
@@ -14,7 +14,7 @@ pub(super) fn task(mut task: Task, client_id: Option<&str>) -> Task {
 }
 
 /// The same for an item of a stream.
-pub(super) fn item(item: StreamResponse, client_id: Option<&str>) -> StreamResponse {
+pub(in crate::server) fn item(item: StreamResponse, client_id: Option<&str>) -> StreamResponse {
     let Some(id) = client_id else {
         return item;
     };

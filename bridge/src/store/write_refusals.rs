@@ -22,15 +22,15 @@ const QUIET: Duration = Duration::from_secs(5);
 
 /// Whether the writes to a store are refused.
 #[derive(Debug, Default)]
-pub(super) struct Refusing {
+pub(super) struct WriteRefusals {
     /// So that a store that refuses nothing has no lock to take.
     is_refusing: AtomicBool,
-    spell: Mutex<Option<Spell>>,
+    period: Mutex<Option<RefusalPeriod>>,
 }
 
 /// A time in which writes are refused.
 #[derive(Debug)]
-struct Spell {
+struct RefusalPeriod {
     count: u64,
     last: Instant,
     told: Instant,
@@ -38,48 +38,52 @@ struct Spell {
 
 /// What is told of it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum RefusalReport {
     Begins(String),
     GoesOn(u64, String),
     IsOver(u64),
 }
 
-impl Refusing {
+impl WriteRefusals {
     /// Takes note of what came of a write, and says what is to be told of that.
-    pub(super) fn note<T>(&self, written: &Result<T, StoreError>, now: Instant) -> Option<Line> {
+    pub(super) fn note<T>(
+        &self,
+        written: &Result<T, StoreError>,
+        now: Instant,
+    ) -> Option<RefusalReport> {
         match written {
-            Err(error) if error.is_told() => self.refused(error, now),
+            Err(error) if error.is_reported_by_store() => self.refused(error, now),
             Ok(_) if self.is_refusing.load(Ordering::Relaxed) => self.taken(now),
             Ok(_) | Err(_) => None,
         }
     }
 
-    fn refused(&self, error: &StoreError, now: Instant) -> Option<Line> {
-        let mut spell = self.spell.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(spell) = &mut *spell else {
+    fn refused(&self, error: &StoreError, now: Instant) -> Option<RefusalReport> {
+        let mut period = self.period.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(period) = &mut *period else {
             self.is_refusing.store(true, Ordering::Relaxed);
             let (count, last, told) = (1, now, now);
-            *spell = Some(Spell { count, last, told });
-            return Some(Line::Begins(error.to_string()));
+            *period = Some(RefusalPeriod { count, last, told });
+            return Some(RefusalReport::Begins(error.to_string()));
         };
-        spell.count += 1;
-        spell.last = now;
-        if now.duration_since(spell.told) < EVERY {
+        period.count += 1;
+        period.last = now;
+        if now.duration_since(period.told) < EVERY {
             return None;
         }
-        spell.told = now;
-        Some(Line::GoesOn(spell.count, error.to_string()))
+        period.told = now;
+        Some(RefusalReport::GoesOn(period.count, error.to_string()))
     }
 
-    fn taken(&self, now: Instant) -> Option<Line> {
-        let mut spell = self.spell.lock().unwrap_or_else(PoisonError::into_inner);
-        let over = spell.take_if(|spell| now.duration_since(spell.last) >= QUIET)?;
+    fn taken(&self, now: Instant) -> Option<RefusalReport> {
+        let mut period = self.period.lock().unwrap_or_else(PoisonError::into_inner);
+        let over = period.take_if(|period| now.duration_since(period.last) >= QUIET)?;
         self.is_refusing.store(false, Ordering::Relaxed);
-        Some(Line::IsOver(over.count))
+        Some(RefusalReport::IsOver(over.count))
     }
 }
 
-impl Line {
+impl RefusalReport {
     pub(super) fn log(&self) {
         match self {
             Self::Begins(_) | Self::GoesOn(..) => tracing::error!("{self}"),
@@ -88,7 +92,7 @@ impl Line {
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for RefusalReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Begins(error) => write!(f, "the store refuses what is to be kept: {error}"),
@@ -116,7 +120,7 @@ mod tests {
     /// other write is small enough for what is left.
     #[test]
     fn a_full_disk_is_told_of_when_it_begins_now_and_then_and_when_it_is_over() {
-        let (refusing, begun) = (Refusing::default(), Instant::now());
+        let (refusing, begun) = (WriteRefusals::default(), Instant::now());
         let mut lines = Vec::new();
         for number in 0..3_000_u32 {
             let now = begun + number * Duration::from_millis(100);
@@ -130,19 +134,19 @@ mod tests {
         }
         let error = || "no room is left on the disk for the log".to_owned();
         let expected = [
-            Line::Begins(error()),
-            Line::GoesOn(301, error()),
-            Line::GoesOn(601, error()),
-            Line::GoesOn(901, error()),
-            Line::GoesOn(1201, error()),
-            Line::IsOver(1400),
+            RefusalReport::Begins(error()),
+            RefusalReport::GoesOn(301, error()),
+            RefusalReport::GoesOn(601, error()),
+            RefusalReport::GoesOn(901, error()),
+            RefusalReport::GoesOn(1201, error()),
+            RefusalReport::IsOver(1400),
         ];
         assert_eq!(lines, expected);
     }
 
     #[test]
     fn what_is_wrong_with_a_request_is_no_refusal_of_the_store() {
-        let refusing = Refusing::default();
+        let refusing = WriteRefusals::default();
         let written = Err::<(), _>(StoreError::not_found("t"));
         assert_eq!(refusing.note(&written, Instant::now()), None);
     }

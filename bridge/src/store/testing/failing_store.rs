@@ -14,14 +14,14 @@ use jiff::Timestamp;
 use crate::{
     caller::Caller,
     store::{
-        Append, Head, ListQuery, Listener, Page, Position, RecordKey, Seq, Snapshot, Store,
-        StoreError, Stored, Watch,
+        Append, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq, Snapshot, Store,
+        StoreError, StoredEvent, Watch,
     },
 };
 
 /// Another store, of which so many of the next calls go wrong.
 #[derive(Debug)]
-pub struct Troubled {
+pub struct FailingStore {
     store: Arc<dyn Store>,
     /// How many of the next tasks cannot be read.
     pub unreadable: AtomicUsize,
@@ -33,7 +33,7 @@ pub struct Troubled {
     pub reads: AtomicUsize,
 }
 
-impl Troubled {
+impl FailingStore {
     /// This store, as long as nothing is said to go wrong.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self {
@@ -54,7 +54,7 @@ fn takes(left: &AtomicUsize) -> bool {
 }
 
 #[async_trait]
-impl Store for Troubled {
+impl Store for FailingStore {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
         match takes(&self.unwritable) {
             true => Err(StoreError::Closed),
@@ -68,7 +68,7 @@ impl Store for Troubled {
         task: &str,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<Stored>, StoreError> {
+    ) -> Result<Vec<StoredEvent>, StoreError> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         self.store.read(caller, task, after, limit).await
     }
@@ -117,7 +117,7 @@ impl Store for Troubled {
     async fn waiting_tasks(
         &self,
         agent: &str,
-        after: Option<&Position>,
+        after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {

@@ -11,7 +11,7 @@ use axum::{
 use bridge_protocol::dialect::places;
 use serde_json::{Value, json};
 
-use super::{Endpoint, Origin, card::serve, rest, version};
+use super::{Endpoint, Origin, card::serve, rest, service_parameters};
 
 /// What the catalogue of RFC 9727 is (section 4.1): links as JSON (RFC 9264) with that profile.
 const LINKS: &str =
@@ -25,7 +25,7 @@ pub(super) async fn cards(
     headers: HeaderMap,
     uri: Uri,
 ) -> Response {
-    let named = match version::named(&headers, &uri) {
+    let named = match service_parameters::named_version(&headers, &uri) {
         Ok(named) => named,
         Err(error) => return rest::refused(&headers, error),
     };

@@ -16,25 +16,25 @@ use axum::{
 use bridge_program::Unserved;
 use bridge_protocol::a2a::{Error, ErrorKind};
 
-use super::{body::AGAIN, jsonrpc, rest};
+use super::{body::RETRY_AFTER_SECONDS, jsonrpc, rest};
 
 /// The answer to a request for which there is no place.
 pub fn refuse(head: &Parts, why: Unserved) -> Response<Body> {
     let error = match why {
-        Unserved::Full => Error::unavailable(why.text(), AGAIN),
+        Unserved::Full => Error::unavailable(why.text(), RETRY_AFTER_SECONDS),
         Unserved::Head => Error::new(ErrorKind::InvalidRequest, why.text()),
     };
     let path = head.uri.path();
-    match binding(head, path) {
+    match presumed_binding(head, path) {
         #[cfg(feature = "grpc")]
-        Spoken::Grpc => super::grpc::refused(&error),
-        Spoken::HttpJson => rest::refused_at(path, &head.headers, why.status(), error),
-        Spoken::JsonRpc => jsonrpc::refused(why.status(), error),
-        Spoken::Unknown => plain(why),
+        PresumedBinding::Grpc => super::grpc::refused(&error),
+        PresumedBinding::HttpJson => rest::refused_at(path, &head.headers, why.status(), error),
+        PresumedBinding::JsonRpc => jsonrpc::refused(why.status(), error),
+        PresumedBinding::Unknown => plain(why),
     }
 }
 
-enum Spoken {
+enum PresumedBinding {
     #[cfg(feature = "grpc")]
     Grpc,
     HttpJson,
@@ -42,10 +42,10 @@ enum Spoken {
     Unknown,
 }
 
-fn binding(head: &Parts, path: &str) -> Spoken {
+fn presumed_binding(head: &Parts, path: &str) -> PresumedBinding {
     #[cfg(feature = "grpc")]
     if super::grpc::is_grpc(&head.headers) {
-        return Spoken::Grpc;
+        return PresumedBinding::Grpc;
     }
     let is_rest = |segment: &str| {
         segment.starts_with("message:") || matches!(segment, "tasks" | "extendedAgentCard" | "card")
@@ -53,9 +53,9 @@ fn binding(head: &Parts, path: &str) -> Spoken {
     let is_legacy = ["/tasks/send", "/tasks/get", "/tasks/cancel"];
     let is_legacy = is_legacy.iter().any(|place| path.ends_with(place));
     match head.method == Method::POST {
-        _ if !is_legacy && path.split('/').any(is_rest) => Spoken::HttpJson,
-        true => Spoken::JsonRpc,
-        false => Spoken::Unknown,
+        _ if !is_legacy && path.split('/').any(is_rest) => PresumedBinding::HttpJson,
+        true => PresumedBinding::JsonRpc,
+        false => PresumedBinding::Unknown,
     }
 }
 
@@ -64,7 +64,7 @@ fn plain(why: Unserved) -> Response<Body> {
     *response.status_mut() = why.status();
     let headers = response.headers_mut();
     match why {
-        Unserved::Full => drop(headers.insert(RETRY_AFTER, AGAIN.into())),
+        Unserved::Full => drop(headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS.into())),
         Unserved::Head => {}
     }
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));

@@ -17,7 +17,7 @@ use crate::{
 
 /// A form of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spoken {
+pub(super) enum ResponseFormat {
     /// 1.0.
     V1_0,
     /// 0.3, with the objects of JSON-RPC.
@@ -26,7 +26,7 @@ pub(super) enum Spoken {
     V0_3Proto,
 }
 
-impl Spoken {
+impl ResponseFormat {
     /// What is spoken with a client of which only the version is known.
     pub(super) fn without_body(version: Version) -> Self {
         match version {
@@ -110,7 +110,7 @@ impl Spoken {
             StreamResponse::StatusUpdate(_) => "statusUpdate",
             StreamResponse::ArtifactUpdate(_) => "artifactUpdate",
         };
-        let written = match response {
+        let write_when_room = match response {
             StreamResponse::Task(task) if is_proto => proto::task_from_v1(task, losses),
             StreamResponse::Message(message) if is_proto => proto::message_from_v1(message, losses),
             StreamResponse::StatusUpdate(update) if is_proto => {
@@ -128,6 +128,6 @@ impl Spoken {
                 render::older(Version::V0_3, response, goes_on, losses)
             }
         };
-        json!({ name: written })
+        json!({ name: write_when_room })
     }
 }

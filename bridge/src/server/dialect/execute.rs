@@ -27,12 +27,12 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-use super::{
+use crate::server::{
     Endpoint, Origin,
-    body::{self, Received},
+    body::{self, ReceivedRequest},
     card::serve,
     jsonrpc,
-    parse::apart,
+    large_body::block_if_large,
     render,
 };
 use crate::{
@@ -43,7 +43,7 @@ use crate::{
 };
 
 /// The card with its schemas.
-pub(super) async fn card(
+pub(in crate::server) async fn card(
     State(endpoint): State<Arc<Endpoint>>,
     origin: Option<Extension<Origin>>,
     headers: HeaderMap,
@@ -59,9 +59,12 @@ pub(super) async fn card(
 
 /// Calls a skill and answers with its result. The HTTP status is 200 whatever comes of it: the error is in
 /// the body. Only those who may not call the skill are told by it.
-pub(super) async fn post(State(endpoint): State<Arc<Endpoint>>, received: Received) -> Response {
-    let Received {
-        asker,
+pub(in crate::server) async fn post(
+    State(endpoint): State<Arc<Endpoint>>,
+    received: ReceivedRequest,
+) -> Response {
+    let ReceivedRequest {
+        requester,
         headers,
         body,
         ..
@@ -75,16 +78,17 @@ pub(super) async fn post(State(endpoint): State<Arc<Endpoint>>, received: Receiv
     };
     let body = match body {
         Ok(body) => body,
-        Err(unread) => return jsonrpc::unread(&endpoint, unread),
+        Err(body_error) => return jsonrpc::body_error(&endpoint, body_error),
     };
-    let Request { id, method, params } = match apart(body.len(), || Request::from_slice(&body)) {
-        Ok(request) => request,
-        Err(BadRequest { id, error }) => return refused(id, error),
-    };
+    let Request { id, method, params } =
+        match block_if_large(body.len(), || Request::from_slice(&body)) {
+            Ok(request) => request,
+            Err(BadRequest { id, error }) => return refused(id, error),
+        };
     if let Err(error) = body::is_json_or_curls(&headers) {
         return refused(id, error);
     }
-    if let Err(refusal) = endpoint.permit_skill(&asker, &method) {
+    if let Err(refusal) = endpoint.permit_skill(&requester, &method) {
         return refusal.response(Binding::JsonRpc, &headers, Some(&id));
     }
     let read = read(&card, &method, params);
@@ -93,7 +97,8 @@ pub(super) async fn post(State(endpoint): State<Arc<Endpoint>>, received: Receiv
     }
     let called = match read {
         Ok((skill, call)) => {
-            let (endpoint, skill, caller) = (endpoint.clone(), skill.clone(), asker.caller.clone());
+            let (endpoint, skill, caller) =
+                (endpoint.clone(), skill.clone(), requester.caller.clone());
             // Nobody else could end the task of a caller who leaves.
             run_to_completion(async move { endpoint.call_skill(caller, &skill, &call).await }).await
         }

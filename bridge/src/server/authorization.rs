@@ -12,13 +12,13 @@ use crate::{
 
 /// Who asks, as the authentication in front of the router found out.
 #[derive(Clone, Debug)]
-pub(crate) struct Asker {
+pub(crate) struct Requester {
     pub(crate) caller: Caller,
     /// What they showed, if the agent asks for anything.
     credentials: Option<Credentials>,
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Asker {
+impl<S: Send + Sync> FromRequestParts<S> for Requester {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
@@ -33,13 +33,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Asker {
 impl Endpoint {
     /// Refuses a call whose caller does not show what it needs: for the extended card, or for the first skill
     /// that it names which needs something else.
-    pub(super) fn permit(&self, asker: &Asker, call: &Call) -> Result<(), Box<Refusal>> {
+    pub(super) fn permit(&self, requester: &Requester, call: &Call) -> Result<(), Box<Refusal>> {
         match call {
             // Without such a card whoever asks is told just that.
             Call::GetExtendedAgentCard(_) if self.has_extended_card() => {
-                self.held(asker, Credentials::identify)
+                self.check_credentials(requester, Credentials::identify)
             }
-            call => self.held(asker, |credentials| credentials.permit(call)),
+            call => self.check_credentials(requester, |credentials| credentials.permit(call)),
         }
     }
 
@@ -49,16 +49,20 @@ impl Endpoint {
     }
 
     /// The same for a skill that is called by its name.
-    pub(super) fn permit_skill(&self, asker: &Asker, skill: &str) -> Result<(), Box<Refusal>> {
-        self.held(asker, |credentials| credentials.permit_skill(skill))
+    pub(super) fn permit_skill(
+        &self,
+        requester: &Requester,
+        skill: &str,
+    ) -> Result<(), Box<Refusal>> {
+        self.check_credentials(requester, |credentials| credentials.permit_skill(skill))
     }
 
-    fn held(
+    fn check_credentials(
         &self,
-        asker: &Asker,
+        requester: &Requester,
         permit: impl FnOnce(&Credentials) -> Result<(), Box<Refusal>>,
     ) -> Result<(), Box<Refusal>> {
-        let permitted = asker.credentials.as_ref().map_or(Ok(()), permit);
+        let permitted = requester.credentials.as_ref().map_or(Ok(()), permit);
         permitted.inspect_err(|refusal| {
             let metrics = self.service.measured();
             metrics.refused(&self.agent, refusal.name(), refusal.scheme());

@@ -11,37 +11,37 @@ use axum::{
 use bridge_protocol::a2a::Error;
 use futures_util::StreamExt as _;
 
-use super::{refusal::Refusal, spoken::Spoken};
+use super::{http_error::HttpError, response_format::ResponseFormat};
 use crate::{
-    server::{Endpoint, parse::written, render, sse},
+    server::{Endpoint, large_body::write_when_room, render, sse},
     service::{Reply, StreamItem, StreamItems},
 };
 
 /// How a request is answered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Style {
-    spoken: Spoken,
+pub(super) struct ResponseWriter {
+    format: ResponseFormat,
     /// The client takes JSON by its common name only.
     is_plain: bool,
 }
 
-impl Style {
+impl ResponseWriter {
     /// What the request's headers ask for, in this form if nothing is known of another one.
-    pub(super) fn wanted(headers: &HeaderMap, spoken: Spoken) -> Self {
+    pub(super) fn for_request(headers: &HeaderMap, format: ResponseFormat) -> Self {
         let accepts = |media_type: &str| {
             let all = headers.get_all(ACCEPT).iter();
             let mut all = all.filter_map(|value| value.to_str().ok());
             all.any(|value| value.contains(media_type))
         };
         Self {
-            spoken,
+            format,
             is_plain: accepts("application/json") && !accepts("application/a2a+json"),
         }
     }
 
     /// The same in another form.
-    pub(super) fn speaking(self, spoken: Spoken) -> Self {
-        Self { spoken, ..self }
+    pub(super) fn with_format(self, format: ResponseFormat) -> Self {
+        Self { format, ..self }
     }
 
     /// Answers with one object.
@@ -50,7 +50,7 @@ impl Style {
             Reply::Card(card) => Reply::Card(Box::new(endpoint.reachable(*card))),
             other => other,
         };
-        self.json(StatusCode::OK, self.spoken.text(reply))
+        self.json(StatusCode::OK, self.format.text(reply))
     }
 
     /// Answers with a stream of bare objects, each with its place in the log as id. An error that ends it
@@ -62,16 +62,16 @@ impl Style {
     async fn event(self, item: Result<StreamItem, Error>) -> Bytes {
         match item {
             Ok(item) => {
-                let (size, write) = (item.size(), |to: &mut _| self.spoken.item(to, &item));
-                written(size, || sse::placed(size, &item.position, write)).await
+                let (size, write) = (item.size(), |to: &mut _| self.format.item(to, &item));
+                write_when_room(size, || sse::placed(size, &item.position, write)).await
             }
-            Err(error) => sse::named("error", &Refusal::from(error).body(self.spoken)),
+            Err(error) => sse::named("error", &HttpError::from(error).body(self.format)),
         }
     }
 
     /// Answers with an error.
-    pub(super) fn refusal(self, refusal: &Refusal) -> Response {
-        let mut response = self.json(refusal.status, render::text(0, &refusal.body(self.spoken)));
+    pub(super) fn error(self, refusal: &HttpError) -> Response {
+        let mut response = self.json(refusal.status, render::text(0, &refusal.body(self.format)));
         let allow = refusal.allow.as_deref();
         if let Some(allow) = allow.and_then(|allow| HeaderValue::from_str(allow).ok()) {
             response.headers_mut().insert(ALLOW, allow);
@@ -86,9 +86,10 @@ impl Style {
     /// cache may keep what was got by GET, and only knows of credentials in `Authorization` (RFC 9111,
     /// sections 3.5, 4.2.2).
     fn json(self, status: StatusCode, text: Vec<u8>) -> Response {
-        let media_type = match (self.is_plain, self.spoken) {
-            (false, Spoken::V1_0) => "application/a2a+json",
-            (true, Spoken::V1_0) | (_, Spoken::V0_3 | Spoken::V0_3Proto) => "application/json",
+        let media_type = match (self.is_plain, self.format) {
+            (false, ResponseFormat::V1_0) => "application/a2a+json",
+            (true, ResponseFormat::V1_0)
+            | (_, ResponseFormat::V0_3 | ResponseFormat::V0_3Proto) => "application/json",
         };
         let mut response = Response::new(Body::from(text));
         *response.status_mut() = status;

@@ -17,32 +17,35 @@ use bridge_protocol::{
 };
 use serde_json::json;
 
-use super::{
-    Asker, Endpoint,
-    body::{self, Received},
+use crate::server::{
+    Endpoint, Requester,
+    body::{self, ReceivedRequest},
     jsonrpc,
-    parse::apart,
-    preamble::Preamble,
+    large_body::block_if_large,
     render,
+    service_parameters::ServiceParameters,
 };
 use crate::service::{Context, Reply};
 
 /// Takes a task to be sent and answers with the task: bare if it came bare.
-pub(super) async fn send(State(endpoint): State<Arc<Endpoint>>, received: Received) -> Response {
+pub(in crate::server) async fn send(
+    State(endpoint): State<Arc<Endpoint>>,
+    received: ReceivedRequest,
+) -> Response {
     let is_bare = |body: &Bytes| {
-        let parsed = apart(body.len(), || parse(body));
+        let parsed = block_if_large(body.len(), || parse(body));
         parsed.is_ok_and(|params| params.get("jsonrpc").is_none())
     };
     match &received.body {
         Ok(body) if is_bare(body) => {
             let typed = body::is_json(&received.headers);
-            match typed.and_then(|()| Preamble::read(&received.headers, &received.uri)) {
-                Ok(preamble) => {
+            match typed.and_then(|()| ServiceParameters::read(&received.headers, &received.uri)) {
+                Ok(service_parameters) => {
                     bare(
                         &endpoint,
-                        &received.asker,
+                        &received.requester,
                         &received.headers,
-                        preamble,
+                        service_parameters,
                         body,
                     )
                     .await
@@ -56,19 +59,22 @@ pub(super) async fn send(State(endpoint): State<Arc<Endpoint>>, received: Receiv
 }
 
 /// Takes a JSON-RPC request at the path of its method.
-pub(super) async fn call(State(endpoint): State<Arc<Endpoint>>, received: Received) -> Response {
+pub(in crate::server) async fn call(
+    State(endpoint): State<Arc<Endpoint>>,
+    received: ReceivedRequest,
+) -> Response {
     jsonrpc::answer(&endpoint, received, with_answer).await
 }
 
 async fn bare(
     endpoint: &Endpoint,
-    asker: &Asker,
+    requester: &Requester,
     headers: &HeaderMap,
-    preamble: Preamble,
+    service_parameters: ServiceParameters,
     params: &[u8],
 ) -> Response {
-    let mut context = Context::new(endpoint.agent.clone(), asker.caller.clone());
-    preamble.fill(&mut context);
+    let mut context = Context::new(endpoint.agent.clone(), requester.caller.clone());
+    service_parameters.fill(&mut context);
     context.version = Version::V0_1;
     let call = endpoint.read(&mut context, Version::V0_1, Operation::SendMessage, params);
     let call = match call {
@@ -78,7 +84,7 @@ async fn bare(
             return refusal(&error);
         }
     };
-    if let Err(refusal) = endpoint.permit(asker, &call) {
+    if let Err(refusal) = endpoint.permit(requester, &call) {
         return refusal.response(Binding::JsonRpc, headers, None);
     }
     let answered = endpoint.service.call(&context, call).await;

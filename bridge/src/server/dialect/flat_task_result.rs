@@ -8,10 +8,10 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-use super::render::translated;
+use crate::server::render::translated;
 
 /// The result, if it is a task: a message looks the same to everybody.
-pub(super) fn result(answer: &SendMessageResponse<Arc<Task>>) -> Option<Value> {
+pub(in crate::server) fn result(answer: &SendMessageResponse<Arc<Task>>) -> Option<Value> {
     match answer {
         SendMessageResponse::Task(task) => Some(translated(|losses| flat::from_v1(task, losses))),
         SendMessageResponse::Message(_) => None,

@@ -11,14 +11,13 @@ use axum::{
     routing::post,
 };
 use bridge_protocol::{
+    a2a::Operation,
     dialect::Call,
     protobuf::{SERVICE, tenant},
 };
 use tokio::time::timeout;
 use tonic::Status;
 use tower::ServiceExt as _;
-
-use super::call::operation;
 
 /// What stands before a message: whether it is compressed, and its length.
 const FRAME: usize = 5;
@@ -27,26 +26,26 @@ const FRAME: usize = 5;
 const ARRIVAL: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
-struct Agents {
+struct AgentTable {
     all: Arc<[(String, Router)]>,
     /// The largest request that is read, in bytes.
     body_limit: usize,
 }
 
 /// The routes of several agents at the same path. One alone is always meant.
-pub(super) fn switch(mut agents: Vec<(String, Router)>, body_limit: usize) -> Router {
+pub(super) fn select_agent_routes(mut agents: Vec<(String, Router)>, body_limit: usize) -> Router {
     if agents.len() < 2 {
         return agents.pop().map(|(_, router)| router).unwrap_or_default();
     }
     Router::new()
         .route(&format!("/{SERVICE}/{{method}}"), post(pass_on))
-        .with_state(Agents {
+        .with_state(AgentTable {
             all: agents.into(),
             body_limit,
         })
 }
 
-async fn pass_on(State(agents): State<Agents>, request: Request) -> Response {
+async fn pass_on(State(agents): State<AgentTable>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let body = match timeout(ARRIVAL, to_bytes(body, agents.body_limit + FRAME)).await {
         Ok(Ok(body)) => body,
@@ -60,7 +59,7 @@ async fn pass_on(State(agents): State<Agents>, request: Request) -> Response {
             ));
         }
     };
-    let Some(router) = asked(&agents.all, &parts.uri, &body) else {
+    let Some(router) = routes_for(&agents.all, &parts.uri, &body) else {
         return refused(Status::unimplemented("there is no agent"));
     };
     let request = Request::from_parts(parts, Body::from(body));
@@ -72,19 +71,24 @@ fn refused(status: Status) -> Response {
 }
 
 /// The routes of the agent that a request names. A request that cannot be read is the first agent's to refuse.
-fn asked<'a>(agents: &'a [(String, Router)], uri: &Uri, body: &Bytes) -> Option<&'a Router> {
+fn routes_for<'a>(agents: &'a [(String, Router)], uri: &Uri, body: &Bytes) -> Option<&'a Router> {
     let message = body.get(FRAME..).unwrap_or_default();
     let tenant = operation(uri).and_then(|operation| tenant(operation, message));
     let tenant = tenant.unwrap_or_default();
-    let (name, _) = divide(&tenant);
+    let (name, _) = split_tenant(&tenant);
     let named = agents.iter().find(|(agent, _)| agent == name);
     named.or(agents.first()).map(|(_, router)| router)
+}
+
+/// The operation that a path ends with.
+pub(super) fn operation(uri: &Uri) -> Option<Operation> {
+    Operation::from_name(uri.path().rsplit('/').next()?)
 }
 
 /// Takes the agent's own name away from a call's tenant.
 pub(super) fn without_name(call: &mut Call, agent: &str) {
     let tenant = call.tenant_mut();
-    let rest = match tenant.as_deref().map(divide) {
+    let rest = match tenant.as_deref().map(split_tenant) {
         Some((name, rest)) if name == agent => rest.map(str::to_owned),
         Some(_) | None => return,
     };
@@ -92,7 +96,7 @@ pub(super) fn without_name(call: &mut Call, agent: &str) {
 }
 
 /// What stands before the first slash, and what after it.
-fn divide(tenant: &str) -> (&str, Option<&str>) {
+fn split_tenant(tenant: &str) -> (&str, Option<&str>) {
     match tenant.split_once('/') {
         Some((name, rest)) => (name, Some(rest).filter(|rest| !rest.is_empty())),
         None => (tenant, None),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::shape;
+use super::components;
 
 /// The names of `google.rpc.Code` with which callers are refused, by HTTP's status.
 const REFUSALS: [(&str, &str, &str); 3] = [
@@ -25,8 +25,8 @@ pub(super) fn refusals(paths: &mut Map<String, Value>) {
     let operations = operations.flat_map(|item| item.values_mut());
     for operation in operations.filter(|one| is_of_agents(one)) {
         let body = match operation["operationId"] == "JSONRPC" {
-            true => shape::common("JsonRpcResponse"),
-            false => shape::common("Status"),
+            true => components::common("JsonRpcResponse"),
+            false => components::common("Status"),
         };
         for (status, _, description) in REFUSALS {
             operation["responses"][status] = refusal(status, description, &body);

@@ -10,30 +10,30 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::{
-    Append, Damage, Event, Head, ListQuery, Listener, Page, Position, RecordKey, Seq, Snapshot,
-    Store, StoreError, Stored, Watch, refusing::Refusing,
+    Append, Damage, Event, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq, Snapshot,
+    Store, StoreError, StoredEvent, Watch, write_refusals::WriteRefusals,
 };
 use crate::{caller::Caller, metrics::Metrics};
 
 /// A store, and where its doings are counted.
 #[derive(Debug)]
-pub(crate) struct Measured {
+pub(crate) struct MeteredStore {
     store: Arc<dyn Store>,
     metrics: Metrics,
-    refusing: Refusing,
+    refusals: WriteRefusals,
 }
 
-impl Measured {
+impl MeteredStore {
     pub(crate) fn new(store: Arc<dyn Store>, metrics: Metrics) -> Self {
         Self {
             store,
             metrics,
-            refusing: Refusing::default(),
+            refusals: WriteRefusals::default(),
         }
     }
 
     /// Counts it if it is a failure of the store, not an answer of it.
-    fn told<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    fn count_failure<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Some(kind) = result.as_ref().err().and_then(failure) {
             self.metrics.store_failed(kind);
         }
@@ -41,15 +41,15 @@ impl Measured {
     }
 
     /// The same of a write.
-    fn written<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
-        if let Some(line) = self.refusing.note(&result, Instant::now()) {
-            line.log();
+    fn count_write<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Some(report) = self.refusals.note(&result, Instant::now()) {
+            report.log();
         }
-        self.told(result)
+        self.count_failure(result)
     }
 
     /// Nothing follows a terminal state, so each is told of once.
-    fn count(&self, agent: &str, began: bool, ended: bool) {
+    fn count_tasks(&self, agent: &str, began: bool, ended: bool) {
         if began {
             self.metrics.task_began(agent);
         }
@@ -87,13 +87,13 @@ fn failure(error: &StoreError) -> Option<&'static str> {
 }
 
 #[async_trait]
-impl Store for Measured {
+impl Store for MeteredStore {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
         let (began, ended) = (append.expected == 0, append.events.iter().any(is_end));
         let begun = Instant::now();
-        let head = self.written(self.store.append(caller, append).await)?;
+        let head = self.count_write(self.store.append(caller, append).await)?;
         self.metrics.append(begun.elapsed());
-        self.count(&head.agent, began, ended);
+        self.count_tasks(&head.agent, began, ended);
         Ok(head)
     }
 
@@ -103,20 +103,20 @@ impl Store for Measured {
         task: &str,
         after: Seq,
         limit: usize,
-    ) -> Result<Vec<Stored>, StoreError> {
-        self.told(self.store.read(caller, task, after, limit).await)
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        self.count_failure(self.store.read(caller, task, after, limit).await)
     }
 
     async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
-        self.told(self.store.head(caller, task).await)
+        self.count_failure(self.store.head(caller, task).await)
     }
 
     async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
-        self.told(self.store.task(caller, task).await)
+        self.count_failure(self.store.task(caller, task).await)
     }
 
     async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
-        self.told(self.store.list(caller, query).await)
+        self.count_failure(self.store.list(caller, query).await)
     }
 
     async fn find_message(
@@ -125,7 +125,7 @@ impl Store for Measured {
         agent: &str,
         message_id: &str,
     ) -> Result<Option<(String, Seq)>, StoreError> {
-        self.told(self.store.find_message(caller, agent, message_id).await)
+        self.count_failure(self.store.find_message(caller, agent, message_id).await)
     }
 
     async fn find_client_task(
@@ -134,30 +134,30 @@ impl Store for Measured {
         agent: &str,
         client_id: &str,
     ) -> Result<Option<String>, StoreError> {
-        self.told(self.store.find_client_task(caller, agent, client_id).await)
+        self.count_failure(self.store.find_client_task(caller, agent, client_id).await)
     }
 
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        self.told(self.store.open_turns(after, limit).await)
+        self.count_failure(self.store.open_turns(after, limit).await)
     }
 
     async fn waiting_tasks(
         &self,
         agent: &str,
-        after: Option<&Position>,
+        after: Option<&ListPosition>,
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
         let waiting = self.store.waiting_tasks(agent, after, until, limit);
-        self.told(waiting.await)
+        self.count_failure(waiting.await)
     }
 
     async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        self.told(self.store.open_counts().await)
+        self.count_failure(self.store.open_counts().await)
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        self.written(self.store.ready().await)
+        self.count_write(self.store.ready().await)
     }
 
     fn damage(&self) -> Damage {
@@ -165,7 +165,7 @@ impl Store for Measured {
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
-        self.told(self.store.watch(caller, task).await)
+        self.count_failure(self.store.watch(caller, task).await)
     }
 
     fn listen(&self, listener: Weak<dyn Listener>) {
@@ -178,7 +178,7 @@ impl Store for Measured {
         key: &RecordKey,
         value: Vec<u8>,
     ) -> Result<(), StoreError> {
-        self.written(self.store.put_record(caller, key, value).await)
+        self.count_write(self.store.put_record(caller, key, value).await)
     }
 
     async fn record(
@@ -186,11 +186,11 @@ impl Store for Measured {
         caller: &Caller,
         key: &RecordKey,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        self.told(self.store.record(caller, key).await)
+        self.count_failure(self.store.record(caller, key).await)
     }
 
     async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError> {
-        self.written(self.store.delete_record(caller, key).await)
+        self.count_write(self.store.delete_record(caller, key).await)
     }
 
     async fn records(
@@ -199,6 +199,6 @@ impl Store for Measured {
         kind: &str,
         scope: &str,
     ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        self.told(self.store.records(caller, kind, scope).await)
+        self.count_failure(self.store.records(caller, kind, scope).await)
     }
 }

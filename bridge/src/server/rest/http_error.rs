@@ -4,18 +4,18 @@ use axum::http::StatusCode;
 use bridge_protocol::a2a::{Error, ErrorKind};
 use serde_json::{Value, json};
 
-use super::spoken::Spoken;
+use super::response_format::ResponseFormat;
 
 /// An error with how HTTP tells it.
 #[derive(Clone, Debug)]
-pub(super) struct Refusal {
+pub(super) struct HttpError {
     pub(super) status: StatusCode,
     pub(super) error: Error,
     /// The methods that there are, if that was what was wrong.
     pub(super) allow: Option<String>,
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for HttpError {
     fn from(error: Error) -> Self {
         let status = StatusCode::from_u16(error.kind.http_status());
         Self {
@@ -26,7 +26,7 @@ impl From<Error> for Refusal {
     }
 }
 
-impl Refusal {
+impl HttpError {
     /// There is no such path.
     pub(super) fn path(message: String) -> Self {
         Error::new(ErrorKind::MethodNotFound, message).into()
@@ -43,16 +43,16 @@ impl Refusal {
 
     /// The body. 0.3 does not say what is in it: beside the status of 1.0 stand the code and message of
     /// JSON-RPC and the error's name, which is what its SDKs read.
-    pub(super) fn body(&self, spoken: Spoken) -> Value {
+    pub(super) fn body(&self, format: ResponseFormat) -> Value {
         let status = json!({
             "code": self.status.as_u16(),
             "status": status(self.error.kind),
             "message": self.error.message,
             "details": self.error.all_details(),
         });
-        match spoken {
-            Spoken::V1_0 => json!({"error": status}),
-            Spoken::V0_3 | Spoken::V0_3Proto => json!({
+        match format {
+            ResponseFormat::V1_0 => json!({"error": status}),
+            ResponseFormat::V0_3 | ResponseFormat::V0_3Proto => json!({
                 "error": status,
                 "type": name(self.error.kind),
                 "code": self.error.kind.code(),

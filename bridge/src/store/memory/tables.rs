@@ -15,17 +15,17 @@ use jiff::Timestamp;
 use crate::{
     caller::Caller,
     store::{
-        Append, Event, Head, ListQuery, RecordKey, Seq, StoreError, Stored,
-        list::{Position, cut},
+        Append, Event, Head, ListQuery, RecordKey, Seq, StoreError, StoredEvent,
+        list::{ListPosition, cut},
     },
 };
 
 /// Everything. The lock is held only as long as it takes to change or copy some of it.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
-    tasks: BTreeMap<Arc<str>, Entry>,
+pub(super) struct MemoryTables {
+    tasks: BTreeMap<Arc<str>, TaskEntry>,
     /// What each caller has at each agent.
-    accounts: BTreeMap<(Caller, String), Account>,
+    caller_indexes: BTreeMap<(Caller, String), CallerIndex>,
     /// Tasks with turns that have not ended.
     turns: BTreeSet<Arc<str>>,
     /// Tasks of each agent that wait for their callers, and since when.
@@ -37,7 +37,7 @@ pub(super) struct Kept {
 
 /// What one caller has at one agent: in maps of their own, so that only ids need be compared.
 #[derive(Debug, Default)]
-struct Account {
+struct CallerIndex {
     /// The events of messages, by their ids.
     messages: BTreeMap<Box<str>, (Arc<str>, Seq)>,
     /// The tasks that the client has given ids to.
@@ -48,14 +48,14 @@ struct Account {
 
 /// One task.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct TaskEntry {
     pub(super) head: Arc<Head>,
-    log: Vec<Written>,
+    log: Vec<StoredAppend>,
 }
 
 /// An append as it is kept.
 #[derive(Clone, Debug)]
-pub(super) struct Written {
+pub(super) struct StoredAppend {
     last: Seq,
     millis: i64,
     pub(super) json: Arc<[u8]>,
@@ -63,13 +63,13 @@ pub(super) struct Written {
 
 /// The tasks of a page by their positions, the token of the next page, and how many there are in all.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) tasks: Vec<(Position, Entry)>,
+pub(super) struct EntryPage {
+    pub(super) tasks: Vec<(ListPosition, TaskEntry)>,
     pub(super) next: String,
     pub(super) total: usize,
 }
 
-impl Written {
+impl StoredAppend {
     pub(super) fn of(append: &Append) -> Result<Self, StoreError> {
         let json = serde_json::to_vec(&append.events);
         let json = json.map_err(|error| StoreError::corrupt("an event", &error))?;
@@ -80,17 +80,17 @@ impl Written {
         })
     }
 
-    fn events(&self) -> Result<impl Iterator<Item = Stored> + use<>, StoreError> {
+    fn events(&self) -> Result<impl Iterator<Item = StoredEvent> + use<>, StoreError> {
         let events = serde_json::from_slice::<Vec<Event>>(&self.json);
         let events = events.map_err(|error| StoreError::corrupt("an event", &error))?;
         let time = Timestamp::from_millisecond(self.millis).unwrap_or_default();
         let first = self.last + 1 - events.len() as Seq;
-        let number = move |(seq, event)| Stored { seq, time, event };
+        let number = move |(seq, event)| StoredEvent { seq, time, event };
         Ok((first..).zip(events).map(number))
     }
 }
 
-impl Entry {
+impl TaskEntry {
     /// What is wanted of the task's events without holding up others: the appends that have any after `after`, as many
     /// as have `limit` events at least.
     pub(super) fn later(&self, after: Seq, limit: usize) -> Self {
@@ -101,7 +101,7 @@ impl Entry {
     }
 
     /// Its events after `after`, at most `limit`.
-    pub(super) fn events(&self, after: Seq, limit: usize) -> Result<Vec<Stored>, StoreError> {
+    pub(super) fn events(&self, after: Seq, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
         let mut events = Vec::new();
         for append in &self.log {
             events.extend(append.events()?.filter(|stored| stored.seq > after));
@@ -115,7 +115,7 @@ impl Entry {
 
     /// About how many bytes it takes when it is read.
     pub(super) fn weight(&self) -> usize {
-        let weigh = |append: &Written| weigh(&append.json);
+        let weigh = |append: &StoredAppend| weigh(&append.json);
         self.log.iter().map(weigh).sum()
     }
 }
@@ -125,8 +125,8 @@ pub(super) fn weigh(json: &[u8]) -> usize {
     json.len() + bridge_protocol::wire::weight::weigh(json)
 }
 
-impl Kept {
-    pub(super) fn entry(&self, caller: &Caller, task: &str) -> Result<&Entry, StoreError> {
+impl MemoryTables {
+    pub(super) fn entry(&self, caller: &Caller, task: &str) -> Result<&TaskEntry, StoreError> {
         let entry = self.tasks.get(task);
         entry
             .filter(|entry| entry.head.owner == *caller)
@@ -137,29 +137,29 @@ impl Kept {
         &mut self,
         caller: &Caller,
         append: &Append,
-        written: Written,
+        written: StoredAppend,
     ) -> Result<Arc<Head>, StoreError> {
         let known = self.tasks.get_key_value(append.task.as_str());
         let task = known.map_or_else(|| append.task.as_str().into(), |(task, _)| Arc::clone(task));
         let before = known.map(|(_, entry)| Arc::clone(&entry.head));
         let after = Arc::new(Head::after(before.as_deref(), caller, append)?);
-        let account = (after.owner.clone(), after.agent.clone());
-        let account = self.accounts.entry(account).or_default();
-        account.check_ids(&after, append)?;
-        account.remember_ids(&task, &after, append);
+        let caller_index = (after.owner.clone(), after.agent.clone());
+        let caller_index = self.caller_indexes.entry(caller_index).or_default();
+        caller_index.check_ids(&after, append)?;
+        caller_index.remember_ids(&task, &after, append);
         let place = |head: &Head| {
             let time = head.status_time.as_millisecond();
             (Reverse(time), Arc::clone(&task))
         };
         if let Some(before) = &before {
-            account.list.remove(&place(before));
+            caller_index.list.remove(&place(before));
         }
-        account.list.insert(place(&after));
+        caller_index.list.insert(place(&after));
         if let Some(before) = &before {
             self.count(&task, before, false);
         }
         self.count(&task, &after, true);
-        let entry = self.tasks.entry(task).or_insert_with(|| Entry {
+        let entry = self.tasks.entry(task).or_insert_with(|| TaskEntry {
             head: Arc::clone(&after),
             log: Vec::with_capacity(2),
         });
@@ -192,13 +192,13 @@ impl Kept {
 
     /// The event of a message.
     pub(super) fn message(&self, caller: &Caller, agent: &str, id: &str) -> Option<(String, Seq)> {
-        let (task, seq) = self.account(caller, agent)?.messages.get(id)?;
+        let (task, seq) = self.caller_index(caller, agent)?.messages.get(id)?;
         Some((task.to_string(), *seq))
     }
 
     /// The task that a client knows under an id of its own.
     pub(super) fn client_task(&self, caller: &Caller, agent: &str, id: &str) -> Option<String> {
-        let task = self.account(caller, agent)?.client_tasks.get(id)?;
+        let task = self.caller_index(caller, agent)?.client_tasks.get(id)?;
         Some(task.to_string())
     }
 
@@ -210,7 +210,7 @@ impl Kept {
     pub(super) fn waiting(
         &self,
         agent: &str,
-        after: Option<&Position>,
+        after: Option<&ListPosition>,
         until: i64,
         limit: usize,
     ) -> Vec<Head> {
@@ -227,22 +227,22 @@ impl Kept {
         entries.map(|entry| entry.head.as_ref().clone()).collect()
     }
 
-    fn account(&self, caller: &Caller, agent: &str) -> Option<&Account> {
-        self.accounts.get(&(caller.clone(), agent.to_owned()))
+    fn caller_index(&self, caller: &Caller, agent: &str) -> Option<&CallerIndex> {
+        self.caller_indexes.get(&(caller.clone(), agent.to_owned()))
     }
 
     /// The tasks of a page.
-    pub(super) fn page(&self, caller: &Caller, query: &ListQuery) -> Result<Found, StoreError> {
+    pub(super) fn page(&self, caller: &Caller, query: &ListQuery) -> Result<EntryPage, StoreError> {
         let from = query.start(|position| {
             let entry = self.tasks.get(position.task.as_str());
             let is_own =
-                |entry: &Entry| entry.head.owner == *caller && entry.head.agent == query.agent;
+                |entry: &TaskEntry| entry.head.owner == *caller && entry.head.agent == query.agent;
             Ok(entry.is_some_and(is_own))
         })?;
         let empty = BTreeSet::new();
         let list = self
-            .account(caller, &query.agent)
-            .map_or(&empty, |account| &account.list);
+            .caller_index(caller, &query.agent)
+            .map_or(&empty, |caller_index| &caller_index.list);
         let entry = |(_, task): &(_, Arc<str>)| {
             let entry = self.tasks.get(task);
             entry.filter(|entry| query.matches(&entry.head))
@@ -254,19 +254,19 @@ impl Kept {
         let start = from.map(|from| (Reverse(from.millis), Arc::from(from.task)));
         let start = start.map_or(Bound::Unbounded, Bound::Excluded);
         let found = list.range((start, Bound::Unbounded)).filter_map(entry);
-        let found: Vec<&Entry> = found.take(query.page_size + 1).collect();
+        let found: Vec<&TaskEntry> = found.take(query.page_size + 1).collect();
         let positions = found
             .iter()
-            .map(|entry| Position::of(&entry.head))
+            .map(|entry| ListPosition::of(&entry.head))
             .collect();
         let (positions, next) = cut(positions, query.page_size);
         let entries = found.into_iter().cloned();
         let tasks = positions.into_iter().zip(entries).collect();
-        Ok(Found { tasks, next, total })
+        Ok(EntryPage { tasks, next, total })
     }
 }
 
-impl Account {
+impl CallerIndex {
     /// Refuses ids that were used before.
     fn check_ids(&self, head: &Head, append: &Append) -> Result<(), StoreError> {
         if let Some(client_id) = new_client_id(head, append)
