@@ -4,16 +4,16 @@
 
 use std::error::Error;
 
-use async_trait::async_trait;
-use jiff::Timestamp;
 use mcp_tools::{
     allow_list::AllowList,
+    async_trait,
     client::{Connection, Options},
     environments::{Arguments, Environment, EnvironmentError, Score, TaskInfo, refused, tool},
     episodes::{Episodes, Limits},
+    jiff::Timestamp,
+    rmcp::model::{CallToolResult, JsonObject, Tool},
     server::{self, ServerSettings},
 };
-use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde_json::{Map, json};
 use tokio::net::TcpListener;
 use url::Url;

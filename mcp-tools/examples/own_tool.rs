@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use jiff::Timestamp;
 use mcp_tools::{
     allow_list::AllowList,
-    client,
+    async_trait, client,
     context::{AgentContext, Settings},
+    jiff::Timestamp,
+    rmcp::{
+        self,
+        model::{CallToolResult, JsonObject},
+    },
     tools::{self, Tool},
 };
-use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::json;
 
 /// Returns how long ago the first message arrived.

@@ -41,3 +41,8 @@ pub mod secret;
 pub mod server;
 pub mod sites;
 pub mod tools;
+
+// Types of these crates are part of the traits that users implement.
+pub use async_trait::async_trait;
+pub use jiff;
+pub use rmcp;

@@ -5,10 +5,10 @@
 
 use std::{env, error::Error, sync::Arc};
 
-use async_trait::async_trait;
 use purple_agent::{
     PurpleAgent,
     agent::AgentSettings,
+    async_trait,
     policy::{Action, Policy, PolicyError, Situation, ToolCall},
     run::{RunSettings, Verdict, run},
 };

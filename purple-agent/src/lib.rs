@@ -42,4 +42,6 @@ pub mod run;
 pub mod toolbox;
 
 pub use agent::PurpleAgent;
+// Users implement `Policy` with this attribute.
+pub use async_trait::async_trait;
 pub use run::run;

@@ -4,7 +4,7 @@ mod handle;
 
 use std::{sync::Arc, time::Duration};
 
-use async_trait::async_trait;
+pub use async_trait::async_trait;
 use bridge_protocol::{
     a2a::{Artifact, Message, Metadata, Part, Role, Task, TaskState, TaskStatus},
     translate::answer,

@@ -18,11 +18,11 @@ const BASE: &str = "http://127.0.0.1:3978";
 struct Example(Child);
 
 impl Example {
-    fn start(name: &str) -> Self {
+    fn start(name: &str, arguments: &[&str]) -> Self {
         let this = std::env::current_exe().unwrap();
         let target: PathBuf = this.ancestors().nth(2).unwrap().into();
         let program = target.join("examples").join(name);
-        let started = Command::new(&program).spawn();
+        let started = Command::new(&program).args(arguments).spawn();
         let program = program.display();
         Self(started.unwrap_or_else(|error| {
             panic!("{program}: {error}; `cargo test` without --test builds it")
@@ -84,10 +84,14 @@ fn hello() -> Value {
     json!({"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}})
 }
 
+fn words() -> Value {
+    json!({"message": {"messageId": "m-2", "role": "ROLE_USER", "parts": [{"text": "three two one"}]}})
+}
+
 #[tokio::test]
 async fn each_does_what_it_says() {
     port_is_free().await;
-    let example = Example::start("host_a_bot");
+    let example = Example::start("host_a_bot", &[]);
     ready("/a2a").await;
     let (_, answer) = say("/a2a", None, "SendMessage", hello()).await;
     let task = &answer["result"]["task"];
@@ -98,7 +102,22 @@ async fn each_does_what_it_says() {
     drop(example);
 
     port_is_free().await;
-    let _example = Example::start("mount_in_axum");
+    let example = Example::start("own_executor", &["127.0.0.1:3978"]);
+    ready("/a2a").await;
+    let (_, answer) = say("/a2a", None, "SendMessage", words()).await;
+    let task = &answer["result"]["task"];
+    assert_eq!(task["status"]["state"], "TASK_STATE_COMPLETED", "{answer}");
+    let said: String = task["artifacts"][0]["parts"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|part| part["text"].as_str())
+        .collect();
+    assert_eq!(said, "one two three ", "{answer}");
+    drop(example);
+
+    port_is_free().await;
+    let _example = Example::start("mount_in_axum", &[]);
     ready("/agents/a2a").await;
     let path = "/agents/a2a";
     assert_eq!(say(path, None, "SendMessage", hello()).await.0, 401);

@@ -131,6 +131,19 @@ impl Task {
 }
 
 impl Artifact {
+    /// Returns an artifact with this id and these parts, without a name.
+    pub fn new(artifact_id: impl Into<alloc::string::String>, parts: Vec<Part>) -> Self {
+        Self {
+            artifact_id: artifact_id.into(),
+            name: None,
+            description: None,
+            parts,
+            metadata: None,
+            extensions: Vec::new(),
+            extra: Metadata::default(),
+        }
+    }
+
     /// Whether it has these contents and no others.
     pub fn repeats(&self, parts: &[Part]) -> bool {
         let contents = self.parts.iter().map(|part| &part.content);
