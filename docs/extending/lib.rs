@@ -1,10 +1,6 @@
 //! The examples of the page "Extending", compiled with the dependencies that the page names.
 #![cfg(test)]
-#![expect(
-    dead_code,
-    clippy::print_stdout,
-    reason = "each module is a program of its own"
-)]
+#![expect(dead_code, reason = "each module is a program of its own")]
 
 #[path = "../../mcp-tools/examples/own_environment.rs"]
 mod environment;

@@ -73,6 +73,8 @@ mod openapi;
 mod own_store;
 #[cfg(feature = "grpc")]
 #[cfg(test)]
+mod packages;
+#[cfg(test)]
 mod pages;
 #[cfg(test)]
 mod placeholders;

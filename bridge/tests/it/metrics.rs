@@ -108,3 +108,20 @@ async fn who_is_ready_says_so() {
         assert_eq!(text(response).await, body);
     }
 }
+
+/// OpenMetrics appends `_total` to the names of counters, so both forms are looked for.
+#[tokio::test]
+async fn the_reference_page_describes_each_metric() {
+    let text = text(get(&app().await, "/metrics", None).await).await;
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/metrics.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let typed = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    for metric in typed {
+        let name = metric.split(' ').next().unwrap();
+        let described = [format!("`{name}`"), format!("`{name}_total`")];
+        assert!(
+            described.iter().any(|described| page.contains(described)),
+            "{name} is missing in docs/reference/metrics.md"
+        );
+    }
+}

@@ -235,4 +235,16 @@ mod tests {
             &["mcp:notifications/progress"],
         );
     }
+
+    #[test]
+    fn the_reference_page_describes_each_kind_of_label() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/labels.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let with_colon = KINDS.map(|kind| format!("`{kind}:"));
+        let plain = PLAIN.map(|name| format!("`{name}`"));
+        let states = STATES.map(|state| format!("`{state}`"));
+        for label in with_colon.iter().chain(&plain).chain(&states) {
+            assert!(page.contains(label), "{label} is missing");
+        }
+    }
 }

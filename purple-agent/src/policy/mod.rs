@@ -110,4 +110,18 @@ mod tests {
         assert_eq!(default_name(&json!({"model": "m"})), "llm");
         assert_eq!(default_name(&Value::Null), "sum-and-shop");
     }
+
+    #[test]
+    fn the_reference_page_describes_each_policy() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/policies.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let headings: Vec<&str> = page
+            .lines()
+            .filter(|line| line.starts_with("## "))
+            .collect();
+        for (name, _) in BUILTINS {
+            let is_named = |line: &&str| line.contains(name);
+            assert!(headings.iter().any(is_named), "{name} is missing");
+        }
+    }
 }
