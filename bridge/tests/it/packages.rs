@@ -44,10 +44,7 @@ async fn serves_a_bot(programs: &Path) {
     let store = ["serve", "--listen", "127.0.0.1:0", "--store", "memory"];
     let bot = ["--bot", "assistant=http://127.0.0.1:9/api/messages"];
     let bridge = Bridge::listening(bridge.args(store).args(bot));
-    let card = format!(
-        "{}/a2a/assistant/.well-known/agent-card.json",
-        bridge.url()
-    );
+    let card = format!("{}/a2a/assistant/.well-known/agent-card.json", bridge.url());
     let card: Value = reqwest::get(card).await.unwrap().json().await.unwrap();
     assert_eq!(card["name"], "assistant", "{card}");
 }
