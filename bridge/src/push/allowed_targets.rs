@@ -1,4 +1,4 @@
-//! Where webhooks may be, beside the public internet.
+//! The addresses that webhooks may have beside the public internet.
 
 use std::{collections::BTreeSet, net::IpAddr, str::FromStr};
 
@@ -6,22 +6,22 @@ use bridge_protocol::address::is_public;
 use ipnet::IpNet;
 use url::Host;
 
-/// Where webhooks may be: anywhere on the public internet over https, and where an operator says.
+/// The addresses that webhooks may have: any on the public internet over https, and those that the operator names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedTargets {
     targets: BTreeSet<AllowedTarget>,
-    /// Nowhere but in the named places.
+    /// Whether only the named targets are allowed.
     pub nowhere_else: bool,
-    /// Plain http too. The named places may have it anyway.
+    /// Whether plain http is allowed everywhere. Named targets may always use it.
     pub plain_http: bool,
 }
 
-/// A place that an operator names.
+/// A target that the operator names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum AllowedTarget {
     Loopback,
     Network(IpNet),
-    /// In lower case, without a dot at the end.
+    /// A host name in lower case, without a final dot.
     Host(String),
 }
 
@@ -46,7 +46,7 @@ impl FromStr for AllowedTarget {
     }
 }
 
-/// A host as URLs understand it, so that no other spelling of it passes or is missed.
+/// Parses a host as in a URL, so that every spelling of it is treated the same.
 fn host(text: &str) -> Option<Host> {
     let address = text.parse().map(Host::Ipv6);
     let host = address.or_else(|_| Host::parse(text)).ok()?;
@@ -56,7 +56,8 @@ fn host(text: &str) -> Option<Host> {
     })
 }
 
-/// Nothing but letters, digits, hyphens, underscores and dots: what looks like a pattern would match nothing.
+/// Whether a name has only letters, digits, hyphens, underscores and dots. A pattern such as `*.example` is refused,
+/// because it would match nothing.
 fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     name.chars().all(plain)
@@ -68,17 +69,17 @@ fn plain(name: &str) -> String {
 }
 
 impl AllowedTargets {
-    /// Names another place: `loopback`, a network such as `10.0.0.0/8`, an address, or a host such as
+    /// Adds a target: `loopback`, a network such as `10.0.0.0/8`, an address, or a host such as
     /// `hooks.example`, which may then resolve to any address.
     ///
     /// # Errors
-    /// What was expected, if it is none of these.
+    /// A message that says what was expected, if the text is none of these.
     pub fn allow(&mut self, target: &str) -> Result<(), String> {
         self.targets.insert(target.parse()?);
         Ok(())
     }
 
-    /// Whether an operator named this name.
+    /// Whether the operator named this host name.
     pub(super) fn names(&self, name: &str) -> bool {
         let name = plain(name);
         let is_local = name == "localhost" || name.ends_with(".localhost");
@@ -89,7 +90,7 @@ impl AllowedTargets {
         })
     }
 
-    /// Whether an operator named this address.
+    /// Whether the operator named this address or its network.
     pub(super) fn names_address(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.targets.iter().any(|target| match target {
@@ -99,7 +100,7 @@ impl AllowedTargets {
         })
     }
 
-    /// Whether names that no operator named may stand for addresses that are allowed.
+    /// Whether a host name that the operator did not name can resolve to an allowed address.
     pub(super) fn may_have_other_names(&self) -> bool {
         let is_network = |target: &AllowedTarget| matches!(target, AllowedTarget::Network(_));
         !self.nowhere_else || self.targets.iter().any(is_network)
@@ -110,7 +111,7 @@ impl AllowedTargets {
         self.names_address(address) || (!self.nowhere_else && is_public(address))
     }
 
-    /// Whether this name may stand for this address. `localhost` is this machine only, whatever it resolves to.
+    /// Whether this name may resolve to this address. `localhost` always means this machine.
     pub(super) fn may_resolve(&self, name: &str, address: IpAddr) -> bool {
         let named = self.targets.contains(&AllowedTarget::Host(plain(name)));
         named || self.may_reach(address)

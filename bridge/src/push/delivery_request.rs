@@ -1,4 +1,4 @@
-//! One delivery: what is posted, and where.
+//! The HTTP request of one delivery: its URL, headers and body.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
 use bridge_protocol::{
@@ -11,29 +11,29 @@ use super::{event_reader::Notification, headers, setting::Setting};
 /// The media type of 1.0 (specification 4.3.3).
 const CURRENT: HeaderValue = HeaderValue::from_static("application/a2a+json");
 
-/// The media type before (specification 0.3.0, 9.5).
+/// The media type before 1.0 (specification 0.3.0, 9.5).
 const BEFORE: HeaderValue = HeaderValue::from_static("application/json");
 
-/// Which event it is, so that receivers know one that they have.
+/// The header that identifies the event, so that receivers recognize one that is delivered again.
 const EVENT: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// A delivery, which may be tried more than once.
+/// The request of a delivery. It may be sent more than once.
 #[derive(Clone, Debug)]
 pub(super) struct DeliveryRequest {
-    /// The webhook, as its owner wrote it.
+    /// The webhook's URL, as its owner wrote it.
     pub(super) url: String,
-    /// The task, as its owner knows it.
+    /// The task's id, as its owner knows it.
     pub(super) task: String,
-    /// All that do not depend on when it is sent.
+    /// All headers that do not depend on the time of sending.
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
 impl DeliveryRequest {
-    /// The delivery of a notice to who made the setting.
+    /// Builds the request that delivers a notification for a setting.
     pub(super) fn new(setting: &Setting, notification: &Notification) -> Self {
         let version = setting.version;
-        // What is kept was checked when it came.
+        // A stored setting was checked before it was stored.
         let mut headers = headers::of(&setting.config).unwrap_or_default();
         let media_type = match version {
             Version::V1_0 => CURRENT,

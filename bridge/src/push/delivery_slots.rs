@@ -1,4 +1,4 @@
-//! The places for deliveries, which all workers share; who gets one next is for `queue` to say.
+//! The slots for deliveries, which all workers share. `fair_queue` decides who gets the next one.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,21 +9,21 @@ use tokio::{sync::oneshot, time::sleep};
 
 use super::fair_queue::{DeliveryLimits, FairQueue, SlotRequest};
 
-/// How long a first attempt has its place though others wait for it.
+/// The time after which a first attempt may have to yield its slot to waiting ones.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The places for deliveries.
+/// Grants slots to deliveries.
 #[derive(Debug)]
 pub(super) struct DeliverySlots(Mutex<FairQueue<oneshot::Sender<DeliverySlot>>>);
 
-/// A place, for as long as this is kept.
+/// A slot, which is freed when this is dropped.
 #[derive(Debug)]
 pub(super) struct DeliverySlot {
     slots: Arc<DeliverySlots>,
     number: u64,
 }
 
-/// Stands in the queue for as long as this is kept.
+/// A waiting request, which leaves the queue when this is dropped.
 struct QueueGuard<'a> {
     slots: &'a DeliverySlots,
     request: &'a SlotRequest,
@@ -35,13 +35,13 @@ impl DeliverySlots {
         Self(Mutex::new(FairQueue::new(limits)))
     }
 
-    /// A place, if there is one now.
+    /// Returns a slot if one is free now.
     pub(super) fn try_take(self: &Arc<Self>, request: &SlotRequest) -> Option<DeliverySlot> {
         let number = self.lock().take(request)?;
         Some(self.slot(number))
     }
 
-    /// Waits for a place.
+    /// Waits for a slot.
     pub(super) async fn take(self: &Arc<Self>, request: &SlotRequest) -> DeliverySlot {
         let (grant, granted) = oneshot::channel();
         let number = {
@@ -58,7 +58,7 @@ impl DeliverySlots {
         };
         match granted.await {
             Ok(slot) => slot,
-            // Who is taken out of the queue gets a place, so this never comes.
+            // A request is only taken out of the queue to be granted, so this never happens.
             Err(_) => std::future::pending().await,
         }
     }
@@ -73,7 +73,7 @@ impl DeliverySlots {
             }
         }
         for (grant, slot) in granted {
-            // Who has left meanwhile gives it back by dropping it, for which nobody may hold the lock.
+            // If the receiver is gone, the slot is dropped here, which takes the lock again: it must be free.
             let _ = grant.send(slot);
         }
     }
@@ -91,7 +91,7 @@ impl DeliverySlots {
 }
 
 impl DeliverySlot {
-    /// Comes when the place is to be given up, because the delivery takes long and others wait for it.
+    /// Waits until the slot must be yielded because the delivery takes long and others wait for it.
     pub(super) async fn preempted(&self) {
         sleep(PATIENCE).await;
         while !self.slots.lock().must_yield(self.number) {

@@ -1,5 +1,7 @@
-//! The settings for which something is to be delivered. Most of them wait for their task most of the time: then they
-//! are no more than a line here. One whose task has news gets a worker, which can be stopped.
+//! Starts and stops the workers that deliver events, one for each setting whose task has new events.
+//!
+//! Most settings wait for their task most of the time. Such a setting is *idle*: it has no worker, only an entry in a
+//! table.
 
 use std::{
     collections::BTreeMap,
@@ -18,26 +20,27 @@ use crate::{
     store::{Head, Listener, Seq},
 };
 
-/// What a worker does. When there is nothing more to deliver but will be, it gives back how far it has read.
+/// The future that a worker runs. It returns its reader if everything was delivered and the task may have further
+/// events.
 pub(super) type Work = Pin<Box<dyn Future<Output = Option<EventReader>> + Send>>;
 
-/// All workers, and all settings that rest. Workers end when this is dropped.
+/// All running workers and all idle settings. Workers end when this is dropped.
 pub(super) struct DeliveryWorkers {
     all: Mutex<WorkerTable>,
-    /// Whether any setting rests: mostly an append need not look for those of its task.
+    /// Whether any setting is idle. If none is, an append need not take the lock.
     has_idle: AtomicBool,
     work: Box<dyn Fn(SettingKey, StopSignal) -> Work + Send + Sync>,
     this: Weak<Self>,
-    /// Where workers run that are started by an append.
+    /// The runtime for workers that are started by an append.
     runtime: OnceLock<Handle>,
 }
 
 #[derive(Debug, Default)]
 struct WorkerTable {
     running: BTreeMap<SettingKey, RunningWorker>,
-    /// By their tasks.
+    /// The idle settings by task.
     idle: BTreeMap<String, Vec<IdleSetting>>,
-    /// Tells a worker from one before it with the same key.
+    /// The number of workers started so far. It distinguishes a worker from an earlier one with the same key.
     started: u64,
 }
 
@@ -56,19 +59,19 @@ struct IdleSetting {
     seen: Seq,
 }
 
-/// How a worker hears that it is to stop.
+/// Tells a worker to stop.
 #[derive(Clone, Debug)]
 pub(super) struct StopSignal(watch::Receiver<bool>);
 
 impl StopSignal {
-    /// Comes when the worker is to stop, or nobody is left who wants it to go on.
+    /// Waits until the worker is told to stop, or [`DeliveryWorkers`] was dropped.
     pub(super) async fn requested(&mut self) {
         let _ = self.0.wait_for(|stopped| *stopped).await;
     }
 }
 
 impl DeliveryWorkers {
-    /// None yet; each will do this work.
+    /// Creates an empty set of workers, each of which will run the future that `work` returns.
     pub(super) fn new(
         work: impl Fn(SettingKey, StopSignal) -> Work + Send + Sync + 'static,
     ) -> Arc<Self> {
@@ -81,12 +84,12 @@ impl DeliveryWorkers {
         })
     }
 
-    /// Starts the worker of a setting that has none.
+    /// Starts the worker of a setting that has none yet.
     pub(super) fn start(&self, key: SettingKey) {
         self.begin(&mut self.lock(), key);
     }
 
-    /// Has a setting wait for what comes after all that was read.
+    /// Makes a setting idle until its task has an event after those that `read` has read.
     pub(super) fn set_idle(&self, key: &SettingKey, read: EventReader) {
         self.runtime.get_or_init(Handle::current);
         {
@@ -97,7 +100,7 @@ impl DeliveryWorkers {
         self.wake_if_news(key, read);
     }
 
-    /// Stops a setting's worker, if it has one, and waits until it writes nothing any more.
+    /// Stops a setting's worker, if it has one, and waits until the worker has ended.
     pub(super) async fn stop(&self, key: &SettingKey) {
         let running = {
             let mut all = self.lock();
@@ -154,10 +157,10 @@ impl DeliveryWorkers {
         }
     }
 
-    /// Starts the worker of a setting that rests after all, if there was news before it was heard of here.
+    /// Starts the worker of an idle setting if its task got an event before the setting was entered as idle.
     fn wake_if_news(&self, key: &SettingKey, read: EventReader) {
         let has_news = read.has_news();
-        // It may be the last one that watches the task, and nothing else is to wait for what that takes.
+        // Dropping the reader may free what watches the task, which must not happen under the lock.
         drop(read);
         if has_news {
             let mut all = self.lock();
@@ -177,7 +180,7 @@ impl DeliveryWorkers {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many have workers, and how many rest.
+    /// The number of running workers and of idle settings.
     #[cfg(test)]
     pub(super) fn len(&self) -> (usize, usize) {
         let all = self.lock();
@@ -187,7 +190,7 @@ impl DeliveryWorkers {
 }
 
 impl Listener for DeliveryWorkers {
-    /// Starts the workers of those settings that have waited for this.
+    /// Starts the workers of the settings that have waited for this event.
     fn appended(&self, head: &Head) {
         if self.has_idle.load(Ordering::Acquire) {
             let mut all = self.lock();
@@ -214,13 +217,13 @@ impl WorkerTable {
         }
     }
 
-    /// Whether the setting has rested, which it does no more.
+    /// Removes an idle setting; returns whether it was idle.
     fn remove_idle(&mut self, key: &SettingKey) -> bool {
         let is_it = |idle: &mut IdleSetting| idle.id == key.id && idle.caller == key.caller;
         !self.remove_where(&key.task, is_it).is_empty()
     }
 
-    /// The settings that have waited for the events up to this head, and do so no more.
+    /// Removes and returns the idle settings that have not read up to this head.
     fn remove_idle_before(&mut self, head: &Head) -> Vec<SettingKey> {
         let has_waited = |idle: &mut IdleSetting| idle.seen < head.seq && idle.caller == head.owner;
         let remove_idle_before = self.remove_where(&head.task, has_waited).into_iter();

@@ -1,29 +1,29 @@
-//! Why a setting is not kept.
+//! The errors of push notifications.
 
 use bridge_protocol::wire::FieldError;
 
 use crate::store::StoreError;
 
-/// Why a setting is not kept, or nothing can be delivered at all.
+/// Why a setting is refused, or nothing can be delivered at all.
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
-    /// A field is not as it has to be; seen from the setting.
+    /// A field of the setting is not valid.
     #[error("{0}")]
     Field(#[source] FieldError),
-    /// The task has as many as it may.
+    /// The task has as many settings as are allowed.
     #[error(
         "task {task} has {limit} push notification settings, which is the limit: delete one first"
     )]
     TooMany {
         /// The task.
         task: String,
-        /// How many it may have.
+        /// The largest number of settings.
         limit: usize,
     },
     /// The store failed.
     #[error("the task log failed: {0}")]
     Store(#[from] StoreError),
-    /// There is no way to deliver anything.
+    /// The HTTP client could not be created.
     #[error("nothing can be delivered from this machine: {0}")]
     Client(#[source] reqwest::Error),
 }

@@ -1,4 +1,4 @@
-//! Reading a task's log for one setting: what streams show of it, from a place on.
+//! Reads a task's log for one setting, and converts each event to the notification that is delivered.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use crate::{
     turns::{EventProjection, Follower},
 };
 
-/// One event as it is to be delivered.
+/// One event in the form in which it is delivered.
 #[derive(Clone, Debug)]
 pub(super) struct Notification {
-    /// The task, as its owner knows it.
+    /// The task's id, as its owner knows it.
     pub(super) task: String,
-    /// Its number in the log.
+    /// The event's number in the log.
     pub(super) seq: Seq,
-    /// What is told.
+    /// The content.
     pub(super) response: StreamResponse,
-    /// Nothing follows it.
+    /// Whether the task ends with this event.
     pub(super) is_last: bool,
 }
 
-/// A task's log from a place on.
+/// Reads the events of a task from a position in its log on.
 #[derive(Debug)]
 pub(super) struct EventReader {
     follower: Follower,
@@ -33,10 +33,10 @@ pub(super) struct EventReader {
 }
 
 impl EventReader {
-    /// The events after `seen`, for someone who speaks this version.
+    /// Opens a reader of the events after `seen`, for a client that uses this version.
     ///
     /// # Errors
-    /// If there is no such task, or the store fails.
+    /// If the task does not exist, or the store fails.
     pub(super) async fn open(
         store: &Arc<dyn Store>,
         caller: &Caller,
@@ -54,7 +54,7 @@ impl EventReader {
         })
     }
 
-    /// The next event that the log holds. `None` when there is no more yet, or the store is closed.
+    /// Returns the next event in the log; `None` if there is no further one yet, or the store is closed.
     pub(super) async fn next(&mut self) -> Result<Option<Notification>, StoreError> {
         while self.follower.has_more().await? {
             let Some(stored) = self.follower.next().await? else {
@@ -72,7 +72,7 @@ impl EventReader {
         self.follower.seen()
     }
 
-    /// Whether the log holds more than was read by now, as far as was told.
+    /// Whether the log is known to hold events that were not read yet.
     pub(super) fn has_news(&self) -> bool {
         self.follower.has_news()
     }
@@ -103,7 +103,7 @@ impl EventReader {
         }))
     }
 
-    /// The task as it stands after this event, under the id that its owner gave it (A2A 0.1).
+    /// Returns the task after this event, under the id that its owner chose for it (A2A 0.1).
     async fn task_after(&mut self, seq: Seq) -> Result<(String, StreamResponse), StoreError> {
         let mut task = Arc::unwrap_or_clone(self.projection.task(seq).await?);
         if let (Version::V0_1, Some(own)) = (self.version, &self.head.client_id) {

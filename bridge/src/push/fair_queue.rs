@@ -1,36 +1,36 @@
-//! Who has a place and who waits for one: the rules, without clock and locks.
+//! Decides which delivery gets the next free slot. It uses no clock and no locks.
 //!
-//! - A place that becomes free goes to the caller that has the fewest, then to the host that has the fewest,
-//!   then to who came first. So nobody gets more by asking for more.
-//! - Deliveries that are tried again have at most half of each limit. So webhooks that fail, however many,
-//!   leave places to those that are asked for the first time.
-//! - A first attempt that takes long makes room for another first attempt that waits for just that place.
+//! - A free slot goes to the caller that has the fewest slots, then to the host that has the fewest, then to the
+//!   request that has waited longest. So no caller gets more slots by asking for more.
+//! - Retries get at most half of each limit. So failing webhooks, however many there are, leave slots to first
+//!   attempts.
+//! - A first attempt that takes long yields its slot to another first attempt that waits for exactly that slot.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// How many deliveries there may be.
+/// The numbers of deliveries that may run at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeliveryLimits {
-    /// In all.
+    /// The number in total.
     pub(super) at_once: usize,
-    /// To one host.
+    /// The number to one host.
     pub(super) per_host: usize,
-    /// For one caller.
+    /// The number for one caller.
     pub(super) per_caller: usize,
 }
 
-/// Who wants a place.
+/// A delivery's request for a slot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SlotRequest {
-    /// Whose task it is.
+    /// The caller that owns the task.
     pub(super) caller: String,
-    /// Where it goes, as `HOST:PORT`.
+    /// The webhook's host, as `HOST:PORT`.
     pub(super) host: String,
-    /// It was tried before.
+    /// Whether the delivery was tried before.
     pub(super) is_again: bool,
 }
 
-/// Who has a place, and who waits with what it is told by.
+/// The deliveries that hold a slot, and the requests that wait for one. `G` is what a waiting request is granted by.
 #[derive(Debug)]
 pub(super) struct FairQueue<G> {
     limits: DeliveryLimits,
@@ -39,11 +39,11 @@ pub(super) struct FairQueue<G> {
     hosts: BTreeMap<String, SlotCounts>,
     callers: BTreeMap<String, SlotCounts>,
     held: BTreeMap<u64, SlotHolder>,
-    /// Those who wait for the same, in the order in which they came.
+    /// The waiting requests, equal ones in the order of their arrival.
     waiting: BTreeMap<SlotRequest, VecDeque<(u64, G)>>,
 }
 
-/// How many places are taken.
+/// The number of slots in use.
 #[derive(Clone, Copy, Debug, Default)]
 struct SlotCounts {
     all: usize,
@@ -53,12 +53,12 @@ struct SlotCounts {
 #[derive(Debug)]
 struct SlotHolder {
     request: SlotRequest,
-    /// It has it for so long that it may have to leave.
+    /// Whether the delivery has taken so long that it may have to yield its slot.
     is_late: bool,
     is_yielding: bool,
 }
 
-/// The limit that somebody waits for.
+/// The limit that a request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LimitKind {
     Host,
@@ -83,7 +83,7 @@ impl<G> FairQueue<G> {
         }
     }
 
-    /// Takes a place if there is one, and nobody waits for the same; tells its number.
+    /// Takes a slot if one is free and no equal request waits; returns the slot's number.
     pub(super) fn take(&mut self, request: &SlotRequest) -> Option<u64> {
         let is_free = !self.waiting.contains_key(request) && self.full(request).is_none();
         is_free.then(|| {
@@ -93,7 +93,7 @@ impl<G> FairQueue<G> {
         })
     }
 
-    /// Waits behind all others who want the same; tells its number.
+    /// Enters a request behind all equal ones; returns its number, which becomes that of its slot.
     pub(super) fn wait(&mut self, request: &SlotRequest, grant: G) -> u64 {
         self.arrival += 1;
         let queue = self.waiting.entry(request.clone()).or_default();
@@ -101,7 +101,7 @@ impl<G> FairQueue<G> {
         self.arrival
     }
 
-    /// Waits no longer.
+    /// Removes a waiting request.
     pub(super) fn cancel(&mut self, request: &SlotRequest, number: u64) {
         if let Some(queue) = self.waiting.get_mut(request) {
             queue.retain(|(one, _)| *one != number);
@@ -111,7 +111,7 @@ impl<G> FairQueue<G> {
         }
     }
 
-    /// Gives a place back.
+    /// Frees a slot.
     pub(super) fn release(&mut self, number: u64) {
         let Some(SlotHolder { request, .. }) = self.held.remove(&number) else {
             return;
@@ -130,7 +130,7 @@ impl<G> FairQueue<G> {
         }
     }
 
-    /// Gives a free place to the next who waits, if there is one for somebody.
+    /// Gives a free slot to the next waiting request, if any request can be granted.
     pub(super) fn next(&mut self) -> Option<(u64, G)> {
         let waiting = self.waiting.iter();
         let served = waiting.filter(|(request, _)| self.full(request).is_none());
@@ -148,8 +148,8 @@ impl<G> FairQueue<G> {
         Some((number, grant))
     }
 
-    /// Whether a delivery that takes long has to leave: first attempts wait for its place that have no more
-    /// than it has, and there is nobody who has more and could leave in place of it.
+    /// Returns whether a delivery that takes long must yield its slot: first attempts wait for the slot whose caller and
+    /// host have no more slots than its own, and no other delivery with more slots could yield instead.
     pub(super) fn must_yield(&mut self, number: u64) -> bool {
         let Some(own) = self.held.get_mut(&number) else {
             return false;
@@ -186,7 +186,7 @@ impl<G> FairQueue<G> {
         yielding < waiting && !beside.any(has_more)
     }
 
-    /// How many places its caller has, and its host.
+    /// The number of slots that the request's caller has, and that its host has.
     fn share(&self, request: &SlotRequest) -> (usize, usize) {
         let of =
             |counts: &BTreeMap<String, SlotCounts>, name| counts.get(name).map_or(0, |one| one.all);
@@ -196,7 +196,7 @@ impl<G> FairQueue<G> {
         )
     }
 
-    /// The first limit that is reached.
+    /// Returns the first limit that is reached for a request.
     fn full(&self, request: &SlotRequest) -> Option<LimitKind> {
         let of = |counts: &BTreeMap<String, SlotCounts>, name| {
             counts.get(name).copied().unwrap_or_default()
@@ -250,7 +250,7 @@ impl SlotCounts {
 }
 
 impl LimitKind {
-    /// Whether both count under this limit.
+    /// Whether both requests count towards the same instance of this limit.
     fn is_shared_by(self, one: &SlotRequest, other: &SlotRequest) -> bool {
         match self {
             Self::Host => one.host == other.host,

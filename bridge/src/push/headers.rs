@@ -1,4 +1,4 @@
-//! What a setting puts into the headers of its deliveries.
+//! Makes the headers that a setting adds to its deliveries.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -7,7 +7,7 @@ use bridge_protocol::{
     wire::FieldError,
 };
 
-/// Where the setting's token stands (specification 0.3.0, 9.5, and the SDKs of both versions).
+/// The header for the setting's token (specification 0.3.0, 9.5, and the SDKs of both versions).
 const TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
 
 /// The longest token, in bytes.
@@ -16,13 +16,13 @@ const TOKEN_LIMIT: usize = 4 * 1024;
 /// The longest scheme, in bytes.
 const SCHEME_LIMIT: usize = 64;
 
-/// The longest credentials, in bytes: what servers commonly take as one header.
+/// The longest credentials, in bytes: the size of one header that servers commonly accept.
 const CREDENTIALS_LIMIT: usize = 8 * 1024;
 
-/// The headers that belong to a setting alone; their values are marked as secrets.
+/// Returns the headers with a setting's token and credentials; their values are marked as sensitive.
 ///
 /// # Errors
-/// The field that no header can carry.
+/// The field whose value cannot be sent in a header.
 pub(super) fn of(config: &TaskPushNotificationConfig) -> Result<HeaderMap, FieldError> {
     let mut headers = HeaderMap::new();
     if let Some(token) = &config.token {
@@ -36,7 +36,7 @@ pub(super) fn of(config: &TaskPushNotificationConfig) -> Result<HeaderMap, Field
     Ok(headers)
 }
 
-/// `SCHEME CREDENTIALS`; nothing without credentials, which leaves the scheme to the bridge's signature.
+/// Returns `SCHEME CREDENTIALS`; `None` without credentials, so that the bridge's signature can be sent instead.
 fn authorization(info: &AuthenticationInfo) -> Result<Option<HeaderValue>, FieldError> {
     let scheme = &info.scheme;
     let Some(credentials) = info.credentials.as_ref().filter(|text| !text.is_empty()) else {
@@ -47,7 +47,7 @@ fn authorization(info: &AuthenticationInfo) -> Result<Option<HeaderValue>, Field
         return Err(error.inside("scheme"));
     }
     let credentials = match scheme.eq_ignore_ascii_case("basic") && credentials.contains(':') {
-        // What goes over the wire never has a colon (RFC 7617), so this is the user and the password.
+        // Encoded Basic credentials contain no colon (RFC 7617), so these are the user and the password.
         true => STANDARD.encode(credentials),
         false => credentials.clone(),
     };
@@ -55,7 +55,7 @@ fn authorization(info: &AuthenticationInfo) -> Result<Option<HeaderValue>, Field
     secret(&format!("{scheme} {credentials}"), usize::MAX).map(Some)
 }
 
-/// A token of RFC 9110, section 5.6.2.
+/// Whether a text is a token as in RFC 9110, section 5.6.2.
 fn is_token(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     !text.is_empty() && text.chars().all(plain)

@@ -1,4 +1,4 @@
-//! Deliveries over HTTP.
+//! Sends deliveries over HTTP.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,14 +15,14 @@ use super::{
 };
 use crate::clock;
 
-/// How much of an answer is read, in bytes: so little that it costs nothing, and enough to use the connection
-/// again for most.
+/// The part of an answer that is read, in bytes: small enough to be cheap, and large enough that most connections
+/// can be reused.
 const ANSWER: usize = 16 * 1024;
 
-/// How long an idle connection is kept.
+/// The time for which an idle connection is kept.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// Posts to webhooks.
+/// Posts deliveries to webhooks.
 #[derive(Debug)]
 pub(super) struct HttpSender {
     client: Client,
@@ -32,8 +32,8 @@ pub(super) struct HttpSender {
 }
 
 impl HttpSender {
-    /// One that goes where it is sent and nowhere else: redirects and proxies would lead to hosts that were
-    /// never judged.
+    /// Creates a sender that follows no redirects and uses no proxy: both would lead to hosts that were never
+    /// checked.
     pub(super) fn new(
         settings: &PushSettings,
         signature: Option<Signature>,
@@ -82,7 +82,7 @@ impl HttpSender {
 #[async_trait]
 impl WebhookSender for HttpSender {
     async fn send(&self, delivery: &DeliveryRequest) -> Outcome {
-        // What is allowed may have changed since the setting was made.
+        // The allowed targets may have changed since the setting was made.
         match target::check(&delivery.url, &self.allowed) {
             Ok(url) => self.post(url, delivery).await,
             Err(error) => Outcome::Refused {
@@ -92,8 +92,8 @@ impl WebhookSender for HttpSender {
     }
 }
 
-/// Any success is an acknowledgement (specification 4.3.3). A webhook that is gone stays gone; whatever else
-/// one answers may be different after it was repaired.
+/// Any success status is an acknowledgement (specification 4.3.3). 410 Gone is final; any other status may change
+/// once the webhook was repaired.
 async fn judged(mut answer: Response) -> Outcome {
     let (status, again) = (answer.status(), retry_after(&answer));
     let mut read = 0;
@@ -108,7 +108,7 @@ async fn judged(mut answer: Response) -> Outcome {
     }
 }
 
-/// In seconds, as those who are busy mostly say it.
+/// Reads `Retry-After` in seconds. The form with a date is rare, and ignored.
 fn retry_after(answer: &Response) -> Option<Duration> {
     let value = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
     value.trim().parse().ok().map(Duration::from_secs)
@@ -121,7 +121,7 @@ fn failed(reason: String) -> Outcome {
     }
 }
 
-/// The outermost error repeats the URL with its query; the innermost says what happened.
+/// Returns the innermost cause: the outermost error would repeat the URL with its query.
 fn innermost(error: &reqwest::Error) -> String {
     let mut inner: &dyn std::error::Error = error;
     while let Some(source) = inner.source() {

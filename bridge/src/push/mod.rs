@@ -1,22 +1,21 @@
-//! Push notifications: a task's events, delivered to webhooks that its caller named (specification 4.3).
+//! Delivers a task's events to the webhooks that its caller registered (specification 4.3).
 //!
-//! The task log is the only queue: each setting has its place in the log of its task, kept in the store, and
-//! reads on from there when the last event was taken. So a slow webhook holds up nothing but itself, nothing
-//! piles up for it in memory, and a restart goes on where the last delivery was acknowledged: at least once,
-//! in order for each task and setting.
+//! The task log is the only queue. The store keeps a position in the task's log for each push setting, and the next
+//! event is read from there once the webhook acknowledged the last one. So a slow webhook delays only its own
+//! deliveries, nothing piles up in memory, and after a restart deliveries go on behind the last one that was
+//! acknowledged. Each event is delivered at least once, and in order for each task and setting.
 //!
 //! - [`Push`]: the settings of all tasks, and their deliveries
-//! - [`PushSettings`], [`RetrySettings`]: how much, how often, how long
+//! - [`PushSettings`], [`RetrySettings`]: limits, timeouts and retries
 //! - [`AllowedTargets`]: where webhooks may be
-//! - [`Seal`]: what the secrets of settings are sealed with where they are kept
+//! - [`Seal`]: the keys with which the store's copies of settings are encrypted
 //! - [`Undelivered`]: a setting whose delivery was given up, and [`Push::retry`]
-//! - [`PushError`]: why a setting is not kept
+//! - [`PushError`]: why a setting is refused
 //!
-//! A delivery is one `POST` with one `StreamResponse` as its body (4.3.3); settings that were made in 0.3 and 0.1
-//! get the Task as it stands after the event, which is what the specification of 0.3 shows in 9.5 and what its
-//! SDKs send and read.
+//! A delivery is one `POST` with one `StreamResponse` as its body (4.3.3). For a setting that was made in 0.3 or 0.1
+//! the body is the Task after the event instead, as in section 9.5 of the specification of 0.3 and in its SDKs.
 //!
-//! | header | says |
+//! | header | content |
 //! |-|-|
 //! | `Content-Type` | `application/a2a+json`; `application/json` before 1.0 |
 //! | `A2A-Version` | the version of the body |
@@ -77,10 +76,10 @@ use setting_repository::{SettingKey, SettingRepository};
 use webhook_sender::WebhookSender;
 use worker::WorkerContext;
 
-/// So many tasks can have their settings changed at once.
+/// The number of locks that the tasks share while their settings are changed.
 const LOCKS: usize = 64;
 
-/// The push notifications of all tasks in a store. Deliveries go on for as long as somebody holds this.
+/// Delivers the push notifications of all tasks in a store. Deliveries stop when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct Push(Arc<Shared>);
 
@@ -90,15 +89,15 @@ struct Shared {
     settings: PushSettings,
     metrics: Metrics,
     workers: Arc<DeliveryWorkers>,
-    /// One task's settings are changed by one at a time, so that their number keeps its limit.
+    /// Held while a task's settings are changed, so that two changes cannot exceed the limit together.
     changing: [Mutex<()>; LOCKS],
 }
 
 impl Push {
-    /// Push notifications for the tasks of this store. Deliveries are signed if there is an issuer.
+    /// Creates the push notifications of a store's tasks. Deliveries are signed if an issuer is given.
     ///
     /// # Errors
-    /// [`PushError::Client`] if the system has no TLS.
+    /// [`PushError::Client`] if the system provides no TLS.
     pub fn new(
         store: Arc<dyn Store>,
         metrics: Metrics,
@@ -137,8 +136,8 @@ impl Push {
         }))
     }
 
-    /// Goes on with every delivery that was open when the program ended, and tells how many there are. Those
-    /// whose setting cannot be read, since a key is missing, are given up. To be called once, before anything
+    /// Resumes every delivery that was open when the program ended, and returns how many there are. A delivery
+    /// whose setting cannot be decrypted because a key is missing is given up. Call it once, before any request
     /// is served.
     ///
     /// # Errors
@@ -161,7 +160,7 @@ impl Push {
                         None => self.0.workers.start(key),
                     }
                 }
-                // The program may have ended after the first of both was written.
+                // The program may have ended between writing the progress and writing the setting.
                 Ok(None) => self.0.repository.done(&key).await?,
                 Err(error @ StoreError::Corrupt { .. }) => {
                     self.unreadable(&key, progress, &error).await?;
@@ -172,7 +171,7 @@ impl Push {
         Ok(open)
     }
 
-    /// What cannot be read waits like what was given up: when the key is there again, it can be tried anew.
+    /// Marks the delivery of an unreadable setting as given up: once the key is available again, it can be retried.
     async fn unreadable(
         &self,
         key: &SettingKey,
@@ -188,10 +187,10 @@ impl Push {
         Ok(())
     }
 
-    /// Ends the deliveries of a setting, counts it no longer, and tells how far they had come.
+    /// Stops the deliveries of a setting, removes it from the metrics, and returns its progress.
     ///
     /// # Errors
-    /// If that cannot be read; then the setting has none until a restart.
+    /// If the progress cannot be read: then nothing is delivered for the setting until a restart.
     async fn stop(&self, key: &SettingKey) -> Result<Option<DeliveryProgress>, StoreError> {
         self.0.workers.stop(key).await;
         let progress = self.0.repository.progress(key).await?;

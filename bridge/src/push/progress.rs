@@ -1,4 +1,4 @@
-//! How far the deliveries of a setting have come.
+//! The progress of a setting's deliveries.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -9,40 +9,40 @@ use crate::{
     store::{Head, Seq},
 };
 
-/// The place of a setting in its task's log, and what stands in its way.
+/// The position of a setting in its task's log, and the failure of the next event, if any.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DeliveryProgress {
-    /// To whom the task belongs.
+    /// The owner of the task.
     pub(super) owner: Caller,
     /// The agent that works on it.
     pub(super) agent: String,
-    /// The last event that was delivered, or came before all that is to be.
+    /// The number of the last event that was delivered or need not be.
     pub(super) seq: Seq,
-    /// What became of the event after that, if it was not taken.
+    /// The failed attempts to deliver the next event, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) failing: Option<FailedDelivery>,
 }
 
-/// An event that was not taken.
+/// An event that could not be delivered so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FailedDelivery {
-    /// Its number.
+    /// The event's number.
     pub(super) seq: Seq,
-    /// When it was tried first.
+    /// The time of the first attempt.
     #[serde(with = "crate::store::millis")]
     pub(super) since: Timestamp,
-    /// How often it was tried.
+    /// The number of attempts.
     pub(super) attempts: u32,
-    /// What came of the last time.
+    /// The reason why the last attempt failed.
     pub(super) reason: String,
-    /// It is not tried any more.
+    /// Whether no further attempt is made.
     pub(super) is_given_up: bool,
 }
 
 impl DeliveryProgress {
-    /// Of a setting of this task, for the events after `seq`.
+    /// Creates the progress of a setting that gets the events after `seq` of this task.
     pub(super) fn at(head: &Head, seq: Seq) -> Self {
         Self {
             owner: head.owner.clone(),
@@ -52,20 +52,20 @@ impl DeliveryProgress {
         }
     }
 
-    /// Whether nothing is delivered any more until somebody wants it again.
+    /// Whether delivery was given up: nothing is sent until it is retried by hand or the setting is made again.
     pub(super) fn is_given_up(&self) -> bool {
         self.failing
             .as_ref()
             .is_some_and(|failing| failing.is_given_up)
     }
 
-    /// The event was taken.
+    /// Notes that the event was delivered.
     pub(super) fn delivered(&mut self, seq: Seq) {
         self.seq = seq;
         self.failing = None;
     }
 
-    /// The event was not taken, and tells how often by now.
+    /// Notes a failed attempt, and returns the number of attempts so far. Delivery is given up when `retry` allows no more.
     pub(super) fn failed(
         &mut self,
         seq: Seq,
@@ -87,14 +87,14 @@ impl DeliveryProgress {
         attempts
     }
 
-    /// What stands in the way will not go away.
+    /// Gives up because no attempt can succeed.
     pub(super) fn give_up(&mut self) {
         if let Some(failing) = &mut self.failing {
             failing.is_given_up = true;
         }
     }
 
-    /// As if nothing had failed.
+    /// The same progress without the failed attempts.
     pub(super) fn without_failure(mut self) -> Self {
         self.failing = None;
         self

@@ -1,5 +1,5 @@
-//! Names to addresses, when a connection is made: only what was judged here is connected to, so a name that
-//! means something else a moment later gains nothing.
+//! Resolves host names when a connection is made, and checks the addresses. The client connects only to addresses that
+//! were checked here, so a name that resolves differently a moment later (DNS rebinding) gains nothing.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -7,13 +7,13 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::AllowedTargets;
 
-/// Resolves names like the system, and refuses those of which any address is not allowed: a webhook of the
-/// public internet has no other ones. The client asks no resolver for addresses that are written out, which
-/// is why URLs are judged before.
+/// Resolves names with the system's resolver, and refuses a name if any of its addresses is not allowed: a webhook on
+/// the public internet has only public ones. A URL with an IP address needs no resolver, so
+/// [`target`](super::target) checks URLs before.
 #[derive(Debug)]
 pub(super) struct Resolver(pub(super) Arc<AllowedTargets>);
 
-/// A name resolves to where no webhook may be.
+/// The error for a name that resolves to an address that is not allowed.
 #[derive(Debug, thiserror::Error)]
 #[error("the host resolves to an address that is not allowed")]
 pub(super) struct NotAllowed;
@@ -43,7 +43,7 @@ fn judged(
     }
 }
 
-/// Whether this is why a request failed.
+/// Whether a request failed because of [`NotAllowed`].
 pub(super) fn is_refusal(error: &reqwest::Error) -> bool {
     let mut inner: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = inner {
@@ -79,7 +79,7 @@ mod tests {
         }
     }
 
-    /// The one name that means this machine everywhere.
+    /// `localhost` is the one name that means this machine everywhere.
     #[tokio::test]
     async fn a_name_is_judged_when_the_connection_is_made() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

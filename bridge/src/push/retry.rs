@@ -1,17 +1,17 @@
-//! How long to wait before the next attempt.
+//! Computes the delay before the next attempt.
 
 use std::time::Duration;
 
 use super::RetrySettings;
 
 impl RetrySettings {
-    /// How long to wait after so many failures, 1 or more. `lot` is any number at all: it decides between half
-    /// and the whole of the time, so that what failed together does not come back together. A webhook that
-    /// says when it wants to be asked again gets that, within the limit.
+    /// Returns the delay after so many failures, 1 or more. `lot` is a random number: it chooses a delay between half of
+    /// the time and all of it, so that deliveries that failed together are not retried together. A delay that the
+    /// webhook requested is granted up to `longest`.
     pub(super) fn pause(&self, failures: u32, requested: Option<Duration>, lot: u64) -> Duration {
         let doubled = 2_u32.saturating_pow(failures.saturating_sub(1).min(30));
-        let task_after = self.first.saturating_mul(doubled).min(self.longest);
-        let half = task_after / 2;
+        let full = self.first.saturating_mul(doubled).min(self.longest);
+        let half = full / 2;
         let share = u32::try_from(lot % 1_001).unwrap_or_default();
         let drawn = half + half * share / 1_000;
         drawn.max(requested.unwrap_or_default()).min(self.longest)
@@ -31,9 +31,9 @@ mod tests {
             ..RetrySettings::default()
         };
         for (failures, longest) in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (4_000_000_000, 10)] {
-            let task_after = longest * SECOND;
-            assert_eq!(retry.pause(failures, None, 1_000), task_after, "{failures}");
-            assert_eq!(retry.pause(failures, None, 0), task_after / 2, "{failures}");
+            let full = longest * SECOND;
+            assert_eq!(retry.pause(failures, None, 1_000), full, "{failures}");
+            assert_eq!(retry.pause(failures, None, 0), full / 2, "{failures}");
         }
     }
 

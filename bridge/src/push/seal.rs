@@ -1,5 +1,5 @@
-//! Seals what settings hold where it is kept: tokens, credentials, and URLs that are secrets by themselves. A log
-//! keeps what was written to it, so what is removed stays sealed too.
+//! Encrypts stored settings, which hold tokens, credentials, and URLs that are secrets themselves. The store is a log,
+//! so removed settings remain in it; they stay encrypted too.
 
 use std::{fmt, sync::Arc};
 
@@ -13,41 +13,41 @@ use sha2::{Digest as _, Sha256};
 
 use crate::auth::Secret;
 
-/// How long a key is, in bytes.
+/// The length of a key, in bytes.
 const KEY: usize = 32;
 
-/// Keys that settings are sealed with (AES-256-GCM): the first seals, all open, so that keys can be turned.
-/// Without any, settings are kept in the clear.
+/// The keys with which settings are encrypted (AES-256-GCM). The first key encrypts and all of them decrypt, so that
+/// keys can be rotated. Without any key settings are stored as plain text.
 #[derive(Clone, Default)]
 pub struct Seal(Vec<Arc<Key>>);
 
 struct Key {
-    /// Follows from the key, and tells nothing of it.
+    /// The key's id, a hash that does not reveal the key.
     id: String,
     key: LessSafeKey,
 }
 
-/// Why a text is no key.
+/// Why a text is not a valid key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected 32 random bytes as base64, as openssl rand -base64 32 writes them, found {found}"
 )]
 pub struct SealKeyError {
-    /// What was found, without the text.
+    /// A description of the text that does not contain it.
     found: String,
 }
 
-/// What was sealed.
+/// An encrypted text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Sealed {
     /// The id of the key.
     key: String,
-    /// The nonce, and what is sealed with its tag, as base64.
+    /// The nonce, the encrypted text and its tag, as base64.
     sealed: String,
 }
 
-/// Why something cannot be sealed or opened.
+/// Why a text cannot be encrypted or decrypted.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SealError {
     #[error(
@@ -75,10 +75,10 @@ impl PartialEq for Seal {
 impl Eq for Seal {}
 
 impl Seal {
-    /// Adds a key, 32 random bytes as base64, behind those that are there.
+    /// Adds a key, 32 random bytes as base64, behind the existing keys.
     ///
     /// # Errors
-    /// If it is something else.
+    /// If the text is not such a key.
     pub fn add(&mut self, key: &Secret) -> Result<(), SealKeyError> {
         let wrong = |found: &str| SealKeyError {
             found: found.to_owned(),
@@ -96,7 +96,7 @@ impl Seal {
         Ok(())
     }
 
-    /// Seals a text for its place, where alone it can be opened; nothing without a key.
+    /// Encrypts a text, which can only be decrypted for the same place; returns `None` without a key.
     pub(super) fn close(
         &self,
         mut text: Vec<u8>,
@@ -117,7 +117,7 @@ impl Seal {
         }))
     }
 
-    /// The text that was sealed for this place.
+    /// Decrypts a text that was encrypted for this place.
     pub(super) fn open(&self, sealed: &Sealed, place: &[u8]) -> Result<Vec<u8>, SealError> {
         let known = self.0.iter().find(|key| key.id == sealed.key);
         let known = known.ok_or_else(|| SealError::UnknownKey(sealed.key.clone()))?;
@@ -129,7 +129,7 @@ impl Seal {
         Ok(opened.map_err(|_| changed())?.to_vec())
     }
 
-    /// Whether what is kept so would be kept so again: sealed with the first key, or in the clear without any.
+    /// Whether a stored text is up to date: encrypted with the first key, or plain if there is no key.
     pub(super) fn is_current(&self, stored: Option<&Sealed>) -> bool {
         self.ids().next() == stored.map(|sealed| sealed.key.as_str())
     }

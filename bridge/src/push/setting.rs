@@ -1,4 +1,4 @@
-//! A setting as it is kept: what its owner wants, and in which version.
+//! A push setting: the owner's configuration and the version in which it was made.
 
 use std::fmt;
 
@@ -12,16 +12,16 @@ use crate::clock;
 /// The longest id, in bytes.
 const ID_LIMIT: usize = 128;
 
-/// The largest setting with all that nobody here knows in it, in bytes.
+/// The largest setting, including unknown fields, in bytes.
 const LIMIT: usize = 32 * 1024;
 
-/// Where, how and in which version a task's events are delivered.
+/// The webhook of a task: its address, credentials and version.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Setting {
-    /// What the owner speaks.
+    /// The version that the owner uses.
     #[serde(serialize_with = "write_version", deserialize_with = "read_version")]
     pub(super) version: Version,
-    /// What was asked for, with an id.
+    /// The configuration that the owner sent, with an id.
     pub(super) config: TaskPushNotificationConfig,
 }
 
@@ -35,10 +35,10 @@ impl fmt::Debug for Setting {
 }
 
 impl Setting {
-    /// The setting that is asked for.
+    /// Checks a configuration and makes it a setting.
     ///
     /// # Errors
-    /// The field that is not as it has to be.
+    /// The field that is not valid.
     pub(super) fn checked(
         mut config: TaskPushNotificationConfig,
         version: Version,
@@ -56,8 +56,8 @@ impl Setting {
         Ok(Self { version, config })
     }
 
-    /// The setting of this task. One without an id gets a new one; before 1.0 a task had one setting for those
-    /// who gave no ids, so that one has the task's, as with the SDKs of that time.
+    /// Assigns the setting to a task. A setting without an id gets a new id; before 1.0 it gets the task's id, because
+    /// a task then had a single setting without an id, and the SDKs of that time use the task's.
     pub(super) fn of_task(mut self, task: &str) -> Self {
         self.config.task_id = Some(task.to_owned());
         self.config.id.get_or_insert_with(|| match self.version {
@@ -67,19 +67,19 @@ impl Setting {
         self
     }
 
-    /// The same with this id, unless it has one.
+    /// Sets the id, unless the setting has one.
     pub(super) fn or_with_id(mut self, id: impl FnOnce() -> String) -> Self {
         self.config.id.get_or_insert_with(id);
         self
     }
 
-    /// Where it delivers to, as `HOST:PORT`.
+    /// The webhook's host, as `HOST:PORT`.
     pub(super) fn host(&self) -> String {
         let url = Url::parse(&self.config.url);
         url.as_ref().map(target::origin).unwrap_or_default()
     }
 
-    /// Its id; empty as long as it has none.
+    /// The setting's id; empty if it has none yet.
     pub(super) fn id(&self) -> &str {
         self.config.id.as_deref().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What the owner of a task does with its settings.
+//! The operations on the settings of a task: create, get, list, delete.
 
 use bridge_protocol::{a2a::TaskPushNotificationConfig, dialect::Version};
 use sha2::{Digest as _, Sha256};
@@ -11,15 +11,15 @@ use crate::{
     store::{Head, Seq, StoreError},
 };
 
-/// A setting that was looked at and found good; nothing is kept of it yet.
+/// A setting that was checked but is not stored yet.
 #[derive(Clone, Debug)]
 pub struct CheckedSetting(Setting);
 
 impl Push {
-    /// Looks at a setting that somebody wants, who speaks this version.
+    /// Checks a setting that a client of this version asks for.
     ///
     /// # Errors
-    /// The field that is not as it has to be.
+    /// The field that is not valid.
     pub fn check(
         &self,
         config: TaskPushNotificationConfig,
@@ -29,7 +29,7 @@ impl Push {
         Ok(CheckedSetting(setting))
     }
 
-    /// Whether the task could get this setting beside those that it has.
+    /// Checks whether the task may have this setting beside the existing ones.
     ///
     /// # Errors
     /// [`PushError::TooMany`], [`PushError::Store`].
@@ -50,8 +50,8 @@ impl Push {
         }
     }
 
-    /// Keeps a setting of a task, in place of one with the same id, and has the events after `seen` delivered.
-    /// One that replaces another goes on where that was, and is tried anew if that was given up.
+    /// Stores a setting of a task, replacing one with the same id, and delivers the events after `seen`. A setting that
+    /// replaces another one continues at its position, also if that one was given up.
     ///
     /// # Errors
     /// [`PushError::TooMany`], [`PushError::Store`].
@@ -66,9 +66,9 @@ impl Push {
         Ok(self.keep(head, checked.0.of_task(&head.task), seen).await?)
     }
 
-    /// The same for a setting that came with a message, perhaps with one that had come before. One without an
-    /// id gets one that follows from the message; one that is there already and is not given up stays as it
-    /// is, so that a repeated message has nothing delivered twice.
+    /// Stores a setting that came with a message, which may be a repetition of an earlier one. A setting without an id
+    /// gets one derived from the message's. A setting that exists and is not given up is left as it is, so that a
+    /// repeated message causes no second delivery.
     ///
     /// # Errors
     /// As [`set`](Self::set).
@@ -99,7 +99,7 @@ impl Push {
         Ok(())
     }
 
-    /// Keeps it, and starts it where the one before it was.
+    /// Stores a setting, and starts its deliveries at the position of the setting that it replaces.
     async fn keep(
         &self,
         head: &Head,
@@ -114,7 +114,7 @@ impl Push {
         self.restore_on_error(&key, before, stored).await
     }
 
-    /// Writes the setting in the place of one that was stopped, and starts it.
+    /// Replaces a setting whose worker was stopped, and starts the new one.
     async fn replace(
         &self,
         head: &Head,
@@ -126,12 +126,12 @@ impl Push {
         let place = before.map(|progress| progress.seq);
         let progress = DeliveryProgress::at(head, place.unwrap_or(seen));
         let config = setting.config.clone();
-        // Nothing follows a task's end but what a setting before this one had still to deliver.
+        // After the end of the task there is nothing to deliver, except what the replaced setting had not delivered yet.
         if place.is_none() && head.state.is_terminal() && seen >= head.seq {
             self.0.repository.put_setting(key, &setting).await?;
             return Ok(config);
         }
-        // In this order, since a setting that is there must not be without its deliveries.
+        // In this order, so that a stored setting always has its progress.
         self.0.repository.put_progress(key, &progress).await?;
         self.0.repository.put_setting(key, &setting).await?;
         self.0.metrics.push_open(&progress.agent, 1);
@@ -139,7 +139,7 @@ impl Push {
         Ok(config)
     }
 
-    /// Has a setting go on that was stopped to be changed, if that failed: what was refused changes nothing.
+    /// Restarts a setting that was stopped to be changed, if the change failed: a failed change has no effect.
     async fn restore_on_error<T>(
         &self,
         key: &SettingKey,
@@ -162,7 +162,7 @@ impl Push {
         changed
     }
 
-    /// One setting of a task; the first if `id` is empty, as 0.3 asks for it.
+    /// Returns one setting of a task. If `id` is empty, as in 0.3, it is the one with the task's id, or else the first.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -186,7 +186,7 @@ impl Push {
         Ok(first.map(|(_, setting)| setting.config))
     }
 
-    /// All settings of a task, by their ids.
+    /// Returns all settings of a task, sorted by id.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -199,8 +199,7 @@ impl Push {
         Ok(all.into_iter().map(|(_, setting)| setting.config).collect())
     }
 
-    /// Removes a setting: nothing is delivered for it any more when this returns. Nothing happens if there is
-    /// none.
+    /// Removes a setting, if it exists. When this returns, nothing is delivered for it any more.
     ///
     /// # Errors
     /// If the store fails.
@@ -213,7 +212,7 @@ impl Push {
     }
 }
 
-/// The id of a setting that came with a message and has none of its own.
+/// Derives the id of a setting that came with this message without an id of its own.
 fn id_of(message_id: &str) -> String {
     let hash = format!("{:x}", Sha256::digest(message_id));
     hash[..32].to_owned()

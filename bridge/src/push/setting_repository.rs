@@ -1,7 +1,8 @@
-//! Settings and their progress in the store's records, settings sealed if there is a key.
+//! Keeps push settings and the progress of their deliveries as records in the store. Settings are encrypted if there
+//! is a key.
 //!
-//! A setting is its owner's, so the store itself keeps others away from it. Progress is the bridge's own: it
-//! stands in one place for all owners, where a restart finds it.
+//! A setting belongs to its owner, so the store itself refuses it to other callers. Progress belongs to the bridge: it
+//! is stored under one key prefix for all owners, where a restart finds it.
 
 use std::sync::Arc;
 
@@ -11,13 +12,13 @@ use crate::{
     store::{RecordKey, Store, StoreError, decoded, encoded},
 };
 
-/// The records that hold settings, by task.
+/// The kind of the records that hold settings; their scope is the task.
 const SETTING: &str = "push";
 
-/// The records that hold progress.
+/// The kind of the records that hold progress.
 const PROGRESS: &str = "push-progress";
 
-/// Names a setting of a task.
+/// Identifies a setting of a task.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SettingKey {
     pub(super) caller: Caller,
@@ -25,7 +26,7 @@ pub(super) struct SettingKey {
     pub(super) id: String,
 }
 
-/// What is kept of all settings.
+/// Reads and writes the stored settings and their progress.
 #[derive(Clone, Debug)]
 pub(super) struct SettingRepository {
     store: Arc<dyn Store>,
@@ -41,7 +42,7 @@ impl SettingKey {
         }
     }
 
-    /// What a sealed setting is bound to, so that it is none of another task or caller.
+    /// The associated data of an encrypted setting: it cannot be used for another task or caller.
     pub(super) fn place(&self) -> Vec<u8> {
         encoded(&(&self.caller, &self.task, &self.id))
     }
@@ -54,7 +55,7 @@ impl SettingKey {
         }
     }
 
-    /// No task has a slash in its id, so the first one ends it.
+    /// Task ids contain no slash, so the first slash ends the task's id.
     fn progress(&self) -> RecordKey {
         RecordKey {
             kind: PROGRESS.into(),
@@ -73,7 +74,7 @@ impl SettingRepository {
         &self.store
     }
 
-    /// A setting as it is kept, for those who have no key.
+    /// Returns a setting as it is stored, without decrypting it.
     pub(super) async fn stored(
         &self,
         key: &SettingKey,
@@ -90,7 +91,7 @@ impl SettingRepository {
             .transpose()
     }
 
-    /// The same, and from now on it is kept as all are: keys may have been turned since.
+    /// Returns a setting, and stores it anew if it is not encrypted with the current key.
     pub(super) async fn renewed(&self, key: &SettingKey) -> Result<Option<Setting>, StoreError> {
         let Some(stored) = self.stored(key).await? else {
             return Ok(None);
@@ -103,7 +104,7 @@ impl SettingRepository {
         Ok(Some(setting))
     }
 
-    /// All settings of a task, by their ids.
+    /// Returns all settings of a task, sorted by id.
     pub(super) async fn settings(
         &self,
         caller: &Caller,
@@ -118,7 +119,7 @@ impl SettingRepository {
         records.into_iter().map(read).collect()
     }
 
-    /// The ids of a task's settings, whether they can be opened or not.
+    /// Returns the ids of a task's settings, including those that cannot be decrypted.
     pub(super) async fn ids(&self, caller: &Caller, task: &str) -> Result<Vec<String>, StoreError> {
         let records = self.store.records(caller, SETTING, task).await?;
         Ok(records.into_iter().map(|(id, _)| id).collect())
@@ -143,7 +144,7 @@ impl SettingRepository {
         record.map(|record| decoded(&name, &record)).transpose()
     }
 
-    /// What is to be delivered still, of all callers.
+    /// Returns the progress of all unfinished deliveries, of all callers.
     pub(super) async fn all_progress(
         &self,
     ) -> Result<Vec<(SettingKey, DeliveryProgress)>, StoreError> {
@@ -168,13 +169,13 @@ impl SettingRepository {
             .await
     }
 
-    /// Nothing is to be delivered any more.
+    /// Removes the progress of a setting whose last event was delivered.
     pub(super) async fn done(&self, key: &SettingKey) -> Result<(), StoreError> {
         let removed = self.store.delete_record(&bridge(), &key.progress()).await;
         removed.map(drop)
     }
 
-    /// The setting goes, with all that it has: in this order, so that one that is there has its deliveries.
+    /// Removes a setting and its progress, in this order, so that a stored setting always has its progress.
     pub(super) async fn remove(&self, key: &SettingKey) -> Result<(), StoreError> {
         self.store
             .delete_record(&key.caller, &key.setting())
@@ -183,7 +184,7 @@ impl SettingRepository {
     }
 }
 
-/// Whose records those are that belong to no caller. Kinds keep them apart from callers' own.
+/// The owner of records that belong to no caller. Their kinds differ from those of callers' records.
 fn bridge() -> Caller {
     Caller::anonymous()
 }

@@ -1,40 +1,40 @@
-//! How much is delivered, how often and how long.
+//! The limits, timeouts and retries of push notifications.
 
 use std::time::Duration;
 
 use super::{AllowedTargets, Seal, fair_queue::DeliveryLimits};
 
-/// How push notifications are delivered.
+/// The settings of push notifications.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushSettings {
-    /// Where webhooks may be.
+    /// The addresses that webhooks may have.
     pub allowed: AllowedTargets,
-    /// What settings are sealed with where they are kept.
+    /// The keys with which stored settings are encrypted.
     pub seal: Seal,
-    /// How many settings one task may have.
+    /// The largest number of settings of one task.
     pub per_task: usize,
-    /// How long a webhook may take to answer; the specification recommends 10 to 30 seconds (13.2).
+    /// The time limit for a webhook's answer; the specification recommends 10 to 30 seconds (13.2).
     pub timeout: Duration,
-    /// How many deliveries go on at once.
+    /// The largest number of deliveries at the same time.
     pub at_once: usize,
-    /// How many of them to the same host and port: so many at most wait for a slow one.
+    /// The largest number of deliveries to one host and port at the same time, so that a slow host blocks only these.
     pub per_host: usize,
-    /// How many of them for tasks of the same caller, whatever tenants it names.
+    /// The largest number of deliveries for the tasks of one caller at the same time, under all of its tenants together.
     pub per_caller: usize,
-    /// What happens when a delivery fails.
+    /// The delays and limits of retries.
     pub retry: RetrySettings,
 }
 
-/// What happens when a delivery fails. It is given up when the first of both limits is reached.
+/// The delays and limits of retries. A delivery is given up as soon as `attempts` or `age` is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetrySettings {
-    /// After the first failure about so long is waited, twice as long after each further one.
+    /// The delay after the first failure, about; it doubles after each further one.
     pub first: Duration,
-    /// Never longer than this, whatever the webhook asks for.
+    /// The longest delay, even if the webhook asks for a longer one.
     pub longest: Duration,
-    /// How often one event is tried in all.
+    /// The largest number of attempts for one event.
     pub attempts: u32,
-    /// How long one event is tried, from its first failure on.
+    /// The time after the first failure during which one event is retried.
     pub age: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Signed deliveries, so that a receiver knows who sent them and that nobody changed them.
+//! Signs deliveries, so that a receiver can verify their sender and content.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     clock,
 };
 
-/// Where the signature stands in any case.
+/// The header that always carries the signature.
 const SIGNATURE: HeaderName = HeaderName::from_static("x-a2a-notification-signature");
 
 /// Signs deliveries with the keys of the bridge's issuer, which are published at
@@ -22,13 +22,13 @@ const SIGNATURE: HeaderName = HeaderName::from_static("x-a2a-notification-signat
 /// The signature is a JWT (RFC 7519; RS256, or ES256 or EdDSA if the issuer has [a key](Issuer::with_key) for
 /// it) for this one delivery: `iss`, `aud` (the webhook's URL as its owner
 /// wrote it), `iat`, `exp`, `jti`, `taskId`, and `request_body_sha256`, the hash of the body in hexadecimal
-/// digits. It stands in `X-A2A-Notification-Signature`; and as a bearer token in `Authorization`, where the
-/// SDKs' samples look for it, unless the setting has credentials of its own for that place.
+/// digits. It is sent in `X-A2A-Notification-Signature`, and as a bearer token in `Authorization`, where the
+/// SDKs' samples look for it, unless the setting has credentials of its own.
 #[derive(Clone, Debug)]
 pub struct Signature(Arc<Issuer>);
 
 impl Signature {
-    /// By this issuer.
+    /// Signs with the keys of this issuer.
     pub fn by(issuer: Arc<Issuer>) -> Self {
         Self(issuer)
     }

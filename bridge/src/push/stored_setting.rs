@@ -1,4 +1,4 @@
-//! A setting as it stands in the store: in the clear, or sealed but for the host that it delivers to.
+//! The stored form of a setting: plain, or encrypted except for the webhook's host.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,26 +9,26 @@ use super::{
 };
 use crate::store::{StoreError, encoded};
 
-/// What the store keeps of a setting.
+/// A setting as the store keeps it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum StoredSetting {
-    /// All of it.
+    /// The setting without encryption.
     Clear(Setting),
-    /// The same, for those who have the key.
+    /// The encrypted setting.
     Sealed {
-        /// Where it delivers to, as `HOST:PORT`.
+        /// The webhook's host, as `HOST:PORT`.
         host: String,
-        /// The setting.
+        /// The encrypted setting.
         setting: Sealed,
     },
 }
 
 impl StoredSetting {
-    /// What is kept of this setting.
+    /// Converts a setting to its stored form, which is encrypted if `seal` has a key.
     ///
     /// # Errors
-    /// If it cannot be sealed, so that a setting that should be is never kept in the clear.
+    /// If encryption fails, so that a setting that should be encrypted is never stored as plain text.
     pub(super) fn of(key: &SettingKey, setting: &Setting, seal: &Seal) -> Result<Self, StoreError> {
         let closed = seal.close(encoded(setting), &key.place());
         Ok(match closed.map_err(|error| broken(key, &error))? {
@@ -40,10 +40,10 @@ impl StoredSetting {
         })
     }
 
-    /// The setting.
+    /// Decrypts the setting.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] if none of the keys opens it.
+    /// [`StoreError::Corrupt`] if none of the keys decrypts it.
     pub(super) fn open(self, key: &SettingKey, seal: &Seal) -> Result<Setting, StoreError> {
         let setting = match self {
             Self::Clear(setting) => return Ok(setting),
@@ -54,7 +54,7 @@ impl StoredSetting {
         serde_json::from_slice(&text).map_err(|error| broken(key, &error))
     }
 
-    /// Where it delivers to, as `HOST:PORT`.
+    /// The webhook's host, as `HOST:PORT`.
     pub(super) fn host(&self) -> String {
         match self {
             Self::Clear(setting) => setting.host(),
@@ -62,7 +62,7 @@ impl StoredSetting {
         }
     }
 
-    /// Whether it would be kept so again.
+    /// Whether the setting is encrypted with the current key, or plain if there is none.
     pub(super) fn is_current(&self, seal: &Seal) -> bool {
         match self {
             Self::Clear(_) => seal.is_current(None),

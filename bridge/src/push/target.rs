@@ -1,5 +1,5 @@
-//! Whether a webhook's URL may be used (specification 13.2), as far as the URL itself tells: what its name
-//! resolves to is judged when the connection is made.
+//! Checks whether a webhook's URL is allowed (specification 13.2). The addresses that its host name resolves to are
+//! checked when the connection is made, see [`resolver`](super::resolver).
 
 use std::net::IpAddr;
 
@@ -11,13 +11,13 @@ use super::AllowedTargets;
 /// The longest URL, in bytes.
 const LIMIT: usize = 2_048;
 
-/// What is expected of a host.
+/// The hosts that are allowed, for error messages.
 const HOST: &str = "a host on the public internet, or one that the bridge's operator allows";
 
-/// Reads a URL and judges it.
+/// Parses a URL and checks whether it is allowed.
 ///
 /// # Errors
-/// What was expected instead; no more of the URL is repeated than its scheme and host.
+/// If it is not a valid or allowed URL. The error repeats no more of the URL than its scheme and host.
 pub(super) fn check(text: &str, allowed: &AllowedTargets) -> Result<Url, FieldError> {
     if text.len() > LIMIT {
         let found = format!("{} bytes", text.len());
@@ -57,7 +57,7 @@ fn another_scheme(url: &Url, plain_http: bool) -> FieldError {
     FieldError::new(expected, url.scheme())
 }
 
-/// Whether an operator named the host.
+/// Whether the operator named the host.
 fn is_named(host: &Host<&str>, allowed: &AllowedTargets) -> bool {
     match host {
         Host::Domain(name) => allowed.names(name),
@@ -66,8 +66,8 @@ fn is_named(host: &Host<&str>, allowed: &AllowedTargets) -> bool {
     }
 }
 
-/// Whether a webhook may be there that no operator named. A name is refused here if it is this machine's in any
-/// case, or if it cannot be one for an address that is allowed.
+/// Whether a host that the operator did not name is allowed. A name is refused here if it always means this machine, or
+/// if no address that it could resolve to is allowed.
 fn may_be(host: &Host<&str>, allowed: &AllowedTargets) -> bool {
     match host {
         Host::Domain(name) => {
@@ -79,7 +79,7 @@ fn may_be(host: &Host<&str>, allowed: &AllowedTargets) -> bool {
     }
 }
 
-/// Where a URL leads, as `HOST:PORT`: what deliveries are counted by, and all that logs say of it.
+/// The host and port of a URL, as `HOST:PORT`: deliveries are counted by it, and logs contain no more of the URL.
 pub(super) fn origin(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let port = url.port_or_known_default().unwrap_or_default();
@@ -92,10 +92,10 @@ mod tests {
     use bridge_protocol::address::is_public;
     use proptest::prelude::*;
 
-    /// Of addresses that are not public, with all that hosts in URLs may be written like.
+    /// Addresses that are not public, in all spellings that URLs allow.
     const SPELLINGS: &str = include_str!("../../protocol/tests/addresses/spellings.txt");
 
-    /// Of this machine, whatever they resolve to.
+    /// Names of this machine.
     const NAMES: [&str; 6] = [
         "localhost",
         "LOCALHOST",
@@ -199,7 +199,7 @@ mod tests {
         assert!(check("http://192.168.0.1/", &named).is_err());
     }
 
-    /// All ways to write the number of an address of version 4.
+    /// Writes an IPv4 address in one of the eight spellings that URLs allow.
     fn spelled(bits: u32, way: u8) -> String {
         let [a, b, c, d] = bits.to_be_bytes();
         match way % 8 {
@@ -223,7 +223,7 @@ mod tests {
             prop_assert_eq!(check(&url, &allowed).is_ok(), allowed.may_reach(address), "{}", url);
         }
 
-        /// Whatever is taken leads to a name, or to an address that may be reached.
+        /// Every URL that is accepted has a name as its host, or an address that is allowed.
         #[test]
         fn nothing_slips_through(text in "\\PC{0,40}", scheme in "https://|http://|") {
             if let Ok(url) = check(&format!("{scheme}{text}"), &AllowedTargets::default()) {

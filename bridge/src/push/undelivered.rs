@@ -1,4 +1,4 @@
-//! Settings whose delivery was given up: looked at, and tried anew.
+//! Lists the settings whose delivery was given up, and retries them.
 
 use std::sync::Arc;
 
@@ -14,32 +14,32 @@ use crate::{
     store::{Seq, Store, StoreError},
 };
 
-/// A setting whose delivery was given up at some event. That event and all after it wait until somebody has
-/// it tried anew: who runs the bridge, or the owner by setting it again.
+/// A setting whose delivery was given up at some event. That event and all later ones are kept until the operator
+/// retries the delivery or the owner makes the setting again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undelivered {
-    /// To whom the task belongs.
+    /// The owner of the task.
     pub caller: Caller,
     /// The agent that works on it.
     pub agent: String,
-    /// The task.
+    /// The task's id.
     pub task: String,
-    /// The setting.
+    /// The setting's id.
     pub id: String,
-    /// Where it delivers to, as `HOST:PORT`.
+    /// The webhook's host, as `HOST:PORT`.
     pub host: String,
-    /// The event that was not taken.
+    /// The number of the event that could not be delivered.
     pub seq: Seq,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u32,
-    /// When it was tried first.
+    /// The time of the first attempt.
     pub since: Timestamp,
-    /// What came of the last time.
+    /// The reason why the last attempt failed.
     pub reason: String,
 }
 
 impl Undelivered {
-    /// All of a store, of all callers, by task.
+    /// Returns all undelivered settings in a store, of all callers, sorted by task.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -55,8 +55,8 @@ impl Undelivered {
         Ok(all)
     }
 
-    /// Has it tried anew when the bridge is started again; says whether there was still such a one. For a store
-    /// that nobody serves; else see [`Push::retry`].
+    /// Schedules a retry for the next start of the bridge; returns whether the setting was still given up. Use it for a
+    /// store that no bridge has open, and [`Push::retry`] otherwise.
     ///
     /// # Errors
     /// If the store fails.
@@ -92,7 +92,7 @@ impl Undelivered {
 }
 
 impl Push {
-    /// All settings whose delivery was given up, of all callers, by task.
+    /// Returns all settings whose delivery was given up, of all callers, sorted by task.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -100,7 +100,7 @@ impl Push {
         Undelivered::all(self.0.repository.store()).await
     }
 
-    /// Has one tried anew at once; says whether there was still such a one.
+    /// Retries a delivery at once; returns whether the setting was still given up.
     ///
     /// # Errors
     /// If the store fails.
@@ -122,7 +122,7 @@ impl Push {
     }
 }
 
-/// The book for those who have no key: hosts and progress are never sealed.
+/// Opens the repository without keys: hosts and progress are never encrypted.
 fn unsealed(store: &Arc<dyn Store>) -> SettingRepository {
     SettingRepository::new(store.clone(), Seal::default())
 }

@@ -1,4 +1,4 @@
-//! The seam to the network: who carries a delivery, and what comes of it.
+//! The interface between deliveries and the network. Tests replace the network by an implementation of their own.
 
 use std::time::Duration;
 
@@ -6,34 +6,34 @@ use async_trait::async_trait;
 
 use super::delivery_request::DeliveryRequest;
 
-/// Carries deliveries.
+/// Sends deliveries to webhooks.
 #[async_trait]
 pub(super) trait WebhookSender: Send + Sync + std::fmt::Debug {
-    /// Tries it once, within a limit of time.
+    /// Sends a delivery once, within a time limit.
     async fn send(&self, delivery: &DeliveryRequest) -> Outcome;
 }
 
-/// What came of it. A reason names no more of the webhook than its host, and none of its secrets.
+/// The outcome of one attempt. Reasons contain no more of the webhook's URL than its host, and no secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The webhook took it.
+    /// The webhook acknowledged the delivery.
     Delivered,
-    /// It may be taken another time.
+    /// The attempt failed; a later one may succeed.
     Failed {
         /// What went wrong.
         reason: String,
-        /// When the webhook wants to be asked again.
+        /// The delay that the webhook asked for.
         again: Option<Duration>,
     },
-    /// It will never be taken.
+    /// No attempt can succeed.
     Refused {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Outcome {
-    /// As it is counted.
+    /// The outcome's label in metrics.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Delivered => "delivered",

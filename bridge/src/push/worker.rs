@@ -1,14 +1,13 @@
 //! Delivers the events of one task for one setting, one after the other.
 //!
-//! Who waits, for a place, or until an event is tried again, holds nothing of the task's log: it is read when there is
-//! a place for the delivery. A worker ends when all that the log holds was delivered, and there is another one when
-//! the task has news.
+//! While a worker waits for a slot or for the next attempt, it keeps no events in memory: the log is read once the
+//! worker has a slot. A worker ends when everything in the log was delivered; a new one is started for the next event.
 //!
-//! No lease is taken, since every store that there is can be opened by one process only. Over one that several
-//! machines share, all of them would deliver. `Worker::next` is then where one takes a lease for its lane. Who has
-//! it reads the progress anew, because another may have delivered meanwhile, and renews it before each attempt; who
-//! does not get it waits until it is over. A lane that only waits for its task needs none, so that their number
-//! costs nothing.
+//! Workers take no lease, because each of the existing stores can be opened by one process only. With a store that
+//! several machines share, all of them would deliver the same events. In that case `Worker::next` is the place to take
+//! a lease for the setting: its holder reads the progress again, because another machine may have delivered meanwhile,
+//! and renews the lease before each attempt; the others wait until it expires. Idle settings need no lease, so their
+//! number costs nothing.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,10 +27,10 @@ use super::{
 };
 use crate::{clock, metrics::Metrics, store::StoreError};
 
-/// After how long a store that failed is tried again.
+/// The delay after which a failed store is tried again.
 const STORE_AGAIN: Duration = Duration::from_secs(30);
 
-/// What all workers have.
+/// The parts that all workers share.
 pub(super) struct WorkerContext {
     pub(super) repository: SettingRepository,
     pub(super) sender: Arc<dyn WebhookSender>,
@@ -40,7 +39,7 @@ pub(super) struct WorkerContext {
     pub(super) retry: RetrySettings,
 }
 
-/// What delivers for one setting.
+/// Delivers the events of one setting.
 struct Worker {
     context: Arc<WorkerContext>,
     key: SettingKey,
@@ -48,17 +47,17 @@ struct Worker {
     progress: DeliveryProgress,
 }
 
-/// Whether the worker goes on.
+/// The next step of a worker after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NextStep {
     Event,
-    /// The same event, after so long.
+    /// Try the same event again after this delay.
     Again(Duration),
     StopSignal,
 }
 
-/// Delivers what a task's log holds for a setting, until an event is given up, or it is asked to stop. What it has
-/// begun to write is written then. If the task goes on, it gives back how far it has read.
+/// Delivers the events in a task's log for a setting, until an event is given up or the worker is told to stop; a write
+/// that has begun is finished first. Returns its reader if the task may have further events.
 pub(super) async fn run(
     context: Arc<WorkerContext>,
     key: SettingKey,
@@ -81,7 +80,7 @@ pub(super) async fn run(
     }
 }
 
-/// The same until the store fails. The worker knows then what it may not have written.
+/// Delivers until the store fails. `worker` then still knows the progress that may not have been written.
 async fn deliver_all(
     worker: &mut Option<Worker>,
     context: &Arc<WorkerContext>,
@@ -97,8 +96,8 @@ async fn deliver_all(
     }
 }
 
-/// How far the log was read for a setting, if nothing that it holds is to be delivered. If that cannot be told, a
-/// worker finds out.
+/// Returns a reader at the end of the log if everything in it was delivered for a setting. Returns `None` if events are
+/// left or the log cannot be read: then a worker is needed.
 pub(super) async fn reader_if_caught_up(
     repository: &SettingRepository,
     key: &SettingKey,
@@ -112,7 +111,7 @@ pub(super) async fn reader_if_caught_up(
     next.is_none().then_some(reader)
 }
 
-/// Whether a failure of the store is worth waiting for its end.
+/// Whether the worker should wait until the store works again. Logs the error.
 fn can_go_on(SettingKey { task, id, .. }: &SettingKey, error: &StoreError) -> bool {
     let is_final = is_final(error);
     match is_final {
@@ -124,7 +123,7 @@ fn can_go_on(SettingKey { task, id, .. }: &SettingKey, error: &StoreError) -> bo
 }
 
 impl Worker {
-    /// The worker of a setting that something may be delivered for.
+    /// Opens the worker of a setting; `None` if there is nothing to deliver for it.
     async fn open(
         context: &Arc<WorkerContext>,
         key: &SettingKey,
@@ -141,14 +140,14 @@ impl Worker {
         }))
     }
 
-    /// Delivers what the log holds.
+    /// Delivers the events in the log.
     async fn deliver_all(
         &mut self,
         stop: &mut StopSignal,
     ) -> Result<Option<EventReader>, StoreError> {
         let mut reader = None;
         loop {
-            // Here and below: who is to stop begins nothing more, though there is something to begin.
+            // Biased here and below: a worker that was told to stop begins nothing new, even if it could.
             let next = tokio::select! {
                 biased;
                 () = stop.requested() => return Ok(None),
@@ -171,7 +170,7 @@ impl Worker {
         }
     }
 
-    /// The next event that the log holds, with a place for its delivery.
+    /// Returns the next event in the log with a slot for its delivery.
     async fn next(
         &self,
         reader: &mut Option<EventReader>,
@@ -193,7 +192,7 @@ impl Worker {
         Ok(notification.map(|notification| (notification, slot)))
     }
 
-    /// Reads on, from behind what was delivered if there is no reader.
+    /// Reads the next event; opens a reader behind the last delivered event if there is none.
     async fn read(
         &self,
         reader: &mut Option<EventReader>,
@@ -210,7 +209,7 @@ impl Worker {
         reader.next().await
     }
 
-    /// Tries once.
+    /// Makes one attempt.
     async fn deliver(
         &mut self,
         notification: Notification,
@@ -277,7 +276,7 @@ impl Worker {
             .failed(notification.seq, reason, clock::now(), &self.context.retry)
     }
 
-    /// The place behind a delivered event is kept before the next one is tried; behind the last there is none.
+    /// Stores the progress before the next event is tried; after the last event there is no progress to store.
     async fn delivered(&mut self, notification: &Notification) -> Result<NextStep, StoreError> {
         self.progress.delivered(notification.seq);
         if !notification.is_last {
@@ -307,7 +306,7 @@ impl Worker {
     }
 }
 
-/// Whether it fails however often it is tried.
+/// Whether an error of the store remains, however often the operation is repeated.
 fn is_final(error: &StoreError) -> bool {
     match error {
         StoreError::NotFound { .. }

@@ -1,4 +1,4 @@
-//! What is not taken: tried again, given up, wanted again.
+//! Failing deliveries: they are retried, given up, and retried on request.
 
 use super::*;
 

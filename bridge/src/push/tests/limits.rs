@@ -1,4 +1,4 @@
-//! Who waits for whom, and how many settings there are.
+//! The limits on deliveries and on settings.
 
 use super::*;
 
@@ -38,14 +38,14 @@ async fn a_slow_webhook_holds_up_nobody_else() {
 }
 
 impl World {
-    /// A task with one webhook, which is told of its end.
+    /// Completes a task with one webhook, which gets a delivery.
     async fn ended(&self, task: &str, url: &str) {
         let head = self.begin(task).await;
         self.set(&head, json!({ "url": url })).await.unwrap();
         self.status(task, TaskState::Completed).await;
     }
 
-    /// Now and again a task with a good webhook, which is called within little more than a second.
+    /// Completes a task with a working webhook now and then, and checks that it is called within little more than a second.
     async fn good_ones_are_called(&self, host: &str) {
         for number in 0..30 {
             let begun = Instant::now();
@@ -80,7 +80,7 @@ async fn hanging_webhooks_hold_up_no_other_one_of_their_host() {
         let url = "https://one.test/hangs";
         world.ended(&format!("bad-{number}"), url).await;
     }
-    // Each of them has its second.
+    // Each of them keeps its slot for one second.
     world.let_pass(20 * SECOND).await;
     world.good_ones_are_called("one.test").await;
 }

@@ -1,6 +1,6 @@
-//! Deliveries with a courier that is not the network, in virtual time.
+//! Tests of deliveries with a sender that does not use the network, in virtual time.
 //!
-//! - `told`, `failing`, `ending`, `limits`, `sealed`: one concern each
+//! - `notifications`, `failing`, `ending`, `limits`, `sealed`: one concern each
 
 mod ending;
 mod failing;
@@ -35,7 +35,7 @@ use crate::{
     store::{Append, Created, Event, Head, MemoryStore, Store},
 };
 
-/// Notes what it carries, and answers as it was told: by host, then with success, and never at `/hangs`.
+/// Records deliveries. It answers with the outcomes set for the host, then with success; at `/hangs` it times out.
 #[derive(Debug, Default)]
 struct RecordingSender {
     sent: Mutex<Vec<(Instant, DeliveryRequest)>>,
@@ -94,7 +94,7 @@ struct World {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// With the limits that there are by default.
+/// A test setup with the default limits.
 fn usual_world() -> World {
     let (store, sender): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), Arc::default());
     let sender: Arc<RecordingSender> = sender;
@@ -133,7 +133,7 @@ fn started(store: &Arc<dyn Store>, sender: &Arc<RecordingSender>, seal: Seal) ->
 }
 
 impl World {
-    /// The same store, served anew.
+    /// The same store with push notifications that are started anew.
     fn restarted(self, seal: Seal) -> Self {
         let Self {
             store,
@@ -208,7 +208,7 @@ impl World {
         self.sender.answers.lock().unwrap().insert(host, answers);
     }
 
-    /// What was carried to a host: the states of what was told.
+    /// The states of the tasks that were delivered to a host, in order.
     fn sent(&self, host: &str) -> Vec<String> {
         let deliveries = self.deliveries(host);
         let state = |(_, body): &(Instant, Value)| {
@@ -228,7 +228,7 @@ impl World {
         parsed.collect()
     }
 
-    /// Lets everything happen that happens within this time.
+    /// Advances the virtual time.
     async fn let_pass(&self, time: Duration) {
         sleep(time).await;
     }

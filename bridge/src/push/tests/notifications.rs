@@ -1,4 +1,4 @@
-//! What each setting is told, and in which form.
+//! The content and form of notifications.
 
 use super::*;
 

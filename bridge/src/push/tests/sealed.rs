@@ -1,11 +1,11 @@
-//! What the store keeps of settings, with keys and without.
+//! The stored form of settings, with keys and without.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::*;
 use crate::{auth::Secret, store::RecordKey};
 
-/// What must not stand anywhere in the clear.
+/// The texts that must not appear unencrypted in the store.
 const SECRET: &str = "hunter2";
 
 fn config() -> Value {
@@ -14,7 +14,7 @@ fn config() -> Value {
     json!({"id": "a", "url": url, "token": SECRET, "authentication": authentication})
 }
 
-/// Keys by their numbers.
+/// Returns keys that are filled with these numbers.
 fn seal(keys: &[u8]) -> Seal {
     let mut seal = Seal::default();
     for key in keys {
