@@ -1,4 +1,4 @@
-//! What is written: events that go into a task's log together.
+//! The unit of writing: events that are added to a task's log together.
 
 use std::collections::BTreeSet;
 
@@ -9,22 +9,22 @@ use super::{
     event::{in_millis, shown_time},
 };
 
-/// Events that are appended to a task, all or none. They are one record, so they cost one write.
+/// Events that are appended to a task, all or none. They form one record, so they cost one write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Append {
-    /// The task.
+    /// The task's id.
     pub task: String,
     /// The number of the last event that the writer knows of; 0 creates the task.
     pub expected: Seq,
-    /// When they happen. Kept in milliseconds; a status among them gets it as its timestamp.
+    /// The time of the events, stored in milliseconds. A status among them gets it as its timestamp.
     pub time: Timestamp,
-    /// At least one.
+    /// The events, at least one.
     pub events: Vec<Event>,
 }
 
 impl Append {
-    /// Refuses what makes no sense by itself, and gives statuses their time: the first step of every backend, which
-    /// writes what this returns.
+    /// Checks what can be checked without the task, and sets the timestamps of statuses. Every backend calls this first,
+    /// and writes what it returns.
     ///
     /// # Errors
     /// `Invalid` if there are no events, or two messages with one id.
@@ -66,8 +66,8 @@ impl Append {
         self.expected + self.events.len() as Seq
     }
 
-    /// The ids of the caller's messages among the events, with the numbers that they get: a backend refuses one that
-    /// the agent got from the caller before, and finds it in [`Store::find_message`](super::Store::find_message).
+    /// The ids of the caller's messages among the events, with the numbers of these events. A backend refuses an id that
+    /// the agent got from the caller before, and returns it in [`Store::find_message`](super::Store::find_message).
     pub fn message_ids(&self) -> impl Iterator<Item = (&str, Seq)> {
         let numbered = (self.expected + 1..).zip(&self.events);
         numbered.filter_map(|(seq, event)| match event {

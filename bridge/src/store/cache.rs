@@ -1,9 +1,8 @@
-//! Tasks that were written to or asked for lately, as they stood then.
+//! Caches the tasks that were written or read lately.
 //!
-//! A cached task is only a place to start from: whoever takes it compares its number with the head's and
-//! applies what happened since. So nothing here can be out of date, and a writer may tell of its append
-//! or not. While somebody has the task, what is told is applied when it is asked for next: mostly they have let it go by
-//! then, and it need not be copied.
+//! A cached task is a starting point: its reader compares its event number with the head's and applies later events. So
+//! a cached task is never wrong, and a writer need not report each append. An append that is reported while somebody
+//! else holds the task is applied at the next read: by then the task is mostly no longer shared and need not be copied.
 
 use std::{
     mem::take,
@@ -12,12 +11,13 @@ use std::{
 
 use super::{Append, Feed, Head, Seq, Snapshot, Unordered};
 
-/// So many appends to a task wait at most until they are applied.
+/// The largest number of appends to a task that wait to be applied.
 const LATER: usize = 64;
 
-/// Bounded by the bytes that the tasks take, which are told from what they are in the log. There are two generations: when the young one
-/// has half of those bytes it becomes the old one, and the old one goes. What is asked for in time is
-/// young again.
+/// A cache of tasks with a limit on their size in memory, which is estimated from their size in the log.
+///
+/// It has two generations. When the young one reaches half of the limit, it replaces the old one, which is dropped. A
+/// task of the old generation that is read becomes young again.
 #[derive(Debug)]
 pub(crate) struct Cache {
     limit: usize,
@@ -28,15 +28,15 @@ pub(crate) struct Cache {
 struct CacheGenerations {
     young: Unordered<String, Cached>,
     old: Unordered<String, Cached>,
-    /// Of the young.
+    /// The size of the young generation.
     bytes: usize,
 }
 
-/// A task and about how many bytes it takes.
+/// A task and its approximate size in bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Cached {
     pub(crate) snapshot: Snapshot,
-    /// What was appended to it and is to be applied, oldest first.
+    /// The appends that are not applied to the snapshot yet, oldest first.
     later: Vec<Append>,
     pub(crate) bytes: usize,
 }
@@ -51,12 +51,12 @@ impl Cached {
         }
     }
 
-    /// The last event that is known of it.
+    /// The number of the last known event.
     fn seq(&self) -> Seq {
         self.later.last().map_or(self.snapshot.seq, Append::last)
     }
 
-    /// The task after exactly this event.
+    /// Returns the task after exactly this event.
     fn at(&mut self, seq: Seq) -> Option<Snapshot> {
         (self.seq() == seq).then(|| {
             self.settle();
@@ -64,7 +64,7 @@ impl Cached {
         })
     }
 
-    /// Has the task go along with an append, now if nobody else has it.
+    /// Takes over an append; applies it at once if nobody else holds the task.
     fn take(&mut self, append: Append) {
         let is_ours = self.later.is_empty() && Arc::get_mut(&mut self.snapshot.task).is_some();
         match is_ours {
@@ -76,7 +76,7 @@ impl Cached {
         }
     }
 
-    /// Applies what waits for it.
+    /// Applies the waiting appends.
     fn settle(&mut self) {
         for append in take(&mut self.later) {
             self.apply(append);
@@ -98,7 +98,7 @@ impl Cache {
         }
     }
 
-    /// The task after exactly this event.
+    /// Returns the task after exactly this event.
     pub(crate) fn get(&self, task: &str, seq: Seq) -> Option<Snapshot> {
         let mut generations = self.lock();
         if let Some(cached) = generations.young.get_mut(task) {
@@ -110,7 +110,7 @@ impl Cache {
         snapshot
     }
 
-    /// Takes the task out, to apply to it what happened up to `seq` without a copy.
+    /// Removes the task and returns it, so that the events up to `seq` can be applied without a copy.
     pub(crate) fn take(&self, task: &str, seq: Seq) -> Option<Cached> {
         let mut generations = self.lock();
         let usable = generations.find(task)?.seq() <= seq;
@@ -120,7 +120,7 @@ impl Cache {
         Some(cached)
     }
 
-    /// Keeps the task, unless a later one is there.
+    /// Stores the task, unless a later version is cached.
     pub(crate) fn put(&self, task: &str, cached: Cached) {
         let mut generations = self.lock();
         let known = generations.find(task).map(Cached::seq);
@@ -130,8 +130,8 @@ impl Cache {
         }
     }
 
-    /// Tells of an append that is durable as [`Cache::advance`] does, and then those who watch the task: they read it
-    /// at once.
+    /// Enters a durable append as [`Cache::advance`] does, and then notifies the watchers of the task, who read it at
+    /// once.
     pub(crate) fn publish(&self, feed: &Feed, head: &Arc<Head>, append: Append, bytes: usize) {
         let events = match feed.wants_events(&head.task) {
             true => append.clone().into_stored().collect(),
@@ -141,8 +141,7 @@ impl Cache {
         feed.publish_events(head, &events);
     }
 
-    /// Tells of an append that takes so many bytes and led to `head`. A new task comes here, one that is here
-    /// goes along.
+    /// Enters an append of so many bytes that led to `head`: a new task is added to the cache, a cached one is updated.
     fn advance(&self, head: &Head, append: Append, bytes: usize) {
         let mut generations = self.lock();
         let known = match append.expected {
@@ -159,7 +158,7 @@ impl Cache {
         }
     }
 
-    /// Takes in a task, in the place of what the young know of it.
+    /// Inserts a task into the young generation, replacing an earlier version there.
     fn insert(
         &self,
         mut generations: MutexGuard<'_, CacheGenerations>,
@@ -175,7 +174,7 @@ impl Cache {
             generations.bytes = 0;
             let young = take(&mut generations.young);
             let gone = std::mem::replace(&mut generations.old, young);
-            // To free so many takes a while, in which others may go on.
+            // Freeing so many tasks takes a while: it is done without the lock.
             drop(generations);
             drop(gone);
         }
@@ -258,7 +257,7 @@ mod tests {
         assert!(cache.get("a", 3).is_none());
     }
 
-    /// Tells of this event as the one after `seq`, of 10 bytes, in a task that was told of as it began.
+    /// Advances a cached task by this event, the one after `seq`, as an append of 10 bytes.
     fn tell(cache: &Cache, seq: Seq, event: Event) {
         let sample = Sample::new("t");
         let created = sample.append(0, 1, vec![sample.created()]);

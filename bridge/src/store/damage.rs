@@ -1,39 +1,39 @@
-//! What the disk did not keep.
+//! Reports of damaged data on the disk.
 
 use std::{fmt, ops::Range};
 
 use crate::caller::Caller;
 
-/// How much is damaged, as far as it is known.
+/// The amount of damaged data, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// Tasks that were found damaged since the store was opened.
+    /// The number of tasks that were found damaged since the store was opened.
     pub tasks: usize,
-    /// Bytes of the log that are missing or broken.
+    /// The number of bytes of the log that are missing or damaged.
     pub bytes: u64,
 }
 
-/// What a look at all of a store has found.
+/// The result of checking a whole store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreReport {
-    /// How many tasks there are.
+    /// The number of tasks.
     pub tasks: usize,
-    /// Those that cannot be read.
+    /// The tasks that cannot be read.
     pub damaged: Vec<DamagedTask>,
-    /// The positions of the log that are missing or broken.
+    /// The ranges of the log that are missing or damaged.
     pub lost: Vec<Range<u64>>,
-    /// How many small records, such as push settings, cannot be read.
+    /// The number of small records, such as push settings, that cannot be read.
     pub records: usize,
 }
 
 /// A task that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedTask {
-    /// The task.
+    /// The task's id.
     pub task: String,
-    /// To whom it belongs.
+    /// The task's owner.
     pub owner: Caller,
-    /// What is wrong with it.
+    /// The reason why the task cannot be read.
     pub reason: String,
 }
 

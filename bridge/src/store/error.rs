@@ -1,29 +1,29 @@
-//! What a store answers instead of doing what it was asked.
+//! The errors of stores.
 
 use std::{fmt::Display, io, path::PathBuf};
 
 use super::Seq;
 
-/// Why a store did not do what it was asked. Fragments that fit behind "the store failed: ".
+/// Why an operation on a store failed. The messages are fragments that fit behind "the store failed: ".
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is no such task, or it belongs to another caller: nobody is told which.
+    /// The task does not exist, or belongs to another caller: the error does not say which.
     #[error("task {task} not found")]
     NotFound {
         /// The task.
         task: String,
     },
-    /// The task has other events than the writer knew of. Read them and decide again.
+    /// The task has events that the writer did not know. Read them and decide again.
     #[error("task {task} stands at event {actual}, not {expected}")]
     Conflict {
         /// The task.
         task: String,
-        /// The last event that the writer knew of.
+        /// The number of the last event that the writer knew.
         expected: Seq,
-        /// The last event that there is.
+        /// The number of the task's last event.
         actual: Seq,
     },
-    /// The agent has got this message of this caller before.
+    /// The agent has received this message of this caller before.
     #[error("message {message_id} is event {seq} of task {task} already")]
     Duplicate {
         /// The message.
@@ -33,7 +33,7 @@ pub enum StoreError {
         /// The event that holds it.
         seq: Seq,
     },
-    /// The client has given this task id (A2A 0.1) before.
+    /// The client has used this task id (A2A 0.1) before.
     #[error("the client's task {client_id} is task {task} already")]
     Taken {
         /// The id that the client chose.
@@ -41,13 +41,13 @@ pub enum StoreError {
         /// The task that has it.
         task: String,
     },
-    /// The task is terminal: nothing can follow but the end of its turns.
+    /// The task is in a terminal state: only the ends of its turns can follow.
     #[error("task {task} has ended")]
     Ended {
         /// The task.
         task: String,
     },
-    /// The events cannot stand there.
+    /// The events cannot follow the earlier ones.
     #[error("the events of task {task} make no sense: {reason}")]
     Invalid {
         /// The task.
@@ -55,31 +55,31 @@ pub enum StoreError {
         /// What is wrong with them.
         reason: String,
     },
-    /// More than fits in one append, or one record.
+    /// An append or a record is too large.
     #[error("{what} has {size} bytes, expected at most {limit}")]
     TooLarge {
-        /// What it belongs to.
+        /// The append or record, with its ids.
         what: String,
-        /// In bytes.
+        /// Its size, in bytes.
         size: usize,
-        /// In bytes.
+        /// The largest size, in bytes.
         limit: usize,
     },
-    /// Not a page token of this store.
+    /// The page token is not one of this list.
     #[error("{token:?} is no page token: expected the nextPageToken of the last page")]
     PageToken {
-        /// What came instead.
+        /// The token.
         token: String,
     },
-    /// What was kept cannot be read.
+    /// Stored data cannot be read.
     #[error("{what} is corrupt: {reason}")]
     Corrupt {
-        /// What, with its ids.
+        /// The stored object, with its ids.
         what: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// What the disk has of the task is not what was written to it. Other tasks are as they were.
+    /// The task's data on the disk is damaged. Other tasks are not affected.
     #[error("task {task} is damaged on the disk: {reason}")]
     Damaged {
         /// The task.
@@ -87,7 +87,7 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The index was damaged, and is made anew from the log: until then nothing is taken.
+    /// The index was damaged and is being rebuilt from the log. Nothing can be written until that is done.
     #[error("the index of the task log is being made anew")]
     Rebuilding,
     /// Another process has the store open.
@@ -96,7 +96,7 @@ pub enum StoreError {
         /// The store's folder.
         path: PathBuf,
     },
-    /// A version from before the first release wrote the store.
+    /// The store was written by a version from before the first release.
     #[error(
         "{path} has format {found}, this program knows {known}: name another folder, or use the bridge that wrote it"
     )]
@@ -108,7 +108,7 @@ pub enum StoreError {
         /// The oldest that this program reads.
         known: u32,
     },
-    /// A later version wrote the store.
+    /// The store was written by a later version.
     #[error("{path} has format {found}, this program knows {known}: use a newer bridge")]
     Newer {
         /// The store's folder.
@@ -118,28 +118,28 @@ pub enum StoreError {
         /// The newest that this program reads.
         known: u32,
     },
-    /// No room is left on the disk.
+    /// The disk is full.
     #[error("no room is left on the disk for {doing}")]
     Full {
-        /// What needed it.
+        /// The operation that needed space.
         doing: String,
     },
     /// The operating system failed.
     #[error("{doing}: {source}")]
     Io {
-        /// What was being done.
+        /// The operation that failed.
         doing: String,
         /// Why it failed.
         #[source]
         source: io::Error,
     },
-    /// A commit failed before, so nobody knows what the disk holds: open the store again.
+    /// An earlier commit failed, so the content of the disk is unknown: the store must be opened again.
     #[error("the store takes no more events since a write failed: start the bridge again")]
     Closed,
 }
 
 impl StoreError {
-    /// The same for every task that is not there and every task that is another caller's.
+    /// Returns the same error for a task that does not exist and for one of another caller.
     pub(crate) fn not_found(task: &str) -> Self {
         Self::NotFound { task: task.into() }
     }
@@ -151,18 +151,18 @@ impl StoreError {
         }
     }
 
-    /// Whether the same may succeed a while later.
+    /// Whether the same operation may succeed later.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::Full { .. } | Self::Rebuilding | Self::Io { .. })
     }
 
-    /// Whether it is told of for all whom it concerns at once, where the store is measured: then each of them need not
-    /// be told of.
+    /// Whether [`MeteredStore`](super::MeteredStore) logs this error once for all operations that it affects: callers
+    /// then need not log it.
     pub(crate) fn is_reported_by_store(&self) -> bool {
         matches!(self, Self::Full { .. } | Self::Rebuilding | Self::Closed)
     }
 
-    /// The same for another of those whom one failure concerns.
+    /// Returns the same error for another operation that one failure affects.
     pub(crate) fn replicate(&self) -> Self {
         match self {
             Self::Full { doing } => Self::Full {

@@ -1,4 +1,4 @@
-//! What can happen to a task.
+//! The events of a task.
 
 use std::fmt::Write as _;
 
@@ -12,129 +12,128 @@ use serde::{Deserialize, Serialize};
 use super::Seq;
 use crate::caller::Caller;
 
-/// One thing that happened to a task: the closed set that everything else is computed from.
+/// An event of a task. Everything else about the task is computed from its events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Event {
-    /// It came to be. The first event of every task, and of no task a later one.
+    /// The task was created. This is always the first event, and never a later one.
     Created(Created),
-    /// The caller said something.
+    /// The caller sent a message.
     Message(Message),
-    /// The agent said something. What it is for is told by what follows, so streams do not show it yet; the task
-    /// as it stands does.
+    /// The agent sent a message. A later event tells whether it is a status or an answer, so streams do not show it yet;
+    /// the task does.
     Said(Message),
-    /// A turn waits for the agent: it starts when those before it have ended, after a restart too.
+    /// A turn was queued. It starts when the turns before it have ended, also after a restart.
     #[serde(rename_all = "camelCase")]
     TurnQueued {
-        /// Counts the task's turns, from 1.
+        /// The turn's number in the task, starting with 1.
         turn: u64,
-        /// The message that the turn answers.
+        /// The id of the message that the turn answers.
         message_id: String,
-        /// Whether the caller named the message's context; unknown of turns that older programs logged.
+        /// Whether the caller named the message's context; absent in logs of older programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         names_context: Option<bool>,
     },
-    /// The agent is called. It may have seen the message from here on, so it is not called again. It comes once more,
-    /// with a reference, when an agent outside of this process is known to have the message.
+    /// The agent is called. It may have seen the message from here on, so it is not called again. The event is repeated
+    /// with a reference once it is known that an agent outside this process has the message.
     #[serde(rename_all = "camelCase")]
     TurnStarted {
-        /// The turn.
+        /// The turn's number.
         turn: u64,
-        /// Until when an agent outside of this process may still answer; absent for one inside, whose
-        /// turn dies with the process.
+        /// The time until which an agent outside this process may answer; absent for an agent inside, whose
+        /// turn ends with the process.
         #[serde(
             default,
             skip_serializing_if = "Option::is_none",
             with = "optional_millis"
         )]
         open_until: Option<Timestamp>,
-        /// By what it is known that the agent has the message, in the agent's own terms.
+        /// The agent's own identification of the message, which shows that it has it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reference: Option<Metadata>,
     },
-    /// The agent has answered, failed, or will not be waited for any longer; or a queued turn was given
-    /// up.
+    /// The turn ended: the agent answered, failed or timed out, or a queued turn was given up.
     TurnEnded {
-        /// The turn.
+        /// The turn's number.
         turn: u64,
     },
-    /// The task stands differently.
+    /// The task's status changed.
     Status {
-        /// How. The store sets its timestamp to the append's time.
+        /// The new status. The store sets its timestamp to the append's time.
         status: TaskStatus,
-        /// Free-form data, merged into the task's.
+        /// Free-form data, merged into the task's metadata.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metadata: Option<Metadata>,
     },
-    /// The task produced something.
+    /// The task produced an artifact or a piece of one.
     #[serde(rename_all = "camelCase")]
     Artifact {
         /// The artifact, or a piece of it.
         artifact: Artifact,
-        /// Its parts are added to those of the artifact of the same id; otherwise they replace it.
+        /// Whether its parts are added to the artifact with the same id; otherwise it replaces that one.
         append: bool,
-        /// No further piece follows.
+        /// Whether this is the last piece.
         last_chunk: bool,
-        /// Free-form data about this event; no part of the task.
+        /// Free-form data about this event; not part of the task.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metadata: Option<Metadata>,
     },
-    /// Free-form data, merged into the task's.
+    /// Free-form data was merged into the task's metadata.
     #[serde(rename_all = "camelCase")]
     Metadata {
-        /// The entries that are new or other.
+        /// The entries that are new or changed.
         metadata: Metadata,
-        /// What it tells the change of, if it does: streams show that, with the status as it stands then.
+        /// The message whose change this event reports, if any. Streams show it with the current status.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         revised: Option<Revised>,
     },
 }
 
-/// A message of the agent's that is not as it was. The log keeps what it was.
+/// A change of an earlier message of the agent. The log keeps the earlier version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Revised {
-    /// Which one.
+    /// The id of the changed message.
     pub message_id: String,
-    /// What stands in its place; none if it was taken back.
+    /// The new version; `None` if the message was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Message>,
-    /// Whether streams do not show it: they have not shown the message.
+    /// Whether streams leave the change out because they have not shown the message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_quiet: bool,
 }
 
-/// How a task came to be.
+/// The creation of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Created {
-    /// The agent that works on it, by the name under which it is hosted.
+    /// The name of the agent that works on the task.
     pub agent: String,
-    /// To whom it belongs: the caller of the append.
+    /// The task's owner: the caller of the append.
     pub owner: Caller,
-    /// The conversation that it belongs to.
+    /// The conversation that the task belongs to.
     pub context_id: String,
-    /// The id that the client chose for it (A2A 0.1).
+    /// The id that the client chose for the task (A2A 0.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// Free-form data about it.
+    /// Free-form data about the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
 }
 
-/// An event with its place in the log.
+/// An event with its position in the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredEvent {
-    /// Its number in the task.
+    /// The event's number in the task.
     pub seq: Seq,
-    /// When it was appended, in milliseconds.
+    /// The time of the append, in milliseconds.
     pub time: Timestamp,
-    /// What happened.
+    /// The event.
     pub event: Event,
 }
 
 impl Event {
-    /// Whether something was said or shown by it: what a client must have seen to know how the task stands.
+    /// Whether a client must have seen the event to know the task's current content.
     pub(crate) fn is_news(&self) -> bool {
         match self {
             Self::Message(_) | Self::Status { .. } | Self::Artifact { .. } => true,
@@ -147,8 +146,8 @@ impl Event {
         }
     }
 
-    /// What streams show of it (specification 3.1.2): nothing, unless a status, an artifact or a message
-    /// changed. `present` is the status that the task has then.
+    /// Converts the event to an item of a stream (specification 3.1.2); `None` unless a status, an artifact or a message
+    /// changed. `present` is the task's status after the event.
     pub fn into_stream_response(
         self,
         task_id: String,
@@ -197,13 +196,12 @@ impl Event {
     }
 }
 
-/// The time without what the store does not keep: milliseconds are what A2A timestamps have
-/// (specification 5.6.1).
+/// Truncates a time to milliseconds, the precision of A2A timestamps (specification 5.6.1).
 pub(crate) fn in_millis(time: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }
 
-/// The time as tasks show it (specification 5.6.1).
+/// Formats a time as in tasks (specification 5.6.1).
 pub(crate) fn shown_time(time: Timestamp) -> String {
     let mut shown = String::with_capacity("2026-01-01T00:00:00.000Z".len());
     // Writing to a string cannot fail.
@@ -211,7 +209,7 @@ pub(crate) fn shown_time(time: Timestamp) -> String {
     shown
 }
 
-/// Times are kept as milliseconds since 1970.
+/// Serializes times as milliseconds since 1970.
 pub(crate) mod millis {
     use jiff::Timestamp;
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
@@ -225,7 +223,7 @@ pub(crate) mod millis {
     }
 }
 
-/// Like [`millis`], for a time that may be absent.
+/// Serializes times that may be absent, as [`millis`] does.
 pub(crate) mod optional_millis {
     use jiff::Timestamp;
     use serde::{Deserialize, Deserializer, Serialize as _, Serializer, de::Error as _};

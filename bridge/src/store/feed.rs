@@ -1,8 +1,8 @@
-//! Being told of new events within one process.
+//! Notifies readers within this process of new events.
 //!
-//! Who watches a task is told how it stands after them. The events themselves come along if they are asked for, the
-//! same ones for all who watch, as long as they are few: who is further behind reads the log. So a slow reader loses
-//! none, and what piles up for it here has a bound.
+//! The watcher of a task is notified of the task's head after each append. On request it also gets the events
+//! themselves, which all watchers share, as long as they are few; a watcher that falls behind reads the log. So a slow
+//! reader loses no event, and the memory for waiting events has a limit.
 
 use std::{
     collections::VecDeque,
@@ -19,14 +19,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{Head, Seq, StoredEvent, Unordered};
 
-/// The bytes that the events may take that wait for one reader, and those that wait for all readers of a feed.
+/// The largest size of the events that wait for one reader, and for all readers of a feed together, in bytes.
 const EACH: usize = 64 << 10;
 const ALL: usize = 8 << 20;
 
-/// In what those of all are counted.
+/// The unit in which the size for all readers is counted, in bytes.
 const UNIT: usize = 512;
 
-/// Tells of new events of one task.
+/// Waits for new events of one task.
 #[derive(Debug)]
 pub struct Watch {
     told: Arc<Mutex<WatcherState>>,
@@ -34,20 +34,20 @@ pub struct Watch {
     watched: Weak<WatchedTasks>,
 }
 
-/// What a reader was told.
+/// The notifications of one watcher.
 #[derive(Debug, Default)]
 struct WatcherState {
-    /// The newest head; none before the first was told.
+    /// The newest head; `None` before the first notification.
     head: Option<Arc<Head>>,
-    /// The appends that wait for the reader, oldest first, if it wants their events.
+    /// The events that wait for the watcher, oldest append first; `None` if it did not ask for events.
     waiting: Option<VecDeque<QueuedEvents>>,
-    /// What those take.
+    /// The size of the waiting events.
     bytes: usize,
     waker: Option<Waker>,
     is_over: bool,
 }
 
-/// The events of an append, for as many readers as there are.
+/// The events of an append, shared by all watchers for whom they wait.
 #[derive(Clone, Debug)]
 struct QueuedEvents {
     events: Arc<[StoredEvent]>,
@@ -56,26 +56,26 @@ struct QueuedEvents {
 }
 
 impl Watch {
-    /// The number of the last event, as far as it was told.
+    /// The number of the last event that the watcher was notified of.
     pub fn seq(&self) -> Seq {
         lock(&self.told).seq()
     }
 
-    /// Waits until there are events after `seen` and tells the head after the last one; `None` when the
-    /// store is gone. It may be dropped and called again.
+    /// Waits until there are events after `seen`, and returns the head after the last one; `None` when the
+    /// store is closed. It is cancel safe.
     pub async fn after(&mut self, seen: Seq) -> Option<Arc<Head>> {
         poll_fn(|context| lock(&self.told).poll(seen, context)).await
     }
 
-    /// Has events come along from now on.
+    /// Requests the events themselves from now on.
     #[must_use]
     pub fn with_events(self) -> Self {
         lock(&self.told).waiting.get_or_insert_default();
         self
     }
 
-    /// Events that came along, the first of them the one after `seen` or one before that; `None` if they are to be read
-    /// from the store.
+    /// Returns the next waiting events, which begin with the one after `seen` or an earlier one; `None` if they must be
+    /// read from the store.
     pub fn events(&mut self, seen: Seq) -> Option<Arc<[StoredEvent]>> {
         lock(&self.told).take(seen)
     }
@@ -100,7 +100,7 @@ impl WatcherState {
         Poll::Pending
     }
 
-    /// Takes note of a head, unless a later one is known. Who waits for it is to be woken.
+    /// Stores a head, unless a later one is known. Returns the waker of a task that waits for it.
     fn tell(&mut self, head: &Arc<Head>) -> Option<Waker> {
         if head.seq <= self.seq() {
             return None;
@@ -109,7 +109,7 @@ impl WatcherState {
         self.waker.take()
     }
 
-    /// Whether events are wanted that follow those that wait.
+    /// Whether these events were requested and are later than the waiting ones.
     fn wants(&self, events: &[StoredEvent]) -> bool {
         let is_later = |newest: &QueuedEvents| last(&newest.events) < first(events);
         let Some(waiting) = &self.waiting else {
@@ -118,7 +118,7 @@ impl WatcherState {
         !events.is_empty() && waiting.back().is_none_or(is_later)
     }
 
-    /// Keeps events if there is room. Who comes to a gap reads the log.
+    /// Stores events if there is room. A reader that meets a gap reads the log.
     fn keep(&mut self, waiting: &QueuedEvents) {
         if self.bytes + waiting.bytes <= EACH {
             self.bytes += waiting.bytes;
@@ -160,23 +160,24 @@ impl Drop for Watch {
     }
 }
 
-/// Hears of news of all tasks: for who waits for very many of them, and keeps less of each than a [`Watch`] does.
+/// Receives the heads of all tasks. It is for readers of very many tasks, for each of which a [`Watch`] would take too
+/// much memory.
 pub trait Listener: Send + Sync {
-    /// The events up to this head are durable. Whoever appended them waits meanwhile.
+    /// Called when the events up to this head are durable. The writer waits until this returns.
     fn appended(&self, head: &Head);
 }
 
-/// Where a backend tells of new events, for those who watch tasks.
+/// Distributes the notifications of a backend to watchers and listeners.
 #[derive(Debug, Default)]
 pub struct Feed {
     watched: Arc<WatchedTasks>,
     listeners: Listeners,
 }
 
-/// What each of those was told who watch one task.
+/// The states of all watchers of one task.
 type Watchers = Vec<Arc<Mutex<WatcherState>>>;
 
-/// The tasks that somebody watches, and no others, with those who do.
+/// The watched tasks with their watchers.
 #[derive(Debug)]
 struct WatchedTasks {
     tasks: Mutex<Unordered<Arc<str>, Watchers>>,
@@ -193,8 +194,8 @@ impl Default for WatchedTasks {
 }
 
 impl Feed {
-    /// Begins to listen. A backend reads the head of the task afterwards and calls [`Feed::publish`] with it, so that
-    /// the listener misses nothing that happened in between.
+    /// Adds a watcher. The backend then reads the head of the task and calls [`Feed::publish`] with it, so that the watcher
+    /// misses no event in between.
     pub fn watch(&self, task: &str) -> Watch {
         let (told, task) = (
             Arc::<Mutex<WatcherState>>::default(),
@@ -211,17 +212,17 @@ impl Feed {
         }
     }
 
-    /// Has somebody hear of all tasks, from now on and for as long as it is there.
+    /// Adds a listener, which is notified of all tasks until it is dropped.
     pub fn listen(&self, listener: Weak<dyn Listener>) {
         self.listeners.add(listener);
     }
 
-    /// Tells those who watch the task of `head` that it is durable, unless they know of a later one.
+    /// Notifies the watchers of a task that `head` is durable, unless they know a later one.
     pub fn publish(&self, head: &Arc<Head>) {
         self.publish_events(head, &Arc::default());
     }
 
-    /// Whether somebody wants the events of this task to come along.
+    /// Whether a watcher of this task has requested its events.
     pub fn wants_events(&self, task: &str) -> bool {
         let tasks = lock(&self.watched.tasks);
         let wants = |told: &Arc<Mutex<WatcherState>>| lock(told).waiting.is_some();
@@ -230,7 +231,7 @@ impl Feed {
             .is_some_and(|listeners| listeners.iter().any(wants))
     }
 
-    /// Tells of an append as [`Feed::publish`] does. Its events come along where they are wanted and have room.
+    /// Notifies as [`Feed::publish`] does, and passes the events to the watchers that requested them and have room.
     pub fn publish_events(&self, head: &Arc<Head>, events: &Arc<[StoredEvent]>) {
         let (mut waiting, mut wakers) = (None, Vec::new());
         let tasks = lock(&self.watched.tasks);
@@ -243,10 +244,10 @@ impl Feed {
             }
             wakers.extend(told.tell(head));
         }
-        // Those who are woken ask at once.
+        // The woken tasks take the lock at once.
         drop(tasks);
         wakers.into_iter().for_each(Waker::wake);
-        // Whoever watches a task and then listens misses nothing.
+        // After the watchers, so that a reader that watches a task and then adds a listener misses no event.
         self.listeners.tell(head);
     }
 
@@ -256,7 +257,7 @@ impl Feed {
     }
 }
 
-/// Those who listen; mostly nobody.
+/// The listeners; there are mostly none.
 #[derive(Default)]
 struct Listeners {
     all: RwLock<Vec<Weak<dyn Listener>>>,
@@ -288,7 +289,7 @@ impl fmt::Debug for Listeners {
 }
 
 impl WatchedTasks {
-    /// Events with room among those that wait for all readers, if there is some.
+    /// Reserves room for events within the limit for all readers; `None` if there is none.
     fn waiting(&self, events: &Arc<[StoredEvent]>) -> Option<QueuedEvents> {
         let bytes = events
             .iter()
@@ -306,7 +307,7 @@ impl WatchedTasks {
         })
     }
 
-    /// A listener leaves; after the last one, so does the task.
+    /// Removes a watcher, and after the last one the task.
     fn forget(&self, task: &str, told: &Arc<Mutex<WatcherState>>) {
         let mut tasks = lock(&self.tasks);
         let Some(listeners) = tasks.get_mut(task) else {
@@ -322,7 +323,7 @@ impl WatchedTasks {
 }
 
 impl Drop for WatchedTasks {
-    /// Who waits learns that nothing more comes.
+    /// Ends the waiting of all watchers.
     fn drop(&mut self) {
         for listener in lock(&self.tasks)
             .drain()
@@ -357,7 +358,7 @@ mod tests {
         Arc::new(head)
     }
 
-    /// Tells of an append with these events of task `a`, of which each has so many bytes of text.
+    /// Publishes an append with these events of task `a`, each with so many bytes of text.
     fn tell(feed: &Feed, seqs: impl IntoIterator<Item = Seq>, bytes: usize) {
         let text = "x".repeat(bytes);
         let stored = |seq| {
@@ -368,7 +369,7 @@ mod tests {
         feed.publish_events(&head("a", last(&events)), &events.into());
     }
 
-    /// The numbers of the events that came along.
+    /// The numbers of the events that the watcher received.
     fn came(watch: &mut Watch, seen: Seq) -> Option<Vec<Seq>> {
         let events = watch.events(seen)?;
         Some(events.iter().map(|stored| stored.seq).collect())
@@ -424,12 +425,12 @@ mod tests {
         tell(&feed, [2, 3], 10);
         tell(&feed, [4], 10);
         assert_eq!(came(&mut plain, 1), None);
-        // The same events, not others like them.
+        // The events are shared, not copied.
         let (first, same) = (one.events(1).unwrap(), two.events(1).unwrap());
         assert!(Arc::ptr_eq(&first, &same));
         assert_eq!(came(&mut one, 3), Some(vec![4]));
         assert_eq!(came(&mut one, 4), None);
-        // Who has seen the first of them gets it again with the others, and nothing that was seen whole.
+        // A reader that has seen a part of an append gets all of it again, and no append that it has seen completely.
         tell(&feed, [5, 6], 10);
         assert_eq!(came(&mut two, 5), Some(vec![5, 6]));
     }

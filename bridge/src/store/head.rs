@@ -1,4 +1,4 @@
-//! What must be known of a task to continue it, and which events can follow.
+//! The head of a task: the data that is needed to continue it, and the rules for the events that can follow.
 
 use bridge_protocol::a2a::{Metadata, TaskState};
 use jiff::Timestamp;
@@ -10,31 +10,31 @@ use super::{
 };
 use crate::caller::Caller;
 
-/// A task's newest event and what follows from all of them, without what was said.
+/// The state of a task after its newest event, without its messages and artifacts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Head {
-    /// The task.
+    /// The task's id.
     pub task: String,
-    /// To whom it belongs.
+    /// The task's owner.
     pub owner: Caller,
-    /// The agent that works on it.
+    /// The name of the agent that works on the task.
     pub agent: String,
-    /// The conversation that it belongs to.
+    /// The conversation that the task belongs to.
     pub context_id: String,
-    /// The id that the client chose for it (A2A 0.1).
+    /// The id that the client chose for the task (A2A 0.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// Its last event.
+    /// The number of the last event.
     pub seq: Seq,
-    /// How it stands.
+    /// The task's state.
     pub state: TaskState,
-    /// Since when.
+    /// The time of the last status.
     #[serde(with = "millis")]
     pub status_time: Timestamp,
-    /// The number of its last turn; 0 if there was none.
+    /// The number of the last turn; 0 if there was none.
     pub last_turn: u64,
-    /// Turns that have not ended, oldest first.
+    /// The turns that have not ended, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
 }
@@ -43,53 +43,53 @@ pub struct Head {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Turn {
-    /// Counts the task's turns, from 1.
+    /// The turn's number in the task, starting with 1.
     pub turn: u64,
-    /// The message that it answers.
+    /// The id of the message that the turn answers.
     pub message_id: String,
-    /// Whether the agent was called.
+    /// The turn's state.
     pub state: TurnState,
 }
 
-/// How far a turn has come.
+/// The state of a turn that has not ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TurnState {
-    /// The agent knows nothing of it.
+    /// The agent was not called yet.
     Queued,
     /// The agent was called, see [`Event::TurnStarted`].
     #[serde(rename_all = "camelCase")]
     Started {
-        /// Until when an agent outside of this process may still answer.
+        /// The time until which an agent outside this process may answer.
         #[serde(
             default,
             skip_serializing_if = "Option::is_none",
             with = "optional_millis"
         )]
         open_until: Option<Timestamp>,
-        /// By what it is known that the agent has the message.
+        /// The agent's own identification of the message, which shows that it has it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reference: Option<Metadata>,
     },
 }
 
 impl Head {
-    /// Whether anything can follow: it is not terminal, or a turn has not ended.
+    /// Whether further events can follow: the state is not terminal, or a turn has not ended.
     pub fn is_open(&self) -> bool {
         !self.state.is_terminal() || !self.turns.is_empty()
     }
 
-    /// Whether the task waits for its caller: nothing happens to it by itself.
+    /// Whether the task waits for its caller, and nothing else can happen to it.
     pub fn waits(&self) -> bool {
         self.state.is_interrupted() && self.turns.is_empty()
     }
 
-    /// The head after `append`, or why it cannot follow `before`, the head that the backend has of the task. It is pure,
-    /// and the one place that decides which events can follow: a backend calls it before it writes, and what it
-    /// answers is what [`Store::append`](super::Store::append) returns.
+    /// Computes the head after `append`, where `before` is the head that the backend has of the task. This function alone
+    /// decides which events can follow, and has no side effects. A backend calls it before it writes, and returns its
+    /// result from [`Store::append`](super::Store::append).
     ///
     /// # Errors
-    /// `NotFound` if the task is another caller's or not there, `Conflict`, `Ended`, `Invalid`.
+    /// `NotFound` if the task does not exist or belongs to another caller; `Conflict`, `Ended`, `Invalid`.
     pub fn after(
         before: Option<&Self>,
         caller: &Caller,
@@ -191,7 +191,7 @@ impl Head {
         open_until: Option<Timestamp>,
         reference: Option<Metadata>,
     ) -> Result<(), StoreError> {
-        // It is told again once, when the agent is known to have the message.
+        // A started turn is started once more when it is known that the agent has the message.
         let may_start = |one: &&mut Turn| match &one.state {
             TurnState::Queued => one.turn == turn,
             TurnState::Started {

@@ -1,4 +1,4 @@
-//! Lists of tasks: what is asked for, and where a page begins.
+//! Lists of tasks: queries, pages and page tokens.
 
 use std::sync::Arc;
 
@@ -7,31 +7,31 @@ use jiff::Timestamp;
 
 use super::{Head, Snapshot, StoreError, size};
 
-/// Which tasks, and which page of them.
+/// A query for a page of a list of tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListQuery {
-    /// The agent that works on them.
+    /// The agent that works on the tasks.
     pub agent: String,
-    /// Only of this context.
+    /// Selects the tasks of this context.
     pub context_id: Option<String>,
-    /// Only in this state.
+    /// Selects the tasks in this state.
     pub state: Option<TaskState>,
-    /// Only with a status of this time or later.
+    /// Selects the tasks whose last status is of this time or later.
     pub after: Option<Timestamp>,
-    /// The last page's `next`, which is good for the same caller and agent only; empty for the first page.
+    /// The previous page's `next`, valid for the same caller and agent only; empty for the first page.
     pub page_token: String,
-    /// At most so many tasks, at least one.
+    /// The largest number of tasks on the page, at least 1.
     pub page_size: usize,
-    /// At most about so many bytes of what is wanted of the tasks, but at least one task.
+    /// The approximate largest size of the requested content on the page, in bytes. A page has at least one task.
     pub page_bytes: usize,
-    /// Whether their artifacts are wanted.
+    /// Whether artifacts are requested.
     pub artifacts: bool,
-    /// How many of the latest messages of their histories are wanted; all of them if nobody says how many.
+    /// The number of latest messages of the history that are requested; all of them if `None`.
     pub history: Option<usize>,
 }
 
 impl ListQuery {
-    /// The first page of all tasks of an agent.
+    /// Creates a query for the first page of all tasks of an agent.
     pub fn of(agent: impl Into<String>) -> Self {
         Self {
             agent: agent.into(),
@@ -46,7 +46,7 @@ impl ListQuery {
         }
     }
 
-    /// What is wanted of a task: a page need not hold more of it.
+    /// Removes from a task what was not requested.
     pub fn wanted(&self, task: Arc<Task>) -> Arc<Task> {
         let skipped = self.skipped(&task);
         let is_whole = skipped == 0 && (self.artifacts || task.artifacts.is_empty());
@@ -65,11 +65,11 @@ impl ListQuery {
         })
     }
 
-    /// The tasks of a page at these positions, as far as its bytes go, and the token of the next page, which is `next` if
-    /// all of them fit. A position of which `load` gives nothing, such as that of a damaged task, is passed over.
+    /// Loads the tasks at these positions until the page is full. Returns them and the token of the next page, which is
+    /// `next` if all of them fit. A position for which `load` returns `None`, such as that of a damaged task, is skipped.
     ///
     /// # Errors
-    /// Those of `load`.
+    /// The errors of `load`.
     pub fn fill(
         &self,
         positions: Vec<ListPosition>,
@@ -92,7 +92,7 @@ impl ListQuery {
         Ok((tasks, next))
     }
 
-    /// About how large what is wanted of a task is, in bytes.
+    /// The approximate size of what is requested of a task, in bytes.
     fn size(&self, task: &Task) -> usize {
         let skipped = task.history[..self.skipped(task)].iter();
         let artifacts = task.artifacts.iter().filter(|_| !self.artifacts);
@@ -106,11 +106,11 @@ impl ListQuery {
         length.saturating_sub(self.history.unwrap_or(length))
     }
 
-    /// The position after which the page begins; `None` for the first page. `is_own` says whether the caller has the
-    /// task of a position at this agent: a token of another list is refused like one that was made up.
+    /// Returns the position after which the page begins; `None` for the first page. `is_own` returns whether the task at a
+    /// position belongs to the caller and this agent: a token of another list is refused like an invented one.
     ///
     /// # Errors
-    /// `PageToken`, and what `is_own` fails with.
+    /// `PageToken`, and the errors of `is_own`.
     pub fn start(
         &self,
         is_own: impl FnOnce(&ListPosition) -> Result<bool, StoreError>,
@@ -126,12 +126,12 @@ impl ListQuery {
         }
     }
 
-    /// Whether it leaves out any task of the agent.
+    /// Whether the query can leave out tasks of the agent.
     pub(crate) fn is_narrow(&self) -> bool {
         self.context_id.is_some() || self.state.is_some() || self.after.is_some()
     }
 
-    /// Whether a task of the agent belongs to the list.
+    /// Whether the query selects this task of the agent.
     pub fn matches(&self, head: &Head) -> bool {
         self.context_id
             .as_ref()
@@ -143,31 +143,31 @@ impl ListQuery {
             && self.reaches(head.status_time.as_millisecond())
     }
 
-    /// Whether a status of this time is not too old.
+    /// Whether the query selects a status of this time.
     pub(crate) fn reaches(&self, millis: i64) -> bool {
         let after = self.after.map(Timestamp::as_millisecond);
         after.is_none_or(|after| millis >= after)
     }
 }
 
-/// Tasks, newest status first.
+/// A page of tasks, newest status first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
-    /// As they stand, perhaps with more of them than is wanted.
+    /// The tasks, possibly with more content than was requested.
     pub tasks: Vec<Snapshot>,
-    /// Asks for the next page; empty at the end.
+    /// The token of the next page; empty on the last page.
     pub next: String,
-    /// How many tasks there are on all pages.
+    /// The number of tasks on all pages.
     pub total: usize,
 }
 
-/// A task's position in a list, after which a page begins. They are ordered as lists are: newest status first, then by
-/// task id. As a page token it is `MILLISECONDS.TASK`.
+/// The position of a task in a list, after which a page begins. Positions are ordered as lists are: newest status first,
+/// then by task id. The page token is `MILLISECONDS.TASK`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListPosition {
-    /// Since when the task has its status, in milliseconds since 1970.
+    /// The time of the task's status, in milliseconds since 1970.
     pub millis: i64,
-    /// The task, which decides between equal times.
+    /// The task's id, which orders equal times.
     pub task: String,
 }
 
@@ -180,12 +180,12 @@ impl ListPosition {
         }
     }
 
-    /// The token of the page that begins after it.
+    /// The token of the page that begins after this position.
     pub fn token(&self) -> String {
         format!("{}.{}", self.millis, self.task)
     }
 
-    /// `None` for the empty token, which asks for the first page.
+    /// Parses a page token; returns `None` for the empty one, which stands for the first page.
     fn parse(token: &str) -> Result<Option<Self>, StoreError> {
         if token.is_empty() {
             return Ok(None);
@@ -216,8 +216,8 @@ impl PartialOrd for ListPosition {
     }
 }
 
-/// Cuts a list to a page, and gives the token of the next page. `positions` has one more than the page if there is a
-/// next one.
+/// Cuts positions to the size of a page, and returns the token of the next page. `positions` has one more position than
+/// the page if there is a next page.
 pub(crate) fn cut(
     mut positions: Vec<ListPosition>,
     page_size: usize,

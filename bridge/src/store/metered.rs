@@ -1,4 +1,4 @@
-//! A store that tells how it does: how long appends take, how often it fails and refuses, how many tasks are open.
+//! A store that reports metrics: the duration of appends, the numbers of failures and refusals, and of open tasks.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{caller::Caller, metrics::Metrics};
 
-/// A store, and where its doings are counted.
+/// Wraps a store and counts its operations.
 #[derive(Debug)]
 pub(crate) struct MeteredStore {
     store: Arc<dyn Store>,
@@ -32,7 +32,7 @@ impl MeteredStore {
         }
     }
 
-    /// Counts it if it is a failure of the store, not an answer of it.
+    /// Counts an error that is a failure of the store itself, such as a full disk.
     fn count_failure<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Some(kind) = result.as_ref().err().and_then(failure) {
             self.metrics.store_failed(kind);
@@ -40,7 +40,7 @@ impl MeteredStore {
         result
     }
 
-    /// The same of a write.
+    /// Counts a failed write, and logs when the store begins and ceases to refuse writes.
     fn count_write<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Some(report) = self.refusals.note(&result, Instant::now()) {
             report.log();
@@ -48,7 +48,7 @@ impl MeteredStore {
         self.count_failure(result)
     }
 
-    /// Nothing follows a terminal state, so each is told of once.
+    /// Counts the beginning and the end of a task. Nothing follows a terminal state, so each end is counted once.
     fn count_tasks(&self, agent: &str, began: bool, ended: bool) {
         if began {
             self.metrics.task_began(agent);
@@ -63,7 +63,7 @@ fn is_end(event: &Event) -> bool {
     matches!(event, Event::Status { status, .. } if status.state.is_terminal())
 }
 
-/// What the error is called, if the store itself is in trouble.
+/// The error's label in metrics, if the store itself has failed.
 fn failure(error: &StoreError) -> Option<&'static str> {
     match error {
         StoreError::Corrupt { .. } => Some("corrupt"),

@@ -1,17 +1,17 @@
-//! The task log: what was said and done, kept before anyone is shown it.
+//! The task log: stores every event of a task before anyone sees it.
 //!
-//! A task is an append-only list of numbered events; the Task object of A2A is what you get by applying
-//! them. Nobody keeps a second truth: the waiting reply, streams, push and lists all read this log.
-//! No transport is known here. Time and ids come in with each operation.
+//! A task is an append-only list of numbered events; the Task object of A2A is computed by applying them. The log is
+//! the single source of truth: waiting replies, streams, push notifications and lists all read it. The store knows no
+//! transport, and gets times and ids with each operation.
 //!
-//! - [`Store`]: what a backend does, and what its callers rely on
-//! - [`Append`], [`Event`], [`StoredEvent`]: what goes in and comes out
-//! - [`Head`], [`Turn`]: what must be known of a task to continue it
-//! - [`Snapshot`], [`ListQuery`], [`Page`]: the task as it stands, one or many
-//! - [`Damage`], [`StoreReport`]: what was lost, which costs only those whose it was
-//! - [`Watch`], [`Feed`], [`Listener`]: being told of news without asking again and again
+//! - [`Store`]: the interface of a backend, and its guarantees
+//! - [`Append`], [`Event`], [`StoredEvent`]: the events that are written and read
+//! - [`Head`], [`Turn`]: the data that is needed to continue a task
+//! - [`Snapshot`], [`ListQuery`], [`Page`]: the current task, alone or in a list
+//! - [`Damage`], [`StoreReport`]: damaged data, which affects only the tasks that it belongs to
+//! - [`Watch`], [`Feed`], [`Listener`]: notifications of new events
 //! - [`MemoryStore`], [`SledStore`]: the backends
-//! - `testing`: the suite that every backend passes (feature `testing`)
+//! - `testing`: the test suite for backends (feature `testing`)
 
 mod append;
 mod cache;
@@ -55,33 +55,34 @@ use crate::caller::Caller;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-/// The number of an event in its task: 1 for the first, without gaps. 0 stands before all of them.
+/// The number of an event in its task, starting with 1 and without gaps. 0 is the position before the first event.
 pub type Seq = u64;
 
-/// A map whose order matters to nobody.
+/// A map without a defined order.
 #[expect(
     clippy::disallowed_types,
     reason = "looked up several times for each message; nothing is written in its order"
 )]
 pub(crate) type Unordered<K, V> = std::collections::HashMap<K, V>;
 
-/// A place where tasks are kept.
+/// A backend that stores tasks.
 ///
-/// Every operation says who asks; what belongs to another caller is [`StoreError::NotFound`], as if it
-/// did not exist. [`Store::open_turns`], [`Store::waiting_tasks`] and [`Store::open_counts`] serve the program itself.
+/// Every operation names the caller; a task of another caller is [`StoreError::NotFound`], as if it did not exist.
+/// [`Store::open_turns`], [`Store::waiting_tasks`] and [`Store::open_counts`] return the tasks of all callers, for the
+/// program itself.
 #[async_trait]
 pub trait Store: Send + Sync + std::fmt::Debug {
-    /// Adds events to a task, all or none, and answers with the head after them.
+    /// Adds events to a task, all or none, and returns the head after them.
     ///
-    /// They are durable when this returns, and what it returns is true for every reader: a message id or
-    /// client's task id among them can be looked up. Nothing was written after any error but
-    /// [`StoreError::Io`], [`StoreError::Full`] and [`StoreError::Closed`], which leave it open.
+    /// The events are durable and visible to every reader when this returns, and their message ids and the client's task
+    /// id can be looked up. After an error nothing was written, except for [`StoreError::Io`], [`StoreError::Full`] and
+    /// [`StoreError::Closed`], where this is unknown.
     ///
-    /// Errors: `Conflict` if the task has moved on (read it, decide again), `Duplicate` or `Taken` if
+    /// Errors: `Conflict` if the task has newer events (read them and decide again), `Duplicate` or `Taken` if
     /// an id was used before, `Ended` and `Invalid` if the events cannot follow, `TooLarge`.
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError>;
 
-    /// The events after `after`, oldest first, at most `limit`: fewer only if there are no more.
+    /// Returns the events after `after`, oldest first, at most `limit`: fewer only if there are no more.
     async fn read(
         &self,
         caller: &Caller,
@@ -90,20 +91,20 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError>;
 
-    /// What must be known to continue the task.
+    /// Returns the task's head.
     async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError>;
 
-    /// The task as it stands.
+    /// Returns the task after its last event.
     async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError>;
 
-    /// A page of the caller's tasks, newest status first, ties by task id. Tasks that are damaged are counted, and
-    /// left out of the page.
+    /// Returns a page of the caller's tasks, newest status first, ties by task id. Damaged tasks are counted, but left
+    /// out of the page.
     ///
-    /// A task whose status changes between two pages moves to the front; no other is shown twice or left
-    /// out. Each task is shown as it stands when the page is made.
+    /// A task whose status changes between two pages moves to the front; no other task appears twice or is left
+    /// out. Each task is returned in its state when the page is made.
     async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError>;
 
-    /// The task and event that hold the caller's message with this id, if the agent got it before.
+    /// Returns the task and event that contain the caller's message with this id, if the agent received it before.
     async fn find_message(
         &self,
         caller: &Caller,
@@ -111,7 +112,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         message_id: &str,
     ) -> Result<Option<(String, Seq)>, StoreError>;
 
-    /// The task that a client knows under an id of its own (A2A 0.1).
+    /// Returns the task for which the client chose this id (A2A 0.1).
     async fn find_client_task(
         &self,
         caller: &Caller,
@@ -119,12 +120,14 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         client_id: &str,
     ) -> Result<Option<String>, StoreError>;
 
-    /// Tasks of all callers with turns that have not ended, which a restart takes up, by task id, from after `after`
-    /// (empty for the beginning), at most `limit`. One whose turns end meanwhile is left out or not.
+    /// Returns tasks of all callers with turns that have not ended, which are continued after a restart. They are sorted
+    /// by task id and begin after `after` (empty for the beginning), at most `limit`. A task whose turns end meanwhile
+    /// may be included.
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError>;
 
-    /// Tasks of all callers of an agent that wait for their callers ([`Head::waits`]) since `until` or longer, the one
-    /// that waits longest first, from after `after`, at most `limit`. One that goes on meanwhile is left out or not.
+    /// Returns tasks of all callers of an agent that have waited for their callers ([`Head::waits`]) since `until` or
+    /// longer, the longest waiting first. They begin after `after`, at most `limit`. A task that continues meanwhile may be
+    /// included.
     async fn waiting_tasks(
         &self,
         agent: &str,
@@ -133,29 +136,29 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         limit: usize,
     ) -> Result<Vec<Head>, StoreError>;
 
-    /// How many tasks of each agent are not in a terminal state, of those that have any.
+    /// Returns the number of tasks that are not in a terminal state, for each agent that has any.
     async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError>;
 
-    /// Whether it takes what is to be kept, and reads what was.
+    /// Checks that the store can be read and written.
     ///
-    /// Errors: why not, such as `Full`.
+    /// Errors: the reason why it cannot, such as `Full`.
     async fn ready(&self) -> Result<(), StoreError> {
         self.open_turns("", 1).await.map(|_| ())
     }
 
-    /// What it knows to be damaged: it serves all the rest.
+    /// Returns the known damage. Everything else can be read.
     fn damage(&self) -> Damage {
         Damage::default()
     }
 
-    /// Tells of new events of a task. The head that it starts with counts what was there before.
+    /// Watches a task for new events. The first notification is the task's current head.
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError>;
 
-    /// Has somebody hear of the head after each append from now on, of every task and caller: after those who watch
-    /// the task were told. This serves the program itself.
+    /// Adds a listener, which receives the head after each append from now on, of every task and caller, after the
+    /// watchers of the task were notified. This is for the program itself.
     fn listen(&self, listener: Weak<dyn Listener>);
 
-    /// Keeps a small record, in place of one with the same key. Durable when it returns.
+    /// Stores a small record, replacing one with the same key. The record is durable when this returns.
     async fn put_record(
         &self,
         caller: &Caller,
@@ -163,14 +166,14 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         value: Vec<u8>,
     ) -> Result<(), StoreError>;
 
-    /// A record, if there is one.
+    /// Returns a record, if it exists.
     async fn record(&self, caller: &Caller, key: &RecordKey)
     -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Removes a record; says whether there was one. Durable when it returns.
+    /// Removes a record; returns whether it existed. The removal is durable when this returns.
     async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError>;
 
-    /// The records of a kind that belong to one scope, with their ids, in the order of the ids.
+    /// Returns the records of a kind in one scope with their ids, sorted by id.
     async fn records(
         &self,
         caller: &Caller,

@@ -7,19 +7,19 @@ use super::StoreError;
 /// The largest record, in bytes.
 pub(crate) const LIMIT: usize = 64 * 1024;
 
-/// Where a small record stands, within what belongs to its caller.
+/// The key of a small record among those of its caller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RecordKey {
-    /// What it is, such as `push`.
+    /// The kind of the record, such as `push`.
     pub kind: String,
-    /// What it belongs to, such as a task.
+    /// The object that the record belongs to, such as a task.
     pub scope: String,
-    /// Which one of those.
+    /// The record's id within kind and scope.
     pub id: String,
 }
 
 impl RecordKey {
-    /// Refuses a value of more than 64 KiB: every backend asks before it keeps one.
+    /// Refuses a value of more than 64 KiB. Every backend calls this before it stores a record.
     ///
     /// # Errors
     /// `TooLarge`.
@@ -35,12 +35,12 @@ impl RecordKey {
     }
 }
 
-/// A record's value as JSON; types with nothing but strings and numbers always have some.
+/// Writes a record's value as JSON. This cannot fail for types that consist of strings and numbers.
 pub(crate) fn encoded(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
 }
 
-/// Reads a record that was [`encoded`].
+/// Reads a record that was written by [`encoded`].
 ///
 /// # Errors
 /// [`StoreError::Corrupt`].

@@ -1,4 +1,4 @@
-//! About how large something is, in bytes: as JSON, or in memory where that is more. It is told without writing it.
+//! Estimates the size of events and tasks in bytes, as JSON or in memory, whichever is larger, without writing them.
 
 use bridge_protocol::{
     a2a::{Artifact, Content, Message, Part, Task},
@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 use super::Event;
 
-/// What anything takes beside its texts.
+/// The size of an object beside its texts.
 const OWN: usize = 64;
 
 impl Event {
-    /// About how large it is.
+    /// The approximate size of the event.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Message(said) | Self::Said(said) => message(said),
@@ -29,7 +29,7 @@ impl Event {
     }
 }
 
-/// About how large a task is.
+/// The approximate size of a task.
 pub(crate) fn task(task: &Task) -> usize {
     let history = task.history.iter().map(message).sum::<usize>();
     let artifacts = task.artifacts.iter().map(artifact).sum::<usize>();
@@ -37,12 +37,12 @@ pub(crate) fn task(task: &Task) -> usize {
     OWN + history + artifacts + status + free(task.metadata.as_ref())
 }
 
-/// About how large a message is.
+/// The approximate size of a message.
 pub(crate) fn message(message: &Message) -> usize {
     OWN + message.parts.iter().map(part).sum::<usize>() + free(message.metadata.as_ref())
 }
 
-/// About how large an artifact is.
+/// The approximate size of an artifact.
 pub(crate) fn artifact(artifact: &Artifact) -> usize {
     OWN + artifact.parts.iter().map(part).sum::<usize>() + free(artifact.metadata.as_ref())
 }
@@ -50,7 +50,7 @@ pub(crate) fn artifact(artifact: &Artifact) -> usize {
 fn part(part: &Part) -> usize {
     let content = match &part.content {
         Content::Text(text) | Content::Url(text) => text.len(),
-        // It stands there in base64.
+        // JSON contains the bytes as base64.
         Content::Raw(bytes) => bytes.len() / 3 * 4,
         Content::Data(data) => value(data),
         Content::Unknown => 0,

@@ -1,4 +1,4 @@
-//! The task as it stands: its events, applied.
+//! Computes a task by applying its events.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use bridge_protocol::{
 
 use super::{Event, Head, Revised, Seq, StoredEvent, event::shown_time};
 
-/// A task after a certain event.
+/// A task in its state after a certain event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     /// The task, shared with the store's cache.
     pub task: Arc<Task>,
-    /// The last event that it contains.
+    /// The number of the last event that the task contains.
     pub seq: Seq,
 }
 
 impl Snapshot {
-    /// The task before its first event: what [`Snapshot::apply`] starts with.
+    /// Creates the task before its first event, to which [`Snapshot::apply`] adds events.
     pub fn empty(head: &Head) -> Self {
         let task = Task {
             id: head.task.clone(),
@@ -36,7 +36,7 @@ impl Snapshot {
         }
     }
 
-    /// The task after the next event. The caller keeps the order; an event that it contains already
+    /// Applies the next event. The caller passes the events in order; an event that the task contains already
     /// changes nothing.
     pub fn apply(&mut self, stored: StoredEvent) {
         if stored.seq <= self.seq {
@@ -70,21 +70,21 @@ impl Snapshot {
     }
 }
 
-/// What streams show changes the task as it changes the copies of those who watch them. A message that became an
-/// artifact is an artifact only.
+/// Applies an event that streams show, in the same way in which clients apply the stream. A message that became an
+/// artifact is removed from the task.
 fn show(task: &mut Task, event: Event) {
     if let Event::Artifact { artifact, .. } = &event {
         answer::replaces(artifact, task);
     }
-    // Whose it is changes nothing in the task.
+    // The ids of task and context do not matter here.
     let shown = event.into_stream_response(String::new(), String::new(), &task.status);
     if let Some(update) = shown {
         task.apply(update);
     }
 }
 
-/// The user's message goes to the history, behind what it answers: that must leave the status, where it
-/// would follow its own answer when the status is replaced.
+/// Adds the user's message to the history, behind the message of the status that it answers. That message is taken out
+/// of the status: otherwise it would enter the history behind its own answer once the status is replaced.
 fn hear(task: &mut Task, message: Message) {
     if let Some(answered) = task.status.message.take() {
         let known = |one: &Message| one.message_id == answered.message_id;
@@ -93,7 +93,7 @@ fn hear(task: &mut Task, message: Message) {
         }
     }
     if task.history.is_empty() {
-        // Many tasks have one message, and many tasks are kept: no room for three more that never come.
+        // Many tasks have a single message, and many tasks are cached: do not reserve room for further ones.
         task.history.reserve_exact(1);
     }
     task.history.push(message);

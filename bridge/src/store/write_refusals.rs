@@ -1,5 +1,5 @@
-//! What those who run the bridge are told while a store refuses to write: that it begins, how it goes on, that it is
-//! over. All requests that are refused meanwhile are counted, and none of them is told of by itself.
+//! Logs the periods in which a store refuses to write: their beginning, their continuation now and then, and their end.
+//! The refused writes of a period are counted instead of logged one by one.
 
 use std::{
     fmt,
@@ -14,21 +14,21 @@ use tokio::time::Instant;
 
 use super::StoreError;
 
-/// How often it is told that it goes on.
+/// The interval at which a continuing period is logged.
 const EVERY: Duration = Duration::from_secs(60);
 
-/// After how long without a refusal it is over: a disk that is almost full has room for small writes now and then.
+/// The time without a refusal after which a period is over. A disk that is almost full accepts small writes in between.
 const QUIET: Duration = Duration::from_secs(5);
 
-/// Whether the writes to a store are refused.
+/// Tracks whether a store refuses writes.
 #[derive(Debug, Default)]
 pub(super) struct WriteRefusals {
-    /// So that a store that refuses nothing has no lock to take.
+    /// Whether a period is open: without one, no lock is taken.
     is_refusing: AtomicBool,
     period: Mutex<Option<RefusalPeriod>>,
 }
 
-/// A time in which writes are refused.
+/// A period in which writes are refused.
 #[derive(Debug)]
 struct RefusalPeriod {
     count: u64,
@@ -36,7 +36,7 @@ struct RefusalPeriod {
     told: Instant,
 }
 
-/// What is told of it.
+/// A log line about a period.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RefusalReport {
     Begins(String),
@@ -45,7 +45,7 @@ pub(super) enum RefusalReport {
 }
 
 impl WriteRefusals {
-    /// Takes note of what came of a write, and says what is to be told of that.
+    /// Notes the result of a write, and returns what is to be logged, if anything.
     pub(super) fn note<T>(
         &self,
         written: &Result<T, StoreError>,
@@ -116,8 +116,8 @@ impl fmt::Display for RefusalReport {
 mod tests {
     use super::*;
 
-    /// Ten writes a second for five minutes, the first ones and the last ones on a disk with room; in between every
-    /// other write is small enough for what is left.
+    /// Simulates ten writes a second for five minutes. The disk has room at the beginning and at the end; in between every
+    /// other write is small enough to fit.
     #[test]
     fn a_full_disk_is_told_of_when_it_begins_now_and_then_and_when_it_is_over() {
         let (refusing, begun) = (WriteRefusals::default(), Instant::now());

@@ -1,4 +1,4 @@
-//! Tasks in memory: for tests, and for agents whose tasks may be forgotten.
+//! Stores tasks in memory, for tests and for agents whose tasks need not survive a restart.
 
 mod tables;
 
@@ -19,10 +19,10 @@ use super::{
 };
 use crate::caller::Caller;
 
-/// The bytes that tasks may take, about, which are kept ready to be shown.
+/// The approximate size of the cached tasks, in bytes.
 const CACHE: usize = 16 << 20;
 
-/// A store that forgets everything when it is dropped. It grows with each task.
+/// A store in memory. It grows with each task, and everything is lost when it is dropped.
 #[derive(Debug)]
 pub struct MemoryStore {
     tables: Mutex<MemoryTables>,
@@ -31,7 +31,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self {
             tables: Mutex::default(),
@@ -40,7 +40,7 @@ impl MemoryStore {
         }
     }
 
-    /// The task as it stands, from the cache as far as that goes.
+    /// Returns the task after its last event, from the cache if possible.
     fn snapshot(&self, entry: &TaskEntry) -> Result<Snapshot, StoreError> {
         let head = &entry.head;
         if let Some(snapshot) = self.cache.get(&head.task, head.seq) {
@@ -85,7 +85,7 @@ impl Store for MemoryStore {
         after: Seq,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        // Others need not wait while the events are read.
+        // The events are read without the lock.
         let later = self.lock().entry(caller, task)?.later(after, limit);
         later.events(after, limit)
     }
@@ -108,7 +108,7 @@ impl Store for MemoryStore {
         let entries = found.iter().map(|(place, entry)| (&place.task, entry));
         let entries: BTreeMap<&String, &TaskEntry> = entries.collect();
         let load = |place: &ListPosition| match entries.get(&place.task) {
-            // What is not wanted is not held by the page.
+            // The page does not keep what was not requested.
             Some(entry) => self.snapshot(entry).map(|Snapshot { task, seq }| {
                 Some(Snapshot {
                     task: query.wanted(task),

@@ -1,7 +1,7 @@
-//! What a store in memory keeps, behind its lock.
+//! The tables of a store in memory, which are guarded by its lock.
 //!
-//! Of a task that is its events as JSON, as in a log on disk: that is several times smaller than the events, and what
-//! is asked for lately is kept ready beside it.
+//! Events are stored as JSON, as in the log on disk, because that is several times smaller than the events themselves.
+//! The store's cache keeps the tasks that were read lately.
 
 use std::{
     cmp::Reverse,
@@ -20,40 +20,40 @@ use crate::{
     },
 };
 
-/// Everything. The lock is held only as long as it takes to change or copy some of it.
+/// All tables. The lock is held only while some of them are changed or copied.
 #[derive(Debug, Default)]
 pub(super) struct MemoryTables {
     tasks: BTreeMap<Arc<str>, TaskEntry>,
-    /// What each caller has at each agent.
+    /// The tasks and ids of each caller at each agent.
     caller_indexes: BTreeMap<(Caller, String), CallerIndex>,
-    /// Tasks with turns that have not ended.
+    /// The tasks with turns that have not ended.
     turns: BTreeSet<Arc<str>>,
-    /// Tasks of each agent that wait for their callers, and since when.
+    /// The tasks of each agent that wait for their callers, by the time of their status in milliseconds.
     waiting: BTreeMap<String, BTreeSet<(i64, Arc<str>)>>,
-    /// How many tasks of each agent are not in a terminal state.
+    /// The number of tasks of each agent that are not in a terminal state.
     pub(super) open: BTreeMap<String, usize>,
     pub(super) records: BTreeMap<(Caller, RecordKey), Vec<u8>>,
 }
 
-/// What one caller has at one agent: in maps of their own, so that only ids need be compared.
+/// The tasks and ids of one caller at one agent. Each caller has its own maps, so that only ids need be compared.
 #[derive(Debug, Default)]
 struct CallerIndex {
     /// The events of messages, by their ids.
     messages: BTreeMap<Box<str>, (Arc<str>, Seq)>,
-    /// The tasks that the client has given ids to.
+    /// The tasks by the ids that the client chose.
     client_tasks: BTreeMap<String, Arc<str>>,
-    /// All tasks, in the order of lists.
+    /// All tasks in the order of lists.
     list: BTreeSet<(Reverse<i64>, Arc<str>)>,
 }
 
-/// One task.
+/// A task with its log.
 #[derive(Clone, Debug)]
 pub(super) struct TaskEntry {
     pub(super) head: Arc<Head>,
     log: Vec<StoredAppend>,
 }
 
-/// An append as it is kept.
+/// An append in its stored form.
 #[derive(Clone, Debug)]
 pub(super) struct StoredAppend {
     last: Seq,
@@ -61,7 +61,7 @@ pub(super) struct StoredAppend {
     pub(super) json: Arc<[u8]>,
 }
 
-/// The tasks of a page by their positions, the token of the next page, and how many there are in all.
+/// The tasks of a page with their positions, the token of the next page, and the number of tasks on all pages.
 #[derive(Debug)]
 pub(super) struct EntryPage {
     pub(super) tasks: Vec<(ListPosition, TaskEntry)>,
@@ -91,8 +91,7 @@ impl StoredAppend {
 }
 
 impl TaskEntry {
-    /// What is wanted of the task's events without holding up others: the appends that have any after `after`, as many
-    /// as have `limit` events at least.
+    /// Copies the appends with events after `after`, enough for `limit` events, so that they can be read without the lock.
     pub(super) fn later(&self, after: Seq, limit: usize) -> Self {
         let begin = self.log.partition_point(|append| append.last <= after);
         let log = self.log[begin..].iter().take(limit).cloned().collect();
@@ -100,7 +99,7 @@ impl TaskEntry {
         Self { head, log }
     }
 
-    /// Its events after `after`, at most `limit`.
+    /// Returns the task's events after `after`, at most `limit`.
     pub(super) fn events(&self, after: Seq, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
         let mut events = Vec::new();
         for append in &self.log {
@@ -113,14 +112,14 @@ impl TaskEntry {
         Ok(events)
     }
 
-    /// About how many bytes it takes when it is read.
+    /// The approximate size of the task in memory once it is read, in bytes.
     pub(super) fn weight(&self) -> usize {
         let weigh = |append: &StoredAppend| weigh(&append.json);
         self.log.iter().map(weigh).sum()
     }
 }
 
-/// About how many bytes events take that are written so.
+/// The approximate size in memory of events with this JSON, in bytes.
 pub(super) fn weigh(json: &[u8]) -> usize {
     json.len() + bridge_protocol::wire::weight::weigh(json)
 }
@@ -168,7 +167,7 @@ impl MemoryTables {
         Ok(after)
     }
 
-    /// Adds a task to what the program itself asks for, or takes it away.
+    /// Adds a task to the tables of open turns, waiting tasks and counts, or removes it from them.
     fn count(&mut self, task: &Arc<str>, head: &Head, is_there: bool) {
         let waiting = self.waiting.entry(head.agent.clone()).or_default();
         let since = (head.status_time.as_millisecond(), Arc::clone(task));
@@ -190,13 +189,13 @@ impl MemoryTables {
         }
     }
 
-    /// The event of a message.
+    /// Returns the task and event that contain a message.
     pub(super) fn message(&self, caller: &Caller, agent: &str, id: &str) -> Option<(String, Seq)> {
         let (task, seq) = self.caller_index(caller, agent)?.messages.get(id)?;
         Some((task.to_string(), *seq))
     }
 
-    /// The task that a client knows under an id of its own.
+    /// Returns the task for which a client chose this id.
     pub(super) fn client_task(&self, caller: &Caller, agent: &str, id: &str) -> Option<String> {
         let task = self.caller_index(caller, agent)?.client_tasks.get(id)?;
         Some(task.to_string())
@@ -231,7 +230,7 @@ impl MemoryTables {
         self.caller_indexes.get(&(caller.clone(), agent.to_owned()))
     }
 
-    /// The tasks of a page.
+    /// Returns the tasks of a page.
     pub(super) fn page(&self, caller: &Caller, query: &ListQuery) -> Result<EntryPage, StoreError> {
         let from = query.start(|position| {
             let entry = self.tasks.get(position.task.as_str());
@@ -300,7 +299,7 @@ impl CallerIndex {
     }
 }
 
-/// Clients choose an id only for the task that they create.
+/// Returns the id that a client chose for the task that this append creates.
 fn new_client_id<'h>(head: &'h Head, append: &Append) -> Option<&'h String> {
     head.client_id.as_ref().filter(|_| append.expected == 0)
 }

@@ -1,4 +1,4 @@
-//! A store in trouble: some of its calls fail, or panic, and some are counted.
+//! A store of which some operations fail, panic or are counted.
 
 use std::{
     collections::BTreeMap,
@@ -19,22 +19,22 @@ use crate::{
     },
 };
 
-/// Another store, of which so many of the next calls go wrong.
+/// Wraps a store, and lets the given numbers of the next operations fail.
 #[derive(Debug)]
 pub struct FailingStore {
     store: Arc<dyn Store>,
-    /// How many of the next tasks cannot be read.
+    /// The number of next tasks that cannot be read.
     pub unreadable: AtomicUsize,
-    /// How many of the next heads panic.
+    /// The number of next reads of a head that panic.
     pub panicking: AtomicUsize,
-    /// How many of the next appends fail for good.
+    /// The number of next appends that fail with [`StoreError::Closed`].
     pub unwritable: AtomicUsize,
-    /// How often a log was read.
+    /// The number of reads of a log.
     pub reads: AtomicUsize,
 }
 
 impl FailingStore {
-    /// This store, as long as nothing is said to go wrong.
+    /// Wraps this store, without failures yet.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
@@ -46,7 +46,7 @@ impl FailingStore {
     }
 }
 
-/// Whether there is one left, which is taken.
+/// Decrements a counter; returns whether it was above zero.
 fn takes(left: &AtomicUsize) -> bool {
     let less = |left: usize| left.checked_sub(1);
     left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)

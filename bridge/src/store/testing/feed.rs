@@ -1,4 +1,4 @@
-//! Being told of new events.
+//! Tests of watchers and listeners.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::store::{Head, Listener, Seq};
 
-/// Who reads the log, and then waits for what comes after it, sees every event once, in order.
+/// Checks that a reader that reads the log and then waits for further events sees each event once and in order.
 pub async fn watching_loses_nothing(backend: &impl Backend) {
     const LAST: u64 = 203;
     let store = backend.open();
@@ -43,7 +43,7 @@ pub async fn watching_loses_nothing(backend: &impl Backend) {
         .expect("readers are told of every event");
 }
 
-/// Passes on what it hears.
+/// A listener that sends each head to a channel.
 struct ChannelListener(mpsc::UnboundedSender<(String, Seq)>);
 
 impl Listener for ChannelListener {
@@ -52,7 +52,7 @@ impl Listener for ChannelListener {
     }
 }
 
-/// Who listens hears of each task's newest event, whoever's task it is.
+/// Checks that a listener is notified of the newest event of each task, whoever owns it.
 pub async fn listening_tells_of_all_tasks(backend: &impl Backend) {
     let store = backend.open();
     let (told, mut heard) = mpsc::unbounded_channel();
@@ -75,7 +75,7 @@ pub async fn listening_tells_of_all_tasks(backend: &impl Backend) {
     tokio::time::timeout(Duration::from_secs(60), hearing)
         .await
         .expect("who listens is told of every task");
-    // Who is gone is told nothing, and nobody minds.
+    // A listener that was dropped is no longer notified, and causes no error.
     drop(ear);
     tasks[0].then(&*store, 3, said("last", "last")).await;
 }

@@ -1,4 +1,4 @@
-//! Ids that clients make: of messages, and of tasks in A2A 0.1.
+//! Tests of the ids that clients choose: of messages, and of tasks in A2A 0.1.
 
 use super::{
     Backend,
@@ -9,7 +9,8 @@ use crate::{
     store::{Event, StoreError},
 };
 
-/// A message id leads to the first event that has it; of two writers with the same id one wins.
+/// Checks that a message id is found at the first event that has it, and that one of several writers with the same id
+/// succeeds.
 pub async fn messages_are_stored_once(backend: &impl Backend) {
     let store = backend.open();
     let create = |number: usize| {
@@ -40,7 +41,7 @@ pub async fn messages_are_stored_once(backend: &impl Backend) {
     assert_eq!(other, None);
 }
 
-/// An id that a client chose leads to our task; it can be chosen once by each caller.
+/// Checks that a task is found by the id that its client chose, and that each caller can use an id once.
 pub async fn client_tasks_are_found(backend: &impl Backend) {
     let store = backend.open();
     let create = async |task: &str, caller: &str| {
@@ -66,6 +67,6 @@ pub async fn client_tasks_are_found(backend: &impl Backend) {
         let found = store.find_client_task(&caller, AGENT, id).await.unwrap();
         assert_eq!(found.as_deref(), task);
     }
-    // Later events of the task are no second choice of its id.
+    // Later events of the task do not count as a second use of its id.
     Sample::new("a").then(&*store, 2, said("m", "more")).await;
 }

@@ -1,4 +1,4 @@
-//! Lists: order, filters, pages.
+//! Tests of lists: order, filters, pages.
 
 use bridge_protocol::a2a::{Part, TaskState};
 
@@ -11,7 +11,7 @@ use crate::{
     store::{ListQuery, Page, Store, StoreError},
 };
 
-/// Context, state and time narrow a list and its total, alone and together.
+/// Checks that context, state and time filter a list and its total, alone and together.
 pub async fn filters_narrow_the_list(backend: &impl Backend) {
     let store = backend.open();
     let create = async |task: &str, context: &str, millis: i64, state: TaskState| {
@@ -61,7 +61,7 @@ pub async fn filters_narrow_the_list(backend: &impl Backend) {
     }
 }
 
-/// A page token is good for the list that it was given out for, and for no other caller or agent.
+/// Checks that a page token is valid for its own list only, and not for another caller or agent.
 pub async fn page_tokens_are_of_one_list(backend: &impl Backend) {
     let store = backend.open();
     Sample::new("a").create(&*store, 2).await;
@@ -95,11 +95,11 @@ pub async fn page_tokens_are_of_one_list(backend: &impl Backend) {
     }
 }
 
-/// While tasks move to the front and new ones come, the pages show each other task exactly once.
+/// Checks that pages contain each unchanged task exactly once, while other tasks are updated or created.
 pub async fn pages_are_stable_under_updates(backend: &impl Backend) {
     let store = backend.open();
     for index in 0..10 {
-        // Pairs have equal times, so that ties are cut by pages too.
+        // Pairs have equal times, so that pages also separate tasks with equal times.
         let sample = Sample::new(format!("t{index}"));
         sample.create(&*store, 100 - index / 2).await;
     }
@@ -126,8 +126,8 @@ pub async fn pages_are_stable_under_updates(backend: &impl Backend) {
     assert_eq!(seen, ["t0 t1 t2", "t3 t4 t5", "t6 t7 t9"]);
 }
 
-/// A page ends early where its bytes do. One task that is larger comes alone, and what is not wanted of a task does
-/// not count.
+/// Checks that a page ends at its limit in bytes, that a task beyond the limit is a page of its own, and that content
+/// that was not requested does not count.
 pub async fn pages_have_a_bound_in_bytes(backend: &impl Backend) {
     let store = backend.open();
     for (millis, task, size) in [

@@ -1,4 +1,4 @@
-//! The log itself: order, conflicts, owners, and the tasks that come of it.
+//! Tests of the log: order, conflicts, owners, and the computed tasks.
 
 use bridge_protocol::a2a::{Content, Part, TaskState};
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::{
     store::{Event, ListQuery, Seq, StoreError},
 };
 
-/// Events have numbers without gaps and the time of their append, whatever part of them is read.
+/// Checks that events have numbers without gaps and the time of their append, for every range that is read.
 pub async fn events_come_back_in_order(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
@@ -41,7 +41,7 @@ pub async fn events_come_back_in_order(backend: &impl Backend) {
     assert_eq!(last[0].event, said("20", "20"));
 }
 
-/// The task has statuses with their times, artifacts, metadata, and a history in the order of speaking.
+/// Checks that the task has statuses with their times, artifacts, metadata, and a history in order.
 pub async fn tasks_are_their_events_applied(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
@@ -91,7 +91,7 @@ pub async fn tasks_are_their_events_applied(backend: &impl Backend) {
     assert_eq!(fresh.task.history.len(), 1, "a snapshot does not change");
 }
 
-/// Of writers that know the same number one wins; the others learn the new number.
+/// Checks that one of several writers that expect the same number succeeds, and that the others get the new number.
 pub async fn conflicts_tell_the_number(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
@@ -120,7 +120,7 @@ pub async fn conflicts_tell_the_number(backend: &impl Backend) {
     assert!(matches!(error, StoreError::NotFound { .. }));
 }
 
-/// Another caller's task is not found, in the same words as one that never was.
+/// Checks that another caller's task is not found, with the same error as a task that never existed.
 pub async fn callers_do_not_see_each_other(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
@@ -146,7 +146,7 @@ pub async fn callers_do_not_see_each_other(backend: &impl Backend) {
     assert_eq!(page.unwrap().total, 0);
 }
 
-/// A terminal task is immutable, but its turns can still end.
+/// Checks that a terminal task is immutable, except that its turns can end.
 pub async fn ended_tasks_take_nothing(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
@@ -167,7 +167,7 @@ pub async fn ended_tasks_take_nothing(backend: &impl Backend) {
     assert!(!sample.head(&*store).await.is_open());
 }
 
-/// Events that cannot stand where they would are refused, and nothing of their append is kept.
+/// Checks that events that cannot follow the earlier ones are refused, and that nothing of their append is stored.
 pub async fn senseless_events_are_refused(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
@@ -210,7 +210,7 @@ pub async fn senseless_events_are_refused(backend: &impl Backend) {
     assert_eq!(kept.unwrap(), None);
 }
 
-/// Parts of any size come back, beside small ones.
+/// Checks that parts of any size are read back unchanged.
 pub async fn large_parts_come_back(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");

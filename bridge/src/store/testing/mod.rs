@@ -1,8 +1,8 @@
-//! The suite that every store backend passes.
+//! The test suite for store backends.
 //!
-//! A backend implements [`Backend`] in its tests and names it in [`store_tests!`](crate::store_tests):
-//! each test then is a test of its own. They panic where a store is not as [`Store`] says. [`FailingStore`] is a store
-//! that fails, for tests of those who use one.
+//! A backend implements [`Backend`] in its tests and passes it to [`store_tests!`](crate::store_tests), which makes a
+//! test function of each test. A test panics if the store breaks a guarantee of [`Store`]. [`FailingStore`] is a store
+//! whose operations fail, for tests of its users.
 
 #![expect(
     clippy::unwrap_used,
@@ -43,19 +43,19 @@ pub(super) use sample::status;
 
 use super::Store;
 
-/// A kind of store, seen from its tests.
+/// A backend under test.
 pub trait Backend {
-    /// A store. Each call on the same value opens the same store; the suite has dropped the last one
-    /// before it opens it again.
+    /// Opens the store. Each call on the same value opens the same store; the suite drops the store before it
+    /// opens it again.
     fn open(&self) -> Arc<dyn Store>;
 
-    /// Whether what was appended is there when the store is opened again.
+    /// Whether appended events are still there when the store is opened again.
     fn is_durable(&self) -> bool;
 }
 
-/// Makes a `#[tokio::test]` of each test of the suite, on the backend that the expression gives.
+/// Makes a `#[tokio::test]` of each test of the suite, with the backend that the expression returns.
 ///
-/// The modules of a backend outside of this crate need its dependencies tokio (`macros`, `rt-multi-thread`).
+/// A backend in another crate needs the dependency tokio (`macros`, `rt-multi-thread`).
 #[macro_export]
 macro_rules! store_tests {
     ($backend:expr) => {

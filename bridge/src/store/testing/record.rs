@@ -1,4 +1,4 @@
-//! Small records.
+//! Tests of small records.
 
 use super::Backend;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     store::{RecordKey, StoreError},
 };
 
-/// Records are put, replaced, listed within their scope, and removed; each caller has its own.
+/// Checks that records can be stored, replaced, listed by scope and removed, and that each caller has its own.
 pub async fn small_records_come_back(backend: &impl Backend) {
     let store = backend.open();
     let (alice, bob) = (Caller::new("alice"), Caller::new("bob"));

@@ -1,4 +1,4 @@
-//! What a restart finds.
+//! Tests of what is needed after a restart.
 
 use bridge_protocol::a2a::{Content, Part, TaskState};
 
@@ -11,7 +11,7 @@ use crate::{
     store::{Event, ListPosition, ListQuery, RecordKey, Store, StoredEvent, TurnState},
 };
 
-/// Tasks with turns that did not end, how far those have come, and how many tasks are not terminal.
+/// Checks the tasks with open turns, the states of these turns, and the counts of tasks that are not terminal.
 pub async fn open_turns_are_those_to_take_up(backend: &impl Backend) {
     let store = backend.open();
     for task in ["done", "ending", "queued", "started", "waiting"] {
@@ -56,7 +56,7 @@ pub async fn open_turns_are_those_to_take_up(backend: &impl Backend) {
     assert_eq!(counts, [(AGENT.to_owned(), 3)].into());
 }
 
-/// Tasks that wait for their callers, the one that waits longest first, and none that waits for less long than asked.
+/// Checks that waiting tasks are found, the longest waiting first, and none that has waited for less than the given time.
 pub async fn tasks_that_wait_are_found_by_time(backend: &impl Backend) {
     let store = backend.open();
     for (number, task) in ["b", "a", "c", "d", "e", "f"].into_iter().enumerate() {
@@ -88,7 +88,7 @@ pub async fn tasks_that_wait_are_found_by_time(backend: &impl Backend) {
     assert_eq!(waiting(None, 9, 99).await, [""; 0]);
     let other = store.waiting_tasks("other", None, at(99), 99).await;
     assert_eq!(other.unwrap(), []);
-    // Whoever answers does not wait, and waits again from then on.
+    // A task whose caller answers stops waiting; when it waits again, the new time counts.
     let bob = Sample::new("a").of(Caller::new("bob"));
     bob.then(&*store, 80, status(TaskState::Working, "so"))
         .await;
@@ -98,7 +98,7 @@ pub async fn tasks_that_wait_are_found_by_time(backend: &impl Backend) {
     assert_eq!(waiting(None, 99, 99).await, ["b", "c", "f", "a"]);
 }
 
-/// A durable store, opened again, answers everything as it did before.
+/// Checks that a durable store returns the same data after it was opened again.
 pub async fn everything_survives_reopening(backend: &impl Backend) {
     if !backend.is_durable() {
         return;
@@ -136,7 +136,7 @@ pub async fn everything_survives_reopening(backend: &impl Backend) {
         .await;
 }
 
-/// List, heads and logs of all tasks.
+/// Returns the list, heads and logs of all tasks.
 async fn everything(store: &dyn Store) -> (String, String, Vec<StoredEvent>) {
     let alice = Sample::new("").caller;
     let page = store.list(&alice, &ListQuery::of(AGENT)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Tasks to test with, where the moment and the words do not matter.
+//! Sample tasks for tests in which times and texts do not matter.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::{
     store::{Append, Created, Event, Head, Seq, Store},
 };
 
-/// One task of one caller, and what can be appended to it.
+/// A task of a caller, with helpers that append events to it.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// The caller.
     pub caller: Caller,
     /// The task.
     pub task: String,
-    /// Its context.
+    /// The task's context.
     pub context: String,
 }
 
@@ -25,7 +25,7 @@ pub struct Sample {
 pub(super) const AGENT: &str = "sample";
 
 impl Sample {
-    /// A task of `alice` in the context `c`.
+    /// Creates a task of `alice` in the context `c`.
     pub fn new(task: impl Into<String>) -> Self {
         Self {
             caller: Caller::new("alice"),
@@ -48,7 +48,7 @@ impl Sample {
         self
     }
 
-    /// The event that creates it.
+    /// The event that creates the task.
     pub fn created(&self) -> Event {
         Event::Created(Created {
             agent: AGENT.into(),
@@ -59,7 +59,7 @@ impl Sample {
         })
     }
 
-    /// Events for it, `millis` milliseconds after 1970.
+    /// An append of these events, `millis` milliseconds after 1970.
     pub fn append(&self, expected: Seq, millis: i64, events: Vec<Event>) -> Append {
         Append {
             task: self.task.clone(),
@@ -69,7 +69,7 @@ impl Sample {
         }
     }
 
-    /// Creates it with a first message `TASK-1` and its queued turn: events 1 to 3.
+    /// Creates the task with a first message `TASK-1` and its queued turn: events 1 to 3.
     pub async fn create(&self, store: &dyn Store, millis: i64) {
         let id = format!("{}-1", self.task);
         let queued = Event::TurnQueued {
@@ -83,7 +83,7 @@ impl Sample {
         assert_eq!(head.seq, 3);
     }
 
-    /// Appends one event behind all that there is.
+    /// Appends one event at the end.
     pub async fn then(&self, store: &dyn Store, millis: i64, event: Event) -> Seq {
         let seq = self.head(store).await.seq;
         let append = self.append(seq, millis, vec![event]);
@@ -92,23 +92,23 @@ impl Sample {
         head.seq
     }
 
-    /// Its head.
+    /// Returns the task's head.
     pub async fn head(&self, store: &dyn Store) -> Arc<Head> {
         store.head(&self.caller, &self.task).await.unwrap()
     }
 }
 
-/// A moment, in milliseconds after 1970.
+/// A time in milliseconds after 1970.
 pub(super) fn at(millis: i64) -> Timestamp {
     Timestamp::from_millisecond(millis).unwrap()
 }
 
-/// What the caller says.
+/// A message of the caller.
 pub(super) fn said(id: &str, text: &str) -> Event {
     Event::Message(Message::new(id, Role::User, vec![Part::text(text)]))
 }
 
-/// A status with what the agent says; the message's id is its text.
+/// A status with a message of the agent, whose id is its text.
 pub(in crate::store) fn status(state: TaskState, text: &str) -> Event {
     let message = Message::new(text, Role::Agent, vec![Part::text(text)]);
     let mut status = TaskStatus::new(state);
