@@ -1,4 +1,4 @@
-//! The catalogue: which agents there are, as their cards and as links to them.
+//! Serves the catalog of all agents, as their cards and as links to them.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 
 use super::{Endpoint, Origin, card::serve, rest, service_parameters};
 
-/// What the catalogue of RFC 9727 is (section 4.1): links as JSON (RFC 9264) with that profile.
+/// The media type of an API catalog (RFC 9727, section 4.1): links as JSON (RFC 9264) with a profile.
 const LINKS: &str =
     r#"application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727""#;
 
-/// The cards of all agents, in the order in which they were named: `{"agents": [CARD, ...]}`. With
-/// `?skill=ID` only those that have a skill of this id; of several such parameters any will do.
+/// Serves the cards of all agents in the order of their configuration: `{"agents": [CARD, ...]}`. With
+/// `?skill=ID`, which may be repeated, only agents with one of these skills are listed.
 pub(super) async fn cards(
     State(endpoints): State<Arc<[Endpoint]>>,
     origin: Option<Extension<Origin>>,
@@ -39,7 +39,7 @@ pub(super) async fn cards(
     serve(Some(document), since.unwrap_or_default(), &headers)
 }
 
-/// The ids of the skills that are asked for; all agents are if there are none.
+/// Returns the ids of the requested skills; none stands for all agents.
 fn wanted(uri: &Uri) -> Vec<String> {
     let pairs = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     pairs
@@ -56,7 +56,7 @@ impl Endpoint {
     }
 }
 
-/// Links to all agents and their cards (RFC 9727, `api-catalog`).
+/// Serves links to all agents and their cards (RFC 9727, `api-catalog`).
 pub(super) async fn links(
     State(endpoints): State<Arc<[Endpoint]>>,
     origin: Option<Extension<Origin>>,

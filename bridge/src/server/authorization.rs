@@ -1,5 +1,5 @@
-//! Calls that need more than their agent asks of all: the extended card, which is for callers who are known
-//! (specification 13.3), and skills that say so (4.4.5, 7.5).
+//! Authorizes calls that need more than the agent demands of every caller: the extended card, which needs an
+//! authenticated caller (specification 13.3), and skills with requirements of their own (4.4.5, 7.5).
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use bridge_protocol::dialect::Call;
@@ -10,11 +10,11 @@ use crate::{
     caller::Caller,
 };
 
-/// Who asks, as the authentication in front of the router found out.
+/// The caller of a request with its credentials, as determined by the authentication in front of the router.
 #[derive(Clone, Debug)]
 pub(crate) struct Requester {
     pub(crate) caller: Caller,
-    /// What they showed, if the agent asks for anything.
+    /// The credentials that were presented, if the agent demands any.
     credentials: Option<Credentials>,
 }
 
@@ -31,11 +31,11 @@ impl<S: Send + Sync> FromRequestParts<S> for Requester {
 }
 
 impl Endpoint {
-    /// Refuses a call whose caller does not show what it needs: for the extended card, or for the first skill
-    /// that it names which needs something else.
+    /// Refuses a call without the credentials that it needs: for the extended card, or for the first named skill with
+    /// requirements that are not met.
     pub(super) fn permit(&self, requester: &Requester, call: &Call) -> Result<(), Box<Refusal>> {
         match call {
-            // Without such a card whoever asks is told just that.
+            // If there is no extended card, the operation itself reports that.
             Call::GetExtendedAgentCard(_) if self.has_extended_card() => {
                 self.check_credentials(requester, Credentials::identify)
             }
@@ -48,7 +48,7 @@ impl Endpoint {
         card.is_some_and(|card| card.capabilities.extended_agent_card == Some(true))
     }
 
-    /// The same for a skill that is called by its name.
+    /// Does the same for a skill that is called by its name.
     pub(super) fn permit_skill(
         &self,
         requester: &Requester,

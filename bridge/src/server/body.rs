@@ -1,4 +1,4 @@
-//! Bodies of requests: whether they are read, and whether they are JSON.
+//! Reads the bodies of requests within their limits, and checks their content types.
 
 use std::{mem, sync::Arc};
 
@@ -19,10 +19,11 @@ use futures_util::StreamExt as _;
 
 use super::{Endpoint, Requester};
 
-/// After how many seconds one may ask again for whose request there was no room.
+/// The value of `Retry-After` for requests that are refused for lack of memory, in seconds.
 pub(super) const RETRY_AFTER_SECONDS: u32 = 1;
 
-/// A request with its body, or why that was not read: whoever takes it says so in the words of its binding.
+/// A request with its body, or the error with which reading the body failed. Each binding reports the error in its own
+/// format.
 pub(super) struct ReceivedRequest {
     pub(super) requester: Requester,
     pub(super) method: Method,
@@ -34,13 +35,13 @@ pub(super) struct ReceivedRequest {
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyError {
-    /// It is larger than what is read, or says that it will be: how many bytes are read at most.
+    /// The body, or the announced length, is above this limit in bytes.
     TooLarge(usize),
-    /// It broke off.
+    /// The connection ended within the body.
     Broken,
-    /// It did not come on.
+    /// The client sent the body too slowly.
     Late,
-    /// What it would take in memory is more than there is at present.
+    /// There is not enough memory for the body at present.
     Full,
 }
 
@@ -69,7 +70,7 @@ impl BodyError {
         Error::new(ErrorKind::InvalidRequest, message)
     }
 
-    /// Why it broke off.
+    /// Determines why reading the body failed.
     fn broken() -> Self {
         match Flight::current().and_then(|flight| flight.trouble()) {
             Some(Trouble::Late) => Self::Late,
@@ -100,7 +101,7 @@ where
     }
 }
 
-/// Reads a body within the limit. What is announced as too large is refused before any of it is read.
+/// Reads a body within the limit. A body that is announced as too large is refused before any of it is read.
 async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, BodyError> {
     let length = headers.get(CONTENT_LENGTH);
     let length = length.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
@@ -108,7 +109,7 @@ async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Bo
         return Err(BodyError::TooLarge(limit));
     }
     let body = collect_body(body, length, limit).await?;
-    // What is too much for one request is refused as that when it is read, however much room there is.
+    // A body that is too complex for any request is refused when it is parsed, so it reserves no memory here.
     let weight = Some(weigh(&body)).filter(|weight| *weight <= MOST);
     match reserve_memory(weight.unwrap_or(0)).await {
         true => Ok(body),
@@ -116,7 +117,7 @@ async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Bo
     }
 }
 
-/// The pieces of a body as one. Most bodies come in one, which is not copied.
+/// Joins the pieces of a body. Most bodies come in one piece, which is not copied.
 async fn collect_body(body: Body, length: Option<usize>, limit: usize) -> Result<Bytes, BodyError> {
     let mut pieces = body.into_data_stream();
     let (mut first, mut all) = (Bytes::new(), Vec::new());
@@ -129,7 +130,7 @@ async fn collect_body(body: Body, length: Option<usize>, limit: usize) -> Result
             true => first = piece,
             false => {
                 if all.is_empty() {
-                    // No more for what is only announced.
+                    // The announced length alone does not reserve more than this.
                     let announced = length.unwrap_or_default().min(LARGE);
                     all.reserve_exact(announced.max(first.len() + piece.len()));
                     all.extend_from_slice(&mem::take(&mut first));
@@ -144,22 +145,22 @@ async fn collect_body(body: Body, length: Option<usize>, limit: usize) -> Result
     })
 }
 
-/// Whether there is room for what a body will take once it is read, beside its own bytes. It is kept until the
-/// request is answered.
+/// Reserves the memory that a body of this weight will need once it is parsed, in addition to its own bytes, until the
+/// request is answered. Returns false if there is not enough.
 pub(super) async fn reserve_memory(weight: usize) -> bool {
     match Flight::current() {
-        // What is read is copied at least once, to be kept and to be handed on.
+        // A parsed body is copied at least once: one copy is stored, the other passed on.
         Some(flight) => flight.room(2 * weight).await,
-        // Whoever serves the routes in another way has limits of its own.
+        // A program that serves the routes in another way has limits of its own.
         None => true,
     }
 }
 
-/// Refuses a body that says to be anything but JSON.
+/// Refuses a body whose content type is not JSON.
 ///
-/// Browsers let every web page send text, forms and what says nothing to any address without asking it first
-/// (Fetch, section 4.8, "CORS-safelisted request-header"), but JSON only where the address allows it. So what
-/// says nothing is taken for JSON only from whoever is no browser, which would say its `Origin`.
+/// Browsers let every web page send texts, forms and bodies without a type to any address without a preflight request
+/// (Fetch, section 4.8, "CORS-safelisted request-header"), but JSON only if the address allows it. So a body without a
+/// type is accepted as JSON only if the request has no `Origin`, which browsers always send.
 pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Error> {
     match media_type(headers) {
         Some(said) if is_json_type(&said) => Ok(()),
@@ -168,7 +169,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Error> {
     }
 }
 
-/// The same, but curl's usual type is taken from whoever is no browser.
+/// Does the same as [`is_json`], but accepts curl's default type from clients that are not browsers.
 pub(super) fn is_json_or_curls(headers: &HeaderMap) -> Result<(), Error> {
     const CURLS: &str = "application/x-www-form-urlencoded";
     match media_type(headers) {
@@ -177,7 +178,7 @@ pub(super) fn is_json_or_curls(headers: &HeaderMap) -> Result<(), Error> {
     }
 }
 
-/// The type that the headers name, without its parameters.
+/// Returns the media type in the headers, without its parameters.
 fn media_type(headers: &HeaderMap) -> Option<String> {
     let said = headers.get(CONTENT_TYPE)?.to_str().unwrap_or("?");
     let essence = said.split(';').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Agent cards: the pure 1.0 document for those who ask for it, else one that 0.3 readers know too.
+//! Serves agent cards: the document of 1.0 if the client asks for that version, else one that clients of 0.3 can read too.
 
 use std::sync::Arc;
 
@@ -24,10 +24,10 @@ use url::Url;
 
 use super::{Endpoint, GrpcAddress, GrpcInterface, Origin, render, rest, service_parameters};
 
-/// How long a card may be used without asking again.
+/// The caching of cards by clients.
 const CACHE: &str = "public, max-age=60";
 
-/// The card at `/.well-known/agent-card.json`.
+/// Serves the card at `/.well-known/agent-card.json`.
 pub(super) async fn current(
     State(endpoint): State<Arc<Endpoint>>,
     origin: Option<Extension<Origin>>,
@@ -45,9 +45,9 @@ pub(super) async fn current(
     )
 }
 
-/// The card at `/.well-known/agent.json` and `/agent.json`, where 0.2 and 0.1 look for it. It says too what
-/// agents of 0.1 say whose methods have a path each: below which address those are, and that nobody has to
-/// say who they are.
+/// Serves the card at `/.well-known/agent.json` and `/agent.json`, the paths of 0.2 and 0.1. It has the fields of both
+/// versions. For clients of python-a2a, whose methods have a path each, it also has `base_url`, the address of these
+/// paths, and an `authentication` of type `none`.
 pub(super) async fn legacy(
     State(endpoint): State<Arc<Endpoint>>,
     origin: Option<Extension<Origin>>,
@@ -71,7 +71,7 @@ pub(super) async fn legacy(
 }
 
 impl Endpoint {
-    /// The agent's card as a version has it; for those who name none as all of them have it.
+    /// Returns the agent's card in a version; without a version, a card that all versions can read.
     pub(super) fn document(
         &self,
         named: Option<Version>,
@@ -87,7 +87,7 @@ impl Endpoint {
         })
     }
 
-    /// The card with our signatures, over all else that it says (specification 8.4).
+    /// Returns the card with the bridge's signatures over all its other fields (specification 8.4).
     pub(super) fn signed(&self, mut card: AgentCard, origin: Option<&Origin>) -> AgentCard {
         if let Some(signer) = &self.signer {
             let url = origin.map_or(&self.public_url, |Origin(origin)| origin);
@@ -97,13 +97,13 @@ impl Endpoint {
         card
     }
 
-    /// The agent's card with where it is reached.
+    /// Returns the agent's card with its interfaces.
     fn card(&self, origin: Option<&Origin>) -> Option<AgentCard> {
         let card = self.service.card(&self.agent)?;
         Some(self.reachable_at(self.outside(origin), card))
     }
 
-    /// The agent's address, as its client knows it.
+    /// Returns the agent's address, as the client knows it.
     pub(super) fn address(&self, origin: Option<&Origin>) -> String {
         format!("{}{}", self.outside(origin), self.home)
     }
@@ -112,15 +112,15 @@ impl Endpoint {
         origin.map_or(&self.public_url, |Origin(origin)| origin)
     }
 
-    /// A card of the agent with where it is reached, for those whose address of it nobody knows better.
+    /// Adds the agent's interfaces to a card, with the configured public URL.
     pub(super) fn reachable(&self, card: AgentCard) -> AgentCard {
         self.reachable_at(&self.public_url, card)
     }
 
     fn reachable_at(&self, url: &str, mut card: AgentCard) -> AgentCard {
         let address = |path: &str| format!("{url}{path}");
-        // JSON-RPC first: that is what clients of 0.3 expect at a card's `url`. To HTTP+JSON of 0.3 they add
-        // `/v1` by themselves, since its paths have it (0.3.0, section 3.2.3).
+        // JSON-RPC comes first: clients of 0.3 expect it at a card's `url`. For HTTP+JSON of 0.3 clients add `/v1`
+        // themselves, because the paths contain it (0.3.0, section 3.2.3).
         let ways = [
             (Binding::JsonRpc, &self.home, Version::V1_0),
             (Binding::HttpJson, &self.own, Version::V1_0),
@@ -144,7 +144,7 @@ impl Endpoint {
 }
 
 impl GrpcInterface {
-    /// The interface for those who reach HTTP there, if cards have it.
+    /// Returns the gRPC interface for clients that use HTTP at this URL, if cards list it.
     fn interface(&self, http: &str) -> Option<AgentInterface> {
         if !self.is_listed {
             return None;
@@ -164,7 +164,7 @@ impl GrpcInterface {
     }
 }
 
-/// Host and port of a URL, as gRPC's channels are given.
+/// Returns `HOST:PORT` of a URL, the form that gRPC channels take.
 fn authority(url: &Url) -> Option<String> {
     Some(format!("{}:{}", url.host()?, url.port_or_known_default()?))
 }
@@ -191,8 +191,8 @@ pub(super) fn serve(document: Option<Value>, since: Timestamp, headers: &HeaderM
     response
 }
 
-/// Whether the client has it already. It may say so of a weak tag too, as caches do that compressed the
-/// document, and of any at all (RFC 9110, 13.1.2).
+/// Whether the client has this version of the document. `If-None-Match` may contain a weak tag, which caches make when
+/// they compress a document, or `*` (RFC 9110, 13.1.2).
 fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     let known = headers.get_all(IF_NONE_MATCH).iter();
     let known = known.filter_map(|value| value.to_str().ok());
@@ -200,7 +200,7 @@ fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     known.any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == etag)
 }
 
-/// A time as HTTP has it (RFC 9110, 5.6.7).
+/// Formats a time for HTTP headers (RFC 9110, 5.6.7).
 fn http_date(time: Timestamp) -> String {
     let printer = rfc2822::DateTimePrinter::new();
     printer

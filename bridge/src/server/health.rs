@@ -1,4 +1,4 @@
-//! What those who run the bridge ask: whether it lives, whether it can serve, and how it does.
+//! Health checks and metrics for operators: `/healthz`, `/readyz` and `/metrics`.
 
 use axum::{
     Router,
@@ -12,36 +12,36 @@ use tokio::sync::watch;
 
 use crate::{metrics::MEDIA_TYPE, service::Service, store::StoreError};
 
-/// Knows whether the bridge can serve.
+/// Determines whether the bridge can serve requests.
 #[derive(Clone, Debug)]
 pub struct Readiness {
     service: Service,
     stopping: Option<watch::Receiver<bool>>,
 }
 
-/// Whether it can, and why not.
+/// Whether the bridge can serve requests, or why it cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadinessState {
     Ready,
-    /// It was asked to stop, and only ends what is open.
+    /// The program was asked to stop, and only finishes open requests.
     Stopping,
     /// The task log does not answer.
     Silent,
-    /// The task log has no room left: what was kept is served, nothing new is taken.
+    /// The disk of the task log is full: stored tasks are served, but nothing new is accepted.
     Full,
-    /// The task log's index is being made anew.
+    /// The task log's index is being rebuilt.
     Rebuilding,
-    /// The task log failed otherwise, and says how in the program's log.
+    /// The task log failed for another reason, which is logged.
     Failed,
 }
 
 impl Readiness {
-    /// Of this service, until `stopping` becomes true; for ever without one.
+    /// Creates the check for a service. It fails once `stopping` is true.
     pub fn new(service: Service, stopping: Option<watch::Receiver<bool>>) -> Self {
         Self { service, stopping }
     }
 
-    /// Of now.
+    /// Returns the current state.
     pub(super) async fn state(&self) -> ReadinessState {
         if self.stopping.as_ref().is_some_and(|stop| *stop.borrow()) {
             return ReadinessState::Stopping;
@@ -60,19 +60,19 @@ impl Readiness {
         }
     }
 
-    /// Comes when the bridge is asked to stop.
+    /// Waits until the bridge is asked to stop.
     pub(super) async fn stop(&self) {
         if let Some(mut stopping) = self.stopping.clone()
             && stopping.wait_for(|stops| *stops).await.is_ok()
         {
             return;
         }
-        // Nobody is left who could ask for it.
+        // The sender is gone, so nobody can ask for it any more.
         std::future::pending::<()>().await;
     }
 }
 
-/// `/healthz`, `/readyz` and `/metrics`, of all agents together.
+/// Returns the routes `/healthz`, `/readyz` and `/metrics` for all agents together.
 pub fn health(service: Service, readiness: Readiness) -> Router {
     Router::new()
         .route("/healthz", get(async || "ok"))
@@ -81,7 +81,7 @@ pub fn health(service: Service, readiness: Readiness) -> Router {
         .with_state(service)
 }
 
-/// 200 if the task log takes what is said and the program is not asked to stop, else 503.
+/// Answers 200 if the task log can be written and the program was not asked to stop, else 503.
 async fn ready(State(readiness): State<Readiness>) -> impl IntoResponse {
     let unavailable = StatusCode::SERVICE_UNAVAILABLE;
     match readiness.state().await {

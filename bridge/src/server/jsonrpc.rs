@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 over HTTP, in every version at one address (specification, section 9).
+//! Serves JSON-RPC 2.0 over HTTP, all versions at one address (specification, section 9).
 
 use std::{future::ready, sync::Arc};
 
@@ -30,8 +30,7 @@ use crate::{
     service::{Context, Reply},
 };
 
-/// Takes a request and answers it. The HTTP status is 200 whatever comes of it: the error is in the body.
-/// Only a body that was not read is also told by it.
+/// Answers a request. Errors are in the body, with HTTP status 200, except if the request's body could not be read.
 pub(super) async fn post(
     State(endpoint): State<Arc<Endpoint>>,
     received: ReceivedRequest,
@@ -39,14 +38,14 @@ pub(super) async fn post(
     answer(&endpoint, received, std::convert::identity).await
 }
 
-/// The answer to a body that was not read.
+/// Answers a request whose body could not be read.
 pub(super) fn body_error(endpoint: &Endpoint, body_error: BodyError) -> Response {
     let error = body_error.error();
     endpoint.service.refused(&endpoint.agent, &error);
     refused(body_error.status(), error)
 }
 
-/// An error that HTTP tells too, in answer to nobody knows which request.
+/// Returns an error with an HTTP status, for a request whose id is unknown.
 pub(super) fn refused(status: StatusCode, error: Error) -> Response {
     let again = error.retry_after();
     let mut response = render::error(Id::Null, error);
@@ -57,7 +56,7 @@ pub(super) fn refused(status: StatusCode, error: Error) -> Response {
     response
 }
 
-/// The same with each reply in the shape that the clients of an address look for.
+/// Answers a request; `shape` adapts each reply to the clients of an address.
 pub(super) async fn answer(
     endpoint: &Endpoint,
     received: ReceivedRequest,
@@ -90,7 +89,7 @@ pub(super) async fn answer(
     let (version, call) = match understood.await {
         Ok(understood) => understood,
         Err(error) => {
-            // The body may be no JSON in its parameters, which is told before all else.
+            // The parameters may be invalid JSON, which is reported before any other error.
             let whole = block_if_large(body.len(), || Request::from_slice(&body));
             return match whole {
                 Ok(_) => refused(asked.id, error),
@@ -99,7 +98,7 @@ pub(super) async fn answer(
         }
     };
     let id = asked.id;
-    // It would be kept for as long as the answer takes.
+    // Otherwise the body would stay in memory until the answer is sent.
     drop(body);
     if let Err(error) = id.answerable() {
         return refused(id, error);
@@ -107,7 +106,7 @@ pub(super) async fn answer(
     if let Err(refusal) = endpoint.permit(&requester, &call) {
         return refusal.response(Binding::JsonRpc, &headers, Some(&id));
     }
-    // They share what the connection has read, which would be kept for as long as the answer takes.
+    // Headers and URI share the connection's read buffer, which would stay in memory until the answer is sent.
     drop((headers, uri));
     let streams = call.operation().streams();
     let (reply, room) = match call_with_room(&endpoint.service, &context, call).await {
@@ -125,7 +124,7 @@ pub(super) async fn answer(
     )
 }
 
-/// What is no JSON was perhaps not meant to be.
+/// Returns a content type error instead of a parse error if the content type is not JSON.
 fn of_content(headers: &HeaderMap, error: Error) -> Error {
     match (error.kind, body::is_json(headers)) {
         (ErrorKind::Parse, Err(content)) => content,
@@ -133,14 +132,14 @@ fn of_content(headers: &HeaderMap, error: Error) -> Error {
     }
 }
 
-/// The readers of streams in 0.3 take nothing but events, of which an error can be one (specification
-/// 0.3.0, 7.2.1): of any other body they only tell that it is none.
+/// Returns a stream with one error. Clients of streams in 0.3 accept only events, which can be errors (specification
+/// 0.3.0, 7.2.1); they do not read the error in any other body.
 fn refused_stream(error: Error) -> Reply {
     Reply::Stream(stream::once(ready(Err(error))).boxed())
 }
 
 impl Endpoint {
-    /// What a request asks for, and in which version.
+    /// Reads the version and the call of a request.
     async fn understand(
         &self,
         context: &mut Context,
@@ -160,7 +159,8 @@ impl Endpoint {
         Ok((version, call))
     }
 
-    /// 0.1 and 0.3 share the names of some methods: who asks for a task by an id of its own speaks 0.1.
+    /// Distinguishes 0.1 from 0.3, which share the names of some methods: a request with a task id that its client chose
+    /// is 0.1.
     async fn version_by_task_id(
         &self,
         context: &Context,
@@ -183,7 +183,7 @@ impl Endpoint {
         }
     }
 
-    /// Reads the parameters. In 0.1 the client chooses the task's id, and messages need not have one.
+    /// Reads the parameters. In 0.1 the client chooses the task's id, and messages need not have an id.
     pub(super) fn read(
         &self,
         context: &mut Context,
@@ -209,7 +209,7 @@ impl Endpoint {
     }
 }
 
-/// The client's own id of the task that a call is about. In a message it would be taken for ours.
+/// Returns the task id that the client chose. It is removed from a message, where it would be read as the bridge's id.
 fn client_id(call: &mut Call) -> Option<String> {
     match call {
         Call::SendMessage(request) | Call::SendStreamingMessage(request) => {
@@ -226,10 +226,10 @@ fn client_id(call: &mut Call) -> Option<String> {
     }
 }
 
-/// The operation of a method, and the version to speak.
+/// Returns the operation of a method, and the version of the request.
 ///
-/// Without a named version the method's name decides, since no method but `tasks/get` and its like has
-/// the same name twice. A named version that does not have the method is an error, never run as another.
+/// If the request names no version, the method's name decides: only `tasks/get` and a few others have the same name in
+/// two versions. If the named version does not have the method, that is an error; no other version is tried.
 fn operation_of(named: Option<Version>, method: &str) -> Result<(Version, Operation), Error> {
     let of = |version: Version| {
         version
@@ -258,7 +258,7 @@ fn not_found(named: Option<Version>, method: &str) -> Error {
     Error::new(ErrorKind::MethodNotFound, message)
 }
 
-/// The answer to a request, in the version in which it came.
+/// Makes the response to a request, in the request's version.
 fn response(
     endpoint: &Endpoint,
     version: Version,
@@ -293,7 +293,7 @@ fn response(
         }
         Reply::Deleted => version.deleted(),
         Reply::Card(card) => {
-            // What is signed is the document of 1.0, so older ones are not.
+            // The signatures cover the document of 1.0, so older documents have none.
             let card = match version {
                 Version::V1_0 => endpoint.signed(endpoint.reachable(*card), None),
                 Version::V0_1 | Version::V0_3 => endpoint.reachable(*card),

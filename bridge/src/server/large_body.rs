@@ -1,9 +1,10 @@
-//! Where large bodies are parsed and written.
+//! Parses and writes large bodies without blocking other requests.
 
 use bridge_program::{LARGE, outgoing};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Does what takes as long as a body of this size is large: apart from what others wait for, if it is.
+/// Runs work whose duration depends on the size of a body. For a large body, the other tasks of this thread are moved to
+/// another one first.
 pub(super) fn block_if_large<T>(size: usize, work: impl FnOnce() -> T) -> T {
     let has_threads = || {
         let runtime = Handle::try_current();
@@ -15,7 +16,8 @@ pub(super) fn block_if_large<T>(size: usize, work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Writes an answer of such a size: few large ones at once, for each takes several times its size meanwhile.
+/// Writes an answer of about this size. Only a few large answers are written at the same time, because each takes
+/// several times its size in memory meanwhile.
 pub(super) async fn write_when_room<T>(size: usize, write: impl FnOnce() -> T) -> T {
     let _making = outgoing().making(size).await;
     block_if_large(size, write)

@@ -1,4 +1,4 @@
-//! Large answers, which are not made before there is room to send them.
+//! Delays large responses until there is memory to send them.
 
 use axum::response::Response;
 use bridge_program::{LARGE, Room, outgoing};
@@ -7,14 +7,14 @@ use bridge_protocol::{a2a::Error, dialect::Call};
 use super::large_body::write_when_room;
 use crate::service::{Context, Reply, Service};
 
-/// What comes of a call, with the room to send it, if it is large. What only reads is read again once there is
-/// room: whoever waits for it holds nothing meanwhile.
+/// Calls an operation. Returns the reply, and the reserved memory for sending it if it is large. A read-only call is
+/// repeated once there is memory, so that a waiting request holds no reply.
 pub(super) async fn call_with_room(
     service: &Service,
     context: &Context,
     call: Call,
 ) -> Result<(Reply, Option<Room>), Error> {
-    // Before anything else, so that nothing is held meanwhile.
+    // First of all, so that nothing is held while waiting.
     service.await_news(context, &call).await;
     let Some(name) = read_only_key(&call) else {
         let reply = service.call(context, call).await?;
@@ -41,7 +41,7 @@ pub(super) async fn call_with_room(
     Ok((service.call(context, again).await?, room))
 }
 
-/// What a call only reads, by a name.
+/// Returns a key for the data that a read-only call reads; `None` for other calls.
 fn read_only_key(call: &Call) -> Option<String> {
     match call {
         Call::GetTask(request) => Some(request.id.clone()),
@@ -58,7 +58,7 @@ fn read_only_key(call: &Call) -> Option<String> {
     }
 }
 
-/// The response that is written, with the room that is kept until it was sent; a large one apart.
+/// Writes the response. The reserved memory is attached to it, so that it is released once the response was sent.
 pub(super) async fn build_response(
     room: Option<Room>,
     write: impl FnOnce() -> Response,

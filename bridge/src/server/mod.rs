@@ -1,8 +1,8 @@
-//! How the operations are reached over HTTP: JSON-RPC, HTTP+JSON, streams of both, gRPC, and agent cards.
+//! Serves the operations over HTTP: JSON-RPC, HTTP+JSON, streams of both, gRPC, and agent cards.
 //!
-//! A transport reads and writes; it knows no store, and the rules are the service's. Whoever mounts the
-//! router may put authentication before it: an [`axum::Extension`] with a [`Caller`](crate::caller::Caller) says who asks, and
-//! everybody is anonymous without it.
+//! A binding reads requests and writes responses. It does not know the store, and leaves all rules to the service. A
+//! program that mounts the router may authenticate requests in front of it: an [`axum::Extension`] with a
+//! [`Caller`](crate::caller::Caller) names the caller; without it every caller is anonymous.
 
 mod agent_catalog;
 mod authorization;
@@ -49,70 +49,70 @@ use crate::{
     service::Service,
 };
 
-/// The largest body that is usually read, in bytes.
+/// The default limit on the size of request bodies, in bytes.
 pub const BODY_LIMIT: usize = 16 << 20;
 
-/// One agent and where it is reached.
+/// An agent with its addresses and settings.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     /// The operations.
     pub service: Service,
     /// The agent's name.
     pub agent: String,
-    /// Where all agents are reached from outside, without a slash at the end: cards say so, unless the
-    /// request has an [`Origin`].
+    /// The public URL of all agents, without a slash at the end. Cards contain it, unless the request has an
+    /// [`Origin`].
     pub public_url: String,
-    /// The path of this one below that, empty or without a slash at the end.
+    /// The agent's path below the public URL, empty or without a slash at the end.
     pub home: String,
-    /// The path that is its alone, where HTTP+JSON also takes a tenant before its paths.
+    /// The path that belongs to this agent alone, where HTTP+JSON also accepts a tenant before its paths.
     pub own: String,
-    /// Since when its card is as it is.
+    /// The time of the card's last change.
     pub since: jiff::Timestamp,
-    /// How it is reached over gRPC, if it is.
+    /// The agent's gRPC interface, if it has one.
     pub grpc: Option<GrpcInterface>,
-    /// What callers have to show.
+    /// The credentials that callers need.
     pub access: Access,
-    /// Whether tasks are answered to `message/send` of 0.3 wrapped and with a flat state.
+    /// Whether `message/send` of 0.3 returns tasks wrapped and with a flat state, for minimal clients.
     pub flat_results: bool,
-    /// What the end of its turns means, in words, if that is known.
+    /// A text that explains what the end of the agent's turns means, if known.
     pub turns: Option<String>,
-    /// Who signs the agent's cards, if anybody does.
+    /// The signer of the agent's cards, if they are signed.
     pub signer: Option<Arc<CardSigner>>,
-    /// The largest body that is read, in bytes.
+    /// The limit on the size of request bodies, in bytes.
     pub body_limit: usize,
 }
 
-/// How an agent is reached over gRPC, which knows no paths.
+/// The gRPC interface of an agent. gRPC has no paths for agents, so a tenant selects the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GrpcInterface {
-    /// Whether cards say so. `HOST:PORT`, which gRPC's channels are given, is no absolute URL, and some clients
-    /// of other bindings refuse a whole card for it.
+    /// Whether cards list it. The form `HOST:PORT` is not an absolute URL, and some clients of other bindings refuse
+    /// a card that contains it.
     pub is_listed: bool,
-    /// `HOST:PORT`; where HTTP is reached if absent.
+    /// The address as `HOST:PORT`; that of HTTP if absent.
     pub address: Option<String>,
-    /// How cards write it.
+    /// The form of the address in cards.
     pub form: GrpcAddress,
-    /// The tenant that stands for the agent; absent for the one that is asked without.
+    /// The tenant that selects the agent; absent for the default agent.
     pub tenant: Option<String>,
 }
 
-/// How agent cards write where gRPC is spoken.
+/// The form of gRPC addresses in agent cards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GrpcAddress {
-    /// As `HOST:PORT`, which the channels of most SDKs are given as it is.
+    /// `HOST:PORT`, which the channels of most SDKs take unchanged.
     #[default]
     HostPort,
-    /// As `http://HOST:PORT` or `https://HOST:PORT`: an absolute URL, as the specification has it (4.4.6), and as
-    /// clients want it that check all addresses of a card.
+    /// `http://HOST:PORT` or `https://HOST:PORT`: an absolute URL, as required by the specification (4.4.6) and by
+    /// clients that check all addresses of a card.
     Url,
 }
 
-/// Where this request's client reaches the bridge, such as `https://agents.example`, as an
-/// [`axum::Extension`] of whoever knows it.
+/// The URL at which this request's client reaches the bridge, such as `https://agents.example`. A layer that knows it
+/// adds it as an [`axum::Extension`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(pub String);
 
-/// Where the cards of all agents are: as a list at `path`, and as links at `/.well-known/api-catalog`.
+/// Returns the routes of the agent catalog: a list of all cards at `path`, and links at `/.well-known/api-catalog`.
 pub fn agent_catalog(path: &str, endpoints: Vec<Endpoint>) -> Router {
     let endpoints: Arc<[Endpoint]> = endpoints.into();
     Router::new()
@@ -121,13 +121,13 @@ pub fn agent_catalog(path: &str, endpoints: Vec<Endpoint>) -> Router {
         .with_state(endpoints)
 }
 
-/// The routes of one agent below `path`, which is empty or begins with a slash and ends without.
+/// Returns the routes of one agent below `path`, which is empty, or begins with a slash and does not end with one.
 ///
-/// Whatever is below a path that is not empty is the agent's; an empty one leaves what it does not know to
-/// the app that it is mounted in.
+/// The agent answers every request below a path that is not empty. At an empty path, unknown requests are left to the
+/// app in which the routes are mounted.
 pub fn router(path: &str, endpoint: Endpoint) -> Router {
     let at = |place: &str| places::below(path, place);
-    // What stands before the operations does not stand before the cards, which anybody may read.
+    // Access control applies to the operations only: everybody may read the cards.
     let operations = json_rpc(path)
         .route_layer(endpoint.guard(Binding::JsonRpc))
         .merge(http_json(path).route_layer(endpoint.guard(Binding::HttpJson)));
@@ -143,14 +143,14 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
 }
 
 impl Endpoint {
-    /// What stands before the operations, and counts whom it refuses.
+    /// Returns the access control for the operations. It counts refusals.
     fn guard(&self, binding: Binding) -> AccessLayer {
         let layer = self.access.layer(binding);
         layer.counted(self.service.measured(), &self.agent)
     }
 }
 
-/// Where JSON-RPC is spoken, 0.1 in its own places among them.
+/// Returns the routes of JSON-RPC, including the paths of 0.1.
 fn json_rpc(path: &str) -> Router<MountedAgent> {
     let at = |rest: &str| format!("{path}{rest}");
     let rpc = || post(jsonrpc::post).fallback(rest::handle);
@@ -170,7 +170,7 @@ fn json_rpc(path: &str) -> Router<MountedAgent> {
     }
 }
 
-/// Where HTTP+JSON is spoken.
+/// Returns the routes of HTTP+JSON.
 fn http_json(path: &str) -> Router<MountedAgent> {
     let router = Router::new();
     match path.is_empty() {
@@ -181,7 +181,7 @@ fn http_json(path: &str) -> Router<MountedAgent> {
     }
 }
 
-/// What HTTP+JSON has at an empty path.
+/// The paths of HTTP+JSON for an agent at an empty path.
 const BELOW: [&str; 6] = [
     "/message:send",
     "/message:stream",

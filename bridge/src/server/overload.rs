@@ -1,8 +1,8 @@
-//! Requests for which there is no place, and which are therefore not looked at: they are told so in the words of
-//! the binding, as far as path and headers tell which that is.
+//! Refuses requests that are not processed, because the server is full or the request's head is too large. The answer
+//! has the format of the binding, as far as path and headers show which one it is.
 //!
-//! Of a connection too many and of a head that is too large only the first lines are known. A client that is not
-//! heard before TLS or HTTP/2 was agreed on has no form: its connection is closed, or refused as HTTP/2 does it.
+//! Only the first lines of such a request are read. A client that is refused before TLS or HTTP/2 is negotiated gets no
+//! answer: its connection is closed, or refused in the way of HTTP/2.
 
 use axum::{
     body::Body,
@@ -18,7 +18,7 @@ use bridge_protocol::a2a::{Error, ErrorKind};
 
 use super::{body::RETRY_AFTER_SECONDS, jsonrpc, rest};
 
-/// The answer to a request for which there is no place.
+/// Returns the answer to a request that is not processed.
 pub fn refuse(head: &Parts, why: Unserved) -> Response<Body> {
     let error = match why {
         Unserved::Full => Error::unavailable(why.text(), RETRY_AFTER_SECONDS),

@@ -1,4 +1,4 @@
-//! Protocol objects as the bodies of answers, in the version that was asked in.
+//! Writes protocol objects as the bodies of responses, in the version of the request.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::dialect::client_task_id;
 use crate::service::StreamItem;
 
-/// The answer to SendMessage in an older version.
+/// Converts the result of SendMessage to an older version.
 pub(super) fn message_result(
     version: Version,
     answer: SendMessageResponse<Arc<Task>>,
@@ -33,7 +33,7 @@ pub(super) fn message_result(
     translated(|losses| version.send_result_from_v1(&answer, losses))
 }
 
-/// An error in the body of a response that is otherwise in order.
+/// Returns a JSON-RPC error with HTTP status 200.
 pub(super) fn error(id: Id, error: Error) -> Response {
     let outcome: Result<(), RpcError> = Err(error.into());
     response(&RpcResponse { id, outcome })
@@ -60,14 +60,14 @@ pub(super) fn item(
     }
 }
 
-/// One item in an older version, to a client that has an id of its own for the task.
+/// Converts an item to an older version, with the task id that the client chose, if any.
 fn older_item(version: Version, item: StreamItem, client_id: Option<&str>) -> Value {
     let goes_on = goes_on(&item);
     let response = client_task_id::item(item.response, client_id);
     translated(|losses| older(version, &response, goes_on, losses))
 }
 
-/// Whether a state that would be the last one is not: another turn is heard before the client's own.
+/// Whether a state that would end the stream does not end it, because it belongs to a turn before the client's own.
 pub(super) fn goes_on(item: &StreamItem) -> bool {
     match &item.response {
         StreamResponse::StatusUpdate(update) => {
@@ -79,7 +79,7 @@ pub(super) fn goes_on(item: &StreamItem) -> bool {
     }
 }
 
-/// One item in an older version, where `final` tells the client that it need not read on.
+/// Converts an item to an older version, in which `final` marks the last item.
 pub(super) fn older(
     version: Version,
     response: &StreamResponse,
@@ -93,7 +93,7 @@ pub(super) fn older(
     value
 }
 
-/// What an older version cannot say is noted for whoever looks for it.
+/// Converts an object to an older version, and logs what that version cannot express.
 pub(super) fn translated(write: impl FnOnce(&mut Losses) -> Value) -> Value {
     let mut losses = Losses::new();
     let value = write(&mut losses);
@@ -103,13 +103,13 @@ pub(super) fn translated(write: impl FnOnce(&mut Losses) -> Value) -> Value {
     value
 }
 
-/// A result of about such a size in its envelope.
+/// Returns a response with a result of about this size in its envelope.
 pub(super) fn json<T: Serialize>(id: Id, size: usize, result: T) -> Response {
     let outcome: Result<T, RpcError> = Ok(result);
     sent(text(size, &RpcResponse { id, outcome }))
 }
 
-/// A response in its envelope, whatever came of the request.
+/// Returns a response with a result or an error in its envelope.
 pub(super) fn response<T: Serialize>(response: &RpcResponse<T>) -> Response {
     sent(text(0, response))
 }
@@ -122,18 +122,17 @@ fn sent(text: Vec<u8>) -> Response {
     http
 }
 
-/// What most answers have beside their texts, in bytes: their room need not grow meanwhile.
+/// The size of most responses beside their texts, in bytes. It is reserved, so that the buffer need not grow.
 const ROOM: usize = 1 << 10;
 
-/// Something whose texts have about such a size.
+/// Writes a value whose texts have about this size.
 pub(super) fn text(size: usize, value: &impl Serialize) -> Vec<u8> {
     let mut text = Vec::with_capacity(size + ROOM);
     write(&mut text, value);
     text
 }
 
-/// Writes something behind what stands there. Protocol objects have string keys and finite numbers, so that
-/// cannot fail.
+/// Appends a value to the buffer. Protocol objects have string keys and finite numbers, so this cannot fail.
 pub(super) fn write(to: &mut Vec<u8>, value: &impl Serialize) {
     let begin = to.len();
     if serde_json::to_writer(&mut *to, value).is_err() {

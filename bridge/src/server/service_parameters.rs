@@ -1,6 +1,6 @@
-//! What every HTTP binding reads before it looks at the operation: service parameters (specification 3.2.6).
+//! Reads service parameters (specification 3.2.6), which all HTTP bindings share.
 //!
-//! They stand in headers; in query parameters where a client can set no headers (3.6.1). The tenant, and what a
+//! They are sent in headers, or in query parameters by clients that cannot set headers (3.6.1). The tenant, and what a
 //! message says of extensions, is in the call itself: see [`Context::apply_call`].
 
 use std::{borrow::Cow, collections::BTreeSet};
@@ -14,31 +14,31 @@ use url::form_urlencoded;
 
 use crate::service::{Context, Position};
 
-/// The version that the client speaks.
+/// The header for the client's version of A2A.
 const VERSION: HeaderName = HeaderName::from_static("a2a-version");
 
-/// Extensions that the client asks for; 0.3 wrote `X-`.
+/// The headers for the requested extensions; 0.3 used the prefix `X-`.
 const EXTENSIONS: [HeaderName; 2] = [
     HeaderName::from_static("a2a-extensions"),
     HeaderName::from_static("x-a2a-extensions"),
 ];
 
-/// The last event that the client has of a stream.
+/// The header for the last event of a stream that the client has received.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What a request says of itself.
+/// The service parameters of a request.
 pub(super) struct ServiceParameters {
-    /// The version that it names, if it names one.
+    /// The version that the request names, if any.
     pub(super) named: Option<Version>,
     extensions: BTreeSet<String>,
     last_event: Option<Position>,
 }
 
 impl ServiceParameters {
-    /// Reads headers and query.
+    /// Reads the parameters from headers and query.
     ///
     /// # Errors
-    /// If the version is none that is spoken, or `Last-Event-ID` is none of ours.
+    /// If the version is not supported, or `Last-Event-ID` is not valid.
     pub(super) fn read(headers: &HeaderMap, uri: &Uri) -> Result<Self, Error> {
         Ok(Self {
             named: named_version(headers, uri)?,
@@ -47,19 +47,19 @@ impl ServiceParameters {
         })
     }
 
-    /// The version that is spoken: whoever names none speaks 0.3 (3.6.2).
+    /// The version of the request, which is 0.3 if it names none (3.6.2).
     pub(super) fn version(&self) -> Version {
         self.named.unwrap_or(Version::V0_3)
     }
 
-    /// Puts it where the service looks for it.
+    /// Enters the parameters into the service's context.
     pub(super) fn fill(self, context: &mut Context) {
         context.extensions = self.extensions;
         context.last_event = self.last_event;
     }
 }
 
-/// The values of a service parameter: of the header, else of the query parameter. Names have no case.
+/// Returns the values of a service parameter, from the header or else from the query. Names are case-insensitive.
 fn values<'r>(headers: &'r HeaderMap, uri: &Uri, name: &HeaderName) -> Vec<Cow<'r, str>> {
     if headers.contains_key(name) {
         let all = headers.get_all(name).iter();
@@ -73,7 +73,7 @@ fn values<'r>(headers: &'r HeaderMap, uri: &Uri, name: &HeaderName) -> Vec<Cow<'
         .collect()
 }
 
-/// The query, a pair a parameter, decoded.
+/// Returns the decoded parameters of the query.
 pub(super) fn pairs(uri: &Uri) -> impl Iterator<Item = (String, String)> {
     form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned()
 }
@@ -94,7 +94,7 @@ fn last_event(headers: &HeaderMap) -> Result<Option<Position>, Error> {
         .transpose()
 }
 
-/// The version that the request names, by header or by query parameter (specification 3.6.1).
+/// Returns the version that the request names in a header or query parameter (specification 3.6.1).
 ///
 /// # Errors
 /// [`ErrorKind::VersionNotSupported`].
@@ -106,7 +106,7 @@ pub(super) fn named_version(headers: &HeaderMap, uri: &Uri) -> Result<Option<Ver
     }
 }
 
-/// The response, naming what is in use; as it is if that is nothing.
+/// Adds the header that names the active extensions (specification 4.6, 14.2.2), if there are any.
 pub(super) fn with_extensions(
     mut response: Response,
     version: Version,
@@ -116,7 +116,7 @@ pub(super) fn with_extensions(
         return response;
     }
     let active: Vec<String> = active.into_iter().collect();
-    // A URI that an operator wrote into a card need not be fit for a header.
+    // A URI that an operator wrote into a card may contain characters that headers cannot.
     let Ok(value) = HeaderValue::from_str(&active.join(", ")) else {
         return response;
     };

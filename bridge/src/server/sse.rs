@@ -1,6 +1,7 @@
-//! Streams as server-sent events, each with its place in the log as id.
+//! Writes streams as server-sent events, each with its position in the log as id.
 //!
-//! An event is written once, as the bytes that are sent: JSON has no line of its own, so it is one line of data.
+//! An event is written once, directly as the bytes that are sent: compact JSON has no line breaks, so it is one line of
+//! data.
 
 use std::{convert::Infallible, fmt::Display, io::Write as _, sync::Arc, time::Duration};
 
@@ -24,13 +25,13 @@ use tokio::time::timeout;
 use super::{large_body::write_when_room, render};
 use crate::service::{Position, StreamItem, StreamItems};
 
-/// How often a silent stream shows that it lives.
+/// The interval at which an idle stream sends a comment to keep the connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Most events are written in so many bytes: their room need not grow meanwhile.
+/// The size of most events in bytes, beside their texts. It is reserved, so that the buffer need not grow.
 const ROOM: usize = 512;
 
-/// A stream of JSON-RPC responses.
+/// Returns a stream of JSON-RPC responses.
 pub(super) fn stream(
     version: Version,
     id: Id,
@@ -66,12 +67,12 @@ async fn event(
     }
 }
 
-/// An event of about such a size at its place in the log.
+/// Writes an event of about this size, with its position in the log as id.
 pub(super) fn placed(size: usize, position: &Position, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
     framed(size + ROOM, &[("id", position)], write)
 }
 
-/// An event of this name.
+/// Writes an event with this name.
 pub(super) fn named(name: &str, data: &impl Serialize) -> Bytes {
     framed(ROOM, &[("event", &name)], |to| render::write(to, data))
 }
@@ -88,7 +89,7 @@ fn framed(room: usize, fields: &[(&str, &dyn Display)], write: impl FnOnce(&mut 
     event.into()
 }
 
-/// A stream that shows that it lives.
+/// Returns a response with a stream of events, and with comments while it is idle.
 pub(super) fn response(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let alive = stream::unfold(events.boxed(), async |mut events| {
         let event = timeout(KEEP_ALIVE, events.next()).await;
@@ -101,7 +102,7 @@ pub(super) fn response(events: impl Stream<Item = Bytes> + Send + 'static) -> Re
     let media_type = HeaderValue::from_static("text/event-stream");
     headers.insert(CONTENT_TYPE, media_type);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // Proxies that buffer would keep the events back.
+    // Otherwise some proxies would buffer the events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

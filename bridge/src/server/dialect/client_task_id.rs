@@ -1,8 +1,8 @@
-//! Tasks under the ids that their clients chose: A2A 0.1 (see [`crate::store::Created::client_id`]).
+//! Replaces task ids by those that clients of A2A 0.1 chose (see [`crate::store::Created::client_id`]).
 
 use bridge_protocol::a2a::{Message, StreamResponse, Task};
 
-/// The task as its client knows it; as it is, if the client has no id of its own for it.
+/// Returns the task with the client's id; unchanged if the client did not choose one.
 pub(in crate::server) fn task(mut task: Task, client_id: Option<&str>) -> Task {
     let Some(client_id) = client_id else {
         return task;
@@ -13,7 +13,7 @@ pub(in crate::server) fn task(mut task: Task, client_id: Option<&str>) -> Task {
     task
 }
 
-/// The same for an item of a stream.
+/// Does the same for an item of a stream.
 pub(in crate::server) fn item(item: StreamResponse, client_id: Option<&str>) -> StreamResponse {
     let Some(id) = client_id else {
         return item;

@@ -1,7 +1,7 @@
-//! `GET {base}/agent-card` and `POST {base}/execute`: an agent's skills as methods, for callers who know no
+//! Serves `GET {base}/agent-card` and `POST {base}/execute`: an agent's skills as methods, for callers that do not know
 //! tasks (see [`bridge_protocol::dialect::execute`]).
 //!
-//! Both are there for agents whose card has a schema of what goes into a skill or comes out of it.
+//! Both are served for agents whose card has an input or output schema for a skill.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ use crate::{
     service::{Context, Reply},
 };
 
-/// The card with its schemas.
+/// Serves the card with its schemas.
 pub(in crate::server) async fn card(
     State(endpoint): State<Arc<Endpoint>>,
     origin: Option<Extension<Origin>>,
@@ -57,8 +57,8 @@ pub(in crate::server) async fn card(
     )
 }
 
-/// Calls a skill and answers with its result. The HTTP status is 200 whatever comes of it: the error is in
-/// the body. Only those who may not call the skill are told by it.
+/// Calls a skill and answers with its result. Errors are in the body, with HTTP status 200; only a caller without
+/// permission gets another status.
 pub(in crate::server) async fn post(
     State(endpoint): State<Arc<Endpoint>>,
     received: ReceivedRequest,
@@ -99,7 +99,7 @@ pub(in crate::server) async fn post(
         Ok((skill, call)) => {
             let (endpoint, skill, caller) =
                 (endpoint.clone(), skill.clone(), requester.caller.clone());
-            // Nobody else could end the task of a caller who leaves.
+            // The call continues if the caller disconnects, because nobody else could end its task.
             run_to_completion(async move { endpoint.call_skill(caller, &skill, &call).await }).await
         }
         Err(error) => {
@@ -115,7 +115,7 @@ fn answer(id: Id, called: Result<Value, ExecuteError>) -> Response {
     render::response(&RpcResponse { id, outcome })
 }
 
-/// The kind of error under which a refusal is counted.
+/// Returns the kind of error under which a refusal is counted.
 fn counted(error: &ExecuteError) -> Error {
     let kind = match error {
         ExecuteError::UnknownSkill(_) => ErrorKind::MethodNotFound,
@@ -125,7 +125,7 @@ fn counted(error: &ExecuteError) -> Error {
     kind.into()
 }
 
-/// The skill that is called, and with what, once that fits its schema.
+/// Reads a call and checks its parameters against the skill's schema.
 fn read<'a>(
     card: &'a AgentCard,
     method: &str,
@@ -143,7 +143,7 @@ fn read<'a>(
 }
 
 impl Endpoint {
-    /// The agent's card, if a skill of it has a schema.
+    /// Returns the agent's card, if one of its skills has a schema.
     fn typed_card(&self) -> Option<AgentCard> {
         let card = self.service.card(&self.agent)?;
         card.skills.iter().any(is_typed).then_some(card)
@@ -177,7 +177,7 @@ impl Endpoint {
         Ok(result)
     }
 
-    /// Nobody knows the task but this call, so nobody else could end it.
+    /// Cancels the call's task if it has not ended: its id is known only here, so nobody else could end it.
     async fn close(&self, context: &Context, answer: &SendMessageResponse) {
         let SendMessageResponse::Task(task) = answer else {
             return;

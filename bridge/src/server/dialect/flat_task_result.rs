@@ -1,4 +1,4 @@
-//! Results of `message/send` for clients of the smallest agents: a wrapped task with a flat state.
+//! Results of `message/send` for clients of minimal agents: a wrapped task whose state is a plain field.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::server::render::translated;
 
-/// The result, if it is a task: a message looks the same to everybody.
+/// Returns the result if the answer is a task. A message has the same form for all clients.
 pub(in crate::server) fn result(answer: &SendMessageResponse<Arc<Task>>) -> Option<Value> {
     match answer {
         SendMessageResponse::Task(task) => Some(translated(|losses| flat::from_v1(task, losses))),

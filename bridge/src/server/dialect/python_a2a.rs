@@ -1,5 +1,5 @@
-//! `POST {base}/tasks/send`, `/tasks/get` and `/tasks/cancel`: A2A 0.1 as python-a2a speaks it, in a
-//! JSON-RPC envelope, and where a task is sent also bare.
+//! Serves `POST {base}/tasks/send`, `/tasks/get` and `/tasks/cancel`: A2A 0.1 as python-a2a uses it, with a path for
+//! each method. Requests have a JSON-RPC envelope; `/tasks/send` also accepts the parameters without one.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::server::{
 };
 use crate::service::{Context, Reply};
 
-/// Takes a task to be sent and answers with the task: bare if it came bare.
+/// Answers `/tasks/send` with the task, without a JSON-RPC envelope if the request had none.
 pub(in crate::server) async fn send(
     State(endpoint): State<Arc<Endpoint>>,
     received: ReceivedRequest,
@@ -53,12 +53,12 @@ pub(in crate::server) async fn send(
                 Err(error) => refusal(&error),
             }
         }
-        // What is not JSON at all is answered as JSON-RPC does.
+        // A body that is not JSON gets a JSON-RPC error.
         _ => call(State(endpoint), received).await,
     }
 }
 
-/// Takes a JSON-RPC request at the path of its method.
+/// Answers a JSON-RPC request at the path of its method.
 pub(in crate::server) async fn call(
     State(endpoint): State<Arc<Endpoint>>,
     received: ReceivedRequest,
@@ -106,7 +106,7 @@ async fn bare(
     }
 }
 
-/// The answer where python-a2a's clients look for it.
+/// Adds the answer as an artifact, where python-a2a's clients look for it.
 fn with_answer(reply: Reply) -> Reply {
     match reply {
         Reply::Message(SendMessageResponse::Task(task)) => {
