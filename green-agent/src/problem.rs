@@ -50,6 +50,7 @@ impl Problem {
                 | ProblemKind::EvaluationFailed
                 | ProblemKind::EvaluationRejected
                 | ProblemKind::GoalMissed
+                | ProblemKind::Gate
                 | ProblemKind::UnexpectedEnd,
                 _,
             ) => Outcome::Failed,
@@ -204,6 +205,8 @@ pub enum ProblemKind {
     EvaluationRejected,
     /// The evaluation completed, but the agent did not reach the goal or the score.
     GoalMissed,
+    /// A figure of all trials is not as `[harness.gate]` demands.
+    Gate,
     /// A scenario that must fail passed, or failed in another way.
     UnexpectedEnd,
     /// The scenario file cannot be read.
@@ -242,6 +245,7 @@ impl ProblemKind {
             | Self::Snapshot
             | Self::EvaluationFailed
             | Self::GoalMissed
+            | Self::Gate
             | Self::NeverReady
             | Self::Crashed
             | Self::Hung
@@ -268,6 +272,7 @@ impl ProblemKind {
             Self::EvaluationFailed => "evaluation failed",
             Self::EvaluationRejected => "evaluation rejected",
             Self::GoalMissed => "goal not reached",
+            Self::Gate => "gate not met",
             Self::UnexpectedEnd => "did not fail as it should",
             Self::Unreadable => "scenario cannot be read",
             Self::MissingRequirement => "not run: something is missing",

@@ -5,6 +5,7 @@
 //! - `reader`: reads TOML with positions, for `parse` and `expected`
 //! - [`error`]: mistakes in a file, with positions
 //! - [`files`]: finds files from paths on the command line
+//! - [`gate`]: demands on the figures of trials
 //! - [`expected`]: the sidecars of files that must fail
 //! - [`schema`](mod@schema): the JSON Schema of the file, for editors
 //! - [`supplied`], [`container`]: how to start agents that a file only names
@@ -18,6 +19,7 @@ pub mod error;
 pub mod expectation;
 pub mod expected;
 pub mod files;
+pub mod gate;
 pub mod model;
 pub mod parse;
 pub mod pipeline;

@@ -10,6 +10,7 @@ use mcp_tools::allow_list::AllowList;
 use super::{
     episode::Episode,
     expectation::Expectation,
+    gate::{Gates, StopWhen},
     pipeline::{Pipeline, Place},
     placeholder,
 };
@@ -364,6 +365,10 @@ pub struct Harness {
     pub pass_score: Option<f64>,
     /// How a crash, a hang or a broken protocol of an evaluated agent counts.
     pub agent_errors: AgentErrors,
+    /// The demands on the figures of all trials.
+    pub gate: Gates,
+    /// When no more trials are needed; `None` if all are run.
+    pub stop_when: Option<StopWhen>,
 }
 
 /// How a crash, a hang or a broken protocol of an evaluated agent counts, once it was ready.

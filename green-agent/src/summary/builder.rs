@@ -30,6 +30,16 @@ impl SummaryBuilder {
         self.retried.extend(retried);
     }
 
+    /// Returns the number of trials.
+    pub fn trials(&self) -> usize {
+        self.counted.len()
+    }
+
+    /// Returns the last attempt of each trial.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.counted.values()
+    }
+
     /// Computes the figures.
     pub fn finish(&self, options: &SummaryOptions) -> RunSummary {
         let mut counted: Vec<&Row> = self.counted.values().collect();

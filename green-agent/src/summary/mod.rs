@@ -3,17 +3,22 @@
 //!
 //! - [`RunSummary`]: the figures of each scenario and of each cell of its matrix
 //! - [`SummaryBuilder`]: collects what they need, a few hundred bytes a trial
+//! - [`Difference`]: a figure of two runs, paired by sample
 //! - `figures`: computes them for one group of trials; `row`: one trial
 
 mod builder;
 mod figures;
+mod paired;
 mod row;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-pub use self::builder::SummaryBuilder;
+pub use self::{
+    builder::SummaryBuilder,
+    paired::{Difference, Pair, Task},
+};
 use crate::{
     problem::Outcome,
     record::{RunFolder, TokenCounts, TrialRecord},

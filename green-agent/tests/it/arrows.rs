@@ -334,6 +334,7 @@ const GREEN: Rooms = &[
     ("participant", &["scenario"]),
     ("expect", &["assessment", "scenario", "transcript"]),
     ("snapshot", &[]),
+    ("gate", &["record", "scenario", "summary"]),
     ("summary", &["problem", "record", "statistics"]),
     ("statistics", &[]),
     // Expectations name hops, and the canonical form depends on the scenario's settings.

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::{expect, roles::DeclaredRoles, values};
+use super::{expect, gate, roles::DeclaredRoles, values};
 use crate::scenario::{
+    gate::Gates,
     model::{AgentErrors, Harness, Ports, SnapshotSettings, Timeouts},
     reader::{FlagOrTable, Node, Table},
 };
@@ -36,6 +37,8 @@ pub(super) fn harness(root: &mut Table<'_>, roles: &DeclaredRoles) -> Harness {
             expect: Vec::new(),
             pass_score: None,
             agent_errors: AgentErrors::default(),
+            gate: Gates::default(),
+            stop_when: None,
         },
     }
 }
@@ -68,6 +71,13 @@ fn declared(table: &mut Table<'_>, roles: &DeclaredRoles) -> Harness {
             .get("agent_errors")
             .and_then(|node| agent_errors(&node))
             .unwrap_or_default(),
+        gate: table
+            .table("gate")
+            .map(|table| gate::gates(&table))
+            .unwrap_or_default(),
+        stop_when: table
+            .get("stop_when")
+            .and_then(|node| gate::stop_when(&node)),
     };
     table.reject_unknown();
     harness

@@ -13,6 +13,7 @@ mod episode;
 mod evaluator;
 mod expect;
 mod first;
+mod gate;
 mod green;
 mod harness;
 mod part;

@@ -2,7 +2,10 @@
 
 use schemars::JsonSchema;
 
-use super::expect::Expectation;
+use super::{
+    expect::Expectation,
+    gate::{Gates, StopWhen},
+};
 use crate::scenario::parse::VERSION;
 
 /// How the harness runs and judges the scenario.
@@ -47,6 +50,10 @@ pub(super) struct Harness {
     /// code 1, score 0) or infrastructure (exit code 4, no score).
     #[schemars(extend("default" = "failed"))]
     agent_errors: Option<AgentErrors>,
+    /// The demands on the figures of all trials, which decide whether the scenario passes.
+    gate: Option<Gates>,
+    /// When no more trials are needed.
+    stop_when: Option<StopWhen>,
 }
 
 /// The environment that started agents get.

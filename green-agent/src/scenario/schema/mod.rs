@@ -8,6 +8,7 @@ mod agents;
 mod conversation;
 mod episode;
 mod expect;
+mod gate;
 mod harness;
 mod pipeline;
 

@@ -29,6 +29,8 @@ version = 1
 zz = 1
 timeout = { zz = 1 }
 snapshot = { zz = 1 }
+stop_when = { half_width = 0, zz = 1 }
+gate = { score = { zz = 1 }, regress = { against = 'a', zz = 1 } }
 [[harness.expect]]
 on = 'x'
 eq = 1
@@ -124,6 +126,9 @@ fn parser_and_schema_know_the_same_keys() {
             "harness.zz" => "Harness",
             "harness.timeout.zz" => "Timeout",
             "harness.snapshot.zz" => "SnapshotSettings",
+            "harness.stop_when.zz" => "StopWhen",
+            "harness.gate.score.zz" => "Bounds",
+            "harness.gate.regress.zz" => "Regress",
             "harness.expect[0].zz" => "Expectation",
             key => panic!("{key} is not compared with the schema"),
         };
@@ -134,7 +139,7 @@ fn parser_and_schema_know_the_same_keys() {
         assert_eq!(described, known.into_iter().collect(), "{definition}");
         compared += 1;
     }
-    assert_eq!(compared, 12);
+    assert_eq!(compared, 15);
 }
 
 #[test]
