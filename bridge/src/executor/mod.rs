@@ -2,14 +2,21 @@
 
 mod handle;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 pub use async_trait::async_trait;
 use bridge_protocol::{
     a2a::{Artifact, Message, Metadata, Part, Role, Task, TaskState, TaskStatus},
     translate::answer,
 };
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 pub use handle::{EmitError, TaskHandle};
 
@@ -60,7 +67,7 @@ pub struct Turn {
     /// Counts the task's turns, from 1.
     pub number: u64,
     /// What the caller said; its task and context ids are set.
-    pub message: Message,
+    pub message: MessageOfTask,
     /// The task as it stands, the message in its history.
     pub task: Arc<Task>,
     /// Who said it.
@@ -73,30 +80,74 @@ pub struct Turn {
     pub inbox: Inbox,
 }
 
-/// Tells a running turn that its task was canceled.
+/// A message in the history of its task. It is read like any [`Message`], and shares what it has with the task.
 #[derive(Clone, Debug)]
-pub struct Inbox(watch::Receiver<bool>);
+pub struct MessageOfTask {
+    task: Arc<Task>,
+    /// Its place in the history.
+    place: usize,
+}
+
+impl MessageOfTask {
+    /// The newest message with this id, if the task has one.
+    pub fn find(task: &Arc<Task>, message_id: &str) -> Option<Self> {
+        let has_id = |message: &Message| message.message_id == message_id;
+        let place = task.history.iter().rposition(has_id)?;
+        Some(Self {
+            task: Arc::clone(task),
+            place,
+        })
+    }
+}
+
+impl Deref for MessageOfTask {
+    type Target = Message;
+
+    fn deref(&self) -> &Message {
+        &self.task.history[self.place]
+    }
+}
+
+/// Tells a running turn that its task was canceled. Its clones tell the same.
+#[derive(Clone, Debug, Default)]
+pub struct Inbox(Arc<Canceled>);
+
+#[derive(Debug, Default)]
+struct Canceled {
+    is_canceled: AtomicBool,
+    told: Notify,
+}
 
 impl Inbox {
-    pub(crate) fn new(canceled: watch::Receiver<bool>) -> Self {
-        Self(canceled)
-    }
-
     /// An inbox of no turn: nothing changes in it any more.
     pub(crate) fn fixed(is_canceled: bool) -> Self {
-        Self(watch::channel(is_canceled).1)
+        let inbox = Self::default();
+        inbox.0.is_canceled.store(is_canceled, Ordering::Release);
+        inbox
+    }
+
+    /// The task was canceled.
+    pub(crate) fn cancel(&self) {
+        self.0.is_canceled.store(true, Ordering::Release);
+        self.0.told.notify_waiters();
     }
 
     /// Comes when the task is canceled; never otherwise.
     pub async fn canceled(&mut self) {
-        if self.0.wait_for(|canceled| *canceled).await.is_err() {
-            std::future::pending::<()>().await;
+        let Canceled { is_canceled, told } = &*self.0;
+        loop {
+            // It hears of what is told from here on, before it looks.
+            let told = told.notified();
+            if is_canceled.load(Ordering::Acquire) {
+                return;
+            }
+            told.await;
         }
     }
 
     /// Whether the task was canceled.
     pub fn is_canceled(&self) -> bool {
-        *self.0.borrow()
+        self.0.is_canceled.load(Ordering::Acquire)
     }
 }
 

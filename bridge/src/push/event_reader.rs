@@ -84,11 +84,9 @@ impl EventReader {
         self.projection.observe(&stored);
         let StoredEvent { seq, event, .. } = stored;
         let is_last = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
-        let projection = self
-            .projection
-            .project(seq, event, &self.head.context_id)
-            .await?;
-        let Some(response) = projection else {
+        let needed = self.projection.needed_task(seq, &event).await?;
+        let context = &self.head.context_id;
+        let Some(response) = self.projection.project(event, context, needed.as_deref()) else {
             return Ok(None);
         };
         let (task, response) = match self.version {

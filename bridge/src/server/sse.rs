@@ -22,7 +22,10 @@ use futures_util::{Stream, StreamExt as _, stream};
 use serde::Serialize;
 use tokio::time::timeout;
 
-use super::{large_body::write_when_room, render};
+use super::{
+    large_body::{WrittenItem, write_item},
+    render,
+};
 use crate::service::{Position, StreamItem, StreamItems};
 
 /// The interval at which an idle stream sends a comment to keep the connection open.
@@ -43,25 +46,28 @@ pub(super) fn stream(
     response(events)
 }
 
-async fn event(
+fn event(
     version: Version,
     client: Arc<(Id, Option<String>)>,
     item: Result<StreamItem, Error>,
-) -> Bytes {
-    let (id, client_id) = &*client;
+) -> WrittenItem<Bytes> {
     match item {
         Ok(item) => {
-            let (size, position) = (item.size(), item.position.clone());
-            let write = |to: &mut Vec<u8>| {
-                render::item(to, version, id, item, client_id.as_deref());
-            };
-            write_when_room(size, || placed(size, &position, write)).await
+            let size = item.size();
+            write_item(size, move || {
+                let ((id, client_id), position) = (&*client, item.position.clone());
+                placed(size, &position, |to| {
+                    render::item(to, version, id, item, client_id.as_deref());
+                })
+            })
         }
         Err(error) => {
             let outcome: Result<(), RpcError> = Err(error.into());
-            let id = id.clone();
-            framed(ROOM, &[], |to| {
-                render::write(to, &RpcResponse { id, outcome });
+            let id = client.0.clone();
+            write_item(0, || {
+                framed(ROOM, &[], |to| {
+                    render::write(to, &RpcResponse { id, outcome });
+                })
             })
         }
     }

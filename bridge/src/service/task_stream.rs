@@ -44,7 +44,7 @@ pub(super) async fn from(
     let snapshot = snapshot_at(store, &context.caller, &position.task, position.seq).await;
     let snapshot = snapshot.map_err(error::of_store)?;
     let task = with_history(snapshot.task, history);
-    let mut task_stream = TaskStream::after(service, context, position, end);
+    let mut task_stream = Box::new(TaskStream::after(service, context, position, end));
     // What happens while the task is shown comes along then.
     task_stream
         .follower
@@ -62,7 +62,7 @@ pub(super) fn after(
     position: Position,
     end: StreamEnd,
 ) -> StreamItems {
-    let task_stream = TaskStream::after(service, context, position, end);
+    let task_stream = Box::new(TaskStream::after(service, context, position, end));
     stream::unfold(Some(task_stream), read).boxed()
 }
 
@@ -93,9 +93,10 @@ struct StreamBounds {
     last: Option<Seq>,
 }
 
-async fn read(
-    task_stream: Option<TaskStream>,
-) -> Option<(Result<StreamItem, Error>, Option<TaskStream>)> {
+/// On the heap, for a stream waits for most of its time, and is handed on from item to item.
+type Open = Option<Box<TaskStream>>;
+
+async fn read(task_stream: Open) -> Option<(Result<StreamItem, Error>, Open)> {
     let mut task_stream = task_stream?;
     task_stream.room = None;
     if let Some(task) = task_stream.first.take() {
@@ -182,11 +183,9 @@ impl TaskStream {
             }
             self.position.seq = seq;
             let ends = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
-            if let Some(response) = self
-                .projection
-                .project(seq, event, &bounds.context_id)
-                .await?
-            {
+            let needed = self.projection.needed_task(seq, &event).await?;
+            let context = &bounds.context_id;
+            if let Some(response) = self.projection.project(event, context, needed.as_deref()) {
                 return Ok(Some((self.item(response, self.is_behind), ends)));
             }
         }
@@ -213,5 +212,21 @@ impl TaskStream {
         };
         self.bounds = Some(bounds.clone());
         Ok(bounds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bytes of what a function does meanwhile.
+    fn size<A, F: Future>(_: impl Fn(A) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_stream_that_waits_holds_little() {
+        let bytes = size(read);
+        assert!(bytes <= 1024, "{bytes}");
     }
 }

@@ -177,6 +177,8 @@ impl Head {
             return Err(self.invalid(format!("turn {turn} is queued, expected turn {next}")));
         }
         self.last_turn = turn;
+        // Few tasks have more than one open.
+        self.turns.reserve_exact(1);
         self.turns.push(Turn {
             turn,
             message_id: message_id.into(),

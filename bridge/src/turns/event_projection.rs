@@ -38,22 +38,39 @@ impl EventProjection {
         }
     }
 
-    /// What streams show of an event that was taken note of.
-    pub(crate) async fn project(
+    /// The task that an event which was taken note of is shown with: most are shown without.
+    pub(crate) async fn needed_task(
         &mut self,
         seq: Seq,
+        event: &Event,
+    ) -> Result<Option<Arc<Task>>, StoreError> {
+        match event {
+            // On the heap, for it is rare.
+            Event::Metadata {
+                revised: Some(_), ..
+            } => Box::pin(self.task(seq)).await.map(Some),
+            Event::Metadata { revised: None, .. }
+            | Event::Created(_)
+            | Event::Message(_)
+            | Event::Said(_)
+            | Event::TurnQueued { .. }
+            | Event::TurnStarted { .. }
+            | Event::TurnEnded { .. }
+            | Event::Status { .. }
+            | Event::Artifact { .. } => Ok(None),
+        }
+    }
+
+    /// What streams show of an event, with the task that it needs.
+    pub(crate) fn project(
+        &self,
         event: Event,
         context_id: &str,
-    ) -> Result<Option<StreamResponse>, StoreError> {
-        let mut status = TaskStatus::new(TaskState::Unspecified);
-        if let Event::Metadata {
-            revised: Some(_), ..
-        } = &event
-        {
-            status.clone_from(&self.task(seq).await?.status);
-        }
-        let (task, context_id) = (self.task.clone(), context_id.to_owned());
-        Ok(event.into_stream_response(task, context_id, &status))
+        needed: Option<&Task>,
+    ) -> Option<StreamResponse> {
+        let unknown = || TaskStatus::new(TaskState::Unspecified);
+        let status = needed.map_or_else(unknown, |task| task.status.clone());
+        event.into_stream_response(self.task.clone(), context_id.to_owned(), &status)
     }
 
     /// The task after an event that was taken note of.

@@ -10,11 +10,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::watch;
-
 use crate::{
     agent::{Agent, Conversation},
     caller::Caller,
+    executor::Inbox,
     store::Unordered,
 };
 
@@ -56,7 +55,7 @@ pub(super) fn conversation_key(
 #[derive(Debug)]
 struct ConversationQueue {
     running: Arc<TurnJob>,
-    canceled: watch::Sender<bool>,
+    inbox: Inbox,
     waiting: VecDeque<Arc<TurnJob>>,
 }
 
@@ -71,7 +70,7 @@ impl ConversationQueues {
         &self,
         key: &ConversationKey,
         job: &Arc<TurnJob>,
-    ) -> Result<watch::Receiver<bool>, usize> {
+    ) -> Result<Inbox, usize> {
         match self.lock().entry(Arc::clone(key)) {
             Entry::Occupied(queue) => Err(queue.get().waiting.len()),
             Entry::Vacant(place) => Ok(insert_running(place, Arc::clone(job))),
@@ -79,11 +78,7 @@ impl ConversationQueues {
     }
 
     /// Takes the conversation for a turn, or has it wait behind the others.
-    pub(super) fn enqueue(
-        &self,
-        key: &ConversationKey,
-        job: Arc<TurnJob>,
-    ) -> Option<watch::Receiver<bool>> {
+    pub(super) fn enqueue(&self, key: &ConversationKey, job: Arc<TurnJob>) -> Option<Inbox> {
         match self.lock().entry(Arc::clone(key)) {
             Entry::Occupied(mut queue) => {
                 queue.get_mut().waiting.push_back(job);
@@ -103,20 +98,16 @@ impl ConversationQueues {
     }
 
     /// Gives the place to the next, if there is one.
-    pub(super) fn next(
-        &self,
-        key: &ConversationKey,
-    ) -> Option<(Arc<TurnJob>, watch::Receiver<bool>)> {
+    pub(super) fn next(&self, key: &ConversationKey) -> Option<(Arc<TurnJob>, Inbox)> {
         let mut queues = self.lock();
         let queue = queues.get_mut(key)?;
         let Some(next) = queue.waiting.pop_front() else {
             queues.remove(key);
             return None;
         };
-        let (canceled, receiver) = watch::channel(false);
         queue.running = Arc::clone(&next);
-        queue.canceled = canceled;
-        Some((next, receiver))
+        queue.inbox = Inbox::default();
+        Some((next, queue.inbox.clone()))
     }
 
     /// Tells the running turn of a task that it was canceled, and forgets those that wait.
@@ -124,7 +115,7 @@ impl ConversationQueues {
         if let Some(queue) = self.lock().get_mut(key) {
             queue.waiting.retain(|job| job.task != task);
             if queue.running.task == task {
-                queue.canceled.send_replace(true);
+                queue.inbox.cancel();
             }
         }
     }
@@ -148,12 +139,12 @@ impl ConversationQueues {
 fn insert_running(
     place: VacantEntry<'_, ConversationKey, ConversationQueue>,
     job: Arc<TurnJob>,
-) -> watch::Receiver<bool> {
-    let (canceled, receiver) = watch::channel(false);
+) -> Inbox {
+    let inbox = Inbox::default();
     place.insert(ConversationQueue {
         running: job,
-        canceled,
+        inbox: inbox.clone(),
         waiting: VecDeque::new(),
     });
-    receiver
+    inbox
 }

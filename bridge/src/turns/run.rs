@@ -2,11 +2,11 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use bridge_protocol::a2a::{Message, Task, TaskState};
+use bridge_protocol::a2a::{Task, TaskState};
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use tokio::{
-    sync::watch,
+    task::JoinHandle,
     time::{Instant, sleep, timeout},
 };
 
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     agent::Agent,
     clock,
-    executor::{EmitError, Inbox, TaskHandle, Turn, Update},
+    executor::{EmitError, Inbox, MessageOfTask, TaskHandle, Turn, Update},
     store::{Event, Head, StoreError, TurnState},
 };
 
@@ -32,7 +32,7 @@ const CLEANUP_TIME: Duration = Duration::from_secs(5);
 pub(super) struct ReadyTurn {
     pub(super) slot: ConversationSlot,
     pub(super) job: Arc<TurnJob>,
-    pub(super) canceled: watch::Receiver<bool>,
+    pub(super) inbox: Inbox,
     /// Whoever has just written the start of the turn knows the head after it, and spares the turn from
     /// reading it.
     pub(super) known: Option<Arc<Head>>,
@@ -57,7 +57,7 @@ impl ConversationSlot {
     }
 
     /// Gives the place to the turn that waits next; if there is none, nobody has it any more.
-    fn next(&mut self) -> Option<(Arc<TurnJob>, watch::Receiver<bool>)> {
+    fn next(&mut self) -> Option<(Arc<TurnJob>, Inbox)> {
         let next = self.turns.0.queues.next(&self.key);
         self.is_released = next.is_none();
         next
@@ -68,13 +68,13 @@ impl Drop for ConversationSlot {
     fn drop(&mut self) {
         // Without a runtime the program ends, and a restart takes up what waits.
         if !self.is_released
-            && let Some((job, canceled)) = self.next()
+            && let Some((job, inbox)) = self.next()
             && tokio::runtime::Handle::try_current().is_ok()
         {
             self.turns.spawn(ReadyTurn {
                 slot: Self::new(&self.turns, Arc::clone(&self.key)),
                 job,
-                canceled,
+                inbox,
                 known: None,
                 reservation: None,
             });
@@ -94,24 +94,22 @@ impl Turns {
         let ReadyTurn {
             mut slot,
             job,
-            canceled,
+            inbox,
             mut known,
             mut reservation,
         } = begun;
-        let mut next = Some((job, canceled));
-        while let Some((job, canceled)) = next {
-            let running = self.run(&job, canceled, known.take(), reservation.take());
+        let mut next = Some((job, inbox));
+        while let Some((job, inbox)) = next {
+            let running = self.run(&job, inbox, known.take(), reservation.take());
             if AssertUnwindSafe(running).catch_unwind().await.is_err() {
                 tracing::error!(
                     task = job.task,
                     turn = job.turn,
                     "the work on a turn panicked"
                 );
-                self.fail(
-                    &job,
-                    "The bridge broke down while the agent worked on this message.",
-                )
-                .await;
+                let text = "The bridge broke down while the agent worked on this message.";
+                // On the heap, as all that few turns come to: what a turn may need is held for as long as it lasts.
+                Box::pin(self.fail(&job, text)).await;
             }
             next = slot.next();
         }
@@ -145,22 +143,22 @@ impl Turns {
     async fn run(
         &self,
         job: &TurnJob,
-        canceled: watch::Receiver<bool>,
+        inbox: Inbox,
         known: Option<Arc<Head>>,
         reservation: Option<BudgetReservation>,
     ) {
         let ended = match self.agent(&job.agent) {
             Some(agent) => {
                 let reservation = match reservation {
-                    None => self.reserve_memory(job).await,
+                    None => Box::pin(self.reserve_memory(job)).await,
                     Some(reservation) => Ok(Some(reservation)),
                 };
                 match reservation {
-                    Ok(_held) => self.work(&agent, job, canceled, known).await,
+                    Ok(_held) => self.work(&agent, job, inbox, known).await,
                     Err(error) => Err(EmitError::Store(error)),
                 }
             }
-            None => self.fail_unhosted(job).await,
+            None => Box::pin(self.fail_unhosted(job)).await,
         };
         match ended {
             Ok(()) | Err(EmitError::Ended { .. }) => {}
@@ -168,11 +166,8 @@ impl Turns {
                 if !error.is_reported_by_store() {
                     tracing::error!(task = job.task, turn = job.turn, %error, "a turn could not be kept");
                 }
-                self.fail(
-                    job,
-                    "The bridge could not keep what became of this message.",
-                )
-                .await;
+                let text = "The bridge could not keep what became of this message.";
+                Box::pin(self.fail(job, text)).await;
             }
         }
     }
@@ -187,8 +182,8 @@ impl Turns {
         };
         let bytes = {
             let task = shared.store.task(&job.caller, &job.task).await?.task;
-            answered_message(&task, &turn.message_id)
-                .map_or(0, |message| memory_budget::bytes_of_turn(&task, message))
+            let message = MessageOfTask::find(&task, &turn.message_id);
+            message.map_or(0, |message| memory_budget::bytes_of_turn(&task, &message))
         };
         Ok(match turn.state {
             TurnState::Queued => shared.memory_budget.reserve(&job.caller, bytes).await,
@@ -200,11 +195,11 @@ impl Turns {
         &self,
         agent: &Arc<Agent>,
         job: &TurnJob,
-        canceled: watch::Receiver<bool>,
+        inbox: Inbox,
         known: Option<Arc<Head>>,
     ) -> Result<(), EmitError> {
         match self.prepare(agent, job, known).await? {
-            Some(prepared) => self.call(agent, job, prepared, canceled).await,
+            Some(prepared) => self.call(agent, job, prepared, inbox).await,
             // The task ended while the turn waited.
             None => Ok(()),
         }
@@ -240,7 +235,8 @@ impl Turns {
             match handle.append(start).await {
                 // The turn before it has ended the task, so it can only end too.
                 Err(EmitError::Ended { .. }) => {
-                    return end(&handle, job.turn, &mut []).await.map(|()| None);
+                    let ending = Box::pin(end(&handle, job.turn, &mut []));
+                    return ending.await.map(|()| None);
                 }
                 started => drop(started?),
             }
@@ -255,7 +251,7 @@ impl Turns {
         let Some(open) = open else {
             return Ok(None);
         };
-        let message = answered_message(&snapshot.task, &open.message_id).cloned();
+        let message = MessageOfTask::find(&snapshot.task, &open.message_id);
         let message = message.ok_or_else(|| {
             EmitError::Store(StoreError::Corrupt {
                 what: format!("task {}", job.task),
@@ -281,59 +277,27 @@ impl Turns {
         agent: &Arc<Agent>,
         job: &TurnJob,
         prepared: PreparedTurn,
-        canceled: watch::Receiver<bool>,
+        inbox: Inbox,
     ) -> Result<(), EmitError> {
-        let PreparedTurn {
-            handle,
-            message,
-            task,
-            until,
-        } = prepared;
-        let turn = Turn {
-            number: job.turn,
-            message,
-            task,
-            caller: job.caller.clone(),
-            is_watched: job.is_watched,
-            handle: handle.clone(),
-            inbox: Inbox::new(canceled),
-        };
-        let inbox = turn.inbox.clone();
-        // In a task of its own, so that an agent that blocks its thread cannot keep the clock from us.
-        let executor = agent.executor.clone();
-        let begun = Instant::now();
-        let mut executing = tokio::spawn(async move {
-            match until {
-                None => executor.execute(turn).await,
-                Some(_) => executor.resume(turn).await,
+        let handle = prepared.handle.clone();
+        let (mut last, begun) = (Vec::new(), Instant::now());
+        let ended = RunningTurn::begin(agent, job, prepared, inbox).ended();
+        let outcome = match ended.await {
+            Ended::Answered(updates) => {
+                last = updates;
+                "answered"
             }
-        });
-        let left = |until| Duration::try_from(clock::now().until(until).ok()?).ok();
-        let limit = until.map_or(agent.settings.limit, |until| {
-            left(until).unwrap_or_default()
-        });
-        let executed = tokio::select! {
-            executed = timeout(limit, &mut executing) => Some(executed),
-            () = cleanup_timed_out(inbox) => None,
-        };
-        let (outcome, last) = match executed {
-            Some(Ok(Ok(updates))) => ("answered", updates),
-            Some(Ok(Err(_))) => {
+            Ended::Panicked => {
                 let text = "The agent broke down while it worked on this message.";
-                ("panicked", failed(job, text))
+                last = failed(job, text);
+                "panicked"
             }
-            Some(Err(_)) => {
-                executing.abort();
-                (
-                    "timed_out",
-                    failed(job, &timeout_message(agent, until.is_some())),
-                )
+            Ended::TimedOut { is_recovered } => {
+                last = failed(job, &timeout_message(agent, is_recovered));
+                "timed_out"
             }
             // The task has ended, so there is nothing to say of it.
-            None => {
-                executing.abort();
-                ("canceled", Vec::new())
-            }
+            Ended::Canceled => "canceled",
         };
         self.0.metrics.turn(&job.agent, outcome, begun.elapsed());
         // What the agent said last is kept until there is room for it.
@@ -348,6 +312,79 @@ impl Turns {
     }
 }
 
+/// A turn whose agent works. What it works with is its own, so that here little is held for as long as it takes.
+struct RunningTurn {
+    /// In a task of its own, so that an agent that blocks its thread cannot keep the clock from us.
+    executing: JoinHandle<Vec<Update>>,
+    inbox: Inbox,
+    limit: Duration,
+    is_recovered: bool,
+}
+
+/// How the agent's work ended.
+enum Ended {
+    Answered(Vec<Update>),
+    Panicked,
+    TimedOut { is_recovered: bool },
+    Canceled,
+}
+
+impl RunningTurn {
+    fn begin(agent: &Arc<Agent>, job: &TurnJob, prepared: PreparedTurn, inbox: Inbox) -> Self {
+        let PreparedTurn {
+            handle,
+            message,
+            task,
+            until,
+        } = prepared;
+        let turn = Turn {
+            number: job.turn,
+            message,
+            task,
+            caller: job.caller.clone(),
+            is_watched: job.is_watched,
+            handle,
+            inbox: inbox.clone(),
+        };
+        let left = |until| Duration::try_from(clock::now().until(until).ok()?).ok();
+        let limit = until.map_or(agent.settings.limit, |until| {
+            left(until).unwrap_or_default()
+        });
+        let executor = agent.executor.clone();
+        let executing = tokio::spawn(async move {
+            match until {
+                None => executor.execute(turn).await,
+                Some(_) => executor.resume(turn).await,
+            }
+        });
+        Self {
+            executing,
+            inbox,
+            limit,
+            is_recovered: until.is_some(),
+        }
+    }
+
+    async fn ended(self) -> Ended {
+        let Self {
+            mut executing,
+            inbox,
+            limit,
+            is_recovered,
+        } = self;
+        let ended = tokio::select! {
+            executed = timeout(limit, &mut executing) => match executed {
+                Ok(Ok(updates)) => return Ended::Answered(updates),
+                Ok(Err(_)) => return Ended::Panicked,
+                Err(_) => Ended::TimedOut { is_recovered },
+            },
+            () = cleanup_timed_out(inbox) => Ended::Canceled,
+        };
+        executing.abort();
+        ended
+    }
+}
+
 /// Comes when a canceled turn has had its time to clean up. An agent that does not listen must not keep its
 /// conversation from the next message until its limit.
 async fn cleanup_timed_out(mut inbox: Inbox) {
@@ -358,16 +395,10 @@ async fn cleanup_timed_out(mut inbox: Inbox) {
 /// What the agent is told of a turn, and how it may answer.
 struct PreparedTurn {
     handle: TaskHandle,
-    message: Message,
+    message: MessageOfTask,
     task: Arc<Task>,
     /// Until when the turn is open, if it was begun before a restart.
     until: Option<Timestamp>,
-}
-
-/// The message that a turn answers.
-fn answered_message<'t>(task: &'t Task, message_id: &str) -> Option<&'t Message> {
-    let mut said = task.history.iter().rev();
-    said.find(|message| message.message_id == message_id)
 }
 
 /// What is said of an agent that did not answer in time.
@@ -423,7 +454,7 @@ pub(super) async fn end(
         changes.into_iter().chain(end).collect::<Vec<_>>()
     };
     match is_failed {
-        true => open_artifacts::append_closing(handle, last, ending).await,
+        true => Box::pin(open_artifacts::append_closing(handle, last, ending)).await,
         false => {
             let ending = |head: &Head| Some(ending(head, &[])).filter(|events| !events.is_empty());
             handle.append(ending).await.map(|_| ())
@@ -433,4 +464,21 @@ pub(super) async fn end(
 
 fn fails(event: &Event) -> bool {
     matches!(event, Event::Status { status, .. } if status.state == TaskState::Failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bytes of what a function does meanwhile.
+    fn size<A, F: Future>(_: impl Fn(A) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_turn_whose_agent_works_holds_little() {
+        let turns = Turns::new(Arc::new(crate::store::MemoryStore::new()), []);
+        let bytes = size(|begun| turns.run_all(begun));
+        assert!(bytes <= 1536, "{bytes}");
+    }
 }

@@ -77,7 +77,8 @@ impl Turns {
     /// conversation behind that waits for a turn that never runs.
     pub async fn submit(&self, incoming: IncomingMessage) -> Result<Submitted, TurnError> {
         self.keep_heartbeat();
-        let turns = self.clone();
+        // On the heap, for it goes long before the turn ends.
+        let (turns, incoming) = (self.clone(), Box::new(incoming));
         let (answer, answered) = oneshot::channel();
         let flight = Flight::current();
         let carrying = tokio::spawn(async move {
@@ -119,7 +120,8 @@ impl Turns {
                 Err(TurnError::OutOfMemory { bytes }) if !has_waited => {
                     has_waited = true;
                     let taking = self.0.memory_budget.reserve(&incoming.caller, bytes);
-                    reservation = timeout(MEMORY_WAIT, taking).await.ok().flatten();
+                    let taking = Box::pin(timeout(MEMORY_WAIT, taking));
+                    reservation = taking.await.ok().flatten();
                 }
                 Err(TurnError::Store(StoreError::Conflict { .. })) => {}
                 // Another message to the same 0.1 task came first: this one goes on with it.
@@ -127,7 +129,8 @@ impl Turns {
                 Err(TurnError::Store(StoreError::Duplicate { task, seq, .. })) => {
                     match agent.settings.repeats {
                         Repeats::Same => {
-                            return Ok((self.repeated(&incoming, task, seq).await?, None));
+                            let repeated = Box::pin(self.repeated(&incoming, task, seq));
+                            return Ok((repeated.await?, None));
                         }
                         Repeats::Another => {
                             let id = &mut incoming.to_mut().message.message_id;
@@ -169,7 +172,7 @@ impl Turns {
         });
         let key = conversation_key(agent, &incoming.caller, &task, &context);
         let start = self.0.queues.try_start(&key, &job);
-        let start = start.map(|canceled| (ConversationSlot::new(self, Arc::clone(&key)), canceled));
+        let start = start.map(|inbox| (ConversationSlot::new(self, Arc::clone(&key)), inbox));
         if let Err(waiting) = &start
             && *waiting >= agent.settings.queue
         {
@@ -213,11 +216,11 @@ impl Turns {
         let appended = self.0.store.append(&incoming.caller, append).await;
         let (mut ready, has_begun) = (None, start.is_ok());
         match (start, &appended) {
-            (Ok((slot, canceled)), Ok(head)) => {
+            (Ok((slot, inbox)), Ok(head)) => {
                 ready = Some(ReadyTurn {
                     slot,
                     job,
-                    canceled,
+                    inbox,
                     known: Some(head.clone()),
                     reservation,
                 });
@@ -240,11 +243,11 @@ impl Turns {
 
     /// What was logged as queued waits in the process too, or runs if the conversation became free.
     pub(super) fn wait_or_run(&self, key: ConversationKey, job: Arc<TurnJob>) {
-        if let Some(canceled) = self.0.queues.enqueue(&key, Arc::clone(&job)) {
+        if let Some(inbox) = self.0.queues.enqueue(&key, Arc::clone(&job)) {
             self.spawn(ReadyTurn {
                 slot: ConversationSlot::new(self, key),
                 job,
-                canceled,
+                inbox,
                 known: None,
                 reservation: None,
             });

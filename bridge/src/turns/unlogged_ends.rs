@@ -131,7 +131,7 @@ impl<'a> EndRetry<'a> {
                     self.is_reported = true;
                     self.unlogged_ends.add(self.job, UnloggedEnd::Retrying);
                 }
-                sleep(self.pause).await;
+                Box::pin(sleep(self.pause)).await;
                 self.pause = (self.pause * 2).min(RETRY_PAUSES[1]);
                 None
             }

@@ -150,7 +150,7 @@ struct Shared(Arc<GreenAgent>);
 #[async_trait]
 impl Executor for Shared {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
-        let message = serde_json::to_value(&turn.message).unwrap();
+        let message = serde_json::to_value(&*turn.message).unwrap();
         let ids = acknowledged(&message);
         if !ids.is_empty() {
             self.0.acknowledged.send_modify(|known| known.extend(ids));

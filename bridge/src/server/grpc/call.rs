@@ -38,7 +38,7 @@ use crate::{
         Endpoint,
         authorization::Requester,
         body::{BodyError, reserve_memory},
-        large_body::{block_if_large, write_when_room},
+        large_body::{block_if_large, write_item, write_when_room},
         large_response::call_with_room,
         service_parameters::{self, ServiceParameters},
     },
@@ -132,12 +132,11 @@ impl GrpcCall {
         let Reply::Stream(items) = reply else {
             return Err(status_of(&ErrorKind::Internal.into()));
         };
-        let items = items.then(async |item| match item {
-            Ok(item) => {
-                let message = || write::<v1::StreamResponse, _>(&item.response);
-                Ok(write_when_room(item.size(), message).await.into())
-            }
-            Err(error) => Err(status_of(&error)),
+        let items = items.then(|item| match item {
+            Ok(item) => write_item(item.size(), move || {
+                Ok(write::<v1::StreamResponse, _>(&item.response).into())
+            }),
+            Err(error) => write_item(0, move || Err(status_of(&error))),
         });
         let stream = self.deadline.bound_stream(items.boxed()).boxed();
         Ok(tonic::Response::new(stream))

@@ -13,7 +13,11 @@ use futures_util::StreamExt as _;
 
 use super::{http_error::HttpError, response_format::ResponseFormat};
 use crate::{
-    server::{Endpoint, large_body::write_when_room, render, sse},
+    server::{
+        Endpoint,
+        large_body::{WrittenItem, write_item},
+        render, sse,
+    },
     service::{Reply, StreamItem, StreamItems},
 };
 
@@ -59,13 +63,18 @@ impl ResponseWriter {
         sse::response(items.then(move |item| self.event(item)))
     }
 
-    async fn event(self, item: Result<StreamItem, Error>) -> Bytes {
+    fn event(self, item: Result<StreamItem, Error>) -> WrittenItem<Bytes> {
         match item {
             Ok(item) => {
-                let (size, write) = (item.size(), |to: &mut _| self.format.item(to, &item));
-                write_when_room(size, || sse::placed(size, &item.position, write)).await
+                let size = item.size();
+                write_item(size, move || {
+                    let write = |to: &mut _| self.format.item(to, &item);
+                    sse::placed(size, &item.position, write)
+                })
             }
-            Err(error) => sse::named("error", &HttpError::from(error).body(self.format)),
+            Err(error) => write_item(0, move || {
+                sse::named("error", &HttpError::from(error).body(self.format))
+            }),
         }
     }
 
