@@ -206,11 +206,11 @@ async fn a_reader_that_leaves_ends_every_command_quietly() {
     }
 }
 
-/// Runs the command in the first README page with a free port: it must serve, and find its files.
+/// Runs the command in the README with a free port: it must serve, and find its files.
 #[tokio::test]
 async fn the_line_of_the_readme_serves_as_printed() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let readme = std::fs::read_to_string(root.join("mcp-tools/README.md")).unwrap();
     let mut lines = readme
         .lines()
         .filter_map(|line| line.strip_prefix("$ mcp-tools "));
