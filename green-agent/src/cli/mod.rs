@@ -4,9 +4,11 @@ mod check;
 mod list;
 mod new;
 mod pipeline_args;
+mod report;
 mod run;
 mod serve;
 mod stop;
+mod view;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -60,6 +62,10 @@ enum Command {
     Check(check::Check),
     /// List scenarios with their agents, requirements and snapshots
     List(Paths),
+    /// Make reports of a run that has ended, from its folder
+    Report(report::Report),
+    /// Show a run in the browser, also while it goes on
+    View(view::View),
     /// Write a new scenario file to start from
     New(new::New),
     /// Print the JSON Schema of scenario files
@@ -112,6 +118,8 @@ pub fn main() -> ExitCode {
         Command::Run(command) => command.execute(),
         Command::Serve(command) => command.execute(),
         Command::Check(command) => command.execute(),
+        Command::Report(command) => command.execute(),
+        Command::View(command) => command.execute(),
         Command::List(paths) => list::execute(&paths),
         Command::New(command) => command.execute(),
         Command::Schema => {

@@ -1,6 +1,11 @@
 //! `green-agent run`: runs scenarios and reports which passed.
 
-use std::{path::PathBuf, str::FromStr, sync::Arc, time::Duration};
+use std::{
+    error::Error,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use clap::Args;
 
@@ -8,7 +13,7 @@ use super::{Agents, Paths, complain, stop};
 use crate::{
     install::{self, Installer},
     participant::{Supervisor, ports::PortPool},
-    report::{json, terminal::Terminal},
+    report::{ReportKind, ReportRequest, source::ReportSource, terminal::Terminal},
     run::{self, RunOptions, RunReport},
     scenario::{files::ScenarioFile, parse, supplied::AgentOverrides},
     snapshot::SnapshotMode,
@@ -71,34 +76,8 @@ pub(super) struct Run {
     /// The folder for transcripts and the agents' output; each run makes a folder in it
     #[arg(long, value_name = "DIR", default_value = "runs")]
     runs: PathBuf,
-    /// Write a report, such as json=report.json
-    #[arg(long, value_name = "KIND=FILE")]
-    report: Vec<Report>,
-}
-
-/// The kinds of reports that `--report` knows.
-const KINDS: [&str; 1] = ["json"];
-
-/// A report to write: `json=FILE`.
-#[derive(Clone, Debug)]
-struct Report(PathBuf);
-
-impl FromStr for Report {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('=') {
-            Some(("json", file)) if !file.is_empty() => Ok(Self(file.into())),
-            Some((kind, _)) if !KINDS.contains(&kind) => Err(format!(
-                "there is no report {kind:?}; expected KIND=FILE, where KIND is one of: {}",
-                KINDS.join(", ")
-            )),
-            _ => Err(format!(
-                "expected KIND=FILE, where KIND is one of: {}",
-                KINDS.join(", ")
-            )),
-        }
-    }
+    #[arg(long, value_name = "KIND=FILE", help = ReportRequest::HELP)]
+    report: Vec<ReportRequest>,
 }
 
 impl Run {
@@ -132,7 +111,7 @@ impl Run {
         });
         let exit = match self.serve_only {
             true => serve(found, &options).await,
-            false => self.report(&run::run(found, &options).await),
+            false => self.report(&run::run(found, &options).await, &options.folder),
         };
         ticking.abort();
         Ok(exit)
@@ -172,14 +151,31 @@ impl Run {
         })
     }
 
-    fn report(&self, report: &RunReport) -> Exit {
-        for Report(path) in &self.report {
-            if let Err(error) = json::write(report, path) {
-                complain(&format!("cannot write {}: {error}", path.display()));
-                return Exit::Infrastructure;
+    /// Writes the reports that are asked for.
+    fn report(&self, report: &RunReport, folder: &Path) -> Exit {
+        match self.write_reports(report, folder) {
+            Ok(()) => report.exit,
+            Err(error) => {
+                complain(&*error);
+                Exit::Infrastructure
             }
         }
-        report.exit
+    }
+
+    fn write_reports(&self, report: &RunReport, folder: &Path) -> Result<(), Box<dyn Error>> {
+        let is_json = |request: &&ReportRequest| request.kind == ReportKind::Json;
+        let (json, others): (Vec<_>, Vec<_>) = self.report.iter().partition(is_json);
+        for request in json {
+            request.write_json(report)?;
+        }
+        if others.is_empty() {
+            return Ok(());
+        }
+        let run = ReportSource::read(folder)?;
+        for request in others {
+            request.write(&run, None)?;
+        }
+        Ok(())
     }
 }
 

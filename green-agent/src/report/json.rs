@@ -1,18 +1,20 @@
-//! Writes the report of a whole run as one JSON document.
+//! The report of a whole run as one JSON document.
 
-use std::{fs, io, path::Path};
+use std::io;
 
 use crate::run::RunReport;
 
-/// Writes the report to a file and creates the folders above it.
+/// Returns the document.
 ///
 /// # Errors
-/// If the folders or the file cannot be written.
-pub fn write(report: &RunReport, path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
+/// If a value cannot be written as JSON.
+pub(super) fn of(report: &RunReport) -> io::Result<String> {
     let mut text = serde_json::to_string_pretty(report).map_err(io::Error::from)?;
     text.push('\n');
-    fs::write(path, text)
+    Ok(text)
+}
+
+/// Returns the error for a run whose trials are known by their records only.
+pub(super) fn missing() -> io::Error {
+    io::Error::other("only the run itself can write it")
 }

@@ -306,7 +306,18 @@ const GREEN: Rooms = &[
             "snapshot",
         ],
     ),
-    ("report", &["install", "record", "run"]),
+    (
+        "report",
+        &[
+            "install",
+            "problem",
+            "record",
+            "run",
+            "statistics",
+            "summary",
+            "transcript",
+        ],
+    ),
     (
         "run",
         &[

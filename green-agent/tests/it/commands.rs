@@ -108,10 +108,10 @@ fn a_report_of_an_unknown_kind_is_refused_with_those_that_there_are() {
     for (report, expected) in [
         (
             "xml=a.xml",
-            "there is no report \"xml\"; expected KIND=FILE, where KIND is one of: json",
+            "there is no report \"xml\"; expected KIND=FILE, where KIND is one of: terminal, json, junit, csv",
         ),
-        ("json", "expected KIND=FILE, where KIND is one of: json"),
-        ("json=", "expected KIND=FILE, where KIND is one of: json"),
+        ("html", "html cannot be printed; expected KIND=FILE"),
+        ("json=", "\"json=\" names no file; expected KIND=FILE"),
     ] {
         let run = said(Path::new("."), &["run", "x.toml", "--report", report]);
         let shown = text(&run.stderr);

@@ -16,6 +16,8 @@ mod deaf;
 #[cfg(test)]
 mod examples;
 #[cfg(test)]
+mod html_report;
+#[cfg(test)]
 mod install;
 #[cfg(test)]
 #[path = "../../../bridge/tests/it/kept.rs"]

@@ -1,0 +1,53 @@
+//! `green-agent report`: makes reports of a run that has ended.
+
+use std::path::PathBuf;
+
+use bridge_program::Exit;
+use clap::Args;
+
+use super::complain;
+use crate::report::{ReportRequest, source::ReportSource};
+
+const EXAMPLES: &str = "\
+Examples:
+  green-agent report runs/20260102-030405-17                                print the figures
+  green-agent report runs/20260102-030405-17 --report html=report.html     one page with all messages
+  green-agent report runs/NEW runs/OLD --report html=report.html           two runs beside each other
+  green-agent report runs/20260102-030405-17 --report junit=junit.xml --report markdown=comment.md";
+
+/// Make reports of a run that has ended, from its folder
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Report {
+    /// The folder of the run
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// The folder of another run, which the HTML report compares it with
+    #[arg(value_name = "OTHER")]
+    other: Option<PathBuf>,
+    #[arg(long, value_name = "KIND=FILE", default_value = "terminal", help = ReportRequest::HELP)]
+    report: Vec<ReportRequest>,
+}
+
+impl Report {
+    pub(super) fn execute(&self) -> Exit {
+        let read = |path: &PathBuf| {
+            ReportSource::read(path).map_err(|error| {
+                complain(&error);
+                Exit::Unreadable
+            })
+        };
+        let runs = || Ok((read(&self.run)?, self.other.as_ref().map(read).transpose()?));
+        let (run, other) = match runs() {
+            Ok(runs) => runs,
+            Err(exit) => return exit,
+        };
+        for request in &self.report {
+            if let Err(error) = request.write(&run, other.as_ref()) {
+                complain(&error);
+                return Exit::Infrastructure;
+            }
+        }
+        Exit::Passed
+    }
+}

@@ -1,0 +1,93 @@
+//! `green-agent view`: shows a run in the browser, also while it goes on.
+
+use std::{
+    error::Error,
+    fs, io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use bridge_program::{Exit, listen, outln, serve, serve_until};
+use clap::Args;
+
+use super::{complain, stop};
+use crate::{record::MANIFEST, report::html};
+
+const EXAMPLES: &str = "\
+Examples:
+  green-agent view                            the newest run of runs/
+  green-agent view runs/20260102-030405-17 --listen 127.0.0.1:8080";
+
+/// Show a run in the browser, also while it goes on
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct View {
+    /// The folder of the run [default: the newest one in the folder runs]
+    #[arg(value_name = "RUN")]
+    run: Option<PathBuf>,
+    /// The address to listen on, of this machine only
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0", value_parser = loopback)]
+    listen: SocketAddr,
+}
+
+/// Reads an address at which only this machine reaches the program: a run may contain what others must not see.
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr = text
+        .parse()
+        .map_err(|_| "expected ADDRESS:PORT such as 127.0.0.1:8080".to_owned())?;
+    match address.ip().is_loopback() {
+        true => Ok(address),
+        false => Err("expected an address of this machine only, such as 127.0.0.1:8080; to show a run elsewhere, write --report html=FILE".to_owned()),
+    }
+}
+
+impl View {
+    pub(super) fn execute(&self) -> Exit {
+        let run = match self
+            .run
+            .clone()
+            .map_or_else(|| newest(Path::new("runs")), Ok)
+        {
+            Ok(run) if run.join(MANIFEST).exists() => run,
+            Ok(run) => {
+                complain(&format!(
+                    "{}: not the folder of a run; expected the file {MANIFEST} in it",
+                    run.display()
+                ));
+                return Exit::Unreadable;
+            }
+            Err(error) => {
+                complain(&format!("cannot find a run in the folder runs: {error}"));
+                return Exit::Unreadable;
+            }
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build();
+        let served = runtime.map_err(Box::from);
+        match served.and_then(|runtime| runtime.block_on(self.serve(&run))) {
+            Ok(()) => Exit::Passed,
+            Err(error) => {
+                complain(&*error);
+                Exit::Infrastructure
+            }
+        }
+    }
+
+    async fn serve(&self, run: &Path) -> Result<(), Box<dyn Error>> {
+        let stop = stop::on_signal()?;
+        let listener = listen(self.listen).await?;
+        outln!("{} at http://{}/", run.display(), listener.local_addr()?);
+        serve_until(stop, |stop| serve(listener, html::live(run), stop)).await?;
+        Ok(())
+    }
+}
+
+/// Returns the newest run in a folder. The names of runs sort by time.
+fn newest(runs: &Path) -> io::Result<PathBuf> {
+    let folders = fs::read_dir(runs)?.flatten().map(|entry| entry.path());
+    let newest = folders
+        .filter(|folder| folder.join(MANIFEST).exists())
+        .max();
+    newest.ok_or_else(|| io::Error::other("it has none"))
+}

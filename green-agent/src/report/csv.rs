@@ -1,0 +1,112 @@
+//! A table with a row for each attempt of each trial, for spreadsheets and data frames.
+
+use std::{collections::BTreeSet, io};
+
+use super::source::ReportSource;
+use crate::record::TrialRecord;
+
+/// The columns that every table has, before those of cells and metrics.
+const COLUMNS: [&str; 17] = [
+    "scenario",
+    "sample",
+    "trial",
+    "attempt",
+    "counts",
+    "seed",
+    "outcome",
+    "exit",
+    "problem",
+    "owner",
+    "message",
+    "started",
+    "seconds",
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+    "key",
+];
+
+/// Returns the table.
+///
+/// # Errors
+/// Never: it is written to memory.
+pub(super) fn of(run: &ReportSource) -> io::Result<String> {
+    let axes: BTreeSet<&String> = run
+        .records
+        .iter()
+        .flat_map(|record| record.cell.keys())
+        .collect();
+    let metrics: BTreeSet<&String> = run
+        .records
+        .iter()
+        .flat_map(|record| record.metrics.keys())
+        .collect();
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let head = COLUMNS.iter().map(|name| (*name).to_owned());
+    let head = head.chain(axes.iter().map(|axis| format!("cell.{axis}")));
+    table.write_record(head.chain(metrics.iter().map(|name| format!("metric.{name}"))))?;
+    for (at, record) in run.records.iter().enumerate() {
+        let cells = axes
+            .iter()
+            .map(|axis| harmless(record.cell.get(*axis).map_or("", String::as_str)));
+        let values = metrics.iter().map(|name| {
+            record
+                .metrics
+                .get(*name)
+                .map(f64::to_string)
+                .unwrap_or_default()
+        });
+        table.write_record(
+            columns(record, at < run.counted)
+                .into_iter()
+                .chain(cells)
+                .chain(values),
+        )?;
+    }
+    let bytes = table.into_inner().map_err(|error| error.into_error())?;
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+fn columns(record: &TrialRecord, counts: bool) -> [String; 17] {
+    let problem = record.problems.first();
+    let name = |value: Option<serde_json::Value>| -> String {
+        value
+            .and_then(|value| Some(value.as_str()?.to_owned()))
+            .unwrap_or_default()
+    };
+    let tokens = |of: fn(&crate::record::Usage) -> u64| {
+        record
+            .usage
+            .as_ref()
+            .map(|usage| of(usage).to_string())
+            .unwrap_or_default()
+    };
+    [
+        harmless(&record.scenario),
+        harmless(record.sample.as_deref().unwrap_or_default()),
+        record.trial.to_string(),
+        record.attempt.to_string(),
+        counts.to_string(),
+        record.seed.to_string(),
+        name(serde_json::to_value(record.outcome).ok()),
+        u8::from(record.exit).to_string(),
+        name(problem.and_then(|problem| serde_json::to_value(problem.kind).ok())),
+        name(problem.and_then(|problem| serde_json::to_value(problem.owner).ok())),
+        harmless(problem.map_or("", |problem| &problem.message)),
+        record.started.clone(),
+        record.seconds.to_string(),
+        tokens(|usage| usage.input_tokens),
+        tokens(|usage| usage.output_tokens),
+        tokens(|usage| usage.total_tokens),
+        record.key.clone(),
+    ]
+}
+
+/// Returns a text that spreadsheets do not take for a formula, whatever an agent said.
+fn harmless(text: &str) -> String {
+    let text = bridge_program::terminal::lines(text);
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => format!("'{text}"),
+        false => text.into_owned(),
+    }
+}

@@ -1,0 +1,105 @@
+// Windowed lists: of any number of rows of one height, those in sight exist.
+
+/** Rows beyond the edges of the box, so that scrolling by a little shows no gap. */
+const BEYOND = 6;
+
+class Rows {
+  /**
+   * `label` names the list; `height` is that of a row in pixels; `row(index)` returns the row's element; `open(index)` is
+   * called when a row is chosen by mouse or Enter; `moved(index)` when the cursor moved to it.
+   */
+  constructor({ label, height, row, open, moved, role = 'listbox', rowRole = 'option' }) {
+    Object.assign(this, { height, row, open, moved, rowRole, length: 0, cursor: -1, shown: new Map(), drawn: '' });
+    this.all = make('div', { class: 'all', role: 'presentation' });
+    this.box = make('div', { class: 'rows', role, tabindex: '0', 'aria-label': label }, this.all);
+    this.name = `rows-${(Rows.made = (Rows.made ?? 0) + 1)}`;
+    this.box.addEventListener('scroll', () => this.draw(), { passive: true });
+    this.box.addEventListener('keydown', (event) => this.key(event));
+    this.all.addEventListener('click', (event) => {
+      const index = Number(event.target.closest('.row')?.dataset.index ?? -1);
+      if (index < 0) return;
+      this.go(index);
+      this.open?.(index);
+    });
+    this.watcher = new ResizeObserver(() => { this.drawn = ''; this.draw(true); });
+    this.watcher.observe(this.box);
+  }
+
+  /** Shows this many rows from now on; all are drawn again. */
+  reset(length, cursor = -1) {
+    this.length = length;
+    this.cursor = Math.min(cursor, length - 1);
+    this.all.style.height = `${length * this.height}px`;
+    this.box.setAttribute('aria-rowcount', length);
+    this.draw(true);
+  }
+
+  /** Shows more rows without drawing those again that are there. */
+  grow(length) {
+    this.length = length;
+    this.all.style.height = `${length * this.height}px`;
+    this.draw();
+  }
+
+  draw(anew = false) {
+    const first = Math.max(0, Math.floor(this.box.scrollTop / this.height) - BEYOND);
+    const end = Math.min(this.length, Math.ceil((this.box.scrollTop + this.box.clientHeight) / this.height) + BEYOND);
+    const drawn = `${first} ${end} ${this.cursor}`;
+    if (!anew && drawn === this.drawn) return;
+    this.drawn = drawn;
+    for (const [index, element] of this.shown) {
+      if (!anew && index >= first && index < end) continue;
+      element.remove();
+      this.shown.delete(index);
+    }
+    const fresh = [];
+    for (let index = first; index < end; index += 1) {
+      if (!this.shown.has(index)) fresh.push(this.place(index));
+      this.shown.get(index).setAttribute('aria-selected', String(index === this.cursor));
+    }
+    this.all.append(...fresh);
+    if (this.shown.has(this.cursor)) this.box.setAttribute('aria-activedescendant', `${this.name}-${this.cursor}`);
+    else this.box.removeAttribute('aria-activedescendant');
+  }
+
+  place(index) {
+    const element = this.row(index);
+    element.classList.add('row');
+    element.id = `${this.name}-${index}`;
+    element.dataset.index = index;
+    element.setAttribute('role', this.rowRole);
+    element.setAttribute(this.rowRole === 'row' ? 'aria-rowindex' : 'aria-posinset', index + 1);
+    if (this.rowRole === 'option') element.setAttribute('aria-setsize', this.length);
+    element.style.top = `${index * this.height}px`;
+    element.style.height = `${this.height}px`;
+    this.shown.set(index, element);
+    return element;
+  }
+
+  /** Moves the cursor to a row and scrolls until it is in sight. */
+  go(index, middle = false) {
+    if (!this.length) return;
+    this.cursor = Math.max(0, Math.min(this.length - 1, index));
+    const top = this.cursor * this.height;
+    const room = this.box.clientHeight;
+    if (middle) this.box.scrollTop = top - room / 2;
+    else if (top < this.box.scrollTop) this.box.scrollTop = top;
+    else if (top + this.height > this.box.scrollTop + room) this.box.scrollTop = top + this.height - room;
+    this.draw();
+    this.moved?.(this.cursor);
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = Math.max(1, Math.floor(this.box.clientHeight / this.height) - 1);
+    const steps = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    if (Object.hasOwn(steps, event.key)) {
+      event.preventDefault();
+      const to = this.cursor + steps[event.key];
+      this.go(to === Infinity ? this.length - 1 : Math.max(0, to));
+    } else if (event.key === 'Enter' && this.cursor >= 0) {
+      event.preventDefault();
+      this.open?.(this.cursor);
+    }
+  }
+}

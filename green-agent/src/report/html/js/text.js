@@ -1,0 +1,98 @@
+// Text for people. Everything that comes from a run passes through `visible` and reaches the page as text, never as markup.
+
+/** Control characters, and those that change the direction of text: shown by their code, so that no text can disguise itself. */
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
+
+/** Shows characters that would not be seen. Line feeds and tabs remain. */
+function visible(text) {
+  return String(text).replace(HIDDEN, (one) => `\\u{${one.codePointAt(0).toString(16)}}`);
+}
+
+/** The first `most` characters of a text on one line. */
+function brief(text, most) {
+  const line = visible(text).replace(/\s+/g, ' ').trim();
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+}
+
+/**
+ * Makes an element. `properties` are attributes, except `text` (its text, made visible), `class` and handlers such as `onclick`.
+ * No text becomes markup, and no attribute takes a script: the names of handlers are properties with functions.
+ */
+function make(name, properties = {}, ...children) {
+  return fill(document.createElement(name), properties, children);
+}
+
+/** Makes an element of SVG. */
+function draw(name, properties = {}, ...children) {
+  return fill(document.createElementNS('http://www.w3.org/2000/svg', name), properties, children);
+}
+
+function fill(element, properties, children) {
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === 'text') element.textContent = visible(value);
+    else if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? '' : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** A number of seconds, as short as it can be read. */
+function seconds(value) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return '';
+  if (value < 0.9995) return `${Math.round(value * 1000)} ms`;
+  if (value < 99.95) return `${value.toFixed(value < 9.95 ? 2 : 1)} s`;
+  const minutes = Math.floor(Math.round(value) / 60);
+  return minutes < 60 ? `${minutes} min ${Math.round(value) % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** A count of things, with thin spaces between thousands. */
+function count(value) {
+  if (value === null || value === undefined) return '';
+  return String(Math.round(value)).replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
+}
+
+/** A count of bytes. */
+function bytes(value) {
+  if (value < 1000) return `${value} B`;
+  return value < 1e6 ? `${(value / 1e3).toFixed(1)} kB` : `${(value / 1e6).toFixed(1)} MB`;
+}
+
+/** A measure: whole numbers as they are, others with three digits. */
+function measure(value) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return '';
+  return Number.isInteger(value) ? count(value) : value.toFixed(3);
+}
+
+function percent(value) {
+  return value === null || value === undefined ? '' : `${(value * 100).toFixed(1)} %`;
+}
+
+/** "1 trial", "2 trials". */
+function counted(number, one, many = `${one}s`) {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}
+
+const OUTCOMES = {
+  'passed': ['✓', 'passed'], 'failed': ['✗', 'failed'], 'agent-error': ['!', 'agent error'], 'model-error': ['◆', 'model error'],
+  'evaluator-error': ['▲', 'evaluator error'], 'environment-error': ['■', 'environment error'], 'harness-error': ['●', 'harness error'],
+  'not-run': ['–', 'not run'], 'interrupted': ['‖', 'interrupted'],
+};
+
+/** The title of an outcome; one of a later version stands as it is. */
+function titleOf(outcome) {
+  return (OUTCOMES[outcome] ?? ['?', outcome])[1];
+}
+
+/** An outcome with its sign and colour. */
+function outcomeMark(outcome) {
+  const [sign, title] = OUTCOMES[outcome] ?? ['?', outcome];
+  const known = Object.hasOwn(OUTCOMES, outcome) ? outcome : 'not-run';
+  return make('span', { class: `outcome ${known}` }, make('span', { 'aria-hidden': 'true', text: sign }), make('span', { text: title }));
+}
+
+/** The party at fault, as a badge. */
+function ownerMark(owner) {
+  return make('span', { class: 'owner', text: `fault: ${owner}` });
+}

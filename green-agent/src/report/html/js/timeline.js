@@ -1,0 +1,86 @@
+// When what passed: a lane for each hop. A light bar says that a request was open, a dark one that a message passed.
+
+const STEPS = 800;
+
+class Timeline {
+  /** `chosen(index)` is called with the message that is nearest to where the user pointed. */
+  constructor(transcript, chosen) {
+    this.transcript = transcript;
+    this.chosen = chosen;
+    this.box = make('div', { class: 'timeline', role: 'img' });
+    this.cursors = [];
+  }
+
+  draw() {
+    const { transcript } = this;
+    this.total = transcript.known ? Math.max(transcript.time[transcript.known - 1], 0.001) : 1;
+    const step = (time) => Math.min(STEPS - 1, Math.floor((time / this.total) * STEPS));
+    const lanes = transcript.hops.map(() => ({ open: new Uint8Array(STEPS), said: new Int8Array(STEPS).fill(-1), fault: new Uint8Array(STEPS), any: false }));
+    for (const { first, last } of transcript.exchanges.values()) {
+      lanes[transcript.hop[first]].open.fill(1, step(transcript.time[first]), step(transcript.time[last]) + 1);
+    }
+    for (let index = 0; index < transcript.known; index += 1) {
+      const lane = lanes[transcript.hop[index]];
+      const at = step(transcript.time[index]);
+      lane.any = true;
+      lane.said[at] = transcript.protocol[index];
+      if (transcript.flags[index] & FAULT) lane.fault[at] = 1;
+    }
+    this.cursors = [];
+    const drawn = lanes.flatMap((lane, hop) => (lane.any ? [this.lane(lane, hop)] : []));
+    this.box.setAttribute('aria-label', `Timeline of ${seconds(this.total)}: ${transcript.hops.map((hop) => hop.name).join(', ')}`);
+    this.box.replaceChildren(...drawn, make('div', { class: 'lane-row quiet' }, make('span'), make('span', { class: 'ends' },
+      make('span', { text: '0' }), make('span', { text: seconds(this.total) }))));
+  }
+
+  lane(lane, hop) {
+    const picture = draw('svg', { width: '100%', height: 14, 'aria-hidden': 'true' });
+    for (const [from, to] of stretches(lane.open, 0)) picture.append(bar(from, to, 'open', 5, 4));
+    for (const [from, to, value] of stretches(lane.said, -1)) picture.append(bar(from, to, PROTOCOLS[value], 1, 12));
+    for (const [from, to] of stretches(lane.fault, 0)) picture.append(bar(from, to, 'fault', 0, 14));
+    const cursor = draw('line', { class: 'cursor', x1: 0, x2: 0, y1: 0, y2: 14, visibility: 'hidden' });
+    this.cursors.push(cursor);
+    picture.append(cursor);
+    picture.addEventListener('click', (event) => {
+      const box = picture.getBoundingClientRect();
+      this.chosen(this.nearest(hop, ((event.clientX - box.left) / box.width) * this.total));
+    });
+    return make('div', { class: 'lane-row' }, make('span', { class: 'said', text: this.transcript.hops[hop].name, title: visible(this.transcript.hops[hop].name) }), picture);
+  }
+
+  nearest(hop, time) {
+    const { transcript } = this;
+    let best = 0;
+    let distance = Infinity;
+    for (let index = 0; index < transcript.known; index += 1) {
+      const away = Math.abs(transcript.time[index] - time);
+      if (transcript.hop[index] === hop && away < distance) [best, distance] = [index, away];
+    }
+    return best;
+  }
+
+  point(index) {
+    const at = `${(this.transcript.time[index] / this.total) * 100}%`;
+    for (const cursor of this.cursors) {
+      cursor.setAttribute('x1', at);
+      cursor.setAttribute('x2', at);
+      cursor.setAttribute('visibility', 'visible');
+    }
+  }
+}
+
+/** Runs of the same value: from, behind, value; runs of `none` are left out. */
+function stretches(values, none) {
+  const found = [];
+  for (let from = 0; from < values.length;) {
+    let to = from + 1;
+    while (to < values.length && values[to] === values[from]) to += 1;
+    if (values[from] !== none) found.push([from, to, values[from]]);
+    from = to;
+  }
+  return found;
+}
+
+function bar(from, to, kind, y, height) {
+  return draw('rect', { class: kind, x: `${(from / STEPS) * 100}%`, width: `${((to - from) / STEPS) * 100}%`, y, height });
+}

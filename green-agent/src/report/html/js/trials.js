@@ -1,0 +1,144 @@
+// The list of trials: filtered, searched, sorted.
+
+const COLUMNS = [
+  { name: 'outcome', value: (run, index) => run.outcome(index) },
+  { name: 'scenario', value: (run, index) => run.scenario(index) },
+  { name: 'cell', extra: true, value: (run, index) => run.cell(index) },
+  { name: 'sample', extra: true, value: (run, index) => run.sample(index) },
+  { name: 'trial', number: true, value: (run, index) => run.trials.trial[index] },
+  { name: 'score', extra: true, number: true, value: (run, index) => run.score?.[index] ?? null },
+  { name: 'seconds', number: true, value: (run, index) => run.trials.seconds[index] },
+  { name: 'tokens', extra: true, number: true, value: (run, index) => run.trials.tokens[index] },
+  { name: 'problem', extra: true, value: (run, index) => run.trials.problem[index] ?? '' },
+];
+
+/** What the list shows; kept while other pages are shown, so that the way back leads to the same place. */
+const listed = { outcome: '', group: '', sought: '', sorted: null, down: false, indexes: [], cursor: 0, top: 0 };
+
+function trialsPage(main, query) {
+  const { run } = app;
+  if (query.has('outcome') || query.has('group')) {
+    Object.assign(listed, { outcome: query.get('outcome') ?? '', group: query.get('group') ?? '', sought: '', cursor: 0, top: 0 });
+  }
+  run.score ??= scoreColumn(run);
+  main.classList.add('fixed');
+  const said = make('span', { class: 'push', role: 'status' });
+  const rows = new Rows({
+    label: 'Trials', height: 30, role: 'grid', rowRole: 'row',
+    row: (at) => trialRow(run, listed.indexes[at]),
+    open: (at) => { location.hash = run.link(listed.indexes[at]); },
+    moved: (at) => { listed.cursor = at; },
+  });
+  const show = () => {
+    listed.indexes = found(run);
+    rows.reset(listed.indexes.length, Math.min(listed.cursor, listed.indexes.length - 1));
+    said.textContent = `${count(listed.indexes.length)} of ${counted(run.length, 'trial')}`;
+  };
+  const search = make('input', { type: 'search', id: 'search', placeholder: 'Search names and problems', 'aria-label': 'Search trials',
+    oninput: (event) => { listed.sought = event.target.value; listed.cursor = 0; rows.box.scrollTop = 0; show(); } });
+  search.value = listed.sought;
+  search.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' || event.key === 'ArrowDown') { event.preventDefault(); rows.box.focus(); rows.go(Math.max(0, rows.cursor)); }
+  });
+  main.append(make('div', { class: 'bar' }, search, ...filters(run, () => { listed.cursor = 0; rows.box.scrollTop = 0; show(); }), said),
+    make('div', { class: 'list' }, headOf(show), rows.box));
+  show();
+  rows.box.scrollTop = listed.top;
+  rows.box.addEventListener('scroll', () => { listed.top = rows.box.scrollTop; }, { passive: true });
+  rows.box.focus({ preventScroll: true });
+  if (rows.length && listed.cursor > 0) rows.go(listed.cursor);
+  return { search, refresh: () => { run.hay = undefined; show(); } };
+}
+
+function scoreColumn(run) {
+  const at = run.metrics.findIndex((name) => name === 'score' || name === 'success' || name === 'reward');
+  return at < 0 ? null : run.trials.metric[at];
+}
+
+/** A button for each outcome that there is, and a choice of scenario and cell. */
+function filters(run, changed) {
+  const outcomes = run.outcomes();
+  const names = ['', ...(Object.keys(outcomes).some((name) => name !== 'passed') ? ['not-passed'] : []),
+    ...Object.keys(OUTCOMES).filter((name) => outcomes[name])];
+  const buttons = names.map((name) => {
+    const button = make('button', { type: 'button', 'data-outcome': name || 'all', 'aria-pressed': String(listed.outcome === name) });
+    if (name === '') button.textContent = 'all';
+    else if (name === 'not-passed') button.textContent = 'not passed';
+    else button.append(outcomeMark(name), ` ${count(outcomes[name])}`);
+    button.addEventListener('click', () => {
+      listed.outcome = name;
+      for (const one of buttons) one.setAttribute('aria-pressed', String(one === button));
+      changed();
+    });
+    return button;
+  });
+  const choice = make('select', { 'aria-label': 'Scenario and cell', onchange: (event) => { listed.group = event.target.value; changed(); } },
+    make('option', { value: '', text: 'all scenarios' }),
+    ...run.groups.map((group) => make('option', { value: `${group.scenario}.${group.cell}`, text: nameOf(run, group) })));
+  choice.value = listed.group;
+  return [make('div', { class: 'tabs', role: 'group', 'aria-label': 'Outcome' }, ...buttons), choice];
+}
+
+/** Returns the trials that are to be shown, in order. */
+function found(run) {
+  const { trials } = run;
+  const [scenario, cell] = listed.group.split('.').map(Number);
+  const words = listed.sought.toLowerCase().split(/\s+/).filter(Boolean);
+  const indexes = [];
+  for (let index = 0; index < run.length; index += 1) {
+    const outcome = trials.outcome[index];
+    if (listed.outcome && (listed.outcome === 'not-passed' ? outcome === 'passed' : outcome !== listed.outcome)) continue;
+    if (listed.group && (trials.scenario[index] !== scenario || trials.cell[index] !== cell)) continue;
+    if (words.length && !words.every((word) => run.haystack(index).includes(word))) continue;
+    indexes.push(index);
+  }
+  const column = COLUMNS.find(({ name }) => name === listed.sorted);
+  return column ? sorted(indexes, (index) => column.value(run, index)) : indexes;
+}
+
+function sorted(indexes, valueOf) {
+  const values = new Map(indexes.map((index) => [index, valueOf(index)]));
+  const sign = listed.down ? -1 : 1;
+  const compare = (a, b) => {
+    const [left, right] = [values.get(a), values.get(b)];
+    if (left === right) return a - b;
+    if (left === null || left === '') return 1;
+    if (right === null || right === '') return -1;
+    return left < right ? -sign : sign;
+  };
+  return indexes.sort(compare);
+}
+
+function headOf(changed) {
+  const cells = COLUMNS.map(({ name, number, extra }) => {
+    const button = make('button', { type: 'button', text: name });
+    const cell = make('div', { role: 'columnheader', class: [number && 'number', extra && 'extra'].filter(Boolean).join(' ') }, button);
+    button.addEventListener('click', () => {
+      listed.down = listed.sorted === name ? !listed.down : Boolean(number);
+      listed.sorted = name;
+      mark();
+      changed();
+    });
+    return { name, button, cell };
+  });
+  const mark = () => cells.forEach(({ name, button, cell }) => {
+    const is = listed.sorted === name;
+    cell.setAttribute('aria-sort', is ? (listed.down ? 'descending' : 'ascending') : 'none');
+    button.toggleAttribute('data-sorted', is);
+    button.textContent = is ? `${name} ${listed.down ? '↓' : '↑'}` : name;
+  });
+  mark();
+  return make('div', { class: 'head trial-columns', role: 'row' }, ...cells.map(({ cell }) => cell));
+}
+
+function trialRow(run, index) {
+  const cell = (text, more = '') => make('span', { role: 'gridcell', class: more, text });
+  const { trials } = run;
+  const tried = trials.attempt[index] > 1 || !trials.last[index] ? ` / ${trials.attempt[index]}` : '';
+  const mark = make('span', { role: 'gridcell' }, outcomeMark(run.outcome(index)));
+  return make('div', { class: trials.last[index] ? 'trial-columns' : 'trial-columns quiet' }, mark,
+    cell(run.scenario(index)), cell(run.cell(index), 'extra'), cell(run.sample(index), 'extra'),
+    cell(`${trials.trial[index]}${tried}`, 'number'), cell(measure(run.score?.[index]), 'number extra'),
+    cell(seconds(trials.seconds[index]), 'number'), cell(count(trials.tokens[index]), 'number extra'),
+    cell(trials.problem[index] ? `${trials.owner[index] ? `${trials.owner[index]}: ` : ''}${brief(trials.problem[index], 200)}` : '', 'extra'));
+}

@@ -1,0 +1,199 @@
+//! The page served while its run goes on: the same script, which asks for each block when it shows something of it, and
+//! every second whether there are new records.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    net::IpAddr,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use axum::{
+    Json, Router,
+    extract::{Path as Segment, Request, State},
+    http::{StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use serde_json::json;
+
+use super::{page, run_block, trial_blocks};
+use crate::{record::RECORDS, report::source::ReportSource};
+
+/// What the routes share.
+struct Live {
+    folder: PathBuf,
+    /// The blocks of the trial that was shown last, compressed.
+    last: Mutex<(String, BTreeMap<String, Vec<u8>>)>,
+}
+
+/// Returns the routes that show the run in a folder. Requests that name another host than this machine are refused, so that
+/// no web site can read the run by giving its own name this machine's address.
+pub fn router(folder: &Path) -> Router {
+    let live = Live {
+        folder: folder.to_owned(),
+        last: Mutex::default(),
+    };
+    Router::new()
+        .route("/", get(page))
+        .route("/state", get(state))
+        .route("/blocks/{name}", get(block))
+        .layer(middleware::from_fn(only_this_machine))
+        .with_state(Arc::new(live))
+}
+
+async fn only_this_machine(request: Request, next: Next) -> Response {
+    let host = request.headers().get(header::HOST);
+    let host = host.and_then(|host| host.to_str().ok()).unwrap_or_default();
+    match is_this_machine(host) {
+        true => next.run(request).await,
+        false => StatusCode::MISDIRECTED_REQUEST.into_response(),
+    }
+}
+
+/// Returns whether a `Host` header names this machine by address or as `localhost`.
+fn is_this_machine(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name == "localhost"
+        || name
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+async fn page(State(live): State<Arc<Live>>) -> Response {
+    let name = live
+        .folder
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let mut text = Vec::new();
+    let written = page::begin(&mut text, &name, page::Source::Server)
+        .and_then(|()| page::script(&mut text))
+        .and_then(|()| page::end(&mut text));
+    match written {
+        Ok(()) => {
+            let html = (header::CONTENT_TYPE, "text/html; charset=utf-8".to_owned());
+            let policy = page::policy("'self'") + "; frame-ancestors 'none'";
+            let policy = (header::CONTENT_SECURITY_POLICY, policy);
+            ([html, policy], text).into_response()
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+/// Answers how long the records are, which changes with each new one.
+async fn state(State(live): State<Arc<Live>>) -> Response {
+    match fs::metadata(live.folder.join(RECORDS)) {
+        Ok(records) => Json(json!({"bytes": records.len()})).into_response(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Json(json!({"bytes": 0})).into_response()
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+async fn block(State(live): State<Arc<Live>>, Segment(name): Segment<String>) -> Response {
+    // Reading a transcript takes a while.
+    let read = tokio::task::spawn_blocking(move || live.block(&name)).await;
+    match read.map_err(io::Error::other).and_then(|read| read) {
+        Ok(Some(Content::Plain(text))) => {
+            ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+        }
+        Ok(Some(Content::Packed(packed))) => {
+            let plain = (header::CONTENT_TYPE, "text/plain; charset=utf-8");
+            // HTTP calls zlib's format `deflate`.
+            ([plain, (header::CONTENT_ENCODING, "deflate")], packed).into_response()
+        }
+        Ok(None) => StatusCode::NOT_FOUND.into_response(),
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &io::Error) -> Response {
+    (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response()
+}
+
+enum Content {
+    Plain(Vec<u8>),
+    Packed(Vec<u8>),
+}
+
+impl Live {
+    fn block(&self, name: &str) -> io::Result<Option<Content>> {
+        if name == "run" {
+            let run = self.read()?;
+            let blocks: Vec<Option<String>> = run.records.iter().map(block_name).collect();
+            let table = run_block::of(&run, &blocks, None);
+            return Ok(Some(Content::Plain(serde_json::to_vec(&table)?)));
+        }
+        let trial = name.split('.').next().unwrap_or_default();
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.0 != trial {
+            let run = self.read()?;
+            let record = run
+                .records
+                .iter()
+                .find(|record| block_name(record).as_deref() == Some(trial));
+            let Some((record, folder)) =
+                record.and_then(|record| Some((record, run.folder_of(record)?)))
+            else {
+                return Ok(None);
+            };
+            let blocks = trial_blocks::of_trial(record, &folder, trial)?.unwrap_or_default();
+            *last = (
+                trial.to_owned(),
+                blocks
+                    .into_iter()
+                    .map(super::block::Block::into_parts)
+                    .collect(),
+            );
+        }
+        Ok(last.1.get(name).cloned().map(Content::Packed))
+    }
+
+    fn read(&self) -> io::Result<ReportSource> {
+        ReportSource::read(&self.folder).map_err(io::Error::other)
+    }
+}
+
+/// Returns the name of a trial's blocks, which stays the same while records are added.
+fn block_name(record: &crate::record::TrialRecord) -> Option<String> {
+    record
+        .folder
+        .is_some()
+        .then(|| format!("t{}-{}", record.key, record.attempt))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_answered() {
+        for host in [
+            "127.0.0.1:4000",
+            "localhost",
+            "localhost:1",
+            "[::1]:80",
+            "127.3.2.1",
+        ] {
+            assert!(is_this_machine(host), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example",
+            "evil.example:4000",
+            "localhost.evil.example",
+            "10.0.0.1",
+            "[::2]:80",
+        ] {
+            assert!(!is_this_machine(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! One HTML file that shows a run, or two beside each other, without a network.
+//!
+//! - `page`: the parts of the file and its content security policy
+//! - `block`: compressed data in the page, read by its script when it is shown
+//! - `run_block`: all trials as a table; `trial_blocks`: one trial's transcript and logs
+//! - `live`: the same, served while the run goes on
+//! - `message`: what the list of messages shows of one transcript entry
+//!
+//! The script and the style are in files of their own, `js/` and `page.css`. No text of a run becomes markup: the
+//! data is in base64, and the script shows it as text only.
+
+mod block;
+mod live;
+mod message;
+mod page;
+mod run_block;
+mod trial_blocks;
+
+use std::{
+    fs,
+    io::{self, BufWriter, Write as _},
+    path::Path,
+};
+
+pub use self::live::router as live;
+
+use self::block::Blocks;
+use super::source::ReportSource;
+
+/// The most bytes of transcripts and logs in a page, as they stand in it. Trials that did not pass come first.
+const MOST_BYTES: u64 = 160 * 1024 * 1024;
+
+/// Writes the page of a run; of two, the other one is what it is compared with.
+///
+/// # Errors
+/// If the file cannot be written. Its old content then remains.
+pub fn write(run: &ReportSource, other: Option<&ReportSource>, path: &Path) -> io::Result<()> {
+    let new = path.with_extension("html.new");
+    let spool = path.with_extension("html.trials");
+    let written = write_new(run, other, &new, &spool).and_then(|()| fs::rename(&new, path));
+    let _ = fs::remove_file(&spool);
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
+}
+
+/// Writes the transcripts first, into a file beside the page: which of them have room is known only then, and the
+/// table of trials says it at the top of the page.
+fn write_new(
+    run: &ReportSource,
+    other: Option<&ReportSource>,
+    new: &Path,
+    spool: &Path,
+) -> io::Result<()> {
+    let mut trials = Blocks::new(BufWriter::new(fs::File::create(spool)?), MOST_BYTES);
+    let in_page = trial_blocks::write(run, "t", &mut trials)?;
+    let other = match other {
+        Some(other) => {
+            let in_page = trial_blocks::write(other, "o", &mut trials)?;
+            Some(run_block::of(other, &in_page, None))
+        }
+        None => None,
+    };
+    trials.into_inner().flush()?;
+    let run_table = run_block::of(run, &in_page, None);
+
+    let mut page = BufWriter::new(fs::File::create(new)?);
+    page::begin(&mut page, &run.name, page::Source::File)?;
+    let mut tables = Blocks::new(&mut page, u64::MAX);
+    tables.json("run", &run_table)?;
+    if let Some(other) = &other {
+        tables.json("other", other)?;
+    }
+    page::script(&mut page)?;
+    io::copy(&mut fs::File::open(spool)?, &mut page)?;
+    page::end(&mut page)?;
+    page.flush()
+}

@@ -1,0 +1,89 @@
+//! The block that the page reads first: all trials in columns, and the figures of scenarios and cells.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::{
+    record::TrialRecord,
+    report::source::{ReportSource, cell_name},
+};
+
+/// The most characters of a problem in the table; the trial's own block has all of it.
+const PROBLEM: usize = 400;
+
+/// Returns the table of a run. `blocks` has the name of each record's blocks in the page.
+pub(super) fn of(
+    run: &ReportSource,
+    blocks: &[Option<String>],
+    comparison: Option<&Value>,
+) -> Value {
+    let mut scenarios = Names::default();
+    let mut cells = Names::default();
+    // The cell of those without a matrix is always the first.
+    cells.number("");
+    let groups: Vec<Value> = run
+        .groups
+        .iter()
+        .map(|group| {
+            json!({
+                "scenario": scenarios.number(&group.scenario), "cell": cells.number(&group.cell),
+                "trials": group.trials, "counted": group.scored, "rate": group.rate, "metrics": group.metrics,
+                "outcomes": group.outcomes, "seconds": group.seconds, "tokens": group.tokens,
+            })
+        })
+        .collect();
+    let metrics: BTreeSet<&str> = run
+        .records
+        .iter()
+        .flat_map(|record| record.metrics.keys())
+        .map(String::as_str)
+        .collect();
+    let values = |name: &&str| -> Vec<Option<f64>> {
+        column(run, |record| record.metrics.get(*name).copied())
+    };
+    let values: Vec<Vec<Option<f64>>> = metrics.iter().map(values).collect();
+    let first = |record: &TrialRecord| record.problems.first().cloned();
+    let trials = json!({
+        "key": column(run, |record| record.key.clone()),
+        "scenario": column(run, |record| scenarios.number(&record.scenario)),
+        "cell": column(run, |record| cells.number(&cell_name(&record.cell))),
+        "sample": column(run, |record| record.sample.clone()),
+        "trial": column(run, |record| record.trial),
+        "attempt": column(run, |record| record.attempt),
+        "seed": column(run, |record| record.seed.to_string()),
+        "last": (0..run.records.len()).map(|at| u8::from(at < run.counted)).collect::<Vec<_>>(),
+        "outcome": column(run, |record| record.outcome),
+        "owner": column(run, |record| first(record).map(|problem| problem.owner)),
+        "problem": column(run, |record| first(record).map(|problem| problem.to_string().chars().take(PROBLEM).collect::<String>())),
+        "seconds": column(run, |record| record.seconds),
+        "tokens": column(run, |record| record.usage.as_ref().map(|usage| usage.total_tokens)),
+        "metric": values,
+        "block": blocks,
+    });
+    json!({
+        "version": 1, "name": run.name, "started": run.manifest.started, "program": run.manifest.program,
+        "seconds": run.seconds(), "retried": run.records.len() - run.counted,
+        "scenarios": scenarios.0, "cells": cells.0, "metrics": metrics, "groups": groups, "all": run.all,
+        "trials": trials, "comparison": comparison,
+    })
+}
+
+fn column<T>(run: &ReportSource, value: impl FnMut(&TrialRecord) -> T) -> Vec<T> {
+    run.records.iter().map(value).collect()
+}
+
+/// Names in the order in which they appeared first.
+#[derive(Default)]
+struct Names(Vec<String>);
+
+impl Names {
+    fn number(&mut self, name: &str) -> usize {
+        // Trials of a scenario follow each other, so that its name is found near the end.
+        let found = self.0.iter().rposition(|known| known == name);
+        found.unwrap_or_else(|| {
+            self.0.push(name.to_owned());
+            self.0.len() - 1
+        })
+    }
+}

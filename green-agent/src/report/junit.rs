@@ -1,0 +1,122 @@
+//! JUnit's XML, which most systems for continuous integration show: a test suite for each scenario and cell, a test case for
+//! each trial. Earlier attempts of a trial are reruns of its case.
+
+use std::{collections::BTreeMap, io, time::Duration};
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
+
+use super::source::{ReportSource, cell_name};
+use crate::{
+    problem::{Outcome, Problem},
+    record::TrialRecord,
+};
+
+/// Returns the document.
+///
+/// # Errors
+/// If it cannot be written as XML.
+pub(super) fn of(run: &ReportSource) -> io::Result<String> {
+    let mut report = Report::new(&run.name);
+    report.set_time(Duration::from_secs_f64(run.seconds()));
+    let mut earlier: BTreeMap<&str, Vec<&TrialRecord>> = BTreeMap::new();
+    for record in &run.records[run.counted..] {
+        earlier.entry(&record.key).or_default().push(record);
+    }
+    let mut records = run.counted().iter().peekable();
+    for group in &run.groups {
+        let mut suite = TestSuite::new(group.name());
+        suite.set_time(Duration::from_secs_f64(group.seconds));
+        for record in records.by_ref().take(group.trials) {
+            let reruns = earlier.remove(record.key.as_str()).unwrap_or_default();
+            suite.add_test_case(case(record, &reruns, group.name()));
+        }
+        report.add_test_suite(suite);
+    }
+    report.to_string().map_err(io::Error::other)
+}
+
+fn case(record: &TrialRecord, earlier: &[&TrialRecord], suite: String) -> TestCase {
+    let sample = record
+        .sample
+        .as_ref()
+        .map(|sample| format!("sample {sample} "));
+    let name = format!("{}trial {}", sample.unwrap_or_default(), record.trial);
+    let mut status = status(record);
+    for record in earlier {
+        let mut rerun = TestRerun::new(kind(record.outcome));
+        if let Some(problem) = record.problems.first() {
+            rerun
+                .set_type(problem.kind.title())
+                .set_message(first_line(problem));
+            rerun.set_description(problem.to_string());
+        }
+        rerun.set_time(Duration::from_secs_f64(record.seconds));
+        status.add_rerun(rerun);
+    }
+    let mut case = TestCase::new(name, status);
+    case.set_classname(suite)
+        .set_time(Duration::from_secs_f64(record.seconds));
+    if !cell_name(&record.cell).is_empty() {
+        case.add_property(("cell", cell_name(&record.cell).as_str()));
+    }
+    for (name, value) in &record.metrics {
+        case.add_property((
+            format!("metric.{name}").as_str(),
+            value.to_string().as_str(),
+        ));
+    }
+    case
+}
+
+fn status(record: &TrialRecord) -> TestCaseStatus {
+    let all: Vec<String> = record
+        .problems
+        .iter()
+        .map(|problem| format!("{problem} (fault: {})", owner(problem)))
+        .collect();
+    let mut status = match record.outcome {
+        Outcome::Passed => return TestCaseStatus::success(),
+        Outcome::NotRun | Outcome::Interrupted => TestCaseStatus::skipped(),
+        Outcome::Failed
+        | Outcome::AgentError
+        | Outcome::ModelError
+        | Outcome::EvaluatorError
+        | Outcome::EnvironmentError
+        | Outcome::HarnessError => TestCaseStatus::non_success(kind(record.outcome)),
+    };
+    if let Some(problem) = record.problems.first() {
+        status
+            .set_type(problem.kind.title())
+            .set_message(first_line(problem));
+        status.set_description(all.join("\n"));
+    }
+    status
+}
+
+/// A failure is the agent's, an error that of everything around it.
+fn kind(outcome: Outcome) -> NonSuccessKind {
+    match outcome {
+        Outcome::Passed | Outcome::Failed | Outcome::AgentError => NonSuccessKind::Failure,
+        Outcome::ModelError
+        | Outcome::EvaluatorError
+        | Outcome::EnvironmentError
+        | Outcome::HarnessError
+        | Outcome::NotRun
+        | Outcome::Interrupted => NonSuccessKind::Error,
+    }
+}
+
+fn first_line(problem: &Problem) -> String {
+    problem
+        .to_string()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+fn owner(problem: &Problem) -> String {
+    let name = serde_json::to_value(problem.owner).ok();
+    name.and_then(|name| Some(name.as_str()?.to_owned()))
+        .unwrap_or_default()
+}

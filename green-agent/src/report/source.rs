@@ -1,0 +1,205 @@
+//! What reports are made from: a run's folder, with what is computed from its records.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+
+use crate::{
+    problem::Outcome,
+    record::{Manifest, RecordError, RunFolder, TrialRecord},
+    statistics::Estimate,
+    summary::{Figures, RunSummary, ScenarioSummary},
+};
+
+/// A run to report on.
+#[derive(Debug)]
+pub struct ReportSource {
+    /// The name of its folder.
+    pub name: String,
+    /// Its folder.
+    pub path: PathBuf,
+    /// What was asked for.
+    pub manifest: Manifest,
+    /// All attempts, those that count first and in the order of scenario, cell, sample and trial.
+    pub records: Vec<TrialRecord>,
+    /// How many of the records count; the others were followed by another attempt of the same trial.
+    pub counted: usize,
+    /// The figures of each scenario and cell, in the order of the run.
+    pub groups: Vec<Group>,
+    /// The figures of all trials together.
+    pub all: Group,
+}
+
+/// The figures of the trials of one scenario in one cell of its matrix.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Group {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The cell as text, such as `model=small`; empty without a matrix.
+    pub cell: String,
+    /// The number of trials that count.
+    pub trials: usize,
+    /// The number of those that say something about the agent.
+    pub scored: usize,
+    /// How many trials ended in which way.
+    pub outcomes: BTreeMap<Outcome, usize>,
+    /// The share of scored trials that passed; `None` if there are none.
+    pub rate: Option<Figure>,
+    /// The mean of each metric over the scored trials.
+    pub metrics: BTreeMap<String, Figure>,
+    /// The sum of the trials' durations, in seconds.
+    pub seconds: f64,
+    /// The sum of the tokens that agents told; `None` if none did.
+    pub tokens: Option<u64>,
+}
+
+/// An estimate with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// The mean.
+    pub mean: f64,
+    /// The lower bound; `None` if there are too few trials for an interval.
+    pub lower: Option<f64>,
+    /// The upper bound.
+    pub upper: Option<f64>,
+    /// The number of trials.
+    pub n: usize,
+}
+
+impl Group {
+    /// Returns scenario and cell in one text.
+    pub fn name(&self) -> String {
+        match self.cell.is_empty() {
+            true => self.scenario.clone(),
+            false => format!("{}, {}", self.scenario, self.cell),
+        }
+    }
+}
+
+impl ReportSource {
+    /// Reads the folder of a run.
+    ///
+    /// # Errors
+    /// If it is not the folder of a run, or one of its files is damaged.
+    pub fn read(path: &Path) -> Result<Self, RecordError> {
+        Ok(Self::new(&RunFolder::read(path)?))
+    }
+
+    /// Takes what was read of a run.
+    pub fn new(folder: &RunFolder) -> Self {
+        let counted = folder.counted();
+        let retried = folder.retried();
+        let summary = RunSummary::of(folder, None);
+        let groups = groups(&counted, &summary);
+        let all = Group::new(String::new(), String::new(), &summary.total);
+        let name = folder
+            .path
+            .canonicalize()
+            .unwrap_or_else(|_| folder.path.clone());
+        let name = name
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        Self {
+            name: name.unwrap_or_else(|| "run".to_owned()),
+            path: folder.path.clone(),
+            manifest: folder.manifest.clone(),
+            counted: counted.len(),
+            records: counted
+                .iter()
+                .chain(&retried)
+                .map(|&one| one.clone())
+                .collect(),
+            groups,
+            all,
+        }
+    }
+
+    /// Returns the records that count.
+    pub fn counted(&self) -> &[TrialRecord] {
+        &self.records[..self.counted]
+    }
+
+    /// Returns the folder of a trial's transcript.
+    pub fn folder_of(&self, record: &TrialRecord) -> Option<PathBuf> {
+        let folder = Path::new(record.folder.as_ref()?);
+        // A record of another machine must not lead out of the run's folder.
+        let inside = folder
+            .components()
+            .all(|part| matches!(part, std::path::Component::Normal(_)));
+        inside.then(|| self.path.join(folder))
+    }
+
+    /// Returns for how long the run went on, in seconds: from the first trial's start to the last one's end.
+    pub fn seconds(&self) -> f64 {
+        let times = self.records.iter().filter_map(|record| {
+            let started: jiff::Timestamp = record.started.parse().ok()?;
+            let started = started.as_millisecond() as f64 / 1000.0;
+            Some((started, started + record.seconds))
+        });
+        let (mut first, mut last) = (f64::INFINITY, f64::NEG_INFINITY);
+        for (started, ended) in times {
+            first = first.min(started);
+            last = last.max(ended);
+        }
+        (last - first).max(0.0)
+    }
+}
+
+/// Returns a cell as text: `model=small, policy=greedy`.
+pub fn cell_name(cell: &BTreeMap<String, String>) -> String {
+    let axes: Vec<String> = cell
+        .iter()
+        .map(|(axis, value)| format!("{axis}={value}"))
+        .collect();
+    axes.join(", ")
+}
+
+/// Returns the figures of each scenario and cell, in the order of the records.
+fn groups(counted: &[&TrialRecord], summary: &RunSummary) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for record in counted {
+        let cell = cell_name(&record.cell);
+        let last = groups.last();
+        if last.is_some_and(|last| last.scenario == record.scenario && last.cell == cell) {
+            continue;
+        }
+        let scenario = summary.scenario(&record.scenario);
+        let cells = scenario.map(ScenarioSummary::by_cell).unwrap_or_default();
+        let mut figures = cells.into_iter().filter(|(of, _)| **of == record.cell);
+        if let Some((_, figures)) = figures.next() {
+            groups.push(Group::new(record.scenario.clone(), cell, figures));
+        }
+    }
+    groups
+}
+
+impl Group {
+    fn new(scenario: String, cell: String, figures: &Figures) -> Self {
+        let metrics = figures.metrics.iter();
+        let metrics =
+            metrics.filter_map(|(name, estimate)| Some((name.clone(), figure(estimate)?)));
+        Self {
+            scenario,
+            cell,
+            trials: figures.trials,
+            scored: figures.pass_rate.n,
+            outcomes: figures.outcomes.clone(),
+            rate: figure(&figures.pass_rate),
+            metrics: metrics.collect(),
+            seconds: figures.seconds,
+            tokens: figures.usage.map(|usage| usage.total_tokens),
+        }
+    }
+}
+
+fn figure(estimate: &Estimate) -> Option<Figure> {
+    Some(Figure {
+        mean: estimate.mean?,
+        lower: estimate.lower,
+        upper: estimate.upper,
+        n: estimate.n,
+    })
+}

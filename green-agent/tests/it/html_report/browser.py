@@ -1,0 +1,201 @@
+"""Opens a report in a headless Chromium and uses it as a person would. Prints what it measured."""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+PAGE, SHOTS = Path(sys.argv[1]), Path(sys.argv[2])
+SHOTS.mkdir(parents=True, exist_ok=True)
+MESSAGES = 100_000
+
+# Long tasks, as the browser itself measures them, and when the first picture was shown.
+WATCH = """
+window.longest = { task: 0, at: 0 };
+new PerformanceObserver((list) => {
+  for (const one of list.getEntries()) {
+    if (one.duration > window.longest.task) window.longest = { task: one.duration, at: one.startTime };
+  }
+}).observe({ type: 'longtask', buffered: true });
+"""
+
+figures = {"file_mb": round(PAGE.stat().st_size / 1e6, 1)}
+wrong = []
+
+
+def open_page(browser, dark=False, width=1440, height=900):
+    context = browser.new_context(
+        color_scheme="dark" if dark else "light", viewport={"width": width, "height": height}
+    )
+    page = context.new_page()
+    page.add_init_script(WATCH)
+    page.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    page.on("console", lambda said: wrong.append(f"console {said.text}") if said.type == "error" else None)
+    page.on("pageerror", lambda error: wrong.append(f"error {error}"))
+    page.on("request", lambda asked: wrong.append(f"request {asked.url[:100]}") if not asked.url.startswith("file:") else None)
+    page.set_default_timeout(60_000)
+    return page
+
+
+def longest(page, what):
+    """Notes the longest task since the last time."""
+    page.wait_for_timeout(100)
+    task = page.evaluate("(() => { const found = window.longest.task; window.longest.task = 0; return found; })()")
+    figures.setdefault("longest_task_ms", {})[what] = round(task)
+
+
+def shot(page, name):
+    page.screenshot(path=str(SHOTS / f"{name}.png"))
+
+
+def wait_until(page, what):
+    """Waits for an expression. The page's policy forbids the way in which Playwright does it."""
+    limit = time.monotonic() + 60
+    while not page.evaluate(f"Boolean({what})"):
+        assert time.monotonic() < limit, f"{what} did not come about"
+        page.wait_for_timeout(20)
+
+
+def count_rows(page):
+    return page.locator(".row").count()
+
+
+def overview(page):
+    begun = time.monotonic()
+    page.goto(PAGE.as_uri(), wait_until="commit")
+    page.wait_for_selector("svg .dot")
+    figures["first_picture_ms"] = round(
+        page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1")
+    )
+    figures["scores_shown_ms"] = round((time.monotonic() - begun) * 1000)
+    page.wait_for_load_state("load")
+    figures["whole_file_read_ms"] = round((time.monotonic() - begun) * 1000)
+    longest(page, "open")
+    assert "10 000" in page.inner_text("main").replace("\u202f", " ")
+    shot(page, "overview-light")
+
+
+def trials(page):
+    page.keyboard.press("t")
+    page.wait_for_selector("[role=grid]")
+    assert page.locator("[role=grid]").get_attribute("aria-rowcount") == "10000"
+    assert count_rows(page) < 100, "the list is not windowed"
+    longest(page, "trials")
+    shot(page, "trials-light")
+    page.click("[data-outcome=failed]")
+    failed = int(page.locator("[role=grid]").get_attribute("aria-rowcount"))
+    assert 0 < failed < 10_000
+    page.keyboard.press("/")
+    page.keyboard.type("scenario_07 large")
+    found = int(page.locator("[role=grid]").get_attribute("aria-rowcount"))
+    assert 0 < found < failed, (found, failed)
+    longest(page, "filter and search")
+    page.fill("#search", "")
+    page.click("[data-outcome=all]")
+    page.get_by_role("button", name="seconds").click()
+    assert page.get_by_role("columnheader", name="seconds").get_attribute("aria-sort") == "descending"
+    page.get_by_role("button", name="seconds").click()
+    longest(page, "sort")
+    page.get_by_role("button", name="trial").click()
+    page.evaluate("document.querySelector('.rows').scrollTop = 1e9")
+    page.wait_for_timeout(200)
+    assert count_rows(page) < 100
+    longest(page, "scroll")
+
+
+def large_transcript(page):
+    page.goto(f"{PAGE.as_uri()}#/trial/{0:032x}/1")
+    page.wait_for_selector("[role=option]")
+    wait_until(page, f"document.querySelector('.split [role=status]').textContent.startsWith('{MESSAGES // 1000}\u202f')")
+    longest(page, "open 100,000 messages")
+    shot(page, "trial-light")
+    box = page.get_by_label("Messages", exact=True).locator(".rows").first
+    page.keyboard.press("j")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_selector(".viewer .line")
+    assert "selected" in box.locator("[aria-selected=true]").first.evaluate("(e) => e.ariaSelected ? 'selected' : ''")
+    page.get_by_role("button", name="Body", exact=True).click()
+    shot(page, "message-light")
+    for _ in range(len("hostile") + 12):
+        page.keyboard.press("ArrowDown")
+    # The largest message has five million characters.
+    page.locator("[role=option]", has_text="very long").first.click()
+    wait_until(page, "document.querySelector('.viewer .all').offsetHeight > 100000")
+    longest(page, "open a message of 5 MB")
+    for form in ("Text", "Raw", "Entry", "Body"):
+        page.get_by_role("button", name=form, exact=True).click()
+        page.wait_for_timeout(300)
+    longest(page, "its forms")
+    page.keyboard.press("f")
+    page.wait_for_timeout(100)
+    assert "fault" in page.locator(".message-row[aria-selected=true]").get_attribute("class")
+    page.get_by_role("searchbox", name="Search messages").fill("onerror")
+    page.wait_for_timeout(300)
+    wait_until(page, "!document.querySelector('.split [role=status]').textContent.includes('%')")
+    assert 0 < count_rows(page) < 100
+    longest(page, "search in 100,000 messages")
+    page.get_by_role("searchbox", name="Search messages").fill("")
+    page.get_by_role("tab", name="Log: purple").click()
+    page.wait_for_selector("text=alert('script')")
+    shot(page, "log-light")
+    page.evaluate("document.querySelector('.list .rows').scrollTop = 1e9")
+    page.wait_for_timeout(200)
+    longest(page, "scroll 100,000 messages")
+    page.get_by_role("tab", name="Summary").click()
+    shot(page, "summary-light")
+
+
+def exact_numbers(page):
+    """Numbers that JavaScript cannot hold are shown as they were sent."""
+    page.get_by_role("searchbox", name="Search messages").fill("12345678901234567890")
+    page.wait_for_selector("[role=option]")
+    page.locator("[role=option]").first.click()
+    page.get_by_role("button", name="Body", exact=True).click()
+    page.wait_for_selector("text=12345678901234567890")
+
+
+def comparison(page):
+    page.goto(f"{PAGE.as_uri()}#/compare")
+    page.wait_for_selector(".changed-row")
+    longest(page, "compare")
+    shot(page, "compare-light")
+    page.locator(".changed-row").nth(1).click()
+    wait_until(page, "location.hash.startsWith('#/trial/')")
+
+
+def changes(page):
+    """A trial of both runs of which the page has both transcripts."""
+    page.goto(f"{PAGE.as_uri()}#/trial/{60:032x}/1")
+    page.get_by_role("tab", name="Changes").click()
+    page.wait_for_selector(".diff > *")
+    shot(page, "changes-light")
+
+
+def main():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        page = open_page(browser)
+        overview(page)
+        trials(page)
+        large_transcript(page)
+        exact_numbers(page)
+        comparison(page)
+        changes(page)
+        for name, dark, width in (("dark", True, 1440), ("narrow", False, 420), ("narrow-dark", True, 420)):
+            page = open_page(browser, dark, width)
+            for view in ("", "trials", "compare", f"trial/{0:032x}/1", f"trial/{60:032x}/1"):
+                page.goto(f"{PAGE.as_uri()}#/{view}")
+                page.wait_for_selector("svg .dot, [role=grid], [role=option]")
+                page.wait_for_timeout(400)
+                shot(page, f"{view.split('/')[-1].lstrip('0') or view.split('/')[0] or 'overview'}-{name}")
+        browser.close()
+    print(json.dumps(figures, indent=1))
+    assert not wrong, wrong[:20]
+    # Generous: what is aimed at is a tenth of it.
+    assert figures["first_picture_ms"] < 20_000
+    assert all(task < 1_000 for task in figures["longest_task_ms"].values()), figures
+
+
+main()
