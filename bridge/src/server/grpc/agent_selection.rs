@@ -1,4 +1,4 @@
-//! Which of several agents is asked: the one that the tenant names, or else the first.
+//! Selects one of several agents for a request: the one that the tenant names, or else the first.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,20 +19,20 @@ use tokio::time::timeout;
 use tonic::Status;
 use tower::ServiceExt as _;
 
-/// What stands before a message: whether it is compressed, and its length.
+/// The length of the prefix of a message, which contains its compression flag and length.
 const FRAME: usize = 5;
 
-/// How long a request may take to arrive.
+/// The time limit for the arrival of a request.
 const ARRIVAL: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
 struct AgentTable {
     all: Arc<[(String, Router)]>,
-    /// The largest request that is read, in bytes.
+    /// The limit on the size of requests, in bytes.
     body_limit: usize,
 }
 
-/// The routes of several agents at the same path. One alone is always meant.
+/// Returns the routes of several agents at the same path. A single agent gets all requests.
 pub(super) fn select_agent_routes(mut agents: Vec<(String, Router)>, body_limit: usize) -> Router {
     if agents.len() < 2 {
         return agents.pop().map(|(_, router)| router).unwrap_or_default();
@@ -70,7 +70,8 @@ fn refused(status: Status) -> Response {
     status.into_http::<Body>()
 }
 
-/// The routes of the agent that a request names. A request that cannot be read is the first agent's to refuse.
+/// Returns the routes of the agent that a request names. A request that cannot be read goes to the first agent, which
+/// refuses it.
 fn routes_for<'a>(agents: &'a [(String, Router)], uri: &Uri, body: &Bytes) -> Option<&'a Router> {
     let message = body.get(FRAME..).unwrap_or_default();
     let tenant = operation(uri).and_then(|operation| tenant(operation, message));
@@ -80,12 +81,12 @@ fn routes_for<'a>(agents: &'a [(String, Router)], uri: &Uri, body: &Bytes) -> Op
     named.or(agents.first()).map(|(_, router)| router)
 }
 
-/// The operation that a path ends with.
+/// Returns the operation that a path ends with.
 pub(super) fn operation(uri: &Uri) -> Option<Operation> {
     Operation::from_name(uri.path().rsplit('/').next()?)
 }
 
-/// Takes the agent's own name away from a call's tenant.
+/// Removes the agent's own name from a call's tenant.
 pub(super) fn without_name(call: &mut Call, agent: &str) {
     let tenant = call.tenant_mut();
     let rest = match tenant.as_deref().map(split_tenant) {
@@ -95,7 +96,7 @@ pub(super) fn without_name(call: &mut Call, agent: &str) {
     *tenant = rest;
 }
 
-/// What stands before the first slash, and what after it.
+/// Splits a tenant at its first slash into an agent's name and the rest.
 fn split_tenant(tenant: &str) -> (&str, Option<&str>) {
     match tenant.split_once('/') {
         Some((name, rest)) => (name, Some(rest).filter(|rest| !rest.is_empty())),

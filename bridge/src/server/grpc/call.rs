@@ -1,4 +1,4 @@
-//! One request and its answer.
+//! Answers one request.
 
 use std::{
     collections::BTreeSet,
@@ -47,7 +47,7 @@ use crate::{
 
 static SCALES: LazyLock<Scales> = LazyLock::new(Scales::new);
 
-/// Takes a request of any operation and answers it.
+/// Answers a request for any operation.
 pub(super) async fn handle(
     State(endpoint): State<Arc<Endpoint>>,
     requester: Requester,
@@ -70,7 +70,7 @@ pub(super) async fn handle(
     grpc_call.answer(request).await
 }
 
-/// What a request says before its message is read.
+/// A request before its message is read.
 struct GrpcCall {
     endpoint: Arc<Endpoint>,
     requester: Requester,
@@ -97,7 +97,7 @@ impl GrpcCall {
                 grpc.unary(one, request).await
             }
         };
-        // A body that broke off is told of as what it was.
+        // A body that could not be read to its end is reported with its own error.
         if let Some(trouble) = Flight::current().and_then(|flight| flight.tell()) {
             return late(trouble).into_http::<Body>();
         }
@@ -108,7 +108,7 @@ impl GrpcCall {
         )
     }
 
-    /// The extensions that the request has in use.
+    /// The extensions that are active for the request.
     fn active(&self) -> BTreeSet<String> {
         let context = self.context.as_ref().ok();
         context.map_or_else(BTreeSet::new, |context| {
@@ -160,12 +160,12 @@ impl GrpcCall {
         context.apply_call(&mut call).map_err(refused)?;
         let permitted = self.endpoint.permit(&self.requester, &call);
         permitted.map_err(|refusal| status_of_refusal(&refusal))?;
-        // On the heap: the layers of gRPC around it would each hold all of it.
+        // Boxed, because each of the layers of gRPC around this future would contain it.
         let reply = Box::pin(call_with_room(service, &context, call)).await;
         reply.map_err(|error| status_of(&error))
     }
 
-    /// A reply that is one message.
+    /// Writes a reply that is a single message.
     fn message(&self, reply: Reply) -> Result<Bytes, Error> {
         let bytes = match reply {
             Reply::Message(answer) => write::<v1::SendMessageResponse, _>(&answer),
@@ -183,7 +183,7 @@ impl GrpcCall {
     }
 }
 
-/// What is said of a message that did not come to its end.
+/// Returns the error for a message that could not be read to its end.
 fn late(trouble: Trouble) -> Status {
     match trouble {
         Trouble::Late => Status::deadline_exceeded("the message did not come on"),
@@ -191,11 +191,11 @@ fn late(trouble: Trouble) -> Status {
     }
 }
 
-/// Messages, or the error with which the stream ends.
+/// The messages of a stream, which may end with an error.
 type Stream = BoxStream<'static, Result<Bytes, Status>>;
 
-/// Service parameters are metadata (specification 10.2). Whoever names no version speaks 0.3 (3.6.2), which has
-/// another service; it is not served.
+/// Reads the service parameters from the metadata (specification 10.2). A request that names no version is one of 0.3
+/// (3.6.2), which has another service that is not served here.
 fn context(
     endpoint: &Endpoint,
     requester: &Requester,
@@ -221,14 +221,13 @@ fn context(
     Ok(context)
 }
 
-/// An error of the protocol.
+/// Converts an error of the protocol, with its details as `google.rpc.Status` (specification 10.6).
 pub(super) fn status_of(error: &Error) -> Status {
     let code = Code::from(status::code(error.kind));
     Status::with_details(code, &error.message, status::details(error).into())
 }
 
-/// A refusal to a caller who is not let in to what the call names, as those are told whom the layer before
-/// the service refuses.
+/// Converts the refusal of a call, in the same form as refusals by the layer before the service.
 fn status_of_refusal(refusal: &Refusal) -> Status {
     let code = Code::from(refusal.code());
     let challenges = MetadataMap::from_headers(refusal.challenges());
@@ -236,7 +235,7 @@ fn status_of_refusal(refusal: &Refusal) -> Status {
     Status::with_details_and_metadata(code, refusal.message(), details, challenges)
 }
 
-/// Takes and gives whole messages.
+/// Passes messages as bytes: they are decoded where the operation is known.
 #[derive(Clone, Copy, Debug, Default)]
 struct BytesCodec;
 

@@ -1,4 +1,4 @@
-//! How long the client waits for an answer: the metadata `grpc-timeout`.
+//! The client's deadline for an answer, from the metadata `grpc-timeout`.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use futures_util::{Stream, StreamExt as _, stream};
 use tokio::time::{Instant, timeout_at};
 use tonic::Status;
 
-/// When the client stops to wait, if it ever does.
+/// The time at which the client stops waiting, if it sets one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadline(Option<Instant>);
 
 impl Deadline {
-    /// As the request says, counted from now. What is no such time is as good as none.
+    /// Reads the deadline from a request's metadata, counted from now. An invalid value is ignored.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let wait = headers
             .get("grpc-timeout")
@@ -21,7 +21,7 @@ impl Deadline {
         Self(wait.and_then(parse).and_then(end))
     }
 
-    /// What comes of something, if it comes in time.
+    /// Waits for a future until the deadline.
     pub(super) async fn bound<T>(self, coming: impl Future<Output = T>) -> Result<T, Status> {
         match self.0 {
             None => Ok(coming.await),
@@ -29,7 +29,7 @@ impl Deadline {
         }
     }
 
-    /// A stream that ends with an error when the time is over.
+    /// Returns the stream, which ends with an error at the deadline.
     pub(super) fn bound_stream<T>(
         self,
         items: impl Stream<Item = Result<T, Status>> + Send + Unpin + 'static,
@@ -51,7 +51,7 @@ fn over() -> Status {
     Status::deadline_exceeded("the client's deadline is over; the task goes on")
 }
 
-/// At most eight digits and a unit.
+/// Parses a timeout: at most eight digits and a unit.
 fn parse(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let number: u64 = match digits.len() <= 8 && digits.bytes().all(|byte| byte.is_ascii_digit()) {

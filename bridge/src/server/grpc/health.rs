@@ -1,5 +1,5 @@
-//! `grpc.health.v1.Health`: the whole bridge under the empty name and the service's, and each agent under its
-//! own.
+//! Serves `grpc.health.v1.Health`. The empty name and the service's name stand for the whole bridge, and an agent's name
+//! for the agent.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use tonic_health::pb::{
 
 use crate::server::health::{Readiness, ReadinessState};
 
-/// How often it is looked whether anything has changed for those who watch.
+/// The interval at which the status is checked for watchers.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 pub(super) fn router(readiness: Readiness, agents: Vec<String>) -> Router {
@@ -28,12 +28,12 @@ pub(super) fn router(readiness: Readiness, agents: Vec<String>) -> Router {
 #[derive(Clone)]
 struct HealthService(Arc<(Readiness, Vec<String>)>);
 
-/// What somebody who watches was told last.
+/// The last message to a watcher.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastSent {
     Nothing,
     Status(ServingStatus),
-    /// That nothing else will come.
+    /// The status at the end of the bridge, after which the stream ends.
     Last,
 }
 
@@ -54,8 +54,8 @@ impl HealthService {
         }
     }
 
-    /// The status as soon as it is another than was told. The end of the bridge is told to everybody, and is
-    /// the last: who watches would hold it up.
+    /// Waits for a change of the status and returns it. When the bridge stops, every watcher gets a last status and its
+    /// stream ends, because an open stream would delay the stop.
     async fn next(&self, name: &str, last_sent: LastSent) -> Option<(ServingStatus, LastSent)> {
         if last_sent == LastSent::Last {
             return None;

@@ -1,8 +1,8 @@
-//! gRPC: the service `lf.a2a.v1.A2AService` (specification, section 10), with health and reflection.
+//! Serves gRPC: the service `lf.a2a.v1.A2AService` (specification, section 10), with health and reflection.
 //!
-//! gRPC has one path for each method and none for agents, so the request's tenant says which agent is meant
-//! when there are several. An agent NAME that is not the first has `tenant: NAME` in its card's interface; a
-//! tenant of its own follows after a slash, `NAME/TENANT`. What names no agent is the first one's tenant.
+//! gRPC has one path for each method and none for agents, so the request's tenant selects the agent if there are
+//! several. An agent NAME that is not the first has `tenant: NAME` in its card's interface; a tenant of that agent
+//! follows after a slash, `NAME/TENANT`. A tenant that names no agent is a tenant of the first agent.
 //!
 //! - `agent_selection`: which agent is asked
 //! - `call`: one request, its messages as bytes, its answer or error
@@ -32,10 +32,10 @@ use bridge_protocol::{
 
 use super::{Endpoint, Readiness};
 
-/// What content types of gRPC begin with.
+/// The beginning of gRPC's content types.
 const GRPC: &[u8] = b"application/grpc";
 
-/// The service as one agent has it.
+/// Returns the routes of the service for one agent.
 pub fn agent(endpoint: Endpoint) -> Router {
     Router::new()
         .route(&format!("/{SERVICE}/{{method}}"), post(call::handle))
@@ -43,15 +43,15 @@ pub fn agent(endpoint: Endpoint) -> Router {
         .with_state(Arc::new(endpoint))
 }
 
-/// The service of several agents, each with its [`agent`] routes by its name, the first one foremost; with
-/// health and reflection. Requests have at most `body_limit` bytes.
+/// Returns the routes of the service for several agents, with health and reflection. `agents` has the name and the
+/// [`agent`] routes of each; the first is the default. Requests have at most `body_limit` bytes.
 pub fn router(readiness: Readiness, agents: Vec<(String, Router)>, body_limit: usize) -> Router {
     let names = agents.iter().map(|(name, _)| name.clone()).collect();
     reflection(agent_selection::select_agent_routes(agents, body_limit))
         .merge(health::router(readiness, names))
 }
 
-/// An app as it is at a port of gRPC's own: nothing else is answered there.
+/// Restricts an app to gRPC, for a port that serves nothing else.
 pub fn alone(app: Router) -> Router {
     app.layer(from_fn(
         async |request: Request, next: Next| match is_grpc(request.headers()) {
@@ -61,31 +61,31 @@ pub fn alone(app: Router) -> Router {
     ))
 }
 
-/// The answer to a request that is not looked at.
+/// Returns the answer to a request that is not processed.
 pub(super) fn refused(error: &Error) -> Response {
     call::status_of(error).into_http::<Body>()
 }
 
-/// Whether a request speaks gRPC, by its content type.
+/// Whether a request uses gRPC, judged by its content type.
 pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
     let content_type = headers.get(CONTENT_TYPE);
     content_type.is_some_and(|value| value.as_bytes().starts_with(GRPC))
 }
 
-/// The answer to one that does not.
+/// Returns the answer to a request that does not use gRPC.
 fn no_grpc() -> Response {
     let message = "this is gRPC: expected the content type application/grpc over HTTP/2";
     (StatusCode::UNSUPPORTED_MEDIA_TYPE, message).into_response()
 }
 
-/// `grpc.reflection.v1` and, for older tools, `v1alpha`.
+/// Adds `grpc.reflection.v1` and, for older tools, `v1alpha`.
 fn reflection(app: Router) -> Router {
     use tonic_reflection::pb::{v1, v1alpha};
     let described = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(DESCRIPTOR)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-            // Each would only tell of itself.
+            // By default each version would describe only itself.
             .register_encoded_file_descriptor_set(v1::FILE_DESCRIPTOR_SET)
             .register_encoded_file_descriptor_set(v1alpha::FILE_DESCRIPTOR_SET)
             .include_reflection_service(false)

@@ -1,25 +1,29 @@
-//! What agents answer that ask who calls (specification 7.3, 7.4).
+//! The error responses of agents that demand credentials (specification 7.3, 7.4).
 
 use serde_json::{Map, Value, json};
 
 use super::components;
 
-/// The names of `google.rpc.Code` with which callers are refused, by HTTP's status.
+/// The HTTP statuses with which callers are refused, each with its `google.rpc.Code` and a description.
 const REFUSALS: [(&str, &str, &str); 3] = [
     (
         "401",
         "UNAUTHENTICATED",
-        "It is not known who asks, or what they show is wrong",
+        "The credentials are missing or not valid",
     ),
     (
         "403",
         "PERMISSION_DENIED",
-        "What is shown is not enough, for the agent or for the skill that is named",
+        "The credentials do not suffice for the agent or for the named skill",
     ),
-    ("503", "UNAVAILABLE", "What is shown cannot be checked now"),
+    (
+        "503",
+        "UNAVAILABLE",
+        "The credentials cannot be checked at present",
+    ),
 ];
 
-/// Adds to the operations of agents how they refuse; cards are for everybody.
+/// Adds the refusals to the operations of agents. Cards are public and have none.
 pub(super) fn refusals(paths: &mut Map<String, Value>) {
     let operations = paths.values_mut().filter_map(Value::as_object_mut);
     let operations = operations.flat_map(|item| item.values_mut());
@@ -34,7 +38,7 @@ pub(super) fn refusals(paths: &mut Map<String, Value>) {
     }
 }
 
-/// Whether an operation is behind what an agent asks for.
+/// Whether an operation needs credentials.
 fn is_of_agents(operation: &Value) -> bool {
     let tag = operation.pointer("/tags/0").and_then(Value::as_str);
     tag.is_some_and(|tag| tag != "Cards" && tag != "Bridge")
@@ -47,13 +51,13 @@ fn refusal(status: &str, description: &str, body: &Value) -> Value {
     });
     if status != "503" {
         refusal["headers"] = json!({"WWW-Authenticate": {
-            "description": "What to show", "schema": {"type": "string"},
+            "description": "The credentials that are needed", "schema": {"type": "string"},
         }});
     }
     refusal
 }
 
-/// Adds the reasons to those that errors may have.
+/// Adds the codes to the reasons that errors may have.
 pub(super) fn reasons(status: &mut Value) {
     const AT: &str = "/properties/error/properties/details/items/properties/reason/enum";
     if let Some(Value::Array(known)) = status.pointer_mut(AT) {

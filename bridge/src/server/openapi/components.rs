@@ -1,4 +1,4 @@
-//! Bodies and parameters.
+//! The bodies and parameters that the operations share.
 
 use bridge_protocol::{
     a2a::{ErrorKind, Operation, TaskState},
@@ -12,12 +12,12 @@ use crate::server::rest::{
     route::RESERVED,
 };
 
-/// Refers to a schema that [`with_common`] adds.
+/// Returns a reference to a schema that [`with_common`] adds.
 pub(super) fn common(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
-/// The schemas, with those that no protocol object has.
+/// Adds the schemas that do not belong to protocol objects.
 pub(super) fn with_common(mut schemas: Schemas) -> Value {
     schemas.named("Status", status);
     schemas.named("JsonRpcRequest", || {
@@ -52,7 +52,7 @@ pub(super) fn with_common(mut schemas: Schemas) -> Value {
     schemas.into_value()
 }
 
-/// `google.rpc.Status` (specification 11.6).
+/// The schema of `google.rpc.Status` (specification 11.6).
 fn status() -> Value {
     let reasons: Vec<&str> = ErrorKind::ALL.iter().map(|kind| kind.reason()).collect();
     let detail = json!({
@@ -87,48 +87,48 @@ fn status() -> Value {
     })
 }
 
-/// The header that names the version; all of them if a place speaks several. It can be left out where 0.3 is
-/// spoken, and an empty one is as good as none (specification 3.6.2).
+/// The header that names one of these versions. It is optional where 0.3 is served, and may be empty there
+/// (specification 3.6.2).
 pub(super) fn version(spoken: &[Version]) -> Value {
     let is_needed = !spoken.contains(&Version::V0_3);
     let unnamed = (!is_needed).then_some("");
     let names = spoken.iter().map(|version| version.as_str()).chain(unnamed);
     json!({
         "name": "A2A-Version", "in": "header", "required": is_needed,
-        "description": "The version of A2A that is spoken",
+        "description": "The version of A2A that the client uses",
         "schema": {"enum": names.collect::<Vec<_>>()},
     })
 }
 
-/// The header that asks for extensions.
+/// The header that requests extensions.
 pub(super) fn extensions() -> Value {
     json!({
         "name": "A2A-Extensions", "in": "header",
-        "description": "URIs of the extensions that the client asks for, separated by commas",
+        "description": "URIs of the requested extensions, separated by commas",
         "schema": {"type": "string"},
     })
 }
 
-/// The header that takes a stream up again.
+/// The header with which a client resumes a stream.
 pub(super) fn last_event() -> Value {
     json!({
         "name": "Last-Event-ID", "in": "header",
-        "description": "The id of the last event that was seen: only later ones are sent",
+        "description": "The id of the last event that the client received: only later ones are sent",
         "schema": {"type": "string", "pattern": "^([^/]+/[0-9]{1,18})?$"},
     })
 }
 
-/// The tenant before a path.
+/// The tenant as the first segment of a path.
 pub(super) fn tenant() -> Value {
     let begin = RESERVED.join(", ");
     json!({
         "name": "tenant", "in": "path", "required": true,
-        "description": format!("The tenant; one that is called {begin} is named by the field tenant"),
+        "description": format!("The tenant; use the field tenant instead for one that is called {begin}"),
         "schema": {"type": "string", "minLength": 1},
     })
 }
 
-/// What stands in a path.
+/// A parameter in the path.
 pub(super) fn in_path(name: &str) -> Value {
     json!({
         "name": name, "in": "path", "required": true,
@@ -136,7 +136,7 @@ pub(super) fn in_path(name: &str) -> Value {
     })
 }
 
-/// What stands in the query, as the server checks it.
+/// A query parameter with the limits that the server checks.
 pub(super) fn in_query(parameter: &Parameter, description: &Value) -> Value {
     let schema = match (parameter.kind, parameter.name) {
         (Kind::Number, "pageSize") => json!({"type": "integer", "minimum": 1, "maximum": 100}),
@@ -170,14 +170,14 @@ pub(super) fn body(version: Version, operation: Operation, schema: Value) -> Val
         operation,
         Operation::SendMessage | Operation::SendStreamingMessage
     );
-    // What the table of fields does not say and the service checks.
+    // Limits that the service checks and the tables of fields do not contain.
     let said = json!({"properties": {"message": {"properties": {
         "messageId": {"minLength": 1}, "parts": {"minItems": 1},
     }}}});
     let schema = match version {
         Version::V1_0 if sends => json!({"allOf": [schema, said]}),
         Version::V1_0 => schema,
-        // 0.3 has two forms, of which its specification and its proto tell.
+        // 0.3 has two formats, defined by its specification and its proto file.
         Version::V0_1 | Version::V0_3 => json!({"type": "object"}),
     };
     let mut content = json!({"schema": schema});
@@ -191,14 +191,14 @@ pub(super) fn body(version: Version, operation: Operation, schema: Value) -> Val
     json!({"required": operation != Operation::CancelTask, "content": content})
 }
 
-/// What there is to say.
+/// An example of a message.
 pub(super) fn example() -> Value {
     json!({"message": {
         "messageId": "message-1", "role": "ROLE_USER", "parts": [{"text": "Hello"}],
     }})
 }
 
-/// What is answered: the schema, or a stream of it, or an error.
+/// The responses: an object with this schema or a stream of them, and the errors.
 pub(super) fn responses(version: Version, streams: bool, schema: Value) -> Value {
     let schema = match version {
         Version::V1_0 => schema,
@@ -212,16 +212,16 @@ pub(super) fn responses(version: Version, streams: bool, schema: Value) -> Value
         (Version::V0_1 | Version::V0_3, false) => json!({"application/json": {"schema": schema}}),
     };
     json!({
-        "200": {"description": "As asked", "content": found},
-        "400": refused("Something is not as expected, or cannot be done"),
-        "404": refused("There is no such task, or no such path"),
-        "405": refused("The path takes other methods"),
+        "200": {"description": "Success", "content": found},
+        "400": refused("The request is not valid, or the operation is not possible"),
+        "404": refused("The task or the path does not exist"),
+        "405": refused("The path has other methods"),
         "413": refused("The body is too large"),
-        "500": refused("The agent's own fault"),
+        "500": refused("The agent or the bridge failed"),
     })
 }
 
-/// An error, in either of the two names of JSON.
+/// An error response, with both media types.
 pub(super) fn refused(description: &str) -> Value {
     let status = json!({"schema": common("Status")});
     json!({"description": description, "content": {
@@ -229,11 +229,11 @@ pub(super) fn refused(description: &str) -> Value {
     }})
 }
 
-/// Each event of a stream: what it is stands in its data.
+/// The schema of an event of a stream, with the schema of its data.
 pub(super) fn events(schema: &Value) -> Value {
     json!({
         "type": "object",
-        "description": "One event; all of them but errors have an id, for Last-Event-ID",
+        "description": "One event; all except errors have an id for Last-Event-ID",
         "required": ["data"],
         "properties": {
             "id": {"type": "string"},
@@ -247,7 +247,7 @@ pub(super) fn events(schema: &Value) -> Value {
     })
 }
 
-/// Plain words.
+/// A response with plain text.
 pub(super) fn text(description: &str) -> Value {
     json!({
         "description": description,

@@ -1,4 +1,4 @@
-//! The whole document.
+//! Assembles the document.
 
 use bridge_protocol::{
     a2a::AgentCard,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::server::{Endpoint, Origin, rest::route::PATTERNS};
 
-/// The document of these agents. Paths are below an agent's own address; each agent is a server.
+/// Returns the document for these agents. Paths are relative to an agent's own address; each agent is a server.
 pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
     let mut schemas = Schemas::new();
     let mut paths = Map::new();
@@ -104,13 +104,13 @@ fn json_rpc() -> Value {
         },
         "responses": {
             "200": {
-                "description": "The response; errors too. A stream has one response an event.",
+                "description": "The response, which may be an error. In a stream each event has one response.",
                 "content": {
                     "application/json": {"schema": components::common("JsonRpcResponse")},
                     "text/event-stream": {"schema": components::events(&components::common("JsonRpcResponse"))},
                 },
             },
-            "202": {"description": "The request was a notification, which is not answered"},
+            "202": {"description": "The request was a notification, which gets no response"},
             "413": {"description": "The body is too large"},
         },
     })
@@ -121,21 +121,21 @@ fn card(schema: &Value) -> Value {
         "operationId": "GetAgentCard",
         "tags": ["Cards"],
         "summary": "The agent's card",
-        "description": "With A2A-Version 1.0 the document of 1.0; without one that readers of 0.3 know too.",
+        "description": "With A2A-Version 1.0 the document of 1.0; without it a document that clients of 0.3 can read too.",
         "parameters": [components::version(&Version::ALL)],
         "responses": {
             "200": {
                 "description": "The card",
                 "content": {"application/json": {"schema": schema}},
             },
-            "304": {"description": "The card is as If-None-Match says"},
+            "304": {"description": "The card has not changed since the version in If-None-Match"},
             "400": components::refused("The version is not supported"),
-            "404": {"description": "There is no such agent any more"},
+            "404": {"description": "The agent no longer exists"},
         },
     })
 }
 
-/// What is not an agent's own.
+/// Returns the paths that belong to no single agent.
 fn beside(card: &Value) -> [(&'static str, Value); 4] {
     let catalogue = json!({
         "type": "object", "required": ["agents"],
@@ -144,10 +144,10 @@ fn beside(card: &Value) -> [(&'static str, Value); 4] {
     let named = |id: &str, summary: &str, responses: Value| json!({"operationId": id, "tags": ["Bridge"], "summary": summary, "responses": responses});
     let listed = json!({
         "200": {
-            "description": "All of them",
+            "description": "The cards",
             "content": {"application/json": {"schema": catalogue}},
         },
-        "304": {"description": "They are as If-None-Match says"},
+        "304": {"description": "The cards have not changed since the version in If-None-Match"},
         "400": components::refused("The version is not supported"),
     });
     [
@@ -159,23 +159,23 @@ fn beside(card: &Value) -> [(&'static str, Value); 4] {
             "/healthz",
             named(
                 "Lives",
-                "Whether the process lives",
-                json!({"200": components::text("It does")}),
+                "Whether the process runs",
+                json!({"200": components::text("OK")}),
             ),
         ),
         (
             "/readyz",
             named(
                 "IsReady",
-                "Whether the task log answers",
-                json!({"200": components::text("It does"), "503": components::text("It does not")}),
+                "Whether the bridge can serve requests",
+                json!({"200": components::text("OK"), "503": components::text("The reason why it cannot")}),
             ),
         ),
         (
             "/metrics",
             named(
                 "Metrics",
-                "Figures for those who watch over it",
+                "Metrics for monitoring",
                 json!({"200": {"description": "OpenMetrics", "content": {
                     "application/openmetrics-text": {"schema": {"type": "string"}},
                 }}}),

@@ -1,11 +1,11 @@
-//! The HTTP surface as an OpenAPI 3.1 document at `/openapi.json`, and a page to try it at `/docs`.
+//! Serves an OpenAPI 3.1 document of the HTTP interface at `/openapi.json`, and a page to try it at `/docs`.
 //!
-//! The document is made of what the server itself goes by: the table of paths, the query parameters that it
-//! reads, and the tables of fields of protocol objects, with their doc comments as descriptions. So it needs no
-//! crate beside serde_json: those that there are describe handlers and derived types, and here are neither.
+//! The document is made from the tables that the server itself uses: the paths, the query parameters, and the fields of
+//! protocol objects, whose doc comments become descriptions. The existing crates for OpenAPI describe handlers and
+//! derived types; the server has neither, so it uses serde_json alone.
 //!
-//! - `document`: the whole
-//! - `access_errors`: how agents refuse that ask who calls
+//! - `document`: the whole document
+//! - `access_errors`: the errors of agents that demand credentials
 //! - `operation`: one path and method
 //! - `components`: bodies and parameters
 
@@ -27,14 +27,14 @@ use serde_json::Value;
 
 use super::{Endpoint, Origin};
 
-/// The page: all of it stands in this one file, so that it works where there is no internet.
+/// The page. This file contains all of it, so that it works without internet access.
 const PAGE: &str = include_str!("page.html");
 
-/// What the page may do: run its own script, and ask the server that it came from.
+/// The content security policy of the page: it may run its own script and send requests to its own server.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// `/openapi.json` and `/docs`, of these agents, the first one first.
+/// Returns the routes `/openapi.json` and `/docs` for these agents.
 pub fn openapi(endpoints: Vec<Endpoint>) -> Router {
     let endpoints: Arc<[Endpoint]> = endpoints.into();
     Router::new()

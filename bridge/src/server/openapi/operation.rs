@@ -1,4 +1,4 @@
-//! One path and method.
+//! Describes one path and method.
 
 use bridge_protocol::{
     a2a::{
@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 use super::components;
 use crate::server::rest::{query, route::RoutePattern};
 
-/// Where the paths of an operation stand below an agent's address.
+/// A group of paths below an agent's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathGroup {
-    /// Those of 1.0.
+    /// The paths of 1.0.
     Plain,
-    /// Those of 1.0 with a tenant before them.
+    /// The paths of 1.0 with a tenant before them.
     Tenant,
-    /// Those of 0.3.
+    /// The paths of 0.3.
     Older,
 }
 
@@ -35,7 +35,7 @@ impl PathGroup {
         }
     }
 
-    /// The path of an operation.
+    /// Returns the path of an operation in the group.
     pub(super) fn path(self, pattern: &RoutePattern) -> String {
         let path = pattern.path_in(self.version());
         match self {
@@ -53,7 +53,7 @@ impl PathGroup {
     }
 }
 
-/// An operation at a place by a method.
+/// Describes an operation with one of its methods in a group of paths.
 pub(super) fn of(
     pattern: &RoutePattern,
     method: &str,
@@ -78,22 +78,20 @@ pub(super) fn of(
     described
 }
 
-/// What an operation does, in few words (specification 3.1).
+/// Returns a short description of an operation (specification 3.1).
 fn summary(operation: Operation) -> &'static str {
     match operation {
-        Operation::SendMessage => "Say something; the answer is a task or a message",
-        Operation::SendStreamingMessage => "Say something; the answer is a stream",
-        Operation::GetTask => "A task as it stands",
-        Operation::ListTasks => "The caller's tasks, newest status first",
-        Operation::CancelTask => "End a task",
-        Operation::SubscribeToTask => "A running task, and then its further events",
-        Operation::CreateTaskPushNotificationConfig => "Have a task's events delivered",
-        Operation::GetTaskPushNotificationConfig => "How a task's events are delivered",
-        Operation::ListTaskPushNotificationConfigs => {
-            "All ways in which a task's events are delivered"
-        }
-        Operation::DeleteTaskPushNotificationConfig => "Have a task's events delivered no more",
-        Operation::GetExtendedAgentCard => "The card for authenticated callers",
+        Operation::SendMessage => "Send a message; the response is a task or a message",
+        Operation::SendStreamingMessage => "Send a message; the response is a stream",
+        Operation::GetTask => "Get the current state of a task",
+        Operation::ListTasks => "List the caller's tasks, newest status first",
+        Operation::CancelTask => "Cancel a task",
+        Operation::SubscribeToTask => "Get a running task, and then its further events",
+        Operation::CreateTaskPushNotificationConfig => "Register a webhook for a task's events",
+        Operation::GetTaskPushNotificationConfig => "Get a webhook of a task",
+        Operation::ListTaskPushNotificationConfigs => "List the webhooks of a task",
+        Operation::DeleteTaskPushNotificationConfig => "Remove a webhook of a task",
+        Operation::GetExtendedAgentCard => "Get the card for authenticated callers",
     }
 }
 
@@ -120,7 +118,7 @@ fn parameters(pattern: &RoutePattern, method: &str, group: PathGroup) -> Value {
     all.into()
 }
 
-/// The fields of an operation's request, described.
+/// Returns the schemas of the fields of an operation's request.
 fn docs(operation: Operation) -> Value {
     let mut schemas = Schemas::new();
     let reference = request(operation, &mut schemas);
@@ -155,13 +153,13 @@ fn request(operation: Operation, schemas: &mut Schemas) -> Value {
     }
 }
 
-/// The body of a request that has one.
+/// Returns the schema of a request's body, if it has one.
 fn body(operation: Operation, schemas: &mut Schemas) -> Option<Value> {
     match operation {
         Operation::SendMessage
         | Operation::SendStreamingMessage
         | Operation::CreateTaskPushNotificationConfig => Some(request(operation, schemas)),
-        // Their only field that must be there stands in the path.
+        // Its only required field is in the path.
         Operation::CancelTask => Some(json!({"type": "object", "properties": {
             "metadata": {"type": ["object", "null"]},
         }})),

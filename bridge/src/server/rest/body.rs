@@ -1,4 +1,4 @@
-//! Bodies of requests, and what is asked with what the path and the query say.
+//! Reads calls from the body, path and query of requests.
 
 use axum::http::{HeaderMap, Uri};
 use bridge_protocol::{
@@ -13,13 +13,13 @@ use super::{
 };
 use crate::server::body::is_json;
 
-/// How many tasks are listed for those who cannot ask for more.
+/// The page size for clients of 0.3, which cannot request further pages.
 const LARGEST_PAGE: i32 = 100;
 
-/// What a routed request asks, and in which form it is answered.
+/// Reads the call of a routed request, and the format of its response.
 ///
 /// # Errors
-/// If its body is not of the media type or shape that the operation takes, or says another id than the path.
+/// If the body has not the media type or form that the operation needs, or another id than the path.
 pub(super) fn read(
     routed: &RouteMatch,
     headers: &HeaderMap,
@@ -49,7 +49,7 @@ pub(super) fn read(
         | Operation::GetExtendedAgentCard => {
             let mut params = query::read(routed.version, routed.operation, uri)?;
             if (routed.version, routed.operation) == (Version::V0_3, Operation::ListTasks) {
-                // 0.3 knows no pages: its list has as many as one can.
+                // 0.3 has no pages, so its list has the largest page size.
                 params.entry("pageSize").or_insert(LARGEST_PAGE.into());
             }
             let call = addressed(routed, params)?;
@@ -58,7 +58,7 @@ pub(super) fn read(
     }
 }
 
-/// A message is answered in the form in which it came.
+/// Reads a message. The response has the format of the request.
 fn sent(routed: &RouteMatch, body: &[u8]) -> Result<(Call, ResponseFormat), Error> {
     let (version, operation) = (routed.version, routed.operation);
     if version == Version::V1_0 {
@@ -78,7 +78,7 @@ fn sent(routed: &RouteMatch, body: &[u8]) -> Result<(Call, ResponseFormat), Erro
     Ok((call, ResponseFormat::V0_3Proto))
 }
 
-/// A push setting: in 0.3 it stands in `config`, in ProtoJSON with a `parent` or a `name`.
+/// Reads a push setting. In 0.3 it is in the field `config`; ProtoJSON is recognized by `parent` or `name`.
 fn created(routed: &RouteMatch, body: Value) -> Result<(Call, ResponseFormat), FieldError> {
     let Some((_, task)) = routed.fields.first() else {
         return Err(FieldError::new("a task", "nothing").inside("taskId"));
@@ -104,7 +104,7 @@ fn created(routed: &RouteMatch, body: Value) -> Result<(Call, ResponseFormat), F
     Ok((call, ResponseFormat::V0_3))
 }
 
-/// What is asked in the names of 1.0, with what the path says. Requests without a message are the same in 0.3.
+/// Reads a call from fields with the names of 1.0 and those in the path. Requests without a message are the same in 0.3.
 fn addressed(routed: &RouteMatch, mut params: Metadata) -> Result<Call, FieldError> {
     for (name, value) in &routed.fields {
         same(&mut params, name, value)?;
@@ -112,7 +112,7 @@ fn addressed(routed: &RouteMatch, mut params: Metadata) -> Result<Call, FieldErr
     Version::V1_0.params_to_v1(routed.operation, params.into(), "")
 }
 
-/// Puts in what the path says; the body may say the same.
+/// Adds a field from the path; the body may contain the same value.
 fn same(params: &mut Metadata, name: &str, value: &str) -> Result<(), FieldError> {
     match params.insert(name.to_owned(), value.into()) {
         None | Some(Value::Null) => Ok(()),
@@ -124,7 +124,7 @@ fn same(params: &mut Metadata, name: &str, value: &str) -> Result<(), FieldError
     }
 }
 
-/// 0.3 names the task in the body too: `tasks/ID`.
+/// Removes the name of the task, `tasks/ID`, which bodies of 0.3 contain too.
 fn without_name(routed: &RouteMatch, mut params: Metadata) -> Result<Metadata, FieldError> {
     if routed.version == Version::V1_0 {
         return Ok(params);
@@ -145,13 +145,13 @@ fn object(value: Value) -> Result<Metadata, FieldError> {
     }
 }
 
-/// The body as JSON.
+/// Parses a body that must not be empty.
 fn required(headers: &HeaderMap, body: &[u8]) -> Result<Value, Error> {
     let body = there(headers, body)?;
     Ok(block_if_large(body.len(), || parse(body))?)
 }
 
-/// The body, which must be there.
+/// Returns a body that must not be empty and must be JSON.
 fn there<'b>(headers: &HeaderMap, body: &'b [u8]) -> Result<&'b [u8], Error> {
     is_json(headers)?;
     match body.is_empty() {
@@ -163,7 +163,7 @@ fn there<'b>(headers: &HeaderMap, body: &'b [u8]) -> Result<&'b [u8], Error> {
     }
 }
 
-/// The fields of a body, none if there is no body.
+/// Parses the fields of a body, which may be empty.
 fn optional(headers: &HeaderMap, body: &[u8]) -> Result<Metadata, Error> {
     match body.is_empty() {
         true => Ok(Metadata::new()),

@@ -1,4 +1,4 @@
-//! Errors as `google.rpc.Status` in JSON (specification 11.6, 5.4).
+//! Writes errors as `google.rpc.Status` in JSON (specification 11.6, 5.4).
 
 use axum::http::StatusCode;
 use bridge_protocol::a2a::{Error, ErrorKind};
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::response_format::ResponseFormat;
 
-/// An error with how HTTP tells it.
+/// An error with its HTTP status.
 #[derive(Clone, Debug)]
 pub(super) struct HttpError {
     pub(super) status: StatusCode,
     pub(super) error: Error,
-    /// The methods that there are, if that was what was wrong.
+    /// The value of the header `Allow`, if the method was wrong.
     pub(super) allow: Option<String>,
 }
 
@@ -27,12 +27,12 @@ impl From<Error> for HttpError {
 }
 
 impl HttpError {
-    /// There is no such path.
+    /// Returns the error for an unknown path.
     pub(super) fn path(message: String) -> Self {
         Error::new(ErrorKind::MethodNotFound, message).into()
     }
 
-    /// There is no such method at the path.
+    /// Returns the error for a method that the path does not have.
     pub(super) fn method(message: String, allowed: &[&str]) -> Self {
         Self {
             status: StatusCode::METHOD_NOT_ALLOWED,
@@ -41,8 +41,8 @@ impl HttpError {
         }
     }
 
-    /// The body. 0.3 does not say what is in it: beside the status of 1.0 stand the code and message of
-    /// JSON-RPC and the error's name, which is what its SDKs read.
+    /// Returns the body. 0.3 does not define it: beside the status of 1.0 it has the code and message of JSON-RPC and the
+    /// error's name, which the SDKs of 0.3 read.
     pub(super) fn body(&self, format: ResponseFormat) -> Value {
         let status = json!({
             "code": self.status.as_u16(),
@@ -62,7 +62,7 @@ impl HttpError {
     }
 }
 
-/// The error's name in 0.3 (0.3.0, section 8).
+/// Returns the error's name in 0.3 (0.3.0, section 8).
 fn name(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Parse => "JSONParseError",
@@ -82,7 +82,7 @@ fn name(kind: ErrorKind) -> &'static str {
     }
 }
 
-/// The name of the error's `google.rpc.Code`.
+/// Returns the name of the error's `google.rpc.Code`.
 fn status(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::TaskNotFound | ErrorKind::MethodNotFound => "NOT_FOUND",

@@ -1,15 +1,15 @@
-//! HTTP+JSON, in 1.0 and 0.3 (specification, section 11; 0.3.0, section 3.2.3 and the tables of section 7).
+//! Serves HTTP+JSON of 1.0 and 0.3 (specification, section 11; 0.3.0, section 3.2.3 and the tables of section 7).
 //!
-//! 1.0 is spoken below an agent's address, 0.3 below `/v1` there. A request that names another version than
-//! that of its path is refused. One that names none speaks 0.3 (3.6.2), so paths of 1.0 refuse it too.
+//! 1.0 is served below an agent's address, 0.3 below `/v1` there. A request that names another version than
+//! that of its path is refused. A request without a version is one of 0.3 (3.6.2), so paths of 1.0 refuse it too.
 //!
-//! An agent's own address, `/a2a/NAME` or the path of its settings, also takes a tenant before each path of
-//! 1.0. So no tenant is reached by a path that is called `v1`, `tasks`, `extendedAgentCard`, `message:send` or
-//! `message:stream`: those say it in a field.
+//! An agent's own address, `/a2a/NAME` or the configured path, also accepts a tenant before each path of 1.0. A tenant
+//! called `v1`, `tasks`, `extendedAgentCard`, `message:send` or `message:stream` cannot be in the path, and is named by
+//! a field instead.
 //!
-//! - [`route`]: which path is which operation
+//! - [`route`]: the operation for each path
 //! - [`query`]: query parameters as the fields of requests
-//! - [`body`]: bodies of requests, and what is asked
+//! - [`body`]: calls from bodies, paths and queries
 //! - [`response_format`]: the three forms in which answers are written
 //! - [`response_writer`]: answers and their media types
 //! - [`http_error`]: errors as `google.rpc.Status`
@@ -48,11 +48,11 @@ use super::{
 };
 use crate::service::{Context, Reply};
 
-/// An agent at one of its addresses.
+/// An agent that is mounted at a path.
 #[derive(Clone, Debug)]
 pub(super) struct MountedAgent {
     pub(super) endpoint: Arc<Endpoint>,
-    /// Where it is mounted: the path before that of the operation.
+    /// The path of the mount, which precedes that of the operation.
     pub(super) path: Arc<str>,
 }
 
@@ -62,7 +62,7 @@ impl FromRef<MountedAgent> for Arc<Endpoint> {
     }
 }
 
-/// A request as it came.
+/// The parts of a request.
 struct RestRequest {
     method: Method,
     headers: HeaderMap,
@@ -70,7 +70,7 @@ struct RestRequest {
     body: Bytes,
 }
 
-/// Takes a request below an agent's address, whatever it asks, and answers it in the words of this binding.
+/// Answers any request below an agent's address in the format of this binding.
 pub(super) async fn handle(
     State(mount): State<MountedAgent>,
     received: ReceivedRequest,
@@ -116,7 +116,7 @@ impl MountedAgent {
             .map_err(refused)?;
         let mut context = Context::new(endpoint.agent.clone(), requester.caller.clone());
         let understood = understand(&mut context, &routed, &asked);
-        // They would be kept for as long as the answer takes; so would what the connection has read of the head.
+        // Otherwise they, and the connection's read buffer, would stay in memory until the answer is sent.
         drop((asked.body, asked.uri));
         let headers = asked.headers;
         let (call, format) = understood.map_err(|error| refused(error.into()))?;
@@ -138,7 +138,7 @@ impl MountedAgent {
         ))
     }
 
-    /// The path of an operation.
+    /// Returns the part of a path below the mount.
     fn below<'a>(&self, path: &'a str) -> &'a str {
         path.strip_prefix(&*self.path).unwrap_or(path)
     }
@@ -149,7 +149,7 @@ impl MountedAgent {
         route::find(method, below, takes_tenants).map_err(|unrouted| self.unrouted(path, unrouted))
     }
 
-    /// What is said to those who came to no operation: where the operations are.
+    /// Returns the error for a request that matches no operation. It says where the operations are.
     fn unrouted(&self, path: &str, unrouted: RouteError) -> HttpError {
         let Endpoint { own, agent, .. } = &*self.endpoint;
         match unrouted {
@@ -175,7 +175,7 @@ impl MountedAgent {
     }
 }
 
-/// What is asked, and in which form it is to be answered.
+/// Reads the call of a request, and the format of its response.
 fn understand(
     context: &mut Context,
     routed: &RouteMatch,
@@ -193,7 +193,7 @@ fn understand(
     Ok((call, format))
 }
 
-/// The error for a request whose version is not the one that is spoken at its path.
+/// Returns the error for a request whose version is not the one of its path.
 fn misplaced(named: Option<Version>, served: Version) -> Error {
     let message = match named {
         Some(named) => format!(
@@ -207,12 +207,12 @@ fn misplaced(named: Option<Version>, served: Version) -> Error {
     Error::new(ErrorKind::VersionNotSupported, message)
 }
 
-/// An error, to whom asked for a document that is no operation's, such as a card.
+/// Returns the error for a request for a document, such as a card.
 pub(super) fn refused(headers: &HeaderMap, error: Error) -> Response {
     ResponseWriter::for_request(headers, ResponseFormat::V1_0).error(&error.into())
 }
 
-/// The same to a request at a path of this binding.
+/// Returns the error for a request at a path of this binding.
 pub(super) fn refused_at(
     path: &str,
     headers: &HeaderMap,

@@ -1,5 +1,5 @@
-//! Query parameters as the fields of requests (specification 11.5): camelCase, each once. In 0.3, whose
-//! requests are ProtoJSON, they are also called as in its proto.
+//! Reads query parameters as the fields of requests (specification 11.5): in camelCase, each once. In 0.3, whose
+//! requests are ProtoJSON, the names of its proto file are accepted too.
 
 use axum::http::Uri;
 use bridge_protocol::{
@@ -11,16 +11,16 @@ use serde_json::Value;
 
 use crate::server::service_parameters::pairs;
 
-/// A field that may stand in the query.
+/// A field that may be a query parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::server) struct Parameter {
-    /// Its name.
+    /// The name.
     pub(in crate::server) name: &'static str,
-    /// What it holds.
+    /// The type of the value.
     pub(in crate::server) kind: Kind,
 }
 
-/// What a query parameter holds.
+/// The type of a query parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::server) enum Kind {
     /// Text.
@@ -40,7 +40,7 @@ const HISTORY: Parameter = parameter("historyLength", Kind::Number);
 const PAGE_SIZE: Parameter = parameter("pageSize", Kind::Number);
 const PAGE_TOKEN: Parameter = parameter("pageToken", Kind::Text);
 
-/// The parameters of an operation that is asked for without a body.
+/// Returns the parameters of an operation whose requests have no body.
 pub(in crate::server) fn parameters(operation: Operation) -> &'static [Parameter] {
     const LIST: &[Parameter] = &[
         TENANT,
@@ -67,10 +67,10 @@ pub(in crate::server) fn parameters(operation: Operation) -> &'static [Parameter
     }
 }
 
-/// Reads the parameters of an operation. Others are nobody's business, unless they are misspelled.
+/// Reads the parameters of an operation. Unknown parameters are ignored, unless they are misspellings of known ones.
 ///
 /// # Errors
-/// If one is there twice, is no number where there must be one, or is written in another way.
+/// If a parameter occurs twice, has an invalid value, or has its name in another spelling.
 pub(super) fn read(
     version: Version,
     operation: Operation,
@@ -95,7 +95,7 @@ pub(super) fn read(
     Ok(fields)
 }
 
-/// A field's name in the proto.
+/// Returns a field's name in the proto file.
 fn snake(name: &str) -> String {
     let mut snake = String::new();
     for letter in name.chars() {
@@ -107,7 +107,7 @@ fn snake(name: &str) -> String {
     snake
 }
 
-/// How a name sounds: without case and underscores.
+/// Returns a name in lower case without underscores and hyphens.
 fn plain(name: &str) -> String {
     name.replace(['_', '-'], "").to_ascii_lowercase()
 }

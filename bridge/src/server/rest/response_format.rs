@@ -1,8 +1,8 @@
-//! The forms in which answers are written.
+//! The formats of responses.
 //!
-//! 0.3 has two for HTTP+JSON: its text shows the objects of JSON-RPC, and its `a2a.proto`, whose annotations
-//! are the paths, implies ProtoJSON. The SDKs of 0.3 speak the second and refuse the first, so that is what
-//! those get who do not show which they speak; whoever sends a message in the first is answered in it.
+//! 0.3 has two formats for HTTP+JSON: its text shows the objects of JSON-RPC, and its `a2a.proto`, whose annotations
+//! define the paths, implies ProtoJSON. The SDKs of 0.3 use ProtoJSON and refuse the other format, so ProtoJSON is the
+//! default; a request whose message has the other format is answered in it.
 
 use bridge_protocol::{
     a2a::{SendMessageResponse, StreamResponse, Task},
@@ -15,7 +15,7 @@ use crate::{
     service::{Reply, StreamItem},
 };
 
-/// A form of answers.
+/// The format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResponseFormat {
     /// 1.0.
@@ -27,7 +27,7 @@ pub(super) enum ResponseFormat {
 }
 
 impl ResponseFormat {
-    /// What is spoken with a client of which only the version is known.
+    /// Returns the format for a client of which only the version is known.
     pub(super) fn without_body(version: Version) -> Self {
         match version {
             Version::V1_0 => Self::V1_0,
@@ -35,7 +35,7 @@ impl ResponseFormat {
         }
     }
 
-    /// The text of an answer, without streams. Cards must have their interfaces.
+    /// Writes a reply that is not a stream. A card must already have its interfaces.
     pub(super) fn text(self, reply: Reply) -> Vec<u8> {
         let size = reply.size();
         match (self, reply) {
@@ -45,7 +45,7 @@ impl ResponseFormat {
             (Self::V1_0, Reply::PushConfig(config)) => render::text(size, &config),
             (Self::V1_0, Reply::PushConfigs(configs)) => render::text(size, &configs),
             (Self::V1_0, Reply::Card(card)) => render::text(size, &card),
-            // Streams are written item by item, and what is deleted has nothing to say.
+            // Streams are written item by item, and a deletion has an empty result.
             (_, Reply::Deleted | Reply::Stream(_)) => render::text(size, &json!({})),
             (Self::V0_3 | Self::V0_3Proto, reply) => {
                 render::text(size, &translated(|losses| self.older(reply, losses)))
@@ -76,7 +76,7 @@ impl ResponseFormat {
                 proto::pushes_from_v1(&configs, losses)
             }
             Reply::PushConfigs(configs) => version.push_configs_from_v1(&configs, losses),
-            // A card has but one form in 0.3, whatever its proto says.
+            // A card has a single form in 0.3, although its proto file differs.
             Reply::Card(card) => version.card_from_v1(&card, losses),
             Reply::Deleted | Reply::Stream(_) => json!({}),
         }
@@ -101,7 +101,7 @@ impl ResponseFormat {
         }
     }
 
-    /// One item, under the name of what it is (0.3.0, section 7.2).
+    /// Converts an item to an object with one member, whose name is the item's kind (0.3.0, section 7.2).
     fn older_item(self, response: &StreamResponse, goes_on: bool, losses: &mut Losses) -> Value {
         let is_proto = self == Self::V0_3Proto;
         let name = match response {

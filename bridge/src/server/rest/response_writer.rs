@@ -1,4 +1,4 @@
-//! Answers with their media types (specification 11.1, 14.1.1).
+//! Writes responses with their media types (specification 11.1, 14.1.1).
 
 use axum::{
     body::{Body, Bytes},
@@ -21,16 +21,16 @@ use crate::{
     service::{Reply, StreamItem, StreamItems},
 };
 
-/// How a request is answered.
+/// Writes the responses to a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResponseWriter {
     format: ResponseFormat,
-    /// The client takes JSON by its common name only.
+    /// Whether the client accepts `application/json` but not `application/a2a+json`.
     is_plain: bool,
 }
 
 impl ResponseWriter {
-    /// What the request's headers ask for, in this form if nothing is known of another one.
+    /// Creates a writer for a request with these headers and the given format.
     pub(super) fn for_request(headers: &HeaderMap, format: ResponseFormat) -> Self {
         let accepts = |media_type: &str| {
             let all = headers.get_all(ACCEPT).iter();
@@ -43,12 +43,12 @@ impl ResponseWriter {
         }
     }
 
-    /// The same in another form.
+    /// Returns the same writer with another format.
     pub(super) fn with_format(self, format: ResponseFormat) -> Self {
         Self { format, ..self }
     }
 
-    /// Answers with one object.
+    /// Returns a response with one object.
     pub(super) fn reply(self, endpoint: &Endpoint, reply: Reply) -> Response {
         let reply = match reply {
             Reply::Card(card) => Reply::Card(Box::new(endpoint.reachable(*card))),
@@ -57,8 +57,8 @@ impl ResponseWriter {
         self.json(StatusCode::OK, self.format.text(reply))
     }
 
-    /// Answers with a stream of bare objects, each with its place in the log as id. An error that ends it
-    /// is an event of that name.
+    /// Returns a stream of objects without envelope, each with its position in the log as id. An error that ends the
+    /// stream is an event with the name `error`.
     pub(super) fn stream(self, items: StreamItems) -> Response {
         sse::response(items.then(move |item| self.event(item)))
     }
@@ -78,7 +78,7 @@ impl ResponseWriter {
         }
     }
 
-    /// Answers with an error.
+    /// Returns an error response.
     pub(super) fn error(self, refusal: &HttpError) -> Response {
         let mut response = self.json(refusal.status, render::text(0, &refusal.body(self.format)));
         let allow = refusal.allow.as_deref();
@@ -91,9 +91,9 @@ impl ResponseWriter {
         response
     }
 
-    /// What is answered is one caller's, and as it stands now: nobody may show it again. Without a word a
-    /// cache may keep what was got by GET, and only knows of credentials in `Authorization` (RFC 9111,
-    /// sections 3.5, 4.2.2).
+    /// Returns a JSON response that must not be cached: it is for one caller and shows the current state. Without
+    /// `Cache-Control` a cache may store responses to GET, and would only recognize credentials in `Authorization`
+    /// (RFC 9111, sections 3.5, 4.2.2).
     fn json(self, status: StatusCode, text: Vec<u8>) -> Response {
         let media_type = match (self.is_plain, self.format) {
             (false, ResponseFormat::V1_0) => "application/a2a+json",

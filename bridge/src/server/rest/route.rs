@@ -1,17 +1,17 @@
-//! Which path is which operation (specification 5.3 and 11.3, and the annotations of `a2a.proto`).
+//! Maps paths to operations (specification 5.3 and 11.3, and the annotations in `a2a.proto`).
 
 use axum::http::Method;
 use bridge_protocol::{a2a::Operation, dialect::Version};
 use url::form_urlencoded;
 
-/// A path and what it asks for. `{...}` stands for a segment, or for what is before the colon in it.
+/// A path pattern and its operation. `{...}` matches a segment, or its part before the colon.
 #[derive(Debug)]
 pub(in crate::server) struct RoutePattern {
-    /// What is asked for.
+    /// The operation.
     pub(in crate::server) operation: Operation,
-    /// By which methods.
+    /// The HTTP methods.
     pub(in crate::server) methods: &'static [&'static str],
-    /// Below the agent's address, in 1.0.
+    /// The path of 1.0 below the agent's address.
     pub(in crate::server) path: &'static str,
 }
 
@@ -27,7 +27,7 @@ const fn pattern(
     }
 }
 
-/// All of them. The proto says GET for subscribing and the specification's table POST.
+/// All patterns. Subscribing has two methods: GET in the proto file, and POST in the specification's table.
 pub(in crate::server) const PATTERNS: [RoutePattern; 11] = [
     pattern(Operation::SendMessage, &["POST"], "/message:send"),
     pattern(
@@ -70,7 +70,7 @@ pub(in crate::server) const PATTERNS: [RoutePattern; 11] = [
     ),
 ];
 
-/// The first segments of paths, which no tenant can have as its name.
+/// The first segments of paths, which cannot be read as tenants.
 pub(in crate::server) const RESERVED: [&str; 5] = [
     "v1",
     "tasks",
@@ -83,7 +83,7 @@ pub(in crate::server) const RESERVED: [&str; 5] = [
 const CARD_V0_3: &str = "/card";
 
 impl RoutePattern {
-    /// The path below the agent's address in a version.
+    /// Returns the path below the agent's address in a version.
     pub(in crate::server) fn path_in(&self, version: Version) -> String {
         match version {
             Version::V1_0 => self.path.to_owned(),
@@ -95,26 +95,26 @@ impl RoutePattern {
     }
 }
 
-/// An operation that is asked for by a path.
+/// The operation that a path requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RouteMatch {
     pub(super) version: Version,
     pub(super) operation: Operation,
     pub(super) tenant: Option<String>,
-    /// What stood in the path, by the name of its field.
+    /// The values in the path with the names of their fields.
     pub(super) fields: Vec<(&'static str, String)>,
 }
 
-/// Why a path and a method are no operation.
+/// Why a path and a method match no operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RouteError {
-    /// There is no such path.
+    /// The path is unknown.
     Path,
-    /// There is, for other methods.
+    /// The path has other methods.
     Method { allowed: Vec<&'static str> },
 }
 
-/// The version that is spoken at a path below an agent's address.
+/// Returns the version that is served at a path below an agent's address.
 pub(super) fn version(path: &str) -> Version {
     match path.split('/').nth(1) {
         Some("v1") => Version::V0_3,
@@ -122,7 +122,7 @@ pub(super) fn version(path: &str) -> Version {
     }
 }
 
-/// The operation of a path below an agent's address.
+/// Finds the operation of a path below an agent's address.
 pub(super) fn find(
     method: &Method,
     path: &str,
@@ -177,7 +177,7 @@ fn matching(
     })
 }
 
-/// A question without an answer's body is the same question.
+/// Returns the method to look up: HEAD is handled as GET.
 fn known(method: &Method) -> &str {
     match *method {
         Method::HEAD => "GET",
@@ -185,7 +185,7 @@ fn known(method: &Method) -> &str {
     }
 }
 
-/// What stands for the names in a pattern, if it fits. Names are those of `names`, which lives longer.
+/// Returns the values in the path if it matches the pattern, with the names in `names`, whose lifetime is longer.
 fn fields(
     path: &str,
     names: &'static str,
@@ -210,13 +210,14 @@ fn fields(
     Some(names.zip(values).collect())
 }
 
-/// What is before the action in a segment. Ids are never empty, and ours have no colon.
+/// Returns the id before the action in a segment. Ids are never empty, and the bridge's ids contain no colon.
 fn before<'a>(segment: &'a str, action: &str) -> Option<&'a str> {
     let id = segment.strip_suffix(action)?;
     (!id.is_empty() && !id.contains(':')).then_some(id)
 }
 
-/// Clients may encode any character, the colon of an action too. What means something in forms is itself in a path.
+/// Decodes a segment. Clients may encode any character, including the colon of an action. Characters with a special
+/// meaning in forms have none in paths.
 fn decoded(segment: &str) -> String {
     let plain = [('+', "%2B"), ('=', "%3D"), ('&', "%26")].into_iter();
     let segment = plain.fold(segment.to_owned(), |text, (sign, code)| {
@@ -293,7 +294,7 @@ mod tests {
             ("POST", "/v1/message:send", "0.3 SendMessage"),
             ("GET", "/v1/tasks/t", "0.3 GetTask id=t"),
             ("GET", "/v1/tasks/t:subscribe", "0.3 SubscribeToTask id=t"),
-            // What is no operation.
+            // Requests that match no operation.
             ("GET", "", "POST"),
             ("GET", "/", "POST"),
             ("GET", "/message:send", "POST"),
