@@ -1,4 +1,4 @@
-//! The envelope of JSON-RPC 2.0 (specification, section 9).
+//! The requests and responses of JSON-RPC 2.0 (specification, section 9).
 
 use alloc::{
     borrow::Cow,
@@ -16,17 +16,17 @@ use crate::{
     wire::{FieldError, Fields, Unparsed, Wire, parse, weight},
 };
 
-/// What ties an answer to its request.
+/// The id that connects a response with its request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Id {
     /// A string, as most clients use.
     String(String),
     /// A number.
     Number(Number),
-    /// Null: also of an answer to a request whose id could not be read.
+    /// Null, also in the response to a request whose id could not be read.
     Null,
-    /// A request without one: a notification, which must not be answered. A2A has none, since each operation
-    /// has an answer, so such a request is not run. What is wrong with it is told with an id of null.
+    /// No id: the request is a notification, which gets no response. A2A has no notifications, because each operation
+    /// has a result, so such a request is refused. The error has null as its id.
     Absent,
 }
 
@@ -44,11 +44,11 @@ impl Wire for Id {
 const ID: &str = "a string, a number or null";
 
 impl Id {
-    /// Refuses a request without one. To be asked last of all, so that who forgot it is told first what else
-    /// is wrong.
+    /// Refuses a request without an id. Call it after all other checks, so that the client first learns of other
+    /// mistakes.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidRequest`]
+    /// [`ErrorKind::InvalidRequest`] for [`Id::Absent`].
     pub fn answerable(&self) -> Result<(), Error> {
         match self {
             Self::String(_) | Self::Number(_) | Self::Null => Ok(()),
@@ -84,20 +84,20 @@ impl fmt::Display for Id {
 /// A request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Its id.
+    /// The id.
     pub id: Id,
-    /// What is asked.
+    /// The method.
     pub method: String,
     /// The parameters, an empty object if absent.
     pub params: Value,
 }
 
-/// A request that cannot be read, with what the answer needs: its id as far as it was readable.
+/// The error for a request that cannot be read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BadRequest {
-    /// The request's id, or null.
+    /// The request's id; null if it could not be read.
     pub id: Id,
-    /// What is wrong with it.
+    /// The error.
     pub error: Error,
 }
 
@@ -111,7 +111,7 @@ impl From<Unparsed> for BadRequest {
 }
 
 impl Request {
-    /// A request with an id.
+    /// Creates a request with an id.
     pub fn new(id: Id, method: impl Into<String>, params: Value) -> Self {
         Self {
             id,
@@ -128,34 +128,34 @@ impl Request {
     /// Reads a request from JSON.
     pub fn from_value(value: Value) -> Result<Self, BadRequest> {
         let mut fields = Fields::of(value).map_err(|error| bad(Id::Null, &error))?;
-        let (id, said) = match fields.take("id").map_or(Ok(Id::Absent), Id::read) {
-            Ok(id) => (id, read_said(fields)),
+        let (id, method_and_params) = match fields.take("id").map_or(Ok(Id::Absent), Id::read) {
+            Ok(id) => (id, read_method_and_params(fields)),
             Err(error) => {
                 let error = read_version(&mut fields).and(Err(error.inside("id")));
                 (Id::Null, error)
             }
         };
-        match said {
+        match method_and_params {
             Ok((method, params)) => Ok(Self { id, method, params }),
             Err(error) => Err(bad(id, &error)),
         }
     }
 }
 
-/// A request whose parameters are text still: who knows the version and the method reads them in one pass, see
-/// `Version::params_text_to_v1`.
+/// A request whose parameters are not parsed yet. Once the version and the method are known, they are read in one
+/// pass by `Version::params_text_to_v1`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked<'b> {
-    /// Its id.
+pub struct RawRequest<'b> {
+    /// The id.
     pub id: Id,
-    /// What is asked.
+    /// The method.
     pub method: Cow<'b, str>,
-    /// The parameters as JSON, an empty object if absent. They may be wrong in what only shows when they are
-    /// read: then [`Request::from_slice`] says what is wrong with the body.
+    /// The parameters as JSON, an empty object if absent. They may be invalid JSON in a way that only parsing shows;
+    /// [`Request::from_slice`] then returns the error of the body.
     pub params: Cow<'b, str>,
 }
 
-/// A request as most are: with nothing else, and each thing once.
+/// The usual form of a request, in which each member occurs once and there are no others.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Envelope<'b> {
@@ -173,11 +173,11 @@ fn absent() -> Id {
     Id::Absent
 }
 
-impl<'b> Asked<'b> {
+impl<'b> RawRequest<'b> {
     /// Reads a request from a body.
     ///
     /// # Errors
-    /// Those of [`Request::from_slice`].
+    /// The errors of [`Request::from_slice`].
     pub fn from_slice(body: &'b [u8]) -> Result<Self, BadRequest> {
         weight::json(body).map_err(Unparsed::TooMuch)?;
         if let Ok(envelope) = serde_json::from_slice::<Envelope<'b>>(body)
@@ -206,8 +206,8 @@ fn bad(id: Id, error: &FieldError) -> BadRequest {
     BadRequest { id, error }
 }
 
-/// Method and parameters.
-fn read_said(mut fields: Fields) -> Result<(String, Value), FieldError> {
+/// Reads method and parameters.
+fn read_method_and_params(mut fields: Fields) -> Result<(String, Value), FieldError> {
     read_version(&mut fields)?;
     let method = fields.required("method")?;
     let params = match fields.take("params") {
@@ -237,33 +237,33 @@ impl Serialize for Request {
     }
 }
 
-/// An answer, with a result of any kind that can be written.
+/// A response, with a result of any type that can be serialized.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response<T = Value> {
     /// The request's id.
     pub id: Id,
-    /// What came of it.
+    /// The result or the error.
     pub outcome: Result<T, RpcError>,
 }
 
-/// An error as JSON-RPC writes it; codes outside the protocol's table are kept.
+/// An error in the form of JSON-RPC. Codes that A2A does not define are preserved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RpcError {
     /// The code.
     pub code: i64,
-    /// For a person.
+    /// The message for people.
     pub message: String,
-    /// Whatever the agent added; of A2A 1.0 a list of details.
+    /// Additional data; in A2A 1.0 a list of details.
     pub data: Option<Value>,
 }
 
 impl RpcError {
-    /// What the code means in A2A, if it is one of A2A's.
+    /// The kind of the error, if A2A defines its code.
     pub fn kind(&self) -> Option<ErrorKind> {
         ErrorKind::from_code(self.code)
     }
 
-    /// The fields that `google.rpc.BadRequest` names, if the error carries one.
+    /// Returns the fields that `google.rpc.BadRequest` names, if the error has such a detail.
     pub fn fields(&self) -> Vec<&str> {
         let mut fields = Vec::new();
         for detail in self.data.iter().flat_map(Value::as_array).flatten() {
@@ -309,11 +309,11 @@ impl Wire for RpcError {
 }
 
 impl<T> Response<T> {
-    /// The outcome, if this is the answer to the request with this id. An error may have null for its id, or none,
-    /// where the other side could not read ours; a number may come back as text.
+    /// Returns the outcome, if this is the response to the request with this id. An error may have null or no id, if
+    /// the server could not read the request's. A number may be returned as a text, and the reverse.
     ///
     /// # Errors
-    /// If it answers another request.
+    /// If this is the response to another request.
     pub fn answering(self, asked: &Id) -> Result<Result<T, RpcError>, FieldError> {
         let is_answer = match (&self.id, asked) {
             (Id::Null | Id::Absent, _) => self.outcome.is_err(),
@@ -333,7 +333,7 @@ impl<T> Response<T> {
 }
 
 impl Response<Value> {
-    /// Reads an answer from a body.
+    /// Reads a response from a body.
     pub fn from_slice(body: &[u8]) -> Result<Self, FieldError> {
         crate::wire::from_slice(body)
     }
@@ -490,7 +490,7 @@ mod tests {
             "[]",
             "",
         ] {
-            let asked = Asked::from_slice(body.as_bytes()).map(|asked| Request {
+            let asked = RawRequest::from_slice(body.as_bytes()).map(|asked| Request {
                 id: asked.id,
                 method: asked.method.into_owned(),
                 params: serde_json::from_str(&asked.params).unwrap(),

@@ -1,5 +1,5 @@
-//! The protocols on the wire: A2A 1.0 and its older dialects, the Activity protocol, JSON-RPC; and the
-//! translation between A2A and activities.
+//! Types for A2A 1.0 and its older dialects, for the Activity protocol and for JSON-RPC, and the translation between
+//! A2A and activities.
 //!
 //! The types follow A2A 1.0 (`specification/a2a.proto`, package `lf.a2a.v1`) with the names of its JSON form.
 //! Older versions are dialects, translated at the edge. This crate does not read the clock, open sockets or
@@ -15,7 +15,7 @@
 //! - [`signing`]: signs and verifies cards
 //! - [`translate`]: translates A2A to activities and back
 //! - `protobuf`: A2A 1.0 as protocol buffers, with the feature of that name
-//! - [`wire`]: reads objects from JSON, with errors that name the field
+//! - [`wire`]: reads objects from JSON, with errors that name the path of the field
 #![no_std]
 
 extern crate alloc;

@@ -10,7 +10,7 @@ use axum::{
 use bridge_protocol::{
     a2a::{Binding, Error, ErrorKind, Operation},
     dialect::{Call, Version},
-    jsonrpc::{Asked, BadRequest, Id, Request},
+    jsonrpc::{BadRequest, Id, RawRequest, Request},
 };
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
@@ -78,7 +78,7 @@ pub(super) async fn answer(
         endpoint.service.refused(&endpoint.agent, &error);
         render::error(id, error)
     };
-    let asked = match block_if_large(body.len(), || Asked::from_slice(&body)) {
+    let asked = match block_if_large(body.len(), || RawRequest::from_slice(&body)) {
         Ok(asked) => asked,
         Err(BadRequest { id, error }) => return refused(id, of_content(&headers, error)),
     };
@@ -145,7 +145,7 @@ impl Endpoint {
         context: &mut Context,
         headers: &HeaderMap,
         uri: &Uri,
-        asked: &Asked<'_>,
+        asked: &RawRequest<'_>,
     ) -> Result<(Version, Call), Error> {
         let service_parameters = ServiceParameters::read(headers, uri)?;
         let named = service_parameters.named;
@@ -159,8 +159,8 @@ impl Endpoint {
         Ok((version, call))
     }
 
-    /// Distinguishes 0.1 from 0.3, which share the names of some methods: a request with a task id that its client chose
-    /// is 0.1.
+    /// Distinguishes 0.1 from 0.3, which share the names of some methods: a request with a task id that its client
+    /// chose is 0.1.
     async fn version_by_task_id(
         &self,
         context: &Context,

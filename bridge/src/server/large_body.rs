@@ -4,8 +4,8 @@ use bridge_program::{LARGE, outgoing};
 use futures_util::future::{BoxFuture, Either, FutureExt as _, Ready, ready};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Runs work whose duration depends on the size of a body. For a large body, the other tasks of this thread are moved to
-/// another one first.
+/// Runs work whose duration depends on the size of a body. For a large body, the other tasks of this thread are moved
+/// to another one first.
 pub(super) fn block_if_large<T>(size: usize, work: impl FnOnce() -> T) -> T {
     let has_threads = || {
         let runtime = Handle::try_current();

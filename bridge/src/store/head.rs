@@ -84,9 +84,9 @@ impl Head {
         self.state.is_interrupted() && self.turns.is_empty()
     }
 
-    /// Computes the head after `append`, where `before` is the head that the backend has of the task. This function alone
-    /// decides which events can follow, and has no side effects. A backend calls it before it writes, and returns its
-    /// result from [`Store::append`](super::Store::append).
+    /// Computes the head after `append`, where `before` is the head that the backend has of the task. This function
+    /// alone decides which events can follow, and has no side effects. A backend calls it before it writes, and returns
+    /// its result from [`Store::append`](super::Store::append).
     ///
     /// # Errors
     /// `NotFound` if the task does not exist or belongs to another caller; `Conflict`, `Ended`, `Invalid`.

@@ -1,4 +1,4 @@
-//! A task is what you get by applying its events (specification 4.2): the one place that says how.
+//! Applies the events of a task to it (specification 4.2).
 
 use alloc::vec::Vec;
 
@@ -8,8 +8,8 @@ use super::{
 };
 
 impl Task {
-    /// The task as it stands after `update`. The message of the status that is replaced goes to the
-    /// history, unless it stands there already; that of the new one leaves it.
+    /// Sets the status. The message of the replaced status is added to the history, unless it is there already; the
+    /// message of the new status is removed from it.
     fn apply_status(&mut self, status: TaskStatus) {
         let replaced = core::mem::replace(&mut self.status, status);
         if let Some(now) = &self.status.message {
@@ -19,8 +19,8 @@ impl Task {
         self.remember(replaced);
     }
 
-    /// The task as it stands after `update`: parts are appended to the artifact of the same id, or
-    /// replace it, or a new artifact comes last.
+    /// Applies an artifact: its parts are appended to the artifact with the same id, or it replaces that one, or it is
+    /// added as the last one.
     fn apply_artifact(&mut self, update: TaskArtifactUpdateEvent) {
         let TaskArtifactUpdateEvent {
             artifact, append, ..
@@ -30,7 +30,7 @@ impl Task {
             Some(present) if append => present.extend(artifact),
             Some(present) => *present = artifact,
             None => {
-                // Most tasks have one artifact, and many tasks are kept: no room for three more.
+                // Most tasks have one artifact, and many tasks are cached: do not reserve room for further ones.
                 if self.artifacts.is_empty() {
                     self.artifacts.reserve_exact(1);
                 }
@@ -39,7 +39,7 @@ impl Task {
         }
     }
 
-    /// The task after its agent said something that changes nothing else.
+    /// Adds a message of the agent that changes nothing else.
     pub fn say(&mut self, message: Message) {
         let status = TaskStatus {
             message: Some(message),
@@ -48,8 +48,8 @@ impl Task {
         self.apply_status(status);
     }
 
-    /// The task after something that the agent said was changed, or was taken back: then there is no message.
-    /// An artifact with the id goes with its message; another version of it comes as an update.
+    /// Replaces a message of the agent, or removes it if `message` is `None`. The artifact that was made from a removed
+    /// message is removed too; a new version of an artifact comes as an update.
     pub fn revise(&mut self, id: &str, message: Option<&Message>) {
         let is_it = |one: &Message| one.role == Role::Agent && one.message_id == id;
         let Some(message) = message else {
@@ -64,8 +64,7 @@ impl Task {
         }
     }
 
-    /// The task as it stands after any item of its stream. A message is no part of a task and changes
-    /// nothing.
+    /// Applies an item of the task's stream. A message is not part of a task and changes nothing.
     pub fn apply(&mut self, item: StreamResponse) {
         match item {
             StreamResponse::Task(task) => *self = task,
@@ -80,7 +79,7 @@ impl Task {
         }
     }
 
-    /// The artifacts but those that only repeat what the status says: a result may stand in both.
+    /// Returns the artifacts that do not just repeat the status message: a result may be in both.
     pub fn produced(&self) -> impl Iterator<Item = &Artifact> {
         let said = self.status.message.as_ref();
         let is_new =
@@ -88,8 +87,8 @@ impl Task {
         self.artifacts.iter().filter(is_new)
     }
 
-    /// The task that begins with this item: itself, or one of which only a change was seen. None begins
-    /// with a message.
+    /// Returns the task at the beginning of a stream with this item: the task in it, or a task that is known only by
+    /// this change. Returns `None` for a message.
     pub fn begun_by(item: StreamResponse) -> Option<Self> {
         let mut task = match &item {
             StreamResponse::Task(_) => Self::unseen("", ""),
@@ -144,13 +143,13 @@ impl Artifact {
         }
     }
 
-    /// Whether it has these contents and no others.
+    /// Whether the artifact has exactly these contents.
     pub fn repeats(&self, parts: &[Part]) -> bool {
         let contents = self.parts.iter().map(|part| &part.content);
         contents.eq(parts.iter().map(|part| &part.content))
     }
 
-    /// Appends a further piece: its parts, and what else it says anew.
+    /// Appends a further piece: its parts, and the fields that it changes.
     fn extend(&mut self, piece: Self) {
         self.parts.extend(piece.parts);
         self.name = piece.name.or(self.name.take());

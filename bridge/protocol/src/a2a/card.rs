@@ -1,4 +1,4 @@
-//! Agent cards: who an agent is and how it is reached (specification 4.4).
+//! Agent cards, which describe an agent and its interfaces (specification 4.4).
 //!
 //! Cards in the field leave out much that the specification requires, and a reader who refuses them
 //! cannot talk to those agents. So only the name and the interfaces must be there; the rest is read as
@@ -12,72 +12,72 @@ use crate::wire::object;
 object! {
     /// An agent's description of itself.
     pub struct AgentCard {
-        /// Its name.
+        /// The name.
         required name: String = "name",
-        /// What it does.
+        /// A description for people.
         always description: String = "description",
-        /// Where it is reached, the preferred way first.
+        /// The interfaces of the agent, the preferred one first.
         required supported_interfaces: Vec<AgentInterface> = "supportedInterfaces",
-        /// Who runs it.
+        /// The provider of the agent.
         optional provider: Option<AgentProvider> = "provider",
-        /// Its own version.
+        /// The version of the agent.
         always version: String = "version",
-        /// Where people read about it.
+        /// The URL of the documentation.
         optional documentation_url: Option<String> = "documentationUrl",
-        /// What of the protocol it can do.
+        /// The supported parts of the protocol.
         always capabilities: AgentCapabilities = "capabilities",
-        /// Ways to authenticate, by name.
+        /// The ways to authenticate, by name.
         optional security_schemes: BTreeMap<String, SecurityScheme> = "securitySchemes",
-        /// Which of them are needed: any one of these.
+        /// The required security schemes: any one of these.
         optional security_requirements: Vec<SecurityRequirement> = "securityRequirements",
-        /// Media types that it takes.
+        /// The media types of its input.
         always default_input_modes: Vec<String> = "defaultInputModes",
-        /// Media types that it gives.
+        /// The media types of its output.
         always default_output_modes: Vec<String> = "defaultOutputModes",
-        /// What it is good at.
+        /// The skills.
         always skills: Vec<AgentSkill> = "skills",
-        /// JSON Web Signatures over the card.
+        /// The JSON Web Signatures over the card.
         optional signatures: Vec<AgentCardSignature> = "signatures",
-        /// A picture of it.
+        /// The URL of an icon.
         optional icon_url: Option<String> = "iconUrl",
     }
 }
 
 object! {
-    /// One address with the binding and version spoken there.
+    /// An address with the binding and version that is served there.
     pub struct AgentInterface {
-        /// The address.
+        /// The URL of the interface.
         required url: String = "url",
-        /// `JSONRPC`, `GRPC`, `HTTP+JSON`, or a URI for another one.
+        /// The binding: `JSONRPC`, `GRPC`, `HTTP+JSON`, or a URI for another one.
         required protocol_binding: String = "protocolBinding",
-        /// The tenant to name in requests.
+        /// The tenant that requests must name.
         optional tenant: Option<String> = "tenant",
-        /// Major and minor version of A2A, such as `1.0`.
+        /// The major and minor version of A2A, such as `1.0`.
         required protocol_version: String = "protocolVersion",
     }
 }
 
 object! {
-    /// Who runs an agent.
+    /// The provider of an agent.
     pub struct AgentProvider {
-        /// Their site.
+        /// The URL of the provider's website.
         always url: String = "url",
-        /// Their name.
+        /// The provider's name.
         always organization: String = "organization",
     }
 }
 
 object! {
-    /// What of the protocol an agent can do; absent means no.
+    /// The optional parts of the protocol that an agent supports; absent means unsupported.
     #[derive(Default)]
     pub struct AgentCapabilities {
-        /// Streams.
+        /// Whether the agent supports streams.
         optional streaming: Option<bool> = "streaming",
-        /// Push notifications.
+        /// Whether the agent supports push notifications.
         optional push_notifications: Option<bool> = "pushNotifications",
-        /// Extensions of the protocol.
+        /// The supported extensions of the protocol.
         optional extensions: Vec<AgentExtension> = "extensions",
-        /// Another card for authenticated callers.
+        /// Whether there is an extended card for authenticated callers.
         optional extended_agent_card: Option<bool> = "extendedAgentCard",
     }
 }
@@ -85,35 +85,35 @@ object! {
 object! {
     /// An extension of the protocol.
     pub struct AgentExtension {
-        /// Its name.
+        /// The URI that identifies the extension.
         always uri: String = "uri",
-        /// How this agent uses it.
+        /// A description of how the agent uses the extension.
         optional description: Option<String> = "description",
-        /// Clients must know it.
+        /// Whether clients must support the extension.
         optional required: bool = "required",
-        /// Its settings.
+        /// The settings of the extension.
         optional params: Option<Metadata> = "params",
     }
 }
 
 object! {
-    /// Something that an agent is good at.
+    /// A skill of an agent.
     pub struct AgentSkill {
-        /// Unique within the card.
+        /// The id, unique within the card.
         required id: String = "id",
-        /// For people.
+        /// The skill's name for people.
         always name: String = "name",
-        /// What it does.
+        /// A description for people.
         always description: String = "description",
-        /// Keywords.
+        /// Keywords for the skill.
         always tags: Vec<String> = "tags",
-        /// Prompts that it can answer.
+        /// Examples of prompts.
         optional examples: Vec<String> = "examples",
-        /// Media types that it takes, if not the card's.
+        /// The media types of its input, if they differ from the card's.
         optional input_modes: Vec<String> = "inputModes",
-        /// Media types that it gives, if not the card's.
+        /// The media types of its output, if they differ from the card's.
         optional output_modes: Vec<String> = "outputModes",
-        /// What it needs beyond the card's.
+        /// The security requirements in addition to the card's.
         optional security_requirements: Vec<SecurityRequirement> = "securityRequirements",
     }
 }
@@ -131,14 +131,14 @@ object! {
 }
 
 impl AgentCapabilities {
-    /// Whether it streams.
+    /// Whether the agent supports streams.
     pub fn streams(&self) -> bool {
         self.streaming == Some(true)
     }
 }
 
 impl AgentExtension {
-    /// An extension that clients may use and need not know.
+    /// Creates an extension that clients need not support.
     pub fn new(uri: impl Into<String>, description: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -151,7 +151,7 @@ impl AgentExtension {
 }
 
 impl AgentSkill {
-    /// A skill without tags and examples, for what the card takes and gives.
+    /// Creates a skill without tags and examples, with the card's media types.
     pub fn new(
         id: impl Into<String>,
         name: impl Into<String>,
@@ -172,7 +172,7 @@ impl AgentSkill {
 }
 
 impl AgentCard {
-    /// A card with a name and a description, for text in and out, and nothing else yet.
+    /// Creates a card with a name and a description, for input and output of text, without anything else.
     pub fn named(name: impl Into<String>, description: impl Into<String>) -> Self {
         let text = || Vec::from([String::from("text/plain")]);
         Self {

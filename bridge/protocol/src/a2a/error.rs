@@ -1,4 +1,4 @@
-//! Errors of the protocol, with their codes in each binding, once (specification 3.3.2, 5.4, 9.5, 11.6).
+//! The errors of the protocol, with a table of their codes in each binding (specification 3.3.2, 5.4, 9.5, 11.6).
 
 use alloc::{
     format,
@@ -14,14 +14,14 @@ use crate::wire::{FieldError, Unparsed};
 /// Makes the kinds of error and the table of their codes.
 macro_rules! kinds {
     ($( $(#[$meta:meta])* $kind:ident = $code:literal, $reason:literal, $http:literal, $text:literal; )*) => {
-        /// What went wrong, in the protocol's words.
+        /// The kind of an error.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum ErrorKind {
             $( $(#[$meta])* $kind, )*
         }
 
         impl ErrorKind {
-            /// All of them.
+            /// All kinds.
             pub const ALL: &[Self] = &[$( Self::$kind, )*];
 
             /// The code in JSON-RPC.
@@ -39,7 +39,7 @@ macro_rules! kinds {
                 match self { $( Self::$kind => $http, )* }
             }
 
-            /// What it says if there is nothing better to say.
+            /// The default message.
             pub fn text(self) -> &'static str {
                 match self { $( Self::$kind => $text, )* }
             }
@@ -50,60 +50,60 @@ macro_rules! kinds {
 kinds! {
     /// The body is not JSON.
     Parse = -32700, "PARSE_ERROR", 400, "the body is not JSON";
-    /// The body is JSON but no request.
+    /// The body is JSON but not a request.
     InvalidRequest = -32600, "INVALID_REQUEST", 400, "the body is not a request";
-    /// No such method.
+    /// The method does not exist.
     MethodNotFound = -32601, "METHOD_NOT_FOUND", 404, "there is no such method";
-    /// The parameters are not as the method wants them.
+    /// The parameters are not valid.
     InvalidParams = -32602, "INVALID_PARAMS", 400, "the parameters are not valid";
-    /// The agent's own fault.
+    /// The agent failed.
     Internal = -32603, "INTERNAL_ERROR", 500, "something broke inside the agent";
-    /// There is no such task, or it is not the caller's.
+    /// The task does not exist, or belongs to another caller.
     TaskNotFound = -32001, "TASK_NOT_FOUND", 404, "there is no such task";
-    /// The task ended already.
+    /// The task has already ended.
     TaskNotCancelable = -32002, "TASK_NOT_CANCELABLE", 400, "the task cannot be canceled";
-    /// The agent does not push.
+    /// The agent does not support push notifications.
     PushNotificationNotSupported = -32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", 400, "push notifications are not supported";
-    /// The agent, or the task as it stands, cannot do that.
+    /// The agent does not support the operation, or the task's state does not allow it.
     UnsupportedOperation = -32004, "UNSUPPORTED_OPERATION", 400, "the operation is not supported";
-    /// A media type that the agent does not take.
+    /// The agent does not accept the media type.
     ContentTypeNotSupported = -32005, "CONTENT_TYPE_NOT_SUPPORTED", 400, "the content type is not supported";
-    /// The agent behind said something that is not the protocol.
+    /// The agent behind the server sent a response that violates the protocol.
     InvalidAgentResponse = -32006, "INVALID_AGENT_RESPONSE", 500, "the agent's response is not valid";
-    /// There is no extended card.
+    /// The agent has no extended card.
     ExtendedAgentCardNotConfigured = -32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", 400, "there is no extended agent card";
-    /// The client does not know an extension that the agent requires.
+    /// The client does not support an extension that the agent requires.
     ExtensionSupportRequired = -32008, "EXTENSION_SUPPORT_REQUIRED", 400, "an extension must be supported";
-    /// A version that the agent does not speak.
+    /// The agent does not support the version.
     VersionNotSupported = -32009, "VERSION_NOT_SUPPORTED", 400, "the protocol version is not supported";
-    /// The agent cannot do it now; nothing changed, and the same request may be sent again later. The protocol has
-    /// no code for it, so that it is an internal error to those who read no further than the code.
+    /// The agent cannot serve the request now. Nothing was changed, and the same request can be sent again later. The
+    /// protocol has no code for this, so it has the code of an internal error.
     Unavailable = -32603, "UNAVAILABLE", 503, "the agent cannot do that now: send the request again later";
 }
 
 impl ErrorKind {
-    /// The kind with this JSON-RPC code: of those that share one, the general one.
+    /// Returns the kind with this JSON-RPC code; if several kinds share it, the most general one.
     pub fn from_code(code: i64) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.code() == code)
     }
 }
 
-/// The type of the detail that says when a request may be sent again.
+/// The type of the detail with the delay before a retry.
 const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
-/// An error as it goes over the wire.
+/// An error of the protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
-    /// What went wrong.
+    /// The kind.
     pub kind: ErrorKind,
-    /// For a person.
+    /// The message for people.
     pub message: String,
-    /// Details as `google.protobuf.Any` in JSON, beside the `ErrorInfo` that every error carries.
+    /// The details as `google.protobuf.Any` in JSON, without the `ErrorInfo` that every error has.
     pub details: Vec<Value>,
 }
 
 impl Error {
-    /// An error with this text.
+    /// Creates an error with this message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -112,12 +112,12 @@ impl Error {
         }
     }
 
-    /// There is no task of this id, or the caller must not know of it.
+    /// Creates the error for a task that does not exist or belongs to another caller.
     pub fn task_not_found(id: &str) -> Self {
         Self::new(ErrorKind::TaskNotFound, format!("task {id} not found"))
     }
 
-    /// It cannot be done now; the same request may be sent again after so many seconds.
+    /// Creates the error for a request that cannot be served now; it can be sent again after so many seconds.
     pub fn unavailable(message: impl Into<String>, seconds: u32) -> Self {
         let retry = json!({"@type": RETRY_INFO, "retryDelay": format!("{seconds}s")});
         Self {
@@ -126,14 +126,14 @@ impl Error {
         }
     }
 
-    /// After how many seconds the same request may be sent again, if the error says so.
+    /// Returns the delay in seconds after which the same request can be sent again, if the error has one.
     pub fn retry_after(&self) -> Option<u32> {
         let is_retry = |detail: &&Value| detail["@type"] == RETRY_INFO;
         let delay = self.details.iter().find(is_retry)?["retryDelay"].as_str()?;
         delay.strip_suffix('s')?.parse().ok()
     }
 
-    /// All details, the `ErrorInfo` first: `error.data` in JSON-RPC, `error.details` in HTTP+JSON.
+    /// Returns all details, the `ErrorInfo` first: `error.data` in JSON-RPC, `error.details` in HTTP+JSON.
     pub fn all_details(&self) -> Vec<Value> {
         let info = json!({
             "@type": "type.googleapis.com/google.rpc.ErrorInfo",
@@ -162,7 +162,7 @@ impl From<Unparsed> for Error {
     }
 }
 
-/// A bad field among the parameters becomes `google.rpc.BadRequest`.
+/// An invalid field among the parameters becomes `google.rpc.BadRequest`.
 impl From<FieldError> for Error {
     fn from(error: FieldError) -> Self {
         let violation = json!({

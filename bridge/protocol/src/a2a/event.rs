@@ -1,4 +1,4 @@
-//! What an agent answers: whole objects, and the events of a stream (specification 4.2, 3.2.2, 3.2.3).
+//! The results of operations: objects, and the events of streams (specification 4.2, 3.2.2, 3.2.3).
 
 use alloc::string::String;
 use core::borrow::Borrow;
@@ -12,11 +12,11 @@ use crate::wire::{FieldError, Fields, Schemas, Wire, object};
 object! {
     /// A task's status changed.
     pub struct TaskStatusUpdateEvent {
-        /// The task.
+        /// The task's id.
         required task_id: String = "taskId",
-        /// Its context.
+        /// The id of the task's context.
         always context_id: String = "contextId",
-        /// How it stands now.
+        /// The new status.
         required status: TaskStatus = "status",
         /// Free-form data about the event.
         optional metadata: Option<Metadata> = "metadata",
@@ -24,40 +24,39 @@ object! {
 }
 
 object! {
-    /// A task produced something, or a further piece of it.
+    /// A task produced an artifact, or a further piece of one.
     pub struct TaskArtifactUpdateEvent {
-        /// The task.
+        /// The task's id.
         required task_id: String = "taskId",
-        /// Its context.
+        /// The id of the task's context.
         always context_id: String = "contextId",
-        /// The artifact, or the piece of it.
+        /// The artifact, or a piece of it.
         required artifact: Artifact = "artifact",
-        /// The parts are added to those of the artifact of the same id; otherwise they replace it.
+        /// Whether the parts are added to the artifact with the same id; otherwise it is replaced.
         optional append: bool = "append",
-        /// No further piece follows.
+        /// Whether this is the last piece.
         optional last_chunk: bool = "lastChunk",
         /// Free-form data about the event.
         optional metadata: Option<Metadata> = "metadata",
     }
 }
 
-/// The answer to SendMessage. Whoever only writes it may have a task that others have too, such as an
-/// `Arc<Task>`.
+/// The result of SendMessage. `T` can be a shared task, such as an `Arc<Task>`, if the result is only written.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "most answers are tasks")]
 pub enum SendMessageResponse<T = Task> {
-    /// A task as it stands.
+    /// A task in its current state.
     Task(T),
-    /// A message and no task.
+    /// A message without a task.
     Message(Message),
 }
 
 /// One item of a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamResponse {
-    /// A task as it stands: the first item of most streams.
+    /// A task in its current state: the first item of most streams.
     Task(Task),
-    /// A message and no task: the only item of its stream.
+    /// A message without a task: the only item of its stream.
     Message(Message),
     /// A change of status.
     StatusUpdate(TaskStatusUpdateEvent),
@@ -129,7 +128,7 @@ impl Wire for StreamResponse {
     }
 }
 
-/// An object with one member, as ProtoJSON writes a `oneof`.
+/// Serializes an object with one member, as ProtoJSON writes a `oneof`.
 fn tagged<S: Serializer>(
     serializer: S,
     key: &str,

@@ -1,4 +1,4 @@
-//! Messages: one turn of a conversation (specification 4.1.4).
+//! Messages between clients and agents (specification 4.1.4).
 
 use alloc::{string::String, vec::Vec};
 
@@ -6,31 +6,31 @@ use super::{Metadata, Part};
 use crate::wire::{object, open_enum};
 
 object! {
-    /// What one side says to the other.
+    /// A message from a client to an agent, or from an agent to a client.
     pub struct Message {
-        /// Made by the sender; the same id from the same caller is the same message.
+        /// The id, made by the sender. Messages of a caller with the same id are the same message.
         required message_id: String = "messageId",
-        /// The context it belongs to.
+        /// The id of the context that the message belongs to.
         optional context_id: Option<String> = "contextId",
-        /// The task it belongs to.
+        /// The id of the task that the message belongs to.
         optional task_id: Option<String> = "taskId",
-        /// Who speaks.
+        /// The sender's role.
         required role: Role = "role",
-        /// What is said.
+        /// The content.
         required parts: Vec<Part> = "parts",
-        /// Free-form data about it.
+        /// Free-form data about the message.
         optional metadata: Option<Metadata> = "metadata",
-        /// URIs of the extensions that contributed to it.
+        /// The URIs of the extensions that contributed to the message.
         optional extensions: Vec<String> = "extensions",
-        /// Other tasks that it refers to.
+        /// The ids of other tasks that the message refers to.
         optional reference_task_ids: Vec<String> = "referenceTaskIds",
     }
 }
 
 open_enum! {
-    /// Who speaks (specification 4.1.5).
+    /// The role of a message's sender (specification 4.1.5).
     pub enum Role, "a role such as ROLE_USER" {
-        /// Nobody said who.
+        /// Not specified.
         Unspecified = "ROLE_UNSPECIFIED",
         /// The client.
         User = "ROLE_USER",
@@ -40,7 +40,7 @@ open_enum! {
 }
 
 impl Message {
-    /// A message with these parts and nothing beside them.
+    /// Creates a message with these parts.
     pub fn new(message_id: impl Into<String>, role: Role, parts: Vec<Part>) -> Self {
         Self {
             message_id: message_id.into(),
@@ -55,7 +55,7 @@ impl Message {
         }
     }
 
-    /// All its text, a line a part.
+    /// Returns the texts of all parts, one in each line.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.parts.iter().filter_map(Part::as_text).collect();
         texts.join("\n")

@@ -1,4 +1,4 @@
-//! The types of A2A 1.0, a family a file, with the names of its JSON form (specification, section 4).
+//! The types of A2A 1.0, one family in each file, with the names of their JSON form (specification, section 4).
 //!
 //! Fields that a newer peer sends stand in `extra` and are written again; unknown enum values are kept.
 

@@ -2,35 +2,35 @@
 
 use core::fmt;
 
-/// What a client can ask of an agent.
+/// An operation that a client can request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
-    /// Say something; the answer is one object.
+    /// Sends a message; the result is one object.
     SendMessage,
-    /// Say something; the answer is a stream.
+    /// Sends a message; the result is a stream.
     SendStreamingMessage,
-    /// A task as it stands.
+    /// Returns a task in its current state.
     GetTask,
-    /// The caller's tasks.
+    /// Returns a list of the caller's tasks.
     ListTasks,
-    /// End a task.
+    /// Cancels a task.
     CancelTask,
-    /// A running task's further events.
+    /// Returns a stream of a running task's further events.
     SubscribeToTask,
-    /// Have a task's events delivered.
+    /// Creates a push notification setting of a task.
     CreateTaskPushNotificationConfig,
-    /// One such setting.
+    /// Returns a push notification setting.
     GetTaskPushNotificationConfig,
-    /// A task's such settings.
+    /// Returns all push notification settings of a task.
     ListTaskPushNotificationConfigs,
-    /// Remove one.
+    /// Removes a push notification setting.
     DeleteTaskPushNotificationConfig,
-    /// The card for authenticated callers.
+    /// Returns the card for authenticated callers.
     GetExtendedAgentCard,
 }
 
 impl Operation {
-    /// All of them, in the specification's order.
+    /// All operations, in the specification's order.
     pub const ALL: [Self; 11] = [
         Self::SendMessage,
         Self::SendStreamingMessage,
@@ -45,7 +45,7 @@ impl Operation {
         Self::GetExtendedAgentCard,
     ];
 
-    /// Its name, which is its JSON-RPC method in 1.0.
+    /// The operation's name, which is the JSON-RPC method in 1.0.
     pub fn name(self) -> &'static str {
         match self {
             Self::SendMessage => "SendMessage",
@@ -62,14 +62,14 @@ impl Operation {
         }
     }
 
-    /// The operation of this name.
+    /// Returns the operation with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|operation| operation.name() == name)
     }
 
-    /// Whether its answer is a stream.
+    /// Whether the result is a stream.
     pub fn streams(self) -> bool {
         matches!(self, Self::SendStreamingMessage | Self::SubscribeToTask)
     }

@@ -1,4 +1,4 @@
-//! Parts: what messages and artifacts are made of (specification 4.1.6).
+//! The parts of messages and artifacts (specification 4.1.6).
 
 use alloc::{string::String, vec::Vec};
 
@@ -16,42 +16,44 @@ use serde::{
 use serde_json::{Map, Value, json};
 
 use super::Metadata;
-use crate::wire::{FieldError, Fields, Members, Name, Schemas, Whole, Wire, object};
+use crate::wire::{
+    FieldError, FieldName, Fields, ObjectVisitor, ReadMembers, Schemas, Wire, object,
+};
 
-/// One piece of content.
+/// A piece of content of a message or an artifact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// The content itself.
+    /// The content.
     pub content: Content,
-    /// Free-form data about it.
+    /// Free-form data about the part.
     pub metadata: Option<Metadata>,
-    /// A name for it when it is a file.
+    /// The file name.
     pub filename: Option<String>,
-    /// Its media type, such as `image/png`.
+    /// The media type, such as `image/png`.
     pub media_type: Option<String>,
-    /// Fields that this version does not know, kept as they came.
+    /// Unknown fields, which are preserved.
     pub extra: Map<String, Value>,
 }
 
-/// What a part holds: exactly one of these (`oneof content`).
+/// The content of a part: exactly one of these (`oneof content`).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// `text`
+    /// `text`: a text.
     Text(String),
     /// `raw`: bytes, base64 in JSON.
     Raw(Vec<u8>),
-    /// `url`: where the content can be fetched.
+    /// `url`: the URL of the content.
     Url(String),
-    /// `data`: any JSON, null included.
+    /// `data`: any JSON value, including null.
     Data(Value),
-    /// A kind that this version does not know; it stands in the part's `extra`.
+    /// Content of an unknown kind, which is preserved in the part's `extra`.
     Unknown,
 }
 
 const KINDS: &str = "exactly one of text, raw, url, data";
 
 impl Part {
-    /// A part with this content and nothing beside it.
+    /// Creates a part with this content.
     pub fn new(content: Content) -> Self {
         Self {
             content,
@@ -62,17 +64,17 @@ impl Part {
         }
     }
 
-    /// A text part.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(Content::Text(text.into()))
     }
 
-    /// A data part.
+    /// Creates a data part.
     pub fn data(data: Value) -> Self {
         Self::new(Content::Data(data))
     }
 
-    /// The text, if it is a text part.
+    /// Returns the text, if this is a text part.
     pub fn as_text(&self) -> Option<&str> {
         match &self.content {
             Content::Text(text) => Some(text),
@@ -91,14 +93,14 @@ impl Part {
 impl Wire for Part {
     fn read(value: Value) -> Result<Self, FieldError> {
         let mut fields = Fields::of(value)?;
-        let said = Said {
+        let content_fields = ContentFields {
             text: fields.optional("text")?,
             raw: fields.optional("raw")?,
             url: fields.optional("url")?,
             // Null is data like any other, so its presence counts, not its value.
             data: fields.take("data"),
         };
-        let content = said.content()?;
+        let content = content_fields.content()?;
         let part = Self {
             content,
             metadata: fields.optional("metadata")?,
@@ -112,7 +114,7 @@ impl Wire for Part {
     }
 
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(Whole::<Self>::new())
+        from.deserialize_map(ObjectVisitor::<Self>::new())
     }
 
     fn describe(schemas: &mut Schemas) -> Value {
@@ -140,17 +142,17 @@ impl Wire for Part {
     }
 }
 
-impl Members for Part {
-    fn members<'de, A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        let (mut said, mut extra) = (Said::default(), Map::new());
+impl ReadMembers for Part {
+    fn read_members<'de, A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
+        let (mut content_fields, mut extra) = (ContentFields::default(), Map::new());
         let (mut metadata, mut filename) = (None, None);
         let mut media_type: Option<Option<String>> = None;
-        while let Some(Name(name)) = map.next_key()? {
+        while let Some(FieldName(name)) = map.next_key()? {
             match &*name {
-                "text" => said.text = map.next_value()?,
-                "raw" => said.raw = map.next_value()?,
-                "url" => said.url = map.next_value()?,
-                "data" => said.data = Some(map.next_value()?),
+                "text" => content_fields.text = map.next_value()?,
+                "raw" => content_fields.raw = map.next_value()?,
+                "url" => content_fields.url = map.next_value()?,
+                "data" => content_fields.data = Some(map.next_value()?),
                 "metadata" => metadata = map.next_value()?,
                 "filename" => filename = map.next_value()?,
                 "mediaType" => media_type = Some(map.next_value()?),
@@ -167,7 +169,7 @@ impl Members for Part {
                 .optional("mediaType"),
         };
         let part = Self {
-            content: said.content().map_err(A::Error::custom)?,
+            content: content_fields.content().map_err(A::Error::custom)?,
             metadata,
             filename,
             media_type: media_type.map_err(A::Error::custom)?,
@@ -177,16 +179,16 @@ impl Members for Part {
     }
 }
 
-/// What a part says it holds.
+/// The fields of a part of which exactly one must be present.
 #[derive(Default)]
-struct Said {
+struct ContentFields {
     text: Option<String>,
     raw: Option<String>,
     url: Option<String>,
     data: Option<Value>,
 }
 
-impl Said {
+impl ContentFields {
     fn content(self) -> Result<Content, FieldError> {
         match (self.text, self.raw, self.url, self.data) {
             (Some(text), None, None, None) => Ok(Content::Text(text)),
@@ -201,7 +203,7 @@ impl Said {
     }
 }
 
-/// ProtoJSON accepts both alphabets of base64, with and without padding.
+/// Decodes base64 in either alphabet, with or without padding, as ProtoJSON requires.
 pub(crate) fn decode_base64(text: &str) -> Result<Vec<u8>, FieldError> {
     const CONFIG: GeneralPurposeConfig =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);

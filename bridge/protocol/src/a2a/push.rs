@@ -1,23 +1,23 @@
-//! Push notification settings of a task (specification 4.3).
+//! The push notification settings of a task (specification 4.3).
 
 use alloc::string::String;
 
 use crate::wire::object;
 
 object! {
-    /// Where, and with which credentials, a task's events are delivered.
+    /// A push notification setting: the webhook for a task's events, and its credentials.
     pub struct TaskPushNotificationConfig {
-        /// The tenant, on servers that have several.
+        /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
-        /// The setting's id; made by the server if absent.
+        /// The setting's id; the server makes one if it is absent.
         optional id: Option<String> = "id",
-        /// The task.
+        /// The task's id.
         optional task_id: Option<String> = "taskId",
-        /// The webhook.
+        /// The URL of the webhook.
         required url: String = "url",
-        /// A token that the receiver checks, unique to the task or session.
+        /// A token for the task or session, which the receiver checks.
         optional token: Option<String> = "token",
-        /// How the sender authenticates itself to the webhook.
+        /// The credentials for the webhook.
         optional authentication: Option<AuthenticationInfo> = "authentication",
     }
 }
@@ -27,7 +27,7 @@ object! {
     pub struct AuthenticationInfo {
         /// The scheme, such as `Bearer`.
         required scheme: String = "scheme",
-        /// What follows it.
+        /// The credentials that follow the scheme.
         optional credentials: Option<String> = "credentials",
     }
 }

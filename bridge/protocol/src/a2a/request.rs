@@ -1,4 +1,4 @@
-//! The parameters of the operations, and the answers that are lists (specification 3.1, 3.2).
+//! The parameters of the operations, and the results that are lists (specification 3.1, 3.2).
 
 use alloc::{string::String, vec::Vec};
 
@@ -6,13 +6,13 @@ use super::{Message, Metadata, Task, TaskPushNotificationConfig, TaskState};
 use crate::wire::object;
 
 object! {
-    /// SendMessage and SendStreamingMessage.
+    /// The parameters of SendMessage and SendStreamingMessage.
     pub struct SendMessageRequest {
-        /// The tenant, on servers that have several.
+        /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
-        /// What is said.
+        /// The message.
         required message: Message = "message",
-        /// How the answer is wanted.
+        /// The options for the result.
         optional configuration: Option<SendMessageConfiguration> = "configuration",
         /// Free-form data about the request.
         optional metadata: Option<Metadata> = "metadata",
@@ -20,75 +20,75 @@ object! {
 }
 
 object! {
-    /// How the answer to a message is wanted.
+    /// The options for the result of a message.
     #[derive(Default)]
     pub struct SendMessageConfiguration {
-        /// Media types that the client can take.
+        /// The media types that the client accepts.
         optional accepted_output_modes: Vec<String> = "acceptedOutputModes",
-        /// Where to deliver the task's events.
+        /// The push notification setting for the task.
         optional task_push_notification_config: Option<TaskPushNotificationConfig> = "taskPushNotificationConfig",
-        /// At most so many messages of history in the answer.
+        /// The largest number of messages of the history in the result.
         optional history_length: Option<i32> = "historyLength",
-        /// Answer at once, whatever state the task is in.
+        /// Whether to return at once instead of waiting for the end of the turn.
         optional return_immediately: bool = "returnImmediately",
     }
 }
 
 object! {
-    /// GetTask.
+    /// The parameters of GetTask.
     pub struct GetTaskRequest {
-        /// The tenant, on servers that have several.
+        /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
-        /// The task.
+        /// The task's id.
         required id: String = "id",
-        /// At most so many messages of history.
+        /// The largest number of messages of the history in the result.
         optional history_length: Option<i32> = "historyLength",
     }
 }
 
 object! {
-    /// ListTasks.
+    /// The parameters of ListTasks.
     #[derive(Default)]
     pub struct ListTasksRequest {
-        /// The tenant, on servers that have several.
+        /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
-        /// Only of this context.
+        /// Selects the tasks of this context.
         optional context_id: Option<String> = "contextId",
-        /// Only in this state.
+        /// Selects the tasks in this state.
         optional status: Option<TaskState> = "status",
-        /// 1 to 100; 50 if absent.
+        /// The number of tasks on a page, 1 to 100; 50 if absent.
         optional page_size: Option<i32> = "pageSize",
-        /// The last page's `nextPageToken`.
+        /// The `nextPageToken` of the previous page.
         optional page_token: Option<String> = "pageToken",
-        /// At most so many messages of history a task.
+        /// The largest number of messages of the history for each task.
         optional history_length: Option<i32> = "historyLength",
-        /// Only with a status of this time (RFC 3339) or later.
+        /// Selects the tasks whose last status is of this time (RFC 3339) or later.
         optional status_timestamp_after: Option<String> = "statusTimestampAfter",
-        /// With artifacts; without if absent.
+        /// Whether to include artifacts; false if absent.
         optional include_artifacts: Option<bool> = "includeArtifacts",
     }
 }
 
 object! {
-    /// The answer to ListTasks.
+    /// The result of ListTasks.
     pub struct ListTasksResponse {
-        /// The page.
+        /// The items of the page.
         always tasks: Vec<Task> = "tasks",
-        /// Asks for the next page; empty at the end.
+        /// The token of the next page; empty on the last page.
         always next_page_token: String = "nextPageToken",
-        /// The size that was asked for, or the server's.
+        /// The page size of the request, or the server's default.
         always page_size: i32 = "pageSize",
-        /// How many tasks there are on all pages.
+        /// The number of tasks on all pages.
         always total_size: i32 = "totalSize",
     }
 }
 
 object! {
-    /// CancelTask.
+    /// The parameters of CancelTask.
     pub struct CancelTaskRequest {
-        /// The tenant, on servers that have several.
+        /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
-        /// The task.
+        /// The task's id.
         required id: String = "id",
         /// Free-form data about the request.
         optional metadata: Option<Metadata> = "metadata",
@@ -96,74 +96,74 @@ object! {
 }
 
 object! {
-    /// SubscribeToTask.
+    /// The parameters of SubscribeToTask.
     pub struct SubscribeToTaskRequest {
-        /// The tenant, on servers that have several.
+        /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
-        /// The task.
+        /// The task's id.
         required id: String = "id",
     }
 }
 
 object! {
-    /// GetTaskPushNotificationConfig.
+    /// The parameters of GetTaskPushNotificationConfig.
     pub struct GetTaskPushNotificationConfigRequest {
-        /// The tenant, on servers that have several.
+        /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
-        /// The task.
+        /// The task's id.
         required task_id: String = "taskId",
-        /// The setting.
+        /// The setting's id.
         required id: String = "id",
     }
 }
 
 object! {
-    /// DeleteTaskPushNotificationConfig.
+    /// The parameters of DeleteTaskPushNotificationConfig.
     pub struct DeleteTaskPushNotificationConfigRequest {
-        /// The tenant, on servers that have several.
+        /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
-        /// The task.
+        /// The task's id.
         required task_id: String = "taskId",
-        /// The setting.
+        /// The setting's id.
         required id: String = "id",
     }
 }
 
 object! {
-    /// ListTaskPushNotificationConfigs.
+    /// The parameters of ListTaskPushNotificationConfigs.
     pub struct ListTaskPushNotificationConfigsRequest {
-        /// The tenant, on servers that have several.
+        /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
-        /// The task.
+        /// The task's id.
         required task_id: String = "taskId",
-        /// At most so many.
+        /// The largest number of settings on the page.
         optional page_size: Option<i32> = "pageSize",
-        /// The last page's `nextPageToken`.
+        /// The `nextPageToken` of the previous page.
         optional page_token: Option<String> = "pageToken",
     }
 }
 
 object! {
-    /// The answer to ListTaskPushNotificationConfigs.
+    /// The result of ListTaskPushNotificationConfigs.
     pub struct ListTaskPushNotificationConfigsResponse {
-        /// The page.
+        /// The items of the page.
         always configs: Vec<TaskPushNotificationConfig> = "configs",
-        /// Asks for the next page; absent at the end.
+        /// The token of the next page; absent on the last page.
         optional next_page_token: Option<String> = "nextPageToken",
     }
 }
 
 object! {
-    /// GetExtendedAgentCard.
+    /// The parameters of GetExtendedAgentCard.
     #[derive(Default)]
     pub struct GetExtendedAgentCardRequest {
-        /// The tenant, on servers that have several.
+        /// The tenant, on servers with several tenants.
         optional tenant: Option<String> = "tenant",
     }
 }
 
 impl SendMessageRequest {
-    /// A request that says this and asks for nothing special.
+    /// Creates a request with this message and no options.
     pub fn new(message: Message) -> Self {
         Self {
             tenant: None,
@@ -174,7 +174,8 @@ impl SendMessageRequest {
         }
     }
 
-    /// The same request, answered at once: nobody waits for the end of the turn (specification 3.2.2).
+    /// Returns the same request, which the server answers without waiting for the end of the turn (specification
+    /// 3.2.2).
     #[must_use]
     pub fn returning_immediately(self) -> Self {
         let configuration = SendMessageConfiguration {
@@ -189,7 +190,7 @@ impl SendMessageRequest {
 }
 
 impl GetTaskRequest {
-    /// A request for this task with its whole history.
+    /// Creates a request for this task with its whole history.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             tenant: None,
@@ -201,7 +202,7 @@ impl GetTaskRequest {
 }
 
 impl CancelTaskRequest {
-    /// A request to cancel this task.
+    /// Creates a request to cancel this task.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             tenant: None,
@@ -213,7 +214,7 @@ impl CancelTaskRequest {
 }
 
 impl SubscribeToTaskRequest {
-    /// A request for this task's events.
+    /// Creates a request for this task's events.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             tenant: None,

@@ -1,4 +1,4 @@
-//! How callers authenticate, as cards declare it (specification 4.5).
+//! The security schemes that cards declare (specification 4.5).
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
@@ -104,11 +104,11 @@ object!(@deserialize SecurityScheme);
 object! {
     /// A key in a header, the query or a cookie.
     pub struct ApiKeySecurityScheme {
-        /// For people.
+        /// A description for people.
         optional description: Option<String> = "description",
-        /// `query`, `header` or `cookie`.
+        /// The place of the key: `query`, `header` or `cookie`.
         required location: String = "location",
-        /// The header's, parameter's or cookie's name.
+        /// The name of the header, parameter or cookie.
         required name: String = "name",
     }
 }
@@ -116,11 +116,11 @@ object! {
 object! {
     /// HTTP authentication.
     pub struct HttpAuthSecurityScheme {
-        /// For people.
+        /// A description for people.
         optional description: Option<String> = "description",
-        /// As in the `Authorization` header, such as `Bearer`.
+        /// The scheme in the `Authorization` header, such as `Bearer`.
         required scheme: String = "scheme",
-        /// A hint at the token's form, such as `JWT`.
+        /// A hint at the format of the token, such as `JWT`.
         optional bearer_format: Option<String> = "bearerFormat",
     }
 }
@@ -128,11 +128,11 @@ object! {
 object! {
     /// OAuth 2.0.
     pub struct OAuth2SecurityScheme {
-        /// For people.
+        /// A description for people.
         optional description: Option<String> = "description",
-        /// How tokens are got.
+        /// The flows for obtaining tokens.
         required flows: OAuthFlows = "flows",
-        /// Authorization server metadata (RFC 8414).
+        /// The URL of the authorization server's metadata (RFC 8414).
         optional oauth2_metadata_url: Option<String> = "oauth2MetadataUrl",
     }
 }
@@ -140,9 +140,9 @@ object! {
 object! {
     /// OpenID Connect.
     pub struct OpenIdConnectSecurityScheme {
-        /// For people.
+        /// A description for people.
         optional description: Option<String> = "description",
-        /// The discovery document.
+        /// The URL of the discovery document.
         required open_id_connect_url: String = "openIdConnectUrl",
     }
 }
@@ -150,103 +150,104 @@ object! {
 object! {
     /// A client certificate.
     pub struct MutualTlsSecurityScheme {
-        /// For people.
+        /// A description for people.
         optional description: Option<String> = "description",
     }
 }
 
 object! {
-    /// How OAuth tokens are got. 1.0 allows one of them; 0.3 cards may carry several, and lose none.
+    /// The flows for obtaining OAuth tokens. 1.0 allows one of them; cards of 0.3 may have several, which are
+    /// preserved.
     pub struct OAuthFlows {
-        /// By a code that the user's browser brings.
+        /// The flow with a code that the user's browser returns.
         optional authorization_code: Option<AuthorizationCodeOAuthFlow> = "authorizationCode",
-        /// By the client's own credentials.
+        /// The flow with the client's own credentials.
         optional client_credentials: Option<ClientCredentialsOAuthFlow> = "clientCredentials",
         /// Deprecated.
         optional implicit: Option<ImplicitOAuthFlow> = "implicit",
         /// Deprecated.
         optional password: Option<PasswordOAuthFlow> = "password",
-        /// By a code that the user types elsewhere.
+        /// The flow with a code that the user types on another device.
         optional device_code: Option<DeviceCodeOAuthFlow> = "deviceCode",
     }
 }
 
 object! {
-    /// RFC 6749, section 4.1.
+    /// The authorization code flow (RFC 6749, section 4.1).
     pub struct AuthorizationCodeOAuthFlow {
-        /// Where the user is sent.
+        /// The URL to which the user is sent.
         required authorization_url: String = "authorizationUrl",
-        /// Where the code is exchanged.
+        /// The URL at which the code is exchanged for a token.
         required token_url: String = "tokenUrl",
-        /// Where tokens are refreshed.
+        /// The URL for refreshing tokens.
         optional refresh_url: Option<String> = "refreshUrl",
-        /// Scopes and what they mean.
+        /// The scopes with their descriptions.
         always scopes: BTreeMap<String, String> = "scopes",
-        /// PKCE (RFC 7636) is needed.
+        /// Whether PKCE (RFC 7636) is required.
         optional pkce_required: bool = "pkceRequired",
     }
 }
 
 object! {
-    /// RFC 6749, section 4.4.
+    /// The client credentials flow (RFC 6749, section 4.4).
     pub struct ClientCredentialsOAuthFlow {
-        /// Where tokens are got.
+        /// The URL for obtaining tokens.
         required token_url: String = "tokenUrl",
-        /// Where tokens are refreshed.
+        /// The URL for refreshing tokens.
         optional refresh_url: Option<String> = "refreshUrl",
-        /// Scopes and what they mean.
+        /// The scopes with their descriptions.
         always scopes: BTreeMap<String, String> = "scopes",
     }
 }
 
 object! {
-    /// RFC 6749, section 4.2.
+    /// The implicit flow (RFC 6749, section 4.2).
     pub struct ImplicitOAuthFlow {
-        /// Where the user is sent.
+        /// The URL to which the user is sent.
         optional authorization_url: Option<String> = "authorizationUrl",
-        /// Where tokens are refreshed.
+        /// The URL for refreshing tokens.
         optional refresh_url: Option<String> = "refreshUrl",
-        /// Scopes and what they mean.
+        /// The scopes with their descriptions.
         always scopes: BTreeMap<String, String> = "scopes",
     }
 }
 
 object! {
-    /// RFC 6749, section 4.3.
+    /// The password flow (RFC 6749, section 4.3).
     pub struct PasswordOAuthFlow {
-        /// Where tokens are got.
+        /// The URL for obtaining tokens.
         optional token_url: Option<String> = "tokenUrl",
-        /// Where tokens are refreshed.
+        /// The URL for refreshing tokens.
         optional refresh_url: Option<String> = "refreshUrl",
-        /// Scopes and what they mean.
+        /// The scopes with their descriptions.
         always scopes: BTreeMap<String, String> = "scopes",
     }
 }
 
 object! {
-    /// RFC 8628.
+    /// The device code flow (RFC 8628).
     pub struct DeviceCodeOAuthFlow {
-        /// Where the codes are got.
+        /// The URL for obtaining codes.
         required device_authorization_url: String = "deviceAuthorizationUrl",
-        /// Where tokens are got.
+        /// The URL for obtaining tokens.
         required token_url: String = "tokenUrl",
-        /// Where tokens are refreshed.
+        /// The URL for refreshing tokens.
         optional refresh_url: Option<String> = "refreshUrl",
-        /// Scopes and what they mean.
+        /// The scopes with their descriptions.
         always scopes: BTreeMap<String, String> = "scopes",
     }
 }
 
 object! {
-    /// Schemes that are needed together, with their scopes.
+    /// The security schemes that are required together, with their scopes.
     pub struct SecurityRequirement {
-        /// By the scheme's name in the card.
+        /// The scopes by the scheme's name in the card.
         always schemes: BTreeMap<String, StringList> = "schemes",
     }
 }
 
 object! {
-    /// A list inside a map, as protobuf needs it.
+    /// A list of strings as the value of a map, which protocol buffers need as a message.
     #[derive(Default)]
     pub struct StringList {
         /// The strings.

@@ -1,4 +1,4 @@
-//! Tasks, their states and what they produce (specification 4.1.1 to 4.1.3, 4.1.7).
+//! Tasks with their states and artifacts (specification 4.1.1 to 4.1.3, 4.1.7).
 
 use alloc::{string::String, vec::Vec};
 
@@ -6,49 +6,49 @@ use super::{Message, Metadata, Part};
 use crate::wire::{object, open_enum};
 
 object! {
-    /// A piece of work that an agent does.
+    /// A unit of work of an agent.
     pub struct Task {
-        /// Made by the server.
+        /// The id, made by the server.
         required id: String = "id",
-        /// The conversation that it belongs to.
+        /// The id of the context that the task belongs to.
         optional context_id: Option<String> = "contextId",
-        /// How it stands.
+        /// The current status.
         required status: TaskStatus = "status",
-        /// What it produced so far.
+        /// The artifacts that were produced so far.
         optional artifacts: Vec<Artifact> = "artifacts",
-        /// What was said before the present status, oldest first.
+        /// The messages before the current status, oldest first.
         optional history: Vec<Message> = "history",
-        /// Free-form data about it.
+        /// Free-form data about the object.
         optional metadata: Option<Metadata> = "metadata",
     }
 }
 
 object! {
-    /// How a task stands.
+    /// The status of a task.
     pub struct TaskStatus {
         /// The state.
         required state: TaskState = "state",
-        /// What the agent says about it.
+        /// The agent's message about the status.
         optional message: Option<Message> = "message",
-        /// Since when, RFC 3339 in UTC.
+        /// The time of the status, RFC 3339 in UTC.
         optional timestamp: Option<String> = "timestamp",
     }
 }
 
 object! {
-    /// Something that a task produced.
+    /// A result of a task.
     pub struct Artifact {
-        /// Unique within the task.
+        /// The id, unique within the task.
         required artifact_id: String = "artifactId",
-        /// A name for people and for those who look for it.
+        /// The name.
         optional name: Option<String> = "name",
-        /// What it is.
+        /// A description for people.
         optional description: Option<String> = "description",
-        /// Its content.
+        /// The content.
         required parts: Vec<Part> = "parts",
-        /// Free-form data about it.
+        /// Free-form data about the object.
         optional metadata: Option<Metadata> = "metadata",
-        /// URIs of the extensions that contributed to it.
+        /// The URIs of the extensions that contributed to the artifact.
         optional extensions: Vec<String> = "extensions",
     }
 }
@@ -56,29 +56,29 @@ object! {
 open_enum! {
     /// The states of a task (specification 4.1.3).
     pub enum TaskState, "a task state such as TASK_STATE_WORKING" {
-        /// Nobody said which.
+        /// Not specified.
         Unspecified = "TASK_STATE_UNSPECIFIED",
-        /// Accepted, not begun.
+        /// The task is accepted but has not begun.
         Submitted = "TASK_STATE_SUBMITTED",
-        /// Being worked on.
+        /// The agent is working on the task.
         Working = "TASK_STATE_WORKING",
-        /// Ended well.
+        /// The task ended successfully.
         Completed = "TASK_STATE_COMPLETED",
-        /// Ended badly.
+        /// The task failed.
         Failed = "TASK_STATE_FAILED",
-        /// Ended by the client's wish.
+        /// The client canceled the task.
         Canceled = "TASK_STATE_CANCELED",
-        /// Waits for another message.
+        /// The agent waits for another message.
         InputRequired = "TASK_STATE_INPUT_REQUIRED",
-        /// Not accepted.
+        /// The agent rejected the task.
         Rejected = "TASK_STATE_REJECTED",
-        /// Waits for credentials.
+        /// The agent waits for credentials.
         AuthRequired = "TASK_STATE_AUTH_REQUIRED",
     }
 }
 
 impl TaskState {
-    /// Whether nothing can follow: the task is immutable.
+    /// Whether the state is final: the task can no longer change.
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::Completed | Self::Failed | Self::Canceled | Self::Rejected => true,
@@ -108,7 +108,7 @@ impl TaskState {
 }
 
 impl TaskStatus {
-    /// A status without a message.
+    /// Creates a status without a message.
     pub fn new(state: TaskState) -> Self {
         Self {
             state,

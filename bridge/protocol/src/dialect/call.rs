@@ -15,7 +15,7 @@ use crate::{
         ListTaskPushNotificationConfigsRequest, ListTasksRequest, Operation, SendMessageRequest,
         SubscribeToTaskRequest, TaskPushNotificationConfig,
     },
-    wire::{FieldError, Wire, at_once, parse, to_value, weight},
+    wire::{FieldError, Wire, parse, read_in_one_pass, to_value, weight},
 };
 
 /// A request of a client: an operation with its parameters.
@@ -176,25 +176,25 @@ fn read_v0_1(operation: Operation, params: Value, message_id: &str) -> Result<Ca
 fn read_at_once(operation: Operation, params: &[u8]) -> Option<Call> {
     weight::json(params).ok()?;
     Some(match operation {
-        Operation::SendMessage => Call::SendMessage(at_once(params)?),
-        Operation::SendStreamingMessage => Call::SendStreamingMessage(at_once(params)?),
-        Operation::GetTask => Call::GetTask(at_once(params)?),
-        Operation::ListTasks => Call::ListTasks(at_once(params)?),
-        Operation::CancelTask => Call::CancelTask(at_once(params)?),
-        Operation::SubscribeToTask => Call::SubscribeToTask(at_once(params)?),
+        Operation::SendMessage => Call::SendMessage(read_in_one_pass(params)?),
+        Operation::SendStreamingMessage => Call::SendStreamingMessage(read_in_one_pass(params)?),
+        Operation::GetTask => Call::GetTask(read_in_one_pass(params)?),
+        Operation::ListTasks => Call::ListTasks(read_in_one_pass(params)?),
+        Operation::CancelTask => Call::CancelTask(read_in_one_pass(params)?),
+        Operation::SubscribeToTask => Call::SubscribeToTask(read_in_one_pass(params)?),
         Operation::CreateTaskPushNotificationConfig => {
-            Call::CreateTaskPushNotificationConfig(at_once(params)?)
+            Call::CreateTaskPushNotificationConfig(read_in_one_pass(params)?)
         }
         Operation::GetTaskPushNotificationConfig => {
-            Call::GetTaskPushNotificationConfig(at_once(params)?)
+            Call::GetTaskPushNotificationConfig(read_in_one_pass(params)?)
         }
         Operation::ListTaskPushNotificationConfigs => {
-            Call::ListTaskPushNotificationConfigs(at_once(params)?)
+            Call::ListTaskPushNotificationConfigs(read_in_one_pass(params)?)
         }
         Operation::DeleteTaskPushNotificationConfig => {
-            Call::DeleteTaskPushNotificationConfig(at_once(params)?)
+            Call::DeleteTaskPushNotificationConfig(read_in_one_pass(params)?)
         }
-        Operation::GetExtendedAgentCard => Call::GetExtendedAgentCard(at_once(params)?),
+        Operation::GetExtendedAgentCard => Call::GetExtendedAgentCard(read_in_one_pass(params)?),
     })
 }
 

@@ -12,7 +12,7 @@ use crate::{
     activity::Activity,
     arbitrary,
     jsonrpc::{Request, Response, RpcError},
-    wire::{Wire, at_once, to_value},
+    wire::{Wire, read_in_one_pass, to_value},
 };
 use alloc::{
     format,
@@ -165,7 +165,7 @@ fn snake(json: &Value) -> Value {
 fn read_both_ways(json: &Value) -> Result<(), TestCaseError> {
     fn both<T: Wire + PartialEq + core::fmt::Debug>(json: &Value) -> Result<(), TestCaseError> {
         let text = json.to_string();
-        let read = at_once::<T>(text.as_bytes());
+        let read = read_in_one_pass::<T>(text.as_bytes());
         prop_assert_eq!(read, T::read(json.clone()).ok(), "{}", text);
         Ok(())
     }

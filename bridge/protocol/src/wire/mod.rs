@@ -1,4 +1,4 @@
-//! Reading protocol objects from JSON: one trait, one error that names the field.
+//! Reads protocol objects from JSON and writes them: the trait [`Wire`], and an error that names the field.
 //!
 //! serde's derive loses the path to a bad field as soon as unknown fields are kept (`flatten` buffers
 //! them), and this project promises both. So objects are read by a few lines of code that the `object!` macro
@@ -7,13 +7,13 @@
 //! tell why. Every type still implements serde's traits.
 
 mod object;
-mod once;
+mod one_pass;
 mod open_enum;
 mod schema;
 pub mod weight;
 
 pub(crate) use object::{Fields, object};
-pub(crate) use once::{Members, Name, Seed, Whole, at_once};
+pub(crate) use one_pass::{FieldName, ObjectVisitor, ReadMembers, WireSeed, read_in_one_pass};
 pub(crate) use open_enum::open_enum;
 pub(crate) use schema::FieldSchema;
 pub use schema::Schemas;
@@ -29,22 +29,22 @@ use core::fmt;
 use serde::{Deserialize as _, Deserializer, Serialize, de::Error as _};
 use serde_json::{Map, Value, json};
 
-/// Free-form data: an object whose members no protocol names.
+/// Free-form data: an object whose members the protocol does not define.
 pub type Metadata = Map<String, Value>;
 
-/// A field that is not as the protocol wants it.
+/// The error for a field that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
-    /// Where: `message.parts[0].text`. Empty for the value itself.
+    /// The path to the field, such as `message.parts[0].text`; empty for the value itself.
     pub path: String,
-    /// What should have been there, as a noun phrase: `a string`.
+    /// The expected value, as a noun phrase: `a string`.
     pub expected: String,
-    /// What was there, as a noun phrase: `nothing`, `the number 7`.
+    /// The value that was found, as a noun phrase: `nothing`, `the number 7`.
     pub found: String,
 }
 
 impl FieldError {
-    /// An error at the value itself; [`FieldError::inside`] adds the way to it.
+    /// Creates an error for the value itself; [`FieldError::inside`] extends its path.
     pub fn new(expected: impl Into<String>, found: impl Into<String>) -> Self {
         Self {
             path: String::new(),
@@ -53,26 +53,26 @@ impl FieldError {
         }
     }
 
-    /// `value` is not what was expected.
+    /// Creates the error for a value other than the expected one.
     pub fn unexpected(expected: impl Into<String>, value: &Value) -> Self {
         Self::new(expected, describe(value))
     }
 
-    /// The same error seen from the object that holds the value under `name`.
+    /// Extends the path for the object that contains the value as member `name`.
     #[must_use]
     pub fn inside(mut self, name: &str) -> Self {
         self.path = join(name, &self.path);
         self
     }
 
-    /// The same error seen from the list that holds the value at `index`.
+    /// Extends the path for the list that contains the value at `index`.
     #[must_use]
     pub fn at(self, index: usize) -> Self {
         self.inside(&format!("[{index}]"))
     }
 }
 
-/// The way to a field, seen from the object or list that holds `name`.
+/// Joins the name of a member and the path below it.
 pub(crate) fn join(name: &str, rest: &str) -> String {
     match rest {
         "" => name.to_string(),
@@ -92,27 +92,27 @@ impl fmt::Display for FieldError {
 
 impl core::error::Error for FieldError {}
 
-/// Something that stands in a protocol object.
+/// A type whose values occur in protocol objects.
 pub trait Wire: Sized {
-    /// Reads it from JSON that was parsed already.
+    /// Reads a value from parsed JSON.
     fn read(value: Value) -> Result<Self, FieldError>;
 
-    /// Reads it while it is parsed: the same as [`Wire::read`] does, but for the words of errors, which do not
-    /// tell the way to the field.
+    /// Reads a value while it is parsed. The result is the same as that of [`Wire::read`], but errors do not name the
+    /// path to the field.
     ///
     /// # Errors
-    /// The parser's.
+    /// The errors of the parser.
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Self::read(Value::deserialize(from)?).map_err(D::Error::custom)
     }
 
-    /// Whether it is left out when written: an absent option, an empty list, `false`.
+    /// Whether an optional field with this value is left out when written: an absent option, an empty list, `false`.
     fn is_absent(&self) -> bool {
         false
     }
 
-    /// The JSON Schema of what is read; what is anything says nothing. Types with a name of their own stand
-    /// among the `schemas` and are referred to.
+    /// Returns the JSON Schema of the type; an empty one for any value. Types with a name are added to `schemas`, and
+    /// the result is a reference to them.
     fn describe(schemas: &mut Schemas) -> Value {
         let _ = schemas;
         Value::Object(Map::new())
@@ -122,9 +122,9 @@ pub trait Wire: Sized {
 /// Why a request's body cannot be read.
 #[derive(Debug)]
 pub enum Unparsed {
-    /// It would take too much memory.
+    /// The parsed body would take too much memory.
     TooMuch(weight::TooMuch),
-    /// It is no JSON.
+    /// The body is not valid JSON.
     Syntax(serde_json::Error),
 }
 
@@ -139,10 +139,10 @@ impl fmt::Display for Unparsed {
 
 impl core::error::Error for Unparsed {}
 
-/// Parses the body of a request, if that does not take too much memory (see [`weight`]).
+/// Parses the body of a request. Its size in memory is limited, see [`weight`].
 ///
 /// # Errors
-/// If it does, or the body is no JSON.
+/// If the parsed body would take too much memory, or is not valid JSON.
 pub fn parse(body: &[u8]) -> Result<Value, Unparsed> {
     weight::json(body).map_err(Unparsed::TooMuch)?;
     serde_json::from_slice(body).map_err(Unparsed::Syntax)
@@ -150,7 +150,7 @@ pub fn parse(body: &[u8]) -> Result<Value, Unparsed> {
 
 /// Reads a protocol object from the text of a body.
 pub fn from_slice<T: Wire>(body: &[u8]) -> Result<T, FieldError> {
-    if let Some(object) = at_once(body) {
+    if let Some(object) = read_in_one_pass(body) {
         return Ok(object);
     }
     let value = serde_json::from_slice(body)
@@ -160,12 +160,12 @@ pub fn from_slice<T: Wire>(body: &[u8]) -> Result<T, FieldError> {
 
 /// Writes a protocol object as JSON.
 ///
-/// That only fails for maps whose keys are no text, and protocol objects have none.
+/// This could only fail for maps whose keys are not texts, which protocol objects do not have.
 pub fn to_value<T: Serialize + ?Sized>(object: &T) -> Value {
     serde_json::to_value(object).unwrap_or_default()
 }
 
-/// Writes a protocol object as the map of its fields; what is no object has none.
+/// Writes a protocol object as the map of its fields; the map is empty for any other value.
 pub(crate) fn to_object<T: Serialize + ?Sized>(object: &T) -> Map<String, Value> {
     match to_value(object) {
         Value::Object(fields) => fields,
@@ -175,7 +175,7 @@ pub(crate) fn to_object<T: Serialize + ?Sized>(object: &T) -> Map<String, Value>
     }
 }
 
-/// Reads a list whose items are read in their own way.
+/// Reads a list with a function that reads its items.
 pub(crate) fn list<T>(
     value: Value,
     read: impl Fn(Value) -> Result<T, FieldError>,
@@ -187,7 +187,7 @@ pub(crate) fn list<T>(
     items.into_iter().enumerate().map(read).collect()
 }
 
-/// A value in a few words, for errors. Long texts are cut: an error is no place for a whole body.
+/// Describes a value for error messages. Long texts are cut.
 fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),
@@ -239,7 +239,7 @@ impl Wire for bool {
 }
 
 impl Wire for i32 {
-    /// ProtoJSON lets integers come as strings too.
+    /// ProtoJSON allows integers as strings too.
     fn read(value: Value) -> Result<Self, FieldError> {
         let number = match &value {
             Value::Number(number) => number.as_i64().and_then(|wide| wide.try_into().ok()),
@@ -250,7 +250,7 @@ impl Wire for i32 {
     }
 
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(once::Integer)
+        from.deserialize_any(one_pass::IntegerVisitor)
     }
 
     fn describe(_: &mut Schemas) -> Value {
@@ -293,7 +293,7 @@ impl<T: Wire> Wire for Option<T> {
     }
 
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_option(once::Perhaps::new())
+        from.deserialize_option(one_pass::OptionVisitor::new())
     }
 
     fn is_absent(&self) -> bool {
@@ -311,7 +311,7 @@ impl<T: Wire> Wire for Vec<T> {
     }
 
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_seq(once::List::new())
+        from.deserialize_seq(one_pass::ListVisitor::new())
     }
 
     fn describe(schemas: &mut Schemas) -> Value {
@@ -333,7 +333,7 @@ impl<T: Wire> Wire for BTreeMap<String, T> {
     }
 
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(once::Entries::new())
+        from.deserialize_map(one_pass::MapVisitor::new())
     }
 
     fn describe(schemas: &mut Schemas) -> Value {

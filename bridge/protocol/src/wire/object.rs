@@ -1,4 +1,4 @@
-//! The table of fields from which a protocol object's reader and writer are made.
+//! The macro `object!`, which generates the reader and writer of a protocol object from a table of its fields.
 
 use alloc::string::String;
 
@@ -9,8 +9,8 @@ use super::{FieldError, Wire};
 /// The fields of an object that have not been read yet.
 pub(crate) struct Fields {
     unread: Map<String, Value>,
-    /// Whether one of them could be there by its name in `a2a.proto`, once it was asked: hardly any object has
-    /// such a name, and whoever knows that need not look for each field a second time.
+    /// Whether a member may have a name of `a2a.proto`, once this was determined. Hardly any object has such a member,
+    /// and then fields need not be looked up a second time.
     has_proto_names: Option<bool>,
 }
 
@@ -20,7 +20,7 @@ impl Fields {
         Map::read(value).map(Self::left)
     }
 
-    /// The fields that are left of an object.
+    /// Continues with the fields of an object that were not read yet.
     pub(crate) fn left(unread: Map<String, Value>) -> Self {
         Self {
             unread,
@@ -28,9 +28,10 @@ impl Fields {
         }
     }
 
-    /// The same fields, of which one that is not there by its JSON name may be there by its name in
-    /// `a2a.proto`: ProtoJSON is read with both. If both are there, the second is unknown. A name without an
-    /// underscore is none of there that differs, but one that Rust wants, as `kind` for `type`.
+    /// Makes a field available under its JSON name `key` if the object has it only under its name in `a2a.proto`:
+    /// ProtoJSON allows both names. If both are present, the second is an unknown field. A `proto` without an
+    /// underscore is not from `a2a.proto` but a Rust name that avoids a keyword, such as `kind` for `type`, and is
+    /// ignored.
     pub(crate) fn either(&mut self, key: &str, proto: &str) -> &mut Self {
         if self.has_proto_names()
             && proto.contains('_')
@@ -52,12 +53,12 @@ impl Fields {
         *self.has_proto_names.get_or_insert_with(names)
     }
 
-    /// A field that must be there.
+    /// Reads a required field.
     pub(crate) fn required<T: Wire>(&mut self, key: &str) -> Result<T, FieldError> {
         self.required_by(key, T::read)
     }
 
-    /// A field that must be there and is read in its own way.
+    /// Reads a required field with a function.
     pub(crate) fn required_by<T>(
         &mut self,
         key: &str,
@@ -70,7 +71,7 @@ impl Fields {
         result.map_err(|error| error.inside(key))
     }
 
-    /// A field that may be missing or null, which means its default.
+    /// Reads an optional field; returns its default if it is missing or null.
     pub(crate) fn optional<T: Wire + Default>(&mut self, key: &str) -> Result<T, FieldError> {
         match self.unread.remove(key) {
             None | Some(Value::Null) => Ok(T::default()),
@@ -78,7 +79,7 @@ impl Fields {
         }
     }
 
-    /// A field that may be missing or null and is read in its own way.
+    /// Reads an optional field with a function.
     pub(crate) fn optional_by<T>(
         &mut self,
         key: &str,
@@ -90,40 +91,40 @@ impl Fields {
         }
     }
 
-    /// Like [`Fields::optional`]; the difference is in the writing, where the field is never left out.
+    /// Reads a field as [`Fields::optional`] does. Such a field differs only in being written always.
     pub(crate) fn always<T: Wire + Default>(&mut self, key: &str) -> Result<T, FieldError> {
         self.optional(key)
     }
 
-    /// The raw value under `key`, null included.
+    /// Removes and returns the value of `key`, which may be null.
     pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
         self.unread.remove(key)
     }
 
-    /// The text under `key`; anything else stays where it is.
+    /// Removes and returns the value of `key` if it is a text.
     pub(crate) fn text(&mut self, key: &str) -> Option<String> {
         let text = self.unread.get(key)?.as_str()?.into();
         self.unread.remove(key);
         Some(text)
     }
 
-    /// The value under `key`, without taking it.
+    /// Returns the value of `key` without removing it.
     pub(crate) fn get(&self, key: &str) -> Option<&Value> {
         self.unread.get(key)
     }
 
-    /// Whether there is something under `key` that is not null.
+    /// Whether `key` has a value other than null.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.unread.get(key).is_some_and(|value| !value.is_null())
     }
 
-    /// What nobody asked for: kept, so that it survives.
+    /// Returns the fields that were not read, so that they can be preserved.
     pub(crate) fn rest(self) -> Map<String, Value> {
         self.unread
     }
 }
 
-/// Reading null says in the reader's own words what it would have liked instead of nothing.
+/// Returns the error for a missing value. It reads null to learn which value the reader expects.
 fn missing<T>(read: impl Fn(Value) -> Result<T, FieldError>) -> FieldError {
     match read(Value::Null) {
         Err(error) => FieldError::new(error.expected, "nothing"),
@@ -134,8 +135,8 @@ fn missing<T>(read: impl Fn(Value) -> Result<T, FieldError>) -> FieldError {
 /// Makes a struct that is read from and written to a JSON object.
 ///
 /// Each field is `required` (an error if missing), `optional` (its default if missing or null, left out
-/// when absent) or `always` (its default if missing, written in any case). Unknown fields stand in
-/// `extra` and are written again. The field's own name is read too, see [`Fields::either`].
+/// when absent) or `always` (its default if missing, written in any case). Unknown fields are stored in
+/// `extra` and written again. The name of the Rust field is accepted too, see [`Fields::either`].
 macro_rules! object {
     (
         $(#[doc = $doc:literal])*
@@ -149,7 +150,7 @@ macro_rules! object {
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name {
             $( $(#[doc = $field_doc])* pub $field: $type, )*
-            /// Fields that this version does not know, kept as they came.
+            /// Unknown fields, which are preserved.
             pub extra: ::serde_json::Map<::alloc::string::String, ::serde_json::Value>,
         }
 
@@ -163,7 +164,7 @@ macro_rules! object {
             }
 
             fn read_from<'de, D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                from.deserialize_map($crate::wire::Whole::<Self>::new())
+                from.deserialize_map($crate::wire::ObjectVisitor::<Self>::new())
             }
 
             fn describe(schemas: &mut $crate::wire::Schemas) -> ::serde_json::Value {
@@ -178,11 +179,11 @@ macro_rules! object {
             }
         }
 
-        impl $crate::wire::Members for $name {
-            fn members<'de, A: ::serde::de::MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
+        impl $crate::wire::ReadMembers for $name {
+            fn read_members<'de, A: ::serde::de::MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
                 $( let mut $field: Option<$type> = None; )*
                 let mut extra = ::serde_json::Map::new();
-                while let Some($crate::wire::Name(name)) = map.next_key()? {
+                while let Some($crate::wire::FieldName(name)) = map.next_key()? {
                     match &*name {
                         $( $key => $field = Some($crate::wire::object!(@next $mode map)), )*
                         _ => {
@@ -194,7 +195,7 @@ macro_rules! object {
                 Ok(Self {
                     $( $field: match $field {
                         Some(read) => read,
-                        // It is not there, or by its other name.
+                        // The field is missing, or has its other name.
                         None => fields
                             .either($key, stringify!($field))
                             .$mode($key)
@@ -220,10 +221,10 @@ macro_rules! object {
         $crate::wire::object!(@deserialize $name);
     };
     (@next required $map:ident) => {
-        $map.next_value_seed($crate::wire::Seed::new())?
+        $map.next_value_seed($crate::wire::WireSeed::new())?
     };
     (@next $mode:ident $map:ident) => {
-        $map.next_value_seed($crate::wire::Seed::<Option<_>>::new())?
+        $map.next_value_seed($crate::wire::WireSeed::<Option<_>>::new())?
             .unwrap_or_default()
     };
     (@write optional $map:ident $self:ident.$field:ident, $key:literal) => {
@@ -252,7 +253,7 @@ mod tests {
     use proptest::{prelude::*, sample::select};
     use serde_json::json;
 
-    /// Some fields by their names in JSON and in `a2a.proto`.
+    /// Some fields with their names in JSON and in `a2a.proto`.
     const NAMES: [(&str, &str); 4] = [
         ("id", "id"),
         ("taskId", "task_id"),
@@ -265,7 +266,7 @@ mod tests {
         select(names.chain(["x", "x_y"]).collect::<alloc::vec::Vec<_>>())
     }
 
-    /// What is read by each name, and what is left.
+    /// Returns the value that is read for each name, and the unread fields.
     fn read(mut fields: Fields) -> Value {
         let values = NAMES.map(|(key, proto)| fields.either(key, proto).take(key));
         json!([values, fields.rest()])

@@ -1,4 +1,4 @@
-//! Enumerations whose unknown values survive.
+//! The macro `open_enum!`, which makes enumerations that preserve unknown values.
 
 /// Makes an enum of names on the wire, with a variant `Unknown` that keeps any other name.
 macro_rules! open_enum {
@@ -12,12 +12,12 @@ macro_rules! open_enum {
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum $name {
             $( $(#[$variant_meta])* $variant, )*
-            /// A name that this version does not know.
+            /// An unknown name.
             Unknown(::alloc::string::String),
         }
 
         impl $name {
-            /// Its name on the wire.
+            /// The name on the wire.
             pub fn as_str(&self) -> &str {
                 match self {
                     $( Self::$variant => $wire, )*
@@ -50,7 +50,7 @@ macro_rules! open_enum {
             }
 
             fn read_from<'de, D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                let $crate::wire::Name(name) = ::serde::Deserialize::deserialize(from)?;
+                let $crate::wire::FieldName(name) = ::serde::Deserialize::deserialize(from)?;
                 Ok((&*name).into())
             }
 

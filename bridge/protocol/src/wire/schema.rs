@@ -1,4 +1,4 @@
-//! JSON Schemas (2020-12) of protocol objects, made of the same tables by which they are read.
+//! JSON Schemas (2020-12) of protocol objects, generated from the same tables as their readers.
 
 use alloc::{
     collections::BTreeMap,
@@ -9,37 +9,37 @@ use alloc::{
 
 use serde_json::{Map, Value, json};
 
-/// Where the schemas of named types stand in an OpenAPI document.
+/// The place of the schemas of named types in an OpenAPI document.
 const PLACE: &str = "#/components/schemas/";
 
-/// The schemas of named types, collected while something is described that is made of them.
+/// Collects the schemas of named types while an object that consists of them is described.
 #[derive(Clone, Debug, Default)]
 pub struct Schemas(BTreeMap<String, Value>);
 
 /// A field of an object.
 pub(crate) struct FieldSchema {
-    /// Its name.
+    /// The name.
     pub(crate) name: &'static str,
-    /// Whether it must be there; others may be null as well.
+    /// Whether the field is required. Optional fields may also be null.
     pub(crate) is_required: bool,
-    /// What it holds.
+    /// The schema of the value.
     pub(crate) schema: Value,
-    /// What it is, a line each.
+    /// The lines of the description.
     pub(crate) doc: &'static [&'static str],
 }
 
 impl Schemas {
-    /// None yet.
+    /// Creates an empty collection.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// All of them by name: `components.schemas` of an OpenAPI document.
+    /// Returns all schemas by name: `components.schemas` of an OpenAPI document.
     pub fn into_value(self) -> Value {
         self.0.into_iter().collect::<Map<_, _>>().into()
     }
 
-    /// Adds the schema of a named type, and refers to it.
+    /// Adds the schema of a named type, and returns a reference to it.
     pub fn named(&mut self, name: &str, schema: impl FnOnce() -> Value) -> Value {
         if !self.0.contains_key(name) {
             self.0.insert(name.to_string(), schema());
@@ -47,7 +47,7 @@ impl Schemas {
         reference(name)
     }
 
-    /// Adds an object with these fields, and refers to it. Fields may hold the object itself.
+    /// Adds an object with these fields, and returns a reference to it. Fields may contain the object itself.
     pub(crate) fn object(
         &mut self,
         name: &str,
@@ -73,7 +73,7 @@ impl Schemas {
         reference(name)
     }
 
-    /// Adds an enumeration whose unknown names are kept, and refers to it.
+    /// Adds an enumeration that preserves unknown names, and returns a reference to it.
     pub(crate) fn names(&mut self, name: &str, known: &[&str]) -> Value {
         self.named(name, || {
             json!({
@@ -83,7 +83,7 @@ impl Schemas {
         })
     }
 
-    /// Adds an object that has exactly one of these members, and refers to it.
+    /// Adds an object that has exactly one of these members, and returns a reference to it.
     pub(crate) fn one_of(&mut self, name: &str, members: &[(&str, Value)]) -> Value {
         self.named(name, || {
             let member = |(name, schema): &(&str, Value)| {
@@ -95,7 +95,7 @@ impl Schemas {
 }
 
 impl FieldSchema {
-    /// The schema with what the field is. What may be left out may be null.
+    /// Returns the schema with the field's description. A field that may be left out may be null.
     fn written(self) -> Value {
         let mut schema = match (self.is_required, self.schema) {
             (false, Value::Object(schema)) if !schema.is_empty() => {
@@ -135,7 +135,7 @@ mod tests {
         );
         let tenant = json!({
             "anyOf": [{"type": "string"}, {"type": "null"}],
-            "description": "The tenant, on servers that have several.",
+            "description": "The tenant, on servers with several tenants.",
         });
         assert_eq!(
             schemas.into_value(),

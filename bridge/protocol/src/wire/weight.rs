@@ -1,4 +1,4 @@
-//! What a body would weigh once it is read: told from its bytes alone, before anything is made of them.
+//! Estimates the memory that a body would take once it is parsed, its *weight*, from its bytes alone.
 //!
 //! A few bytes of JSON can become many of memory: an object of one member takes more than a hundred times its
 //! text. So bodies that are mostly structure are refused, however small they are; what they say in texts, such
@@ -8,28 +8,28 @@ use core::fmt;
 
 use memchr::memchr2;
 
-/// What a value takes beside its text, such as an item of a list or the member of an object, in bytes.
+/// The weight of a value, such as an item of a list or a member of an object, beside its text, in bytes.
 pub const VALUE: usize = 64;
 
-/// What an object takes that has a member.
+/// The weight of an object with at least one member, in bytes.
 pub const OBJECT: usize = 640;
 
-/// A body of less than this weighs less than what is too much for one. Many of them can weigh too much together:
-/// whoever keeps many asks what each of them [weighs](weigh).
+/// The size in bytes below which a body cannot exceed the limit on its weight. Many such bodies can be too much
+/// together: a program that stores many of them adds up what each of them [weighs](weigh).
 pub(crate) const SMALL: usize = 16 << 10;
 
-/// How much all structure of a body may weigh, in bytes: some 6,000 objects or 65,000 numbers.
+/// The limit on the weight of a body, in bytes: some 6,000 objects or 65,000 numbers.
 pub const MOST: usize = 4 << 20;
 
-/// How deep lists and objects may stand in each other.
+/// The limit on the nesting of lists and objects.
 pub const DEEPEST: usize = 120;
 
-/// A body that would take too much memory.
+/// Why a body would take too much memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TooMuch {
-    /// There are too many values in it.
+    /// The body contains too many values.
     Values,
-    /// Lists and objects stand too deep in each other.
+    /// Lists and objects are nested too deeply.
     Depth,
 }
 
@@ -54,10 +54,10 @@ impl fmt::Display for TooMuch {
 
 impl core::error::Error for TooMuch {}
 
-/// Whether JSON may be read. What is no JSON at all is left to whoever reads it.
+/// Checks the weight of JSON before it is parsed. Invalid JSON is not detected: the parser reports it.
 ///
 /// # Errors
-/// If it would take too much.
+/// If the weight or the nesting is above its limit.
 pub fn json(body: &[u8]) -> Result<(), TooMuch> {
     match body.len() {
         0..=SMALL => Ok(()),
@@ -65,17 +65,17 @@ pub fn json(body: &[u8]) -> Result<(), TooMuch> {
     }
 }
 
-/// How much the structure of JSON weighs, in bytes: what it takes in memory beside its texts.
+/// Returns the weight of JSON in bytes: the memory that it takes beside its texts.
 pub fn weigh(body: &[u8]) -> usize {
     scan(body, usize::MAX, usize::MAX).unwrap_or(usize::MAX)
 }
 
-/// The same, if it is not more than this, nor deeper.
+/// Returns the weight, if it and the nesting are within these limits.
 fn scan(body: &[u8], deepest: usize, most: usize) -> Result<usize, TooMuch> {
     let (mut weight, mut depth, mut is_object, mut at) = (0, 0_usize, false, 0);
     while let Some(byte) = body.get(at) {
         at += 1;
-        // Only an object with a member takes the room of one.
+        // An empty object has no weight of its own.
         if is_object && !byte.is_ascii_whitespace() {
             weight += if *byte == b'}' { 0 } else { OBJECT };
             is_object = false;
@@ -101,13 +101,14 @@ fn scan(body: &[u8], deepest: usize, most: usize) -> Result<usize, TooMuch> {
     Ok(weight)
 }
 
-/// Where a text ends whose inside begins here, with its quotation mark; the end of all if it does not.
+/// Returns the position behind the closing quotation mark of a text whose content begins at `at`; the end of the body
+/// if there is none.
 fn after_text(body: &[u8], mut at: usize) -> usize {
     while let Some(found) = body.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
         at += found + 1;
         match body[at - 1] {
             b'"' => return at,
-            // Whatever is escaped ends nothing.
+            // An escaped character does not end the text.
             _ => at += 1,
         }
     }
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn depth_is_bounded() {
-        // Less is left to who reads it, who has such a bound too.
+        // Smaller bodies are left to the parser, which has a limit on nesting too.
         let padding = b" ".repeat(SMALL);
         let nested =
             |depth: usize| [&padding[..], &b"[".repeat(depth), &b"]".repeat(depth)].concat();

@@ -1,5 +1,5 @@
-//! Serves `grpc.health.v1.Health`. The empty name and the service's name stand for the whole bridge, and an agent's name
-//! for the agent.
+//! Serves `grpc.health.v1.Health`. The empty name and the service's name stand for the whole bridge, and an agent's
+//! name for the agent.
 
 use std::{sync::Arc, time::Duration};
 

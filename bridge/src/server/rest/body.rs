@@ -104,7 +104,8 @@ fn created(routed: &RouteMatch, body: Value) -> Result<(Call, ResponseFormat), F
     Ok((call, ResponseFormat::V0_3))
 }
 
-/// Reads a call from fields with the names of 1.0 and those in the path. Requests without a message are the same in 0.3.
+/// Reads a call from fields with the names of 1.0 and those in the path. Requests without a message are the same in
+/// 0.3.
 fn addressed(routed: &RouteMatch, mut params: Metadata) -> Result<Call, FieldError> {
     for (name, value) in &routed.fields {
         same(&mut params, name, value)?;

@@ -41,8 +41,8 @@ impl HttpError {
         }
     }
 
-    /// Returns the body. 0.3 does not define it: beside the status of 1.0 it has the code and message of JSON-RPC and the
-    /// error's name, which the SDKs of 0.3 read.
+    /// Returns the body. 0.3 does not define it: beside the status of 1.0 it has the code and message of JSON-RPC and
+    /// the error's name, which the SDKs of 0.3 read.
     pub(super) fn body(&self, format: ResponseFormat) -> Value {
         let status = json!({
             "code": self.status.as_u16(),

@@ -12,7 +12,7 @@ use bridge_protocol::{
     a2a::{AgentCard, Operation, Task, TaskPushNotificationConfig},
     activity::{Activity, ChannelAccount, ConversationAccount},
     dialect::{Losses, Version, card},
-    jsonrpc::{Asked, BadRequest, Request},
+    jsonrpc::{BadRequest, RawRequest, Request},
     translate::{Input, Output, SilentEnd, Turn, TurnContext},
     wire::{FieldError, Wire, to_value},
 };
@@ -75,7 +75,7 @@ fn one_pass() {
             if whole.as_ref().is_err_and(is_deep) {
                 return Ok(());
             }
-            let asked = match (Asked::from_slice(input), &whole) {
+            let asked = match (RawRequest::from_slice(input), &whole) {
                 (Ok(asked), _) => asked,
                 (Err(bad), Err(whole)) if bad == *whole => return Ok(()),
                 (bad, whole) => return Err(format!("{bad:?}, in one pass, is not {whole:?}")),

@@ -1,4 +1,4 @@
-//! Reading while the text is parsed, so that nothing is made of it but the object itself.
+//! Reads objects while their text is parsed, without making a [`Value`](serde_json::Value) first.
 
 use alloc::{borrow::Cow, collections::BTreeMap, string::String, vec::Vec};
 use core::{fmt, marker::PhantomData};
@@ -7,23 +7,23 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Se
 
 use super::Wire;
 
-/// Reads a whole text in one pass. `None` if it cannot be read, whatever the reason is.
-pub(crate) fn at_once<T: Wire>(text: &[u8]) -> Option<T> {
+/// Reads a text in one pass. Returns `None` on any error; read the text again with [`Wire::read`] for the error's path.
+pub(crate) fn read_in_one_pass<T: Wire>(text: &[u8]) -> Option<T> {
     let mut json = serde_json::Deserializer::from_slice(text);
     let object = T::read_from(&mut json).ok()?;
     json.end().ok().map(|()| object)
 }
 
-/// A value inside another one that is read in its own way.
-pub(crate) struct Seed<T>(PhantomData<T>);
+/// Reads a value inside another one by its [`Wire`] implementation.
+pub(crate) struct WireSeed<T>(PhantomData<T>);
 
-impl<T> Seed<T> {
+impl<T> WireSeed<T> {
     pub(crate) const fn new() -> Self {
         Self(PhantomData)
     }
 }
 
-impl<'de, T: Wire> DeserializeSeed<'de> for Seed<T> {
+impl<'de, T: Wire> DeserializeSeed<'de> for WireSeed<T> {
     type Value = T;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<T, D::Error> {
@@ -31,30 +31,30 @@ impl<'de, T: Wire> DeserializeSeed<'de> for Seed<T> {
     }
 }
 
-/// The name of a field, without a copy where the text has it as it is.
-pub(crate) struct Name<'de>(pub(crate) Cow<'de, str>);
+/// The name of a field. It is only copied if the text contains escapes.
+pub(crate) struct FieldName<'de>(pub(crate) Cow<'de, str>);
 
-impl<'de> Deserialize<'de> for Name<'de> {
+impl<'de> Deserialize<'de> for FieldName<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Text;
 
         impl<'de> Visitor<'de> for Text {
-            type Value = Name<'de>;
+            type Value = FieldName<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a name")
             }
 
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<FieldName<'de>, E> {
+                Ok(FieldName(Cow::Borrowed(text)))
             }
 
-            fn visit_str<E: Error>(self, text: &str) -> Result<Name<'de>, E> {
+            fn visit_str<E: Error>(self, text: &str) -> Result<FieldName<'de>, E> {
                 self.visit_string(text.into())
             }
 
-            fn visit_string<E: Error>(self, text: String) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Owned(text)))
+            fn visit_string<E: Error>(self, text: String) -> Result<FieldName<'de>, E> {
+                Ok(FieldName(Cow::Owned(text)))
             }
         }
 
@@ -62,22 +62,22 @@ impl<'de> Deserialize<'de> for Name<'de> {
     }
 }
 
-/// An object that is read member by member.
-pub(crate) trait Members: Sized {
-    /// Reads them all.
-    fn members<'de, A: MapAccess<'de>>(map: A) -> Result<Self, A::Error>;
+/// An object whose members are read one by one.
+pub(crate) trait ReadMembers: Sized {
+    /// Reads all members.
+    fn read_members<'de, A: MapAccess<'de>>(map: A) -> Result<Self, A::Error>;
 }
 
-/// The whole of such an object.
-pub(crate) struct Whole<T>(PhantomData<T>);
+/// Reads an object by its [`ReadMembers`] implementation.
+pub(crate) struct ObjectVisitor<T>(PhantomData<T>);
 
-impl<T> Whole<T> {
+impl<T> ObjectVisitor<T> {
     pub(crate) const fn new() -> Self {
         Self(PhantomData)
     }
 }
 
-impl<'de, T: Members> Visitor<'de> for Whole<T> {
+impl<'de, T: ReadMembers> Visitor<'de> for ObjectVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -85,14 +85,14 @@ impl<'de, T: Members> Visitor<'de> for Whole<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-        T::members(map)
+        T::read_members(map)
     }
 }
 
-/// A number of 32 bits, or a text that is one.
-pub(super) struct Integer;
+/// Reads a 32-bit integer, or a text that contains one.
+pub(super) struct IntegerVisitor;
 
-impl Visitor<'_> for Integer {
+impl Visitor<'_> for IntegerVisitor {
     type Value = i32;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -112,34 +112,34 @@ impl Visitor<'_> for Integer {
     }
 }
 
-/// Something, or null.
-pub(super) struct Perhaps<T>(PhantomData<T>);
+/// Reads a value or null.
+pub(super) struct OptionVisitor<T>(PhantomData<T>);
 
-/// Some of something.
-pub(super) struct List<T>(PhantomData<T>);
+/// Reads a list.
+pub(super) struct ListVisitor<T>(PhantomData<T>);
 
-/// Some of something, each under a name.
-pub(super) struct Entries<T>(PhantomData<T>);
+/// Reads a map with texts as keys.
+pub(super) struct MapVisitor<T>(PhantomData<T>);
 
-impl<T> Perhaps<T> {
+impl<T> OptionVisitor<T> {
     pub(super) const fn new() -> Self {
         Self(PhantomData)
     }
 }
 
-impl<T> List<T> {
+impl<T> ListVisitor<T> {
     pub(super) const fn new() -> Self {
         Self(PhantomData)
     }
 }
 
-impl<T> Entries<T> {
+impl<T> MapVisitor<T> {
     pub(super) const fn new() -> Self {
         Self(PhantomData)
     }
 }
 
-impl<'de, T: Wire> Visitor<'de> for Perhaps<T> {
+impl<'de, T: Wire> Visitor<'de> for OptionVisitor<T> {
     type Value = Option<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -159,7 +159,7 @@ impl<'de, T: Wire> Visitor<'de> for Perhaps<T> {
     }
 }
 
-impl<'de, T: Wire> Visitor<'de> for List<T> {
+impl<'de, T: Wire> Visitor<'de> for ListVisitor<T> {
     type Value = Vec<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -167,13 +167,13 @@ impl<'de, T: Wire> Visitor<'de> for List<T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
-        let Some(first) = items.next_element_seed(Seed::new())? else {
+        let Some(first) = items.next_element_seed(WireSeed::new())? else {
             return Ok(Vec::new());
         };
-        // Most lists have one item, and many are kept: no room for more that never come.
+        // Most lists have one item, and many are stored: do not reserve room for further ones.
         let mut list = Vec::with_capacity(1);
         list.push(first);
-        while let Some(item) = items.next_element_seed(Seed::new())? {
+        while let Some(item) = items.next_element_seed(WireSeed::new())? {
             list.push(item);
         }
         list.shrink_to_fit();
@@ -181,7 +181,7 @@ impl<'de, T: Wire> Visitor<'de> for List<T> {
     }
 }
 
-impl<'de, T: Wire> Visitor<'de> for Entries<T> {
+impl<'de, T: Wire> Visitor<'de> for MapVisitor<T> {
     type Value = BTreeMap<String, T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -191,7 +191,7 @@ impl<'de, T: Wire> Visitor<'de> for Entries<T> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut entries = BTreeMap::new();
         while let Some(key) = map.next_key()? {
-            entries.insert(key, map.next_value_seed(Seed::new())?);
+            entries.insert(key, map.next_value_seed(WireSeed::new())?);
         }
         Ok(entries)
     }
