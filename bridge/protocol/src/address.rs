@@ -99,7 +99,7 @@ mod tests {
     proptest! {
         /// The standard library knows fewer special addresses, none of which may count as public.
         #[test]
-        fn what_the_standard_library_calls_special_is_not_public(bits: u32) {
+        fn special_addresses_of_the_standard_library_are_not_public(bits: u32) {
             let address = Ipv4Addr::from_bits(bits);
             let special = address.is_private()
                 || address.is_loopback()
@@ -112,7 +112,7 @@ mod tests {
         }
 
         #[test]
-        fn a_disguise_changes_nothing(bits: u32) {
+        fn embedded_ipv4_addresses_are_checked(bits: u32) {
             let address = Ipv4Addr::from_bits(bits);
             let plain = is_public(IpAddr::V4(address));
             prop_assert_eq!(is_public(IpAddr::V6(address.to_ipv6_mapped())), plain);
@@ -126,7 +126,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_not_global_unicast_is_not_public(bits: u128) {
+        fn addresses_outside_global_unicast_are_not_public(bits: u128) {
             let address = Ipv6Addr::from_bits(bits);
             let special = address.is_loopback()
                 || address.is_multicast()

@@ -388,7 +388,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_names_the_request() {
+    fn a_response_must_have_the_id_of_the_request() {
         let number = |value: u64| Id::Number(value.into());
         let text = |value: &str| Id::String(value.into());
         for (id, asked, is_answer) in [
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_whose_parameters_are_text_is_the_same() {
+    fn a_raw_request_equals_the_parsed_one() {
         for body in [
             r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1,"\u00e9"]}}"#,
             r#" {"method":"\u006d", "params": [ ], "jsonrpc":"2.0", "id":"a"} "#,
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_an_id_is_none_that_can_be_answered() {
+    fn a_request_without_an_id_is_refused() {
         let read = |body| Request::from_value(body).unwrap();
         let absent = read(json!({"jsonrpc": "2.0", "method": "m"}));
         assert_eq!(absent, Request::new(Id::Absent, "m", json!({})));

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_named_in_one_of_three_ways() {
+    fn targets_have_one_of_three_forms() {
         for right in [
             "loopback",
             "10.0.0.0/8",
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_stand_for_what_is_allowed() {
+    fn a_name_may_resolve_to_allowed_addresses() {
         let targets = allowed(&["loopback", "10.0.0.0/8", "hooks.example"]);
         for (name, address, expected) in [
             ("a.test", "8.8.8.8", true),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_may_allow_nothing_else() {
+    fn only_named_targets_can_be_allowed() {
         let mut targets = allowed(&["hooks.example"]);
         targets.nowhere_else = true;
         let public = "8.8.8.8".parse().unwrap();

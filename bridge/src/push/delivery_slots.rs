@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_place_goes_to_who_waits_and_not_to_who_has_left() {
+    async fn a_freed_slot_goes_to_a_waiting_request_and_not_to_a_canceled_one() {
         let slots = slots();
         let held = [slots.take(&to("slow")).await, slots.take(&to("slow")).await];
         let (one, other) = (to("slow"), to("slow"));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_place_that_was_given_to_who_leaves_at_that_moment_is_given_on() {
+    async fn a_slot_granted_to_a_request_that_is_dropped_is_granted_to_the_next() {
         let slots = slots();
         let held = [slots.take(&to("slow")).await, slots.take(&to("slow")).await];
         let request = to("slow");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_place_is_wanted_by_others_after_a_while() {
+    async fn a_slot_is_preempted_after_a_while() {
         let slots = slots();
         let held = [slots.take(&to("slow")).await, slots.take(&to("slow")).await];
         let begun = tokio::time::Instant::now();

@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn each_limit_is_kept() {
+    fn no_limit_is_exceeded() {
         let mut queue = queue();
         for _ in 0..4 {
             assert!(queue.take(&request("a", "slow")).is_some());
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_again_has_half_of_each() {
+    fn retries_get_half_of_each_limit() {
         let mut queue = queue();
         assert!(queue.take(&again("a", "slow")).is_some());
         assert!(queue.take(&again("b", "slow")).is_some());
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_least_comes_next_and_then_who_came_first() {
+    fn the_smallest_share_is_served_first_and_then_the_oldest_request() {
         let mut queue = queue();
         let held: Vec<_> = (0..4)
             .map(|_| queue.take(&request("a", "one")).unwrap())
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_takes_long_leaves_for_one_that_waits_and_no_others_do() {
+    fn one_slow_delivery_yields_for_one_waiting_request() {
         let mut queue = queue();
         let late: Vec<_> = (0..4)
             .map(|_| queue.take(&request("a", "slow")).unwrap())
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_most_leaves_first() {
+    fn the_largest_share_yields_first() {
         let mut queue = queue();
         let single = queue.take(&request("b", "one")).unwrap();
         let many: Vec<_> = (0..5)
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_again_leaves_for_nobody_and_has_nobody_leave() {
+    fn retries_neither_yield_nor_preempt() {
         let mut queue = FairQueue::new(DeliveryLimits {
             at_once: 2,
             per_host: 2,
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_of_who_has_left() {
+    fn a_canceled_request_leaves_nothing_behind() {
         let mut queue = queue();
         let held: Vec<_> = (0..4)
             .map(|_| queue.take(&request("a", "one")).unwrap())

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_stand_where_receivers_look_for_them() {
+    fn credentials_are_sent_in_the_headers_that_receivers_read() {
         let auth = |scheme: &str, credentials: &str| json!({"url": "u", "authentication": {"scheme": scheme, "credentials": credentials}});
         for (config, expected) in [
             (json!({"url": "u"}), None),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_header_can_carry_is_refused_by_its_field() {
+    fn values_that_headers_cannot_carry_are_refused() {
         let long = "x".repeat(CREDENTIALS_LIMIT + 1);
         for (config, expected) in [
             (

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_event_is_counted_for_itself() {
+    fn attempts_are_counted_for_each_event() {
         let retry = RetrySettings::default();
         let mut progress = progress();
         let now = Timestamp::UNIX_EPOCH;

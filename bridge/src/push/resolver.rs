@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_address_that_is_not_allowed_is_enough() {
+    fn a_name_with_one_forbidden_address_is_refused() {
         let mut named = AllowedTargets::default();
         named.allow("hooks.example").unwrap();
         for (name, addresses, expected) in [
@@ -81,7 +81,7 @@ mod tests {
 
     /// `localhost` is the one name that means this machine everywhere.
     #[tokio::test]
-    async fn a_name_is_judged_when_the_connection_is_made() {
+    async fn addresses_are_checked_when_the_connection_is_made() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let client = reqwest::Client::builder()

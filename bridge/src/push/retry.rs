@@ -5,14 +5,19 @@ use std::time::Duration;
 use super::RetrySettings;
 
 impl RetrySettings {
-    /// Returns the delay after so many failures, 1 or more. `lot` is a random number: it chooses a delay between half of
+    /// Returns the delay after so many failures, 1 or more. `random` is a random number: it chooses a delay between half of
     /// the time and all of it, so that deliveries that failed together are not retried together. A delay that the
     /// webhook requested is granted up to `longest`.
-    pub(super) fn pause(&self, failures: u32, requested: Option<Duration>, lot: u64) -> Duration {
+    pub(super) fn pause(
+        &self,
+        failures: u32,
+        requested: Option<Duration>,
+        random: u64,
+    ) -> Duration {
         let doubled = 2_u32.saturating_pow(failures.saturating_sub(1).min(30));
         let full = self.first.saturating_mul(doubled).min(self.longest);
         let half = full / 2;
-        let share = u32::try_from(lot % 1_001).unwrap_or_default();
+        let share = u32::try_from(random % 1_001).unwrap_or_default();
         let drawn = half + half * share / 1_000;
         drawn.max(requested.unwrap_or_default()).min(self.longest)
     }
@@ -38,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_webhook_may_ask_for_time_but_not_for_ever() {
+    fn a_requested_delay_is_limited() {
         let retry = RetrySettings::default();
         let minute = 60 * SECOND;
         assert_eq!(retry.pause(1, Some(minute), 0), minute);
@@ -54,9 +59,9 @@ mod tests {
     }
 
     #[test]
-    fn lots_scatter_pauses_within_their_half() {
+    fn random_delays_are_between_half_and_all_of_the_time() {
         let retry = RetrySettings::default();
-        let drawn = [0, 7, 500, 999, u64::MAX].map(|lot| retry.pause(4, None, lot));
+        let drawn = [0, 7, 500, 999, u64::MAX].map(|random| retry.pause(4, None, random));
         assert!(
             drawn
                 .iter()

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_is_opened_with_its_key_in_its_place_alone() {
+    fn a_text_is_decrypted_only_with_its_key_and_place() {
         let sealed = seal(&[1])
             .close(b"hunter2".to_vec(), b"a")
             .unwrap()
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_key_seals_and_none_leaves_it_in_the_clear() {
+    fn the_first_key_encrypts_and_without_keys_nothing_is_encrypted() {
         let old = seal(&[1]).close(Vec::new(), b"a").unwrap();
         for (keys, stored, expected) in [
             (&[1][..], &old, true),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_told_without_it() {
+    fn an_invalid_key_is_not_repeated_in_the_error() {
         for (text, found) in [
             ("", "found 0 bytes"),
             ("hunter2!", "found something else"),

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_comes_back_from_its_record() {
+    fn a_setting_round_trips_through_its_record() {
         let config =
             json!({"id": "a/b", "url": "https://h.test/?k=1", "token": "t", "x": {"y": 1}});
         for version in Version::ALL {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_no_id_gets_one() {
+    fn a_setting_without_an_id_gets_one() {
         let made = |version| {
             let setting = checked(json!({"id": "", "url": "https://h.test/"}), version).unwrap();
             setting.of_task("task").id().to_owned()
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn its_secrets_are_not_shown() {
+    fn debug_output_contains_no_secrets() {
         let config = json!({"url": "https://h.test/?k=hunter2", "token": "hunter2",
             "authentication": {"scheme": "Bearer", "credentials": "hunter2"}});
         let setting = checked(config, Version::V1_0).unwrap();

@@ -195,7 +195,7 @@ mod tests {
     use crate::store::MemoryStore;
 
     #[tokio::test]
-    async fn progress_is_found_with_its_setting_whatever_the_ids() {
+    async fn progress_is_found_for_any_setting_id() {
         let repository = SettingRepository::new(Arc::new(MemoryStore::new()), Seal::default());
         let keys = [("me", "t", "a/b"), ("me", "t", "a"), ("you", "u", "a")];
         let keys = keys.map(|(caller, task, id)| SettingKey::new(&Caller::new(caller), task, id));

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_web_address_is_refused() {
+    fn invalid_urls_are_refused() {
         for (url, expected) in [
             (
                 "",
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_public_internet_and_named_places_may_be_used() {
+    fn the_public_internet_and_named_targets_are_allowed() {
         let mut named = AllowedTargets::default();
         for place in ["loopback", "10.0.0.0/8", "hooks.example"] {
             named.allow(place).unwrap();
@@ -216,7 +216,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_spelling_changes_nothing(bits: u32, way: u8) {
+        fn every_spelling_of_an_address_is_treated_the_same(bits: u32, way: u8) {
             let address = IpAddr::V4(bits.into());
             let url = format!("https://{}/", spelled(bits, way));
             let allowed = AllowedTargets::default();
@@ -225,7 +225,7 @@ mod tests {
 
         /// Every URL that is accepted has a name as its host, or an address that is allowed.
         #[test]
-        fn nothing_slips_through(text in "\\PC{0,40}", scheme in "https://|http://|") {
+        fn every_accepted_url_is_allowed(text in "\\PC{0,40}", scheme in "https://|http://|") {
             if let Ok(url) = check(&format!("{scheme}{text}"), &AllowedTargets::default()) {
                 prop_assert_eq!(url.scheme(), "https");
                 let may = match url.host() {

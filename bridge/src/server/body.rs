@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_may_send_unasked_is_no_json() {
+    fn content_types_without_preflight_are_not_json() {
         for (said, has_origin, json, curls) in [
             (Some("application/json"), false, true, true),
             (Some("Application/JSON; charset=utf-8"), true, true, true),

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn grpc_is_reached_at_a_host_and_a_port() {
+    fn grpc_addresses_have_a_host_and_a_port() {
         for (http, expected) in [
             ("http://localhost:3978", Some("localhost:3978")),
             ("https://agents.example", Some("agents.example:443")),

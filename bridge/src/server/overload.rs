@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_is_not_served_reads_it_in_its_own_words() {
+    async fn refusals_have_the_format_of_their_binding() {
         for (method, path, media_type, expected) in [
             ("POST", "/a2a", "application/json", "application/json"),
             ("POST", "/a2a/echo", "application/json", "application/json"),
@@ -118,7 +118,7 @@ mod tests {
 
     #[cfg(feature = "grpc")]
     #[test]
-    fn grpc_has_a_code_for_it() {
+    fn a_refusal_over_grpc_has_a_status() {
         let request = Request::post("/lf.a2a.v1.A2AService/GetTask");
         let request = request
             .header(CONTENT_TYPE, "application/grpc")

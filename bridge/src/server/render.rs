@@ -62,13 +62,13 @@ pub(super) fn item(
 
 /// Converts an item to an older version, with the task id that the client chose, if any.
 fn older_item(version: Version, item: StreamItem, client_id: Option<&str>) -> Value {
-    let goes_on = goes_on(&item);
+    let turn_continues = turn_continues(&item);
     let response = client_task_id::item(item.response, client_id);
-    translated(|losses| older(version, &response, goes_on, losses))
+    translated(|losses| older(version, &response, turn_continues, losses))
 }
 
 /// Whether a state that would end the stream does not end it, because it belongs to a turn before the client's own.
-pub(super) fn goes_on(item: &StreamItem) -> bool {
+pub(super) fn turn_continues(item: &StreamItem) -> bool {
     match &item.response {
         StreamResponse::StatusUpdate(update) => {
             item.is_behind && !update.status.state.is_terminal()
@@ -83,11 +83,11 @@ pub(super) fn goes_on(item: &StreamItem) -> bool {
 pub(super) fn older(
     version: Version,
     response: &StreamResponse,
-    goes_on: bool,
+    turn_continues: bool,
     losses: &mut Losses,
 ) -> Value {
     let mut value = version.stream_item_from_v1(response, losses);
-    if let (true, Some(is_final)) = (goes_on, value.get_mut("final")) {
+    if let (true, Some(is_final)) = (turn_continues, value.get_mut("final")) {
         *is_final = false.into();
     }
     value
@@ -149,7 +149,7 @@ mod tests {
     use crate::service::Position;
 
     #[test]
-    fn what_another_turn_asks_for_is_not_final() {
+    fn a_state_of_an_earlier_turn_is_not_final() {
         for (is_behind, state, is_final) in [
             (true, TaskState::InputRequired, false),
             (true, TaskState::Failed, true),

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_silent_stream_shows_that_it_lives() {
+    async fn an_idle_stream_sends_comments() {
         let late = stream::once(async {
             tokio::time::sleep(2 * KEEP_ALIVE + KEEP_ALIVE / 2).await;
             named("late", &1)

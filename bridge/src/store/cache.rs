@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_asked_for_in_time_goes() {
+    fn tasks_that_are_not_read_are_dropped() {
         let cache = Cache::new(100);
         for (task, bytes) in [("a", 20), ("b", 20), ("c", 20)] {
             cache.put(task, cached(1, bytes));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_found_under_its_number_or_taken_to_go_on() {
+    fn a_task_is_found_by_its_number_or_removed_to_be_updated() {
         let cache = Cache::new(100);
         cache.put("a", cached(3, 1));
         cache.put("a", cached(2, 1));
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_goes_along_with_what_is_appended_to_it_and_with_nothing_else() {
+    fn a_cached_task_follows_its_own_appends_only() {
         let cache = Cache::new(100);
         tell(&cache, 0, Sample::new("t").created());
         for (seq, there) in [(1, true), (3, false)] {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_not_copied_for_what_is_appended_while_somebody_has_it() {
+    fn an_append_to_a_shared_task_does_not_copy_it() {
         let cache = Cache::new(100);
         tell(&cache, 0, Sample::new("t").created());
         let had = cache.get("t", 1).unwrap();
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_to_be_applied_has_a_bound() {
+    fn waiting_appends_are_limited() {
         let cache = Cache::new(1 << 20);
         tell(&cache, 0, Sample::new("t").created());
         let _had = cache.get("t", 1).unwrap();

@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn numbers_never_go_back() {
+    async fn a_watcher_never_goes_back_to_an_earlier_head() {
         let feed = Feed::default();
         let mut watch = feed.watch("a");
         for seq in [2, 5, 4] {
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_is_woken_by_news_and_by_the_end() {
+    async fn a_waiting_watcher_is_woken_by_events_and_by_the_end() {
         let feed = Feed::default();
         let (mut one, mut other) = (feed.watch("a"), feed.watch("a"));
         let all = async {
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn events_come_along_for_those_who_want_them() {
+    fn events_are_passed_to_watchers_that_request_them() {
         let feed = Feed::default();
         let (mut plain, mut one, mut two) = (
             feed.watch("a"),
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_further_behind_reads_the_log_and_then_goes_on() {
+    fn a_watcher_that_falls_behind_reads_the_log() {
         let feed = Feed::default();
         let mut watch = feed.watch("a").with_events();
         let half = EACH / 2;
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_waits_together_has_a_bound() {
+    fn waiting_events_of_all_watchers_are_limited() {
         let feed = Feed::default();
         let (each, most) = (EACH / 2, 2 * ALL / EACH);
         let mut slow = Vec::new();

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_became_an_artifact_stands_nowhere_else() {
+    fn a_message_that_became_an_artifact_is_nowhere_else() {
         let told = |state, message| Event::Status {
             status: TaskStatus {
                 message,

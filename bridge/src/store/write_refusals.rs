@@ -119,7 +119,7 @@ mod tests {
     /// Simulates ten writes a second for five minutes. The disk has room at the beginning and at the end; in between every
     /// other write is small enough to fit.
     #[test]
-    fn a_full_disk_is_told_of_when_it_begins_now_and_then_and_when_it_is_over() {
+    fn a_full_disk_is_logged_at_its_beginning_now_and_then_and_at_its_end() {
         let (refusing, begun) = (WriteRefusals::default(), Instant::now());
         let mut lines = Vec::new();
         for number in 0..3_000_u32 {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_request_is_no_refusal_of_the_store() {
+    fn an_invalid_request_is_no_refusal_of_the_store() {
         let refusing = WriteRefusals::default();
         let written = Err::<(), _>(StoreError::not_found("t"));
         assert_eq!(refusing.note(&written, Instant::now()), None);

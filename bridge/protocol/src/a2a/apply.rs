@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_stands_in_the_place_of_a_message_and_what_is_taken_back_is_gone() {
+    fn a_revised_message_is_replaced_and_a_deleted_one_removed() {
         let other = |id: &str, role: Role| Message {
             parts: [super::super::Part::text("new")].into(),
             ..Message::new(id, role, Vec::new())

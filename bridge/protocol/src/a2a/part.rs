@@ -244,7 +244,7 @@ mod tests {
     use std::string::ToString;
 
     #[test]
-    fn each_kind_comes_back_as_it_was() {
+    fn every_kind_of_content_round_trips() {
         for part in [
             json!({"text": ""}),
             json!({"raw": "AAEC/w==", "filename": "a.bin", "mediaType": "application/octet-stream"}),

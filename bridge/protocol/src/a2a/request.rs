@@ -233,7 +233,7 @@ mod tests {
     use alloc::string::ToString as _;
 
     #[test]
-    fn names_of_the_protocol_buffers_are_read_too() {
+    fn proto_field_names_are_accepted() {
         let read = SendMessageRequest::read(json!({
             "message": {"message_id": "m-1", "role": "ROLE_USER",
                 "parts": [{"text": "hi", "media_type": "text/plain"}]},
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_names_the_one_of_json_is_meant() {
+    fn the_json_name_wins_over_the_proto_name() {
         let both = json!({"id": "t-1", "historyLength": 1, "history_length": 2});
         let read = GetTaskRequest::read(both.clone()).unwrap();
         assert_eq!(read.history_length, Some(1));

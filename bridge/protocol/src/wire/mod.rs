@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_tells_the_way_to_the_field() {
+    fn an_error_contains_the_path_to_the_field() {
         let error = Vec::<Vec<String>>::read(json!([["a"], ["b", 7]])).unwrap_err();
         let error = error.inside("rows").inside("table");
         assert_eq!(
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_come_as_numbers_or_strings() {
+    fn integers_are_read_from_numbers_and_strings() {
         assert_eq!(i32::read(json!(7)), Ok(7));
         assert_eq!(i32::read(json!("7")), Ok(7));
         for wrong in [json!(7.5), json!("x"), json!(1_u64 << 40), json!(null)] {

@@ -276,7 +276,7 @@ mod tests {
         #![proptest_config(crate::arbitrary::config())]
 
         #[test]
-        fn who_looks_once_reads_the_same(object in prop::collection::btree_map(name(), 0..3, 0..6)) {
+        fn looking_for_proto_names_once_reads_the_same(object in prop::collection::btree_map(name(), 0..3, 0..6)) {
             let object: BTreeMap<&str, i32> = object;
             let looking_once = Fields::of(json!(object)).unwrap();
             let looking_always = Fields {
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_only_rust_has_is_not_read() {
+    fn rust_names_that_avoid_keywords_are_not_read() {
         let object = json!({"kind": "a", "x_y": 1});
         let mut fields = Fields::of(object.clone()).unwrap();
         assert_eq!(fields.either("type", "kind").take("type"), None);

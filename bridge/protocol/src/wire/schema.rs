@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_is_made_of_is_described_too() {
+    fn the_types_of_fields_are_described_too() {
         let mut schemas = Schemas::new();
         SendMessageRequest::describe(&mut schemas);
         let names: Vec<String> = schemas.0.into_keys().collect();

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_small_weighs_too() {
+    fn small_bodies_have_a_weight_too() {
         let objects = list("{\"\":0}", 1_000);
         assert!(objects.len() < SMALL);
         assert_eq!(weigh(&objects), 1_000 * (OBJECT + 2 * VALUE));

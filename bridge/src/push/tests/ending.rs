@@ -5,7 +5,7 @@ use tokio::time::timeout;
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_restart_goes_on_behind_what_was_delivered() {
+async fn a_restart_continues_after_the_last_delivered_event() {
     let world = world();
     let head = world.begin("t").await;
     world.answer("one.test", &[Answer::Hang(Duration::ZERO), Answer::Fail]);
@@ -55,7 +55,7 @@ async fn nothing_is_delivered_after_a_setting_was_removed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_is_to_stop_delivers_nothing_that_comes_at_the_same_moment() {
+async fn a_worker_told_to_stop_delivers_nothing_more() {
     for _ in 0..32 {
         let world = world();
         let head = world.begin("t").await;

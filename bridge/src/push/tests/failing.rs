@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_taken_is_tried_again_before_what_follows() {
+async fn a_failed_event_is_retried_before_the_next_one() {
     let world = world();
     let head = world.begin("t").await;
     world.answer(
@@ -27,7 +27,7 @@ async fn what_is_not_taken_is_tried_again_before_what_follows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_given_up_waits_until_somebody_wants_it_again() {
+async fn a_given_up_setting_waits_for_a_retry_on_request() {
     let world = world();
     let head = world.begin("t").await;
     let fail = [const { Answer::Fail }; 4];
@@ -68,7 +68,7 @@ async fn what_is_given_up_waits_until_somebody_wants_it_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_webhook_that_is_gone_is_given_up_at_once_and_set_again_by_its_owner() {
+async fn status_410_gives_up_at_once_and_the_owner_can_set_the_webhook_again() {
     let world = world();
     let head = world.begin("t").await;
     world.answer("one.test", &[Answer::Gone]);

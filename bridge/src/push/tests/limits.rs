@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_webhook_holds_up_nobody_else() {
+async fn a_slow_webhook_delays_no_other_one() {
     let world = world();
     let begun = Instant::now();
     world.answer(
@@ -64,7 +64,7 @@ impl World {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hanging_webhooks_on_many_hosts_hold_up_no_other_host() {
+async fn hanging_webhooks_on_many_hosts_do_not_block_other_hosts() {
     let world = usual_world();
     for number in 0..160 {
         let url = format!("https://bad-{}.test/hangs", number % 16);
@@ -74,7 +74,7 @@ async fn hanging_webhooks_on_many_hosts_hold_up_no_other_host() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hanging_webhooks_hold_up_no_other_one_of_their_host() {
+async fn hanging_webhooks_do_not_block_others_on_their_host() {
     let world = usual_world();
     for number in 0..90 {
         let url = "https://one.test/hangs";
@@ -86,7 +86,7 @@ async fn hanging_webhooks_hold_up_no_other_one_of_their_host() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_makes_room_is_told_all_the_same_and_in_order() {
+async fn a_preempted_webhook_still_gets_all_events_in_order() {
     let world = world();
     world.answer(
         "slow.test",
@@ -114,7 +114,7 @@ async fn who_makes_room_is_told_all_the_same_and_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_has_so_many_settings_and_replacing_one_is_free() {
+async fn settings_of_a_task_are_limited_and_replacing_one_is_always_possible() {
     let world = world();
     let head = world.begin("t").await;
     for id in ["a", "b", "c", "b"] {

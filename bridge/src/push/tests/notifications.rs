@@ -39,7 +39,7 @@ async fn each_setting_gets_every_event_in_order_and_is_done_with_the_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn older_versions_get_the_task_as_it_stood() {
+async fn older_versions_get_the_task_after_each_event() {
     let world = world();
     let head = world.begin("t").await;
     world.status("t", TaskState::Submitted).await;

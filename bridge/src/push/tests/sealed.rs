@@ -41,7 +41,7 @@ impl World {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_seals_what_the_store_keeps_and_nothing_else() {
+async fn a_key_encrypts_only_what_is_stored() {
     for (keys, is_sealed) in [(&[][..], false), (&[1], true)] {
         let world = world().with_keys(keys);
         let head = world.begin("t").await;
@@ -58,7 +58,7 @@ async fn a_key_seals_what_the_store_keeps_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turned_key_takes_up_what_is_open_and_then_the_old_one_may_go() {
+async fn after_a_key_rotation_a_restart_re_encrypts_open_settings() {
     let mut world = world();
     let head = world.begin("t").await;
     world.set(&head, config()).await.unwrap();
@@ -76,7 +76,7 @@ async fn a_turned_key_takes_up_what_is_open_and_then_the_old_one_may_go() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_no_key_opens_waits_until_there_is_one() {
+async fn a_setting_without_its_key_waits_for_the_key() {
     let world = world().with_keys(&[1]);
     let head = world.begin("t").await;
     world.set(&head, config()).await.unwrap();
@@ -103,7 +103,7 @@ async fn what_no_key_opens_waits_until_there_is_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_no_key_opens_can_be_removed_and_replaced() {
+async fn a_setting_without_its_key_can_be_removed_and_replaced() {
     let world = world().with_keys(&[1]);
     let head = world.begin("t").await;
     world.set(&head, config()).await.unwrap();

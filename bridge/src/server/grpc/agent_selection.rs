@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_takes_its_name_from_the_tenant() {
+    fn an_agents_name_is_removed_from_the_tenant() {
         for (sent, kept) in [
             (None, None),
             (Some("echo"), None),

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stream_ends_when_the_time_is_over() {
+    async fn a_stream_ends_at_the_deadline() {
         let mut headers = HeaderMap::new();
         headers.insert("grpc-timeout", "2S".parse().unwrap());
         let deadline = Deadline::of(&headers);

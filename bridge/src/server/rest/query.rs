@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_fields() {
+    fn parameters_are_read_as_fields() {
         for (query, expected) in [
             ("", json!({})),
             (

@@ -94,15 +94,21 @@ impl ResponseFormat {
         match self {
             Self::V1_0 => render::write(to, &item.response),
             Self::V0_3 | Self::V0_3Proto => {
-                let goes_on = render::goes_on(item);
-                let older = translated(|losses| self.older_item(&item.response, goes_on, losses));
+                let turn_continues = render::turn_continues(item);
+                let older =
+                    translated(|losses| self.older_item(&item.response, turn_continues, losses));
                 render::write(to, &older);
             }
         }
     }
 
     /// Converts an item to an object with one member, whose name is the item's kind (0.3.0, section 7.2).
-    fn older_item(self, response: &StreamResponse, goes_on: bool, losses: &mut Losses) -> Value {
+    fn older_item(
+        self,
+        response: &StreamResponse,
+        turn_continues: bool,
+        losses: &mut Losses,
+    ) -> Value {
         let is_proto = self == Self::V0_3Proto;
         let name = match response {
             StreamResponse::Task(_) => "task",
@@ -115,7 +121,7 @@ impl ResponseFormat {
             StreamResponse::Message(message) if is_proto => proto::message_from_v1(message, losses),
             StreamResponse::StatusUpdate(update) if is_proto => {
                 let state = &update.status.state;
-                let is_last = (state.is_terminal() || state.is_interrupted()) && !goes_on;
+                let is_last = (state.is_terminal() || state.is_interrupted()) && !turn_continues;
                 proto::status_update_from_v1(update, is_last, losses)
             }
             StreamResponse::ArtifactUpdate(update) if is_proto => {
@@ -125,7 +131,7 @@ impl ResponseFormat {
             | StreamResponse::Message(_)
             | StreamResponse::StatusUpdate(_)
             | StreamResponse::ArtifactUpdate(_) => {
-                render::older(Version::V0_3, response, goes_on, losses)
+                render::older(Version::V0_3, response, turn_continues, losses)
             }
         };
         json!({ name: write_when_room })

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn no_tenant_is_named_where_agents_are() {
+    fn a_shared_path_accepts_no_tenant() {
         let found = find(&Method::POST, "/acme/message:send", false);
         assert_eq!(found, Err(RouteError::Path));
         for reserved in RESERVED {
