@@ -24,7 +24,7 @@ pub enum PushError {
     #[error("the task log failed: {0}")]
     Store(#[from] StoreError),
     /// The HTTP client could not be created.
-    #[error("nothing can be delivered from this machine: {0}")]
+    #[error("the HTTP client for webhooks cannot be created: {0}")]
     Client(#[source] reqwest::Error),
 }
 

@@ -43,7 +43,7 @@ fn authorization(info: &AuthenticationInfo) -> Result<Option<HeaderValue>, Field
         return Ok(None);
     };
     if !is_token(scheme) || scheme.len() > SCHEME_LIMIT {
-        let error = FieldError::new("a scheme of HTTP such as Bearer or Basic", "something else");
+        let error = FieldError::new("an HTTP scheme such as Bearer or Basic", "something else");
         return Err(error.inside("scheme"));
     }
     let credentials = match scheme.eq_ignore_ascii_case("basic") && credentials.contains(':') {
@@ -144,7 +144,7 @@ mod tests {
             ),
             (
                 json!({"url": "u", "authentication": {"scheme": "a b", "credentials": "c"}}),
-                "authentication.scheme: expected a scheme of HTTP such as Bearer or Basic, found something else",
+                "authentication.scheme: expected an HTTP scheme such as Bearer or Basic, found something else",
             ),
             (
                 json!({"url": "u", "authentication": {"scheme": "Bearer", "credentials": "a\nb"}}),

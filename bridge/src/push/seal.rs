@@ -50,13 +50,11 @@ pub(super) struct Sealed {
 /// Why a text cannot be encrypted or decrypted.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SealError {
-    #[error(
-        "it is sealed with the key {0}, which the bridge was not given: name that in push.seal"
-    )]
+    #[error("it is encrypted with the key {0}, which is not configured: add it to push.seal")]
     UnknownKey(String),
-    #[error("it is not what was sealed with the key {0} for this place")]
+    #[error("it was not encrypted with the key {0} for this setting")]
     Changed(String),
-    #[error("the system gives no random numbers to seal it with")]
+    #[error("the system provides no random numbers for the encryption")]
     Random,
 }
 

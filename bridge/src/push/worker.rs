@@ -115,9 +115,11 @@ pub(super) async fn reader_if_caught_up(
 fn can_go_on(SettingKey { task, id, .. }: &SettingKey, error: &StoreError) -> bool {
     let is_final = is_final(error);
     match is_final {
-        true => tracing::error!(task, id, %error, "push notifications wait for a restart"),
+        true => tracing::error!(task, id, %error, "push notifications are stopped until a restart"),
         false if error.is_reported_by_store() => {}
-        false => tracing::warn!(task, id, %error, "push notifications wait for the store"),
+        false => {
+            tracing::warn!(task, id, %error, "push notifications are stopped until the store works again")
+        }
     }
     !is_final
 }
@@ -270,7 +272,7 @@ impl Worker {
             id,
             seq = notification.seq,
             reason,
-            "a push notification was not taken"
+            "a push notification failed"
         );
         self.progress
             .failed(notification.seq, reason, clock::now(), &self.context.retry)

@@ -58,11 +58,11 @@ impl BodyError {
     pub(super) fn error(self) -> Error {
         let message = match self {
             Self::TooLarge(limit) => format!("expected a body of at most {limit} bytes"),
-            Self::Broken => "the body could not be read to its end".to_owned(),
-            Self::Late => "the body did not come on".to_owned(),
+            Self::Broken => "the connection ended within the body".to_owned(),
+            Self::Late => "the body arrived too slowly".to_owned(),
             Self::Full => {
                 return Error::unavailable(
-                    "there is no room for the body at present",
+                    "there is not enough memory for the body at present",
                     RETRY_AFTER_SECONDS,
                 );
             }

@@ -88,8 +88,8 @@ async fn ready(State(readiness): State<Readiness>) -> impl IntoResponse {
         ReadinessState::Ready => (StatusCode::OK, "ready"),
         ReadinessState::Stopping => (unavailable, "stopping"),
         ReadinessState::Silent => (unavailable, "the task log does not answer"),
-        ReadinessState::Full => (unavailable, "no room is left for the task log"),
-        ReadinessState::Rebuilding => (unavailable, "the task log's index is being made anew"),
+        ReadinessState::Full => (unavailable, "the disk of the task log is full"),
+        ReadinessState::Rebuilding => (unavailable, "the task log's index is being rebuilt"),
         ReadinessState::Failed => (unavailable, "the task log has failed"),
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn translated(write: impl FnOnce(&mut Losses) -> Value) -> Value {
     let mut losses = Losses::new();
     let value = write(&mut losses);
     for loss in &losses {
-        tracing::debug!(%loss, "not sayable in the client's version");
+        tracing::debug!(%loss, "not expressible in the client's version");
     }
     value
 }

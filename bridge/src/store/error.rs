@@ -14,7 +14,7 @@ pub enum StoreError {
         task: String,
     },
     /// The task has events that the writer did not know. Read them and decide again.
-    #[error("task {task} stands at event {actual}, not {expected}")]
+    #[error("task {task} is at event {actual}, expected {expected}")]
     Conflict {
         /// The task.
         task: String,
@@ -48,7 +48,7 @@ pub enum StoreError {
         task: String,
     },
     /// The events cannot follow the earlier ones.
-    #[error("the events of task {task} make no sense: {reason}")]
+    #[error("the events of task {task} are not valid: {reason}")]
     Invalid {
         /// The task.
         task: String,
@@ -66,7 +66,7 @@ pub enum StoreError {
         limit: usize,
     },
     /// The page token is not one of this list.
-    #[error("{token:?} is no page token: expected the nextPageToken of the last page")]
+    #[error("{token:?} is not a page token: expected the nextPageToken of the last page")]
     PageToken {
         /// The token.
         token: String,
@@ -88,7 +88,7 @@ pub enum StoreError {
         reason: String,
     },
     /// The index was damaged and is being rebuilt from the log. Nothing can be written until that is done.
-    #[error("the index of the task log is being made anew")]
+    #[error("the index of the task log is being rebuilt")]
     Rebuilding,
     /// Another process has the store open.
     #[error("{path} is in use: is another bridge using it?")]
@@ -134,7 +134,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// An earlier commit failed, so the content of the disk is unknown: the store must be opened again.
-    #[error("the store takes no more events since a write failed: start the bridge again")]
+    #[error("the store accepts no more events since a write failed: restart the bridge")]
     Closed,
 }
 

@@ -149,7 +149,7 @@ impl Head {
             return Err(StoreError::Ended { task });
         }
         match event {
-            Event::Created(_) => Err(self.invalid("it was created before".into())),
+            Event::Created(_) => Err(self.invalid("the task was created before".into())),
             Event::TurnQueued {
                 turn, message_id, ..
             } => self.queue(*turn, message_id),

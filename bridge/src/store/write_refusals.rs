@@ -95,18 +95,15 @@ impl RefusalReport {
 impl fmt::Display for RefusalReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Begins(error) => write!(f, "the store refuses what is to be kept: {error}"),
+            Self::Begins(error) => write!(f, "the store refuses writes: {error}"),
             Self::GoesOn(count, error) => {
                 write!(
                     f,
-                    "the store still refuses what is to be kept, {count} times by now: {error}"
+                    "the store still refuses writes, {count} times so far: {error}"
                 )
             }
             Self::IsOver(count) => {
-                write!(
-                    f,
-                    "the store takes everything again, after {count} refusals"
-                )
+                write!(f, "the store accepts writes again, after {count} refusals")
             }
         }
     }

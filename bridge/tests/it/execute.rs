@@ -134,7 +134,7 @@ async fn what_is_no_result_is_a_failed_execution() {
         ("ask", "Execution failed: In which language?"),
         (
             "lie",
-            "Execution failed: the result is not as the card says: /plan: 7 is not of type \"string\"",
+            "Execution failed: the result does not match the card: /plan: 7 is not of type \"string\"",
         ),
     ] {
         let answer = execute(&app, "create_plan", json!({"requirements": requirements})).await;

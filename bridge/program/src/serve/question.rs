@@ -149,7 +149,7 @@ impl Question {
             self.inner = None;
         }
         match trouble {
-            Trouble::Late => io::Error::new(io::ErrorKind::TimedOut, "the body did not come on"),
+            Trouble::Late => io::Error::new(io::ErrorKind::TimedOut, "the body arrived too slowly"),
             Trouble::Full => io::Error::other("there is no room for the body"),
         }
     }

@@ -209,8 +209,8 @@ fn troubled(trouble: Trouble, response: Response<Body>, version: Version) -> Res
     let is_known = response.status() == trouble.status();
     let mut response = match trouble {
         _ if is_known => response,
-        Trouble::Full => later("there is no room for the body at present"),
-        Trouble::Late => told(trouble.status(), "the body did not come on"),
+        Trouble::Full => later("there is not enough memory for the body at present"),
+        Trouble::Late => told(trouble.status(), "the body arrived too slowly"),
     };
     if trouble == Trouble::Late && version < Version::HTTP_2 {
         let close = HeaderValue::from_static("close");

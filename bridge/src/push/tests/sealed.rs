@@ -90,7 +90,7 @@ async fn a_setting_without_its_key_waits_for_the_key() {
         panic!("{undelivered:?}");
     };
     assert_eq!((one.host.as_str(), one.seq), ("one.test:443", 3));
-    let expected = "which the bridge was not given: name that in push.seal";
+    let expected = "which is not configured: add it to push.seal";
     assert!(one.reason.ends_with(expected), "{}", one.reason);
     assert!(world.push.get(&me(), "t", "a").await.is_err());
     assert!(world.push.retry(one).await.is_err());

@@ -173,7 +173,7 @@ impl Endpoint {
         self.close(&context, &answer).await;
         let result = execute::result::from_answer(&answer)?;
         check(output_of(skill), &result)
-            .map_err(|error| failed(format!("the result is not as the card says: {error}")))?;
+            .map_err(|error| failed(format!("the result does not match the card: {error}")))?;
         Ok(result)
     }
 
@@ -187,7 +187,7 @@ impl Endpoint {
         }
         let cancel = Call::CancelTask(CancelTaskRequest::new(task.id.as_str()));
         if let Err(error) = self.service.call(context, cancel).await {
-            tracing::debug!(task = task.id, %error, "a call's task could not be ended");
+            tracing::debug!(task = task.id, %error, "the task of a call could not be canceled");
         }
     }
 }

@@ -186,7 +186,7 @@ impl GrpcCall {
 /// Returns the error for a message that could not be read to its end.
 fn late(trouble: Trouble) -> Status {
     match trouble {
-        Trouble::Late => Status::deadline_exceeded("the message did not come on"),
+        Trouble::Late => Status::deadline_exceeded("the message arrived too slowly"),
         Trouble::Full => status_of(&BodyError::Full.error()),
     }
 }
