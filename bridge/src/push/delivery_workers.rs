@@ -14,7 +14,7 @@ use std::{
 
 use tokio::{runtime::Handle, sync::watch, task::JoinHandle};
 
-use super::{event_reader::EventReader, setting_repository::SettingKey};
+use super::{event_reader::EventReader, setting::SettingKey};
 use crate::{
     caller::Caller,
     store::{Head, Listener, Seq},

@@ -148,8 +148,8 @@ impl<G> FairQueue<G> {
         Some((number, grant))
     }
 
-    /// Returns whether a delivery that takes long must yield its slot: first attempts wait for the slot whose caller and
-    /// host have no more slots than its own, and no other delivery with more slots could yield instead.
+    /// Returns whether a delivery that takes long must yield its slot: first attempts wait for the slot whose caller
+    /// and host have no more slots than its own, and no other delivery with more slots could yield instead.
     pub(super) fn must_yield(&mut self, number: u64) -> bool {
         let Some(own) = self.held.get_mut(&number) else {
             return false;

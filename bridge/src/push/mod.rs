@@ -22,7 +22,7 @@
 //! | `Authorization` | the setting's credentials (13.2), or else the signature if deliveries are signed |
 //! | `X-A2A-Notification-Token` | the setting's token |
 //! | `X-A2A-Notification-Signature` | the signature, see [`Signature`] |
-//! | `Idempotency-SettingKey` | the event, `TASK/SEQUENCE`: the same when it is delivered again |
+//! | `Idempotency-Key` | the event, `TASK/SEQUENCE`: the same when it is delivered again |
 
 mod allowed_targets;
 mod delivery_request;
@@ -32,7 +32,6 @@ mod error;
 mod event_reader;
 mod fair_queue;
 mod headers;
-mod http_sender;
 mod progress;
 mod resolver;
 mod retry;
@@ -42,7 +41,6 @@ mod setting_operations;
 mod setting_repository;
 mod settings;
 mod signature;
-mod stored_setting;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -70,10 +68,10 @@ use crate::{
 };
 use delivery_slots::DeliverySlots;
 use delivery_workers::DeliveryWorkers;
-use http_sender::HttpSender;
 use progress::DeliveryProgress;
-use setting_repository::{SettingKey, SettingRepository};
-use webhook_sender::WebhookSender;
+use setting::SettingKey;
+use setting_repository::SettingRepository;
+use webhook_sender::{HttpSender, WebhookSender};
 use worker::WorkerContext;
 
 /// The number of locks that the tasks share while their settings are changed.

@@ -65,7 +65,8 @@ impl DeliveryProgress {
         self.failing = None;
     }
 
-    /// Notes a failed attempt, and returns the number of attempts so far. Delivery is given up when `retry` allows no more.
+    /// Notes a failed attempt, and returns the number of attempts so far. Delivery is given up when `retry` allows no
+    /// more.
     pub(super) fn failed(
         &mut self,
         seq: Seq,

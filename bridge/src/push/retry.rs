@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::RetrySettings;
 
 impl RetrySettings {
-    /// Returns the delay after so many failures, 1 or more. `random` is a random number: it chooses a delay between half of
-    /// the time and all of it, so that deliveries that failed together are not retried together. A delay that the
-    /// webhook requested is granted up to `longest`.
+    /// Returns the delay after so many failures, 1 or more. `random` is a random number: it chooses a delay between
+    /// half of the time and all of it, so that deliveries that failed together are not retried together. A delay that
+    /// the webhook requested is granted up to `longest`.
     pub(super) fn pause(
         &self,
         failures: u32,

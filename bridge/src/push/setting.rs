@@ -1,4 +1,5 @@
-//! A push setting: the owner's configuration and the version in which it was made.
+//! A push setting: the owner's configuration and the version in which it was made. [`StoredSetting`] is its stored
+//! form.
 
 use std::fmt;
 
@@ -6,8 +7,16 @@ use bridge_protocol::{a2a::TaskPushNotificationConfig, dialect::Version, wire::F
 use serde::{Deserialize, Serialize, de::Error as _};
 use url::Url;
 
-use super::{PushSettings, headers, target};
-use crate::clock;
+use super::{
+    PushSettings, headers,
+    seal::{Seal, Sealed},
+    target,
+};
+use crate::{
+    caller::Caller,
+    clock,
+    store::{StoreError, encoded},
+};
 
 /// The longest id, in bytes.
 const ID_LIMIT: usize = 128;
@@ -106,6 +115,96 @@ fn write_version<S: serde::Serializer>(version: &Version, to: S) -> Result<S::Ok
 fn read_version<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Version, D::Error> {
     let text = String::deserialize(from)?;
     Version::of(&text).ok_or_else(|| D::Error::custom("expected a version of A2A"))
+}
+
+/// Identifies a setting of a task.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SettingKey {
+    pub(super) caller: Caller,
+    pub(super) task: String,
+    pub(super) id: String,
+}
+
+impl SettingKey {
+    pub(super) fn new(caller: &Caller, task: &str, id: &str) -> Self {
+        Self {
+            caller: caller.clone(),
+            task: task.to_owned(),
+            id: id.to_owned(),
+        }
+    }
+
+    /// The associated data of an encrypted setting: it cannot be used for another task or caller.
+    pub(super) fn place(&self) -> Vec<u8> {
+        encoded(&(&self.caller, &self.task, &self.id))
+    }
+}
+
+/// A setting as the store keeps it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum StoredSetting {
+    /// The setting without encryption.
+    Clear(Setting),
+    /// The encrypted setting.
+    Sealed {
+        /// The webhook's host, as `HOST:PORT`.
+        host: String,
+        /// The encrypted setting.
+        setting: Sealed,
+    },
+}
+
+impl StoredSetting {
+    /// Converts a setting to its stored form, which is encrypted if `seal` has a key.
+    ///
+    /// # Errors
+    /// If encryption fails, so that a setting that should be encrypted is never stored as plain text.
+    pub(super) fn of(key: &SettingKey, setting: &Setting, seal: &Seal) -> Result<Self, StoreError> {
+        let closed = seal.close(encoded(setting), &key.place());
+        Ok(match closed.map_err(|error| broken(key, &error))? {
+            None => Self::Clear(setting.clone()),
+            Some(sealed) => Self::Sealed {
+                host: setting.host(),
+                setting: sealed,
+            },
+        })
+    }
+
+    /// Decrypts the setting.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] if none of the keys decrypts it.
+    pub(super) fn open(self, key: &SettingKey, seal: &Seal) -> Result<Setting, StoreError> {
+        let setting = match self {
+            Self::Clear(setting) => return Ok(setting),
+            Self::Sealed { setting, .. } => setting,
+        };
+        let opened = seal.open(&setting, &key.place());
+        let text = opened.map_err(|error| broken(key, &error))?;
+        serde_json::from_slice(&text).map_err(|error| broken(key, &error))
+    }
+
+    /// The webhook's host, as `HOST:PORT`.
+    pub(super) fn host(&self) -> String {
+        match self {
+            Self::Clear(setting) => setting.host(),
+            Self::Sealed { host, .. } => host.clone(),
+        }
+    }
+
+    /// Whether the setting is encrypted with the current key, or plain if there is none.
+    pub(super) fn is_current(&self, seal: &Seal) -> bool {
+        match self {
+            Self::Clear(_) => seal.is_current(None),
+            Self::Sealed { setting, .. } => seal.is_current(Some(setting)),
+        }
+    }
+}
+
+fn broken(key: &SettingKey, error: &dyn std::fmt::Display) -> StoreError {
+    let what = format!("the push setting {} of task {}", key.id, key.task);
+    StoreError::corrupt(what, error)
 }
 
 #[cfg(test)]

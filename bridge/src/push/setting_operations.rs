@@ -4,7 +4,9 @@ use bridge_protocol::{a2a::TaskPushNotificationConfig, dialect::Version};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    Push, PushError, progress::DeliveryProgress, setting::Setting, setting_repository::SettingKey,
+    Push, PushError,
+    progress::DeliveryProgress,
+    setting::{Setting, SettingKey},
 };
 use crate::{
     caller::Caller,
@@ -126,7 +128,8 @@ impl Push {
         let place = before.map(|progress| progress.seq);
         let progress = DeliveryProgress::at(head, place.unwrap_or(seen));
         let config = setting.config.clone();
-        // After the end of the task there is nothing to deliver, except what the replaced setting had not delivered yet.
+        // After the end of the task there is nothing to deliver, except what the replaced setting had not delivered
+        // yet.
         if place.is_none() && head.state.is_terminal() && seen >= head.seq {
             self.0.repository.put_setting(key, &setting).await?;
             return Ok(config);

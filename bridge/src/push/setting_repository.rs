@@ -6,7 +6,11 @@
 
 use std::sync::Arc;
 
-use super::{Seal, progress::DeliveryProgress, setting::Setting, stored_setting::StoredSetting};
+use super::{
+    Seal,
+    progress::DeliveryProgress,
+    setting::{Setting, SettingKey, StoredSetting},
+};
 use crate::{
     caller::Caller,
     store::{RecordKey, Store, StoreError, decoded, encoded},
@@ -18,14 +22,6 @@ const SETTING: &str = "push";
 /// The kind of the records that hold progress.
 const PROGRESS: &str = "push-progress";
 
-/// Identifies a setting of a task.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct SettingKey {
-    pub(super) caller: Caller,
-    pub(super) task: String,
-    pub(super) id: String,
-}
-
 /// Reads and writes the stored settings and their progress.
 #[derive(Clone, Debug)]
 pub(super) struct SettingRepository {
@@ -34,19 +30,6 @@ pub(super) struct SettingRepository {
 }
 
 impl SettingKey {
-    pub(super) fn new(caller: &Caller, task: &str, id: &str) -> Self {
-        Self {
-            caller: caller.clone(),
-            task: task.to_owned(),
-            id: id.to_owned(),
-        }
-    }
-
-    /// The associated data of an encrypted setting: it cannot be used for another task or caller.
-    pub(super) fn place(&self) -> Vec<u8> {
-        encoded(&(&self.caller, &self.task, &self.id))
-    }
-
     fn setting(&self) -> RecordKey {
         RecordKey {
             kind: SETTING.into(),

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use super::{
     Push, Seal,
     progress::{DeliveryProgress, FailedDelivery},
-    setting_repository::{SettingKey, SettingRepository},
+    setting::SettingKey,
+    setting_repository::SettingRepository,
 };
 use crate::{
     caller::Caller,

@@ -21,8 +21,8 @@ use super::{
     event_reader::{EventReader, Notification},
     fair_queue::SlotRequest,
     progress::DeliveryProgress,
-    setting::Setting,
-    setting_repository::{SettingKey, SettingRepository},
+    setting::{Setting, SettingKey},
+    setting_repository::SettingRepository,
     webhook_sender::{Outcome, WebhookSender},
 };
 use crate::{clock, metrics::Metrics, store::StoreError};

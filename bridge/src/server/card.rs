@@ -1,4 +1,5 @@
-//! Serves agent cards: the document of 1.0 if the client asks for that version, else one that clients of 0.3 can read too.
+//! Serves agent cards: the document of 1.0 if the client asks for that version, else one that clients of 0.3 can read
+//! too.
 
 use std::sync::Arc;
 

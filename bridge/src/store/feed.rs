@@ -194,8 +194,8 @@ impl Default for WatchedTasks {
 }
 
 impl Feed {
-    /// Adds a watcher. The backend then reads the head of the task and calls [`Feed::publish`] with it, so that the watcher
-    /// misses no event in between.
+    /// Adds a watcher. The backend then reads the head of the task and calls [`Feed::publish`] with it, so that the
+    /// watcher misses no event in between.
     pub fn watch(&self, task: &str) -> Watch {
         let (told, task) = (
             Arc::<Mutex<WatcherState>>::default(),

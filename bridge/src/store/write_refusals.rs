@@ -113,8 +113,8 @@ impl fmt::Display for RefusalReport {
 mod tests {
     use super::*;
 
-    /// Simulates ten writes a second for five minutes. The disk has room at the beginning and at the end; in between every
-    /// other write is small enough to fit.
+    /// Simulates ten writes a second for five minutes. The disk has room at the beginning and at the end; in between
+    /// every other write is small enough to fit.
     #[test]
     fn a_full_disk_is_logged_at_its_beginning_now_and_then_and_at_its_end() {
         let (refusing, begun) = (WriteRefusals::default(), Instant::now());

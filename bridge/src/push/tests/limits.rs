@@ -45,7 +45,8 @@ impl World {
         self.status(task, TaskState::Completed).await;
     }
 
-    /// Completes a task with a working webhook now and then, and checks that it is called within little more than a second.
+    /// Completes a task with a working webhook now and then, and checks that it is called within little more than a
+    /// second.
     async fn good_ones_are_called(&self, host: &str) {
         for number in 0..30 {
             let begun = Instant::now();
