@@ -16,6 +16,7 @@
 //!
 //! What is derived from a trial's transcript, without the network:
 //! - [`transcript`]: every message that passed over every hop
+//! - [`usage`]: the tokens that its messages tell
 //! - [`assessment`]: the evaluator's statuses, artifacts and metrics
 //! - [`expect`], [`snapshot`]: the comparison with what should have happened
 //! - [`statistics`]: means, rates and differences with their intervals
@@ -46,3 +47,4 @@ pub mod snapshot;
 pub mod statistics;
 pub mod summary;
 pub mod transcript;
+pub mod usage;

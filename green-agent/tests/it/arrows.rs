@@ -318,6 +318,7 @@ const GREEN: Rooms = &[
             "transcript",
         ],
     ),
+    ("usage", &["record", "transcript"]),
     (
         "run",
         &[
@@ -332,6 +333,7 @@ const GREEN: Rooms = &[
             "scenario",
             "snapshot",
             "transcript",
+            "usage",
         ],
     ),
     ("record", &["problem"]),
