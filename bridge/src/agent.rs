@@ -47,18 +47,18 @@ pub struct TurnSettings {
     /// How many turns may wait in one conversation; further messages are refused.
     pub queue: usize,
     /// What a conversation is: whose turns come one after the other.
-    pub conversation: Conversation,
+    pub conversation: ConversationScope,
     /// What callers are answered with.
-    pub answers: Answers,
+    pub answers: AnswerKind,
     /// What a message is whose id came before.
-    pub repeats: Repeats,
+    pub repeats: RepeatPolicy,
     /// How long a task may wait for its caller; then it is canceled. For ever if absent.
     pub expire_after: Option<Duration>,
 }
 
 /// What a message that begins a task is answered with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Answers {
+pub enum AnswerKind {
     /// The task.
     #[default]
     Tasks,
@@ -73,7 +73,7 @@ pub enum Answers {
 
 /// What a message is whose id came before, from the same caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Repeats {
+pub enum RepeatPolicy {
     /// The same message: it is answered with what came of it, and runs nothing (specification 3.3.1). If its
     /// role, its parts, or the task or context that it names are other ones, it is refused.
     #[default]
@@ -84,7 +84,7 @@ pub enum Repeats {
 
 /// What a conversation is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Conversation {
+pub enum ConversationScope {
     /// Each task is one.
     #[default]
     Task,
@@ -97,9 +97,9 @@ impl Default for TurnSettings {
         Self {
             limit: Duration::from_secs(300),
             queue: 16,
-            conversation: Conversation::Task,
-            answers: Answers::Tasks,
-            repeats: Repeats::Same,
+            conversation: ConversationScope::Task,
+            answers: AnswerKind::Tasks,
+            repeats: RepeatPolicy::Same,
             expire_after: None,
         }
     }

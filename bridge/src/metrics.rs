@@ -33,56 +33,56 @@ pub struct Metrics(Arc<Families>);
 
 struct Families {
     registry: Registry,
-    requests: Family<Asked, Counter>,
-    refusals: Family<Refused, Counter>,
-    turns: Family<Ended, Histogram, fn() -> Histogram>,
-    turns_running: Family<OfAgent, Gauge>,
-    turns_queued: Family<OfAgent, Gauge>,
-    tasks_open: Family<OfAgent, Gauge>,
-    streams_open: Family<OfAgent, Gauge>,
+    requests: Family<RequestLabels, Counter>,
+    refusals: Family<RefusalLabels, Counter>,
+    turns: Family<OutcomeLabels, Histogram, fn() -> Histogram>,
+    turns_running: Family<AgentLabels, Gauge>,
+    turns_queued: Family<AgentLabels, Gauge>,
+    tasks_open: Family<AgentLabels, Gauge>,
+    streams_open: Family<AgentLabels, Gauge>,
     appends: Histogram,
-    store_errors: Family<Failed, Counter>,
+    store_errors: Family<ErrorLabels, Counter>,
     damaged_tasks: Gauge,
     lost_bytes: Gauge,
-    pushes: Family<Ended, Histogram, fn() -> Histogram>,
-    pushes_open: Family<OfAgent, Gauge>,
-    pushes_given_up: Family<OfAgent, Gauge>,
+    pushes: Family<OutcomeLabels, Histogram, fn() -> Histogram>,
+    pushes_open: Family<AgentLabels, Gauge>,
+    pushes_given_up: Family<AgentLabels, Gauge>,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Asked {
+struct RequestLabels {
     agent: String,
     operation: &'static str,
     outcome: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Refused {
+struct RefusalLabels {
     agent: String,
     outcome: &'static str,
     scheme: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Ended {
+struct OutcomeLabels {
     agent: String,
     outcome: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfAgent {
+struct AgentLabels {
     agent: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Failed {
+struct ErrorLabels {
     error: &'static str,
 }
 
 /// A stream that is open for as long as this is kept.
-pub(crate) struct OpenStream(Gauge);
+pub(crate) struct OpenStreamGuard(Gauge);
 
-impl Drop for OpenStream {
+impl Drop for OpenStreamGuard {
     fn drop(&mut self) {
         self.0.dec();
     }
@@ -168,7 +168,7 @@ impl Metrics {
     /// A request was answered.
     pub(crate) fn answered(&self, agent: &str, operation: &'static str, outcome: &'static str) {
         let agent = agent.to_owned();
-        let asked = Asked {
+        let asked = RequestLabels {
             agent,
             operation,
             outcome,
@@ -179,7 +179,7 @@ impl Metrics {
     /// A request was not let in; with the security scheme of the card whose credential was not enough, if
     /// one was shown.
     pub(crate) fn refused(&self, agent: &str, outcome: &'static str, scheme: Option<&str>) {
-        let refused = Refused {
+        let refused = RefusalLabels {
             agent: agent.to_owned(),
             outcome,
             scheme: scheme.unwrap_or("none").to_owned(),
@@ -190,14 +190,17 @@ impl Metrics {
     /// A turn ended.
     pub(crate) fn turn(&self, agent: &str, outcome: &'static str, took: Duration) {
         let agent = agent.to_owned();
-        let turns = self.0.turns.get_or_create(&Ended { agent, outcome });
+        let turns = self
+            .0
+            .turns
+            .get_or_create(&OutcomeLabels { agent, outcome });
         turns.observe(took.as_secs_f64());
     }
 
     /// So many turns of an agent run and wait now.
     pub(crate) fn load(&self, agent: &str, running: usize, queued: usize) {
         let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        let agent = of(agent);
+        let agent = agent_labels(agent);
         let Families {
             turns_running,
             turns_queued,
@@ -209,19 +212,22 @@ impl Metrics {
 
     /// A task began, or one that had begun was found.
     pub(crate) fn task_began(&self, agent: &str) {
-        self.0.tasks_open.get_or_create(&of(agent)).inc();
+        self.0.tasks_open.get_or_create(&agent_labels(agent)).inc();
     }
 
     /// A task ended.
     pub(crate) fn task_ended(&self, agent: &str) {
-        self.0.tasks_open.get_or_create(&of(agent)).dec();
+        self.0.tasks_open.get_or_create(&agent_labels(agent)).dec();
     }
 
     /// A stream began.
-    pub(crate) fn stream(&self, agent: &str) -> OpenStream {
-        let open = self.0.streams_open.get_or_create_owned(&of(agent));
+    pub(crate) fn stream(&self, agent: &str) -> OpenStreamGuard {
+        let open = self
+            .0
+            .streams_open
+            .get_or_create_owned(&agent_labels(agent));
         open.inc();
-        OpenStream(open)
+        OpenStreamGuard(open)
     }
 
     /// Something was kept.
@@ -232,20 +238,26 @@ impl Metrics {
     /// A push notification was tried once.
     pub(crate) fn pushed(&self, agent: &str, outcome: &'static str, took: Duration) {
         let agent = agent.to_owned();
-        let pushes = self.0.pushes.get_or_create(&Ended { agent, outcome });
+        let pushes = self
+            .0
+            .pushes
+            .get_or_create(&OutcomeLabels { agent, outcome });
         pushes.observe(took.as_secs_f64());
     }
 
     /// So many more settings have something to deliver.
     pub(crate) fn push_open(&self, agent: &str, more: i64) {
-        self.0.pushes_open.get_or_create(&of(agent)).inc_by(more);
+        self.0
+            .pushes_open
+            .get_or_create(&agent_labels(agent))
+            .inc_by(more);
     }
 
     /// So many more settings were given up.
     pub(crate) fn push_given_up(&self, agent: &str, more: i64) {
         self.0
             .pushes_given_up
-            .get_or_create(&of(agent))
+            .get_or_create(&agent_labels(agent))
             .inc_by(more);
     }
 
@@ -261,12 +273,15 @@ impl Metrics {
 
     /// The store failed.
     pub(crate) fn store_failed(&self, error: &'static str) {
-        self.0.store_errors.get_or_create(&Failed { error }).inc();
+        self.0
+            .store_errors
+            .get_or_create(&ErrorLabels { error })
+            .inc();
     }
 }
 
-fn of(agent: &str) -> OfAgent {
-    OfAgent {
+fn agent_labels(agent: &str) -> AgentLabels {
+    AgentLabels {
         agent: agent.to_owned(),
     }
 }

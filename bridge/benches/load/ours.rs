@@ -21,8 +21,8 @@ impl Executor for Echo {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
         let text = turn.message.text();
         if text.starts_with("hold") {
-            let mut inbox = turn.inbox;
-            inbox.canceled().await;
+            let mut cancel_signal = turn.cancel_signal;
+            cancel_signal.canceled().await;
         }
         let id = &turn.message.message_id;
         let parts = vec![Part::text(text.as_str())];

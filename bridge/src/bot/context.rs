@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::{
     ConversationReference, ConversationState, Conversations, SendError, StateError,
-    StreamingResponse, outbox::Outbox, state::Memory,
+    StreamingResponse, output::BotOutput, state::StoredState,
 };
-use crate::{caller::Caller, executor::Inbox};
+use crate::{caller::Caller, executor::CancelSignal};
 
 /// One activity for a bot, and the ways to answer it.
 ///
@@ -29,34 +29,34 @@ pub struct TurnContext {
     task: Arc<Task>,
     caller: Caller,
     conversations: Conversations,
-    outbox: Outbox,
-    memory: Memory,
-    inbox: Inbox,
+    output: BotOutput,
+    memory: StoredState,
+    cancel_signal: CancelSignal,
     /// The message that began the conversation is still to come.
     is_greeting: bool,
 }
 
 /// What a turn is made of.
-pub(super) struct Parts {
+pub(super) struct TurnContextParts {
     pub(super) activity: Box<Activity>,
     pub(super) task: Arc<Task>,
     pub(super) caller: Caller,
     pub(super) conversations: Conversations,
-    pub(super) outbox: Outbox,
-    pub(super) memory: Memory,
-    pub(super) inbox: Inbox,
+    pub(super) output: BotOutput,
+    pub(super) memory: StoredState,
+    pub(super) cancel_signal: CancelSignal,
 }
 
 impl TurnContext {
-    pub(super) fn new(parts: Parts) -> Self {
+    pub(super) fn new(parts: TurnContextParts) -> Self {
         Self {
             activity: parts.activity,
             task: parts.task,
             caller: parts.caller,
             conversations: parts.conversations,
-            outbox: parts.outbox,
+            output: parts.output,
             memory: parts.memory,
-            inbox: parts.inbox,
+            cancel_signal: parts.cancel_signal,
             is_greeting: false,
         }
     }
@@ -119,7 +119,7 @@ impl TurnContext {
             kind: ActivityType::MessageUpdate,
             ..activity
         };
-        self.outbox.send(Box::new(update)).await
+        self.output.send(Box::new(update)).await
     }
 
     /// Takes an activity back that was sent.
@@ -131,7 +131,7 @@ impl TurnContext {
             id: Some(id.into()),
             ..Activity::new(ActivityType::MessageDelete)
         };
-        self.outbox.send(Box::new(deletion)).await
+        self.output.send(Box::new(deletion)).await
     }
 
     /// Ends the conversation, and so the task: the code says how, the text becomes its last message,
@@ -165,7 +165,7 @@ impl TurnContext {
     /// # Errors
     /// [`SendError::Ended`] if the task was canceled, [`SendError::Unkept`] if the log failed.
     pub async fn flush(&mut self) -> Result<(), SendError> {
-        self.outbox.flush().await
+        self.output.flush().await
     }
 
     /// What the bot remembers of the conversation.
@@ -192,12 +192,12 @@ impl TurnContext {
     /// Comes when the task is canceled; never otherwise. A bot that does long work may stop then: its
     /// answer is dropped anyway.
     pub async fn canceled(&mut self) {
-        self.inbox.canceled().await;
+        self.cancel_signal.canceled().await;
     }
 
     /// Whether the task was canceled.
     pub fn is_canceled(&self) -> bool {
-        self.inbox.is_canceled()
+        self.cancel_signal.is_canceled()
     }
 
     /// Puts another activity in front of the one that the turn is about; gives that one back.
@@ -215,22 +215,22 @@ impl TurnContext {
     /// Gives an activity its id and sends it. They are large: in a box they do not weigh on every future
     /// that has one.
     pub(super) async fn post(&mut self, mut activity: Box<Activity>) -> Result<String, SendError> {
-        let id = self.outbox.next_id();
+        let id = self.output.next_id();
         activity.id = Some(id.clone());
         if self.is_greeting {
             // Whoever is greeted has spoken already: nothing is waited for.
             activity.input_hint = None;
         }
-        self.outbox.send(activity).await?;
+        self.output.send(activity).await?;
         Ok(id)
     }
 
     pub(super) fn new_stream_id(&mut self) -> String {
-        self.outbox.next_stream()
+        self.output.next_stream()
     }
 
     /// Ends the turn for the bot; what it remembers is still to be kept.
-    pub(super) fn close(self) -> Memory {
+    pub(super) fn close(self) -> StoredState {
         self.memory
     }
 }

@@ -5,27 +5,27 @@ use std::sync::Arc;
 use bridge_protocol::{
     a2a::TaskState,
     activity::{Activity, ActivityType},
-    translate::{SilentEnd, TurnContext as Place},
+    translate::{SilentEnd, TurnContext as TranslationContext},
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
     BotError, SendError, TurnContext,
-    drive::{Outcome, drive},
-    hosted::{Hosted, Scene},
+    bot_turn::{TurnOutcome, run_bot},
+    local_bot::{LocalBot, TurnInput},
 };
 use crate::{
     caller::Caller,
     clock,
+    executor::{CancelSignal, Update},
     executor::{EmitError, TaskHandle},
-    executor::{Inbox, Update},
     store::{Append, Created, Event, Head, StoreError},
 };
 
 /// The conversations of one bot, for those who speak without being asked: when work is done that took
 /// longer than a turn, or when something happened.
 #[derive(Clone)]
-pub struct Conversations(Arc<Hosted>);
+pub struct Conversations(Arc<LocalBot>);
 
 /// Enough to speak in a conversation later, after a restart too. It is no secret, but it is not checked
 /// either: whoever gives it speaks to this caller in this task.
@@ -74,7 +74,7 @@ impl std::fmt::Debug for Conversations {
 }
 
 impl Conversations {
-    pub(super) fn new(hosted: Arc<Hosted>) -> Self {
+    pub(super) fn new(hosted: Arc<LocalBot>) -> Self {
         Self(hosted)
     }
 
@@ -121,23 +121,27 @@ impl Conversations {
         talk: impl AsyncFnOnce(&mut TurnContext) -> Result<(), BotError>,
     ) -> Result<(), ContinueError> {
         let (head, handle) = self.open(reference).await?;
-        let scene = self.scene(reference, name).await?;
-        let (turn, mut pump) = self.0.turn(scene, handle.clone(), silence(&head.state));
-        let outcome = drive(turn, &mut pump, talk).await;
+        let input = self.turn_input(reference, name).await?;
+        let (turn, mut log_writer) =
+            self.0
+                .turn(input, handle.clone(), silent_end_for(&head.state));
+        let outcome = run_bot(turn, &mut log_writer, talk).await;
         let failed = |source| ContinueError::Bot {
             task: reference.task.clone(),
             source,
         };
         // The bot's trouble is told to whoever called: the user did not ask for anything.
-        let spoken = pump.leave().map_err(|error| match error {
-            SendError::Ended { task } => ContinueError::Ended { task },
-            unkept @ SendError::Unkept { .. } => failed(unkept.into()),
-        })?;
+        let spoken = log_writer
+            .finish_unprompted()
+            .map_err(|error| match error {
+                SendError::Ended { task } => ContinueError::Ended { task },
+                unkept @ SendError::Unkept { .. } => failed(unkept.into()),
+            })?;
         handle.emit(spoken).await.map_err(refused)?;
         match outcome {
-            Outcome::Done(memory) => memory.keep().await.map_err(|error| failed(error.into())),
-            Outcome::Failed(error) => Err(failed(error)),
-            Outcome::Panicked(panic) => std::panic::resume_unwind(panic),
+            TurnOutcome::Done(memory) => memory.save().await.map_err(|error| failed(error.into())),
+            TurnOutcome::Failed(error) => Err(failed(error)),
+            TurnOutcome::Panicked(panic) => std::panic::resume_unwind(panic),
         }
     }
 
@@ -159,20 +163,20 @@ impl Conversations {
         Ok((head, handle))
     }
 
-    async fn scene(
+    async fn turn_input(
         &self,
         reference: &ConversationReference,
         name: &str,
-    ) -> Result<Scene, ContinueError> {
+    ) -> Result<TurnInput, ContinueError> {
         let ConversationReference { caller, task } = reference;
         let task = self.0.store.task(caller, task).await.map_err(unread)?.task;
-        let place = self.0.place(&task, caller, clock::new_id());
-        Ok(Scene {
+        let place = self.0.translation_context(&task, caller, clock::new_id());
+        Ok(TurnInput {
             activity: event(name, &place),
             place,
             task,
             caller: caller.clone(),
-            inbox: Inbox::fixed(false),
+            cancel_signal: CancelSignal::fixed(false),
         })
     }
 
@@ -210,7 +214,7 @@ impl Conversations {
 }
 
 /// What silence leaves behind: what was there before.
-pub(super) fn silence(state: &TaskState) -> SilentEnd {
+pub(super) fn silent_end_for(state: &TaskState) -> SilentEnd {
     match state.is_interrupted() {
         true => SilentEnd::InputRequired,
         false => SilentEnd::Working,
@@ -218,7 +222,7 @@ pub(super) fn silence(state: &TaskState) -> SilentEnd {
 }
 
 /// An event that tells the bot where it speaks.
-fn event(name: &str, place: &Place) -> Box<Activity> {
+fn event(name: &str, place: &TranslationContext) -> Box<Activity> {
     Box::new(Activity {
         name: Some(name.into()),
         id: Some(place.activity_id.clone()),

@@ -6,33 +6,34 @@ use async_trait::async_trait;
 use bridge_protocol::{
     a2a::{Task, TaskState},
     activity::Activity,
-    translate::{TurnContext as Place, to_activity},
+    translate::{TurnContext as TranslationContext, to_activity},
 };
 
 use super::{
-    Bot, BotError, BotSettings, Conversations, SendError, TurnContext, card,
-    drive::{drive, settle},
-    hosted::{Hosted, Scene},
+    Bot, BotError, BotSettings, Conversations, SendError, TurnContext,
+    bot_turn::{run_bot, turn_end},
+    card,
+    local_bot::{LocalBot, TurnInput},
 };
 use crate::{
     agent::{Agent, TurnSettings},
     caller::Caller,
-    executor::{Executor, Inbox, Turn, Update},
+    executor::{CancelSignal, Executor, Turn, Update},
     store::Store,
 };
 
 /// What users are told when the log failed in the middle of a turn.
-const UNKEPT: &str = "What the agent said could not be kept.";
+const NOT_SAVED: &str = "What the agent said could not be kept.";
 
 /// Makes an agent of a bot: messages become activities, and what the bot sends becomes changes of its
 /// task.
 #[derive(Clone)]
-pub struct BotExecutor(Arc<Hosted>);
+pub struct BotExecutor(Arc<LocalBot>);
 
 impl BotExecutor {
     /// A bot that is hosted in this way, and remembers its conversations in this store.
     pub fn new(bot: Arc<dyn Bot>, store: Arc<dyn Store>, settings: BotSettings) -> Self {
-        Self(Arc::new(Hosted {
+        Self(Arc::new(LocalBot {
             bot,
             store,
             settings,
@@ -64,32 +65,35 @@ impl BotExecutor {
 impl Executor for BotExecutor {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
         let hosted = &self.0;
-        let (task, number, inbox) = (turn.task.clone(), turn.number, turn.inbox.clone());
+        let (task, number, cancel_signal) =
+            (turn.task.clone(), turn.number, turn.cancel_signal.clone());
         let handle = turn.handle.clone();
-        let scene = hosted.scene(turn);
-        let greeting = hosted.greeting(&scene, number);
-        let (context, mut pump) = hosted.turn(scene, handle, hosted.settings.silent_end);
+        let input = hosted.turn_input(turn);
+        let greeting = hosted.greeting(&input, number);
+        let (context, mut log_writer) = hosted.turn(input, handle, hosted.settings.silent_end);
         let bot = hosted.bot.clone();
         let talk = async move |turn: &mut TurnContext| talk(&*bot, turn, greeting).await;
-        let outcome = drive(context, &mut pump, talk).await;
-        let how = settle(outcome, &task.id, inbox.is_canceled()).await;
-        pump.end(how).unwrap_or_else(|error| unkept(&error, number))
+        let outcome = run_bot(context, &mut log_writer, talk).await;
+        let how = turn_end(outcome, &task.id, cancel_signal.is_canceled()).await;
+        log_writer
+            .end(how)
+            .unwrap_or_else(|error| unkept(&error, number))
     }
 
     async fn canceled(&self, task: Arc<Task>, caller: Caller) {
         let hosted = &self.0;
-        let place = hosted.place(&task, &caller, format!("{}.canceled", task.id));
+        let place = hosted.translation_context(&task, &caller, format!("{}.canceled", task.id));
         let id = task.id.clone();
-        let mut turn = hosted.mute_turn(Scene {
+        let mut turn = hosted.closed_turn(TurnInput {
             activity: Box::new(to_activity::cancel(&task, &place)),
             place,
             task,
             caller,
-            inbox: Inbox::fixed(true),
+            cancel_signal: CancelSignal::fixed(true),
         });
         let told = hosted.bot.on_activity(&mut turn).await;
         let kept = match told {
-            Ok(()) => turn.close().keep().await.map_err(BotError::from),
+            Ok(()) => turn.close().save().await.map_err(BotError::from),
             Err(error) => Err(error),
         };
         if let Err(error) = kept {
@@ -118,32 +122,32 @@ pub(super) fn unkept(error: &SendError, turn: u64) -> Vec<Update> {
         SendError::Ended { .. } => Vec::new(),
         SendError::Unkept { task } => {
             let id = format!("{task}.{turn}.unkept");
-            vec![Update::said(TaskState::Failed, id, UNKEPT)]
+            vec![Update::said(TaskState::Failed, id, NOT_SAVED)]
         }
     }
 }
 
-impl Hosted {
+impl LocalBot {
     /// What a turn is about that answers a message.
-    fn scene(&self, turn: Turn) -> Scene {
+    fn turn_input(&self, turn: Turn) -> TurnInput {
         let activity_id = format!("{}.{}", turn.task.id, turn.number);
-        let place = self.place(&turn.task, &turn.caller, activity_id);
-        Scene {
+        let place = self.translation_context(&turn.task, &turn.caller, activity_id);
+        TurnInput {
             activity: Box::new(to_activity::message(&turn.message, &turn.task, &place)),
             place,
             task: turn.task,
             caller: turn.caller,
-            inbox: turn.inbox,
+            cancel_signal: turn.cancel_signal,
         }
     }
 
     /// The activity that comes before the first message, with an id of its own, if the bot wants it.
-    fn greeting(&self, scene: &Scene, turn: u64) -> Option<Box<Activity>> {
-        let place = || Place {
-            activity_id: format!("{}.0", scene.task.id),
-            ..scene.place.clone()
+    fn greeting(&self, input: &TurnInput, turn: u64) -> Option<Box<Activity>> {
+        let place = || TranslationContext {
+            activity_id: format!("{}.0", input.task.id),
+            ..input.place.clone()
         };
-        let greeting = || Box::new(to_activity::first_contact(&scene.task, &place()));
+        let greeting = || Box::new(to_activity::first_contact(&input.task, &place()));
         (turn == 1 && self.bot.wants_conversation_update()).then(greeting)
     }
 }

@@ -30,27 +30,27 @@
 //! - [`Bot`], [`TurnContext`]: what a bot is, and what it can do in a turn
 //! - [`StreamingResponse`], [`ConversationState`]: an answer in pieces; a memory
 //! - [`Conversations`]: to speak outside of a turn
-//! - [`BotExecutor`], [`BotSettings`], [`Turns`]: a bot as an agent
+//! - [`BotExecutor`], [`BotSettings`], [`TurnMode`]: a bot as an agent
 //! - [`remote`]: bots that are programs of their own, reached over HTTP
 //! - [`builtin`]: the bots that come with the bridge
 //! - [`testing`]: to talk to a bot without a socket
 
+mod bot_turn;
 mod card;
 mod context;
 mod conversations;
-mod drive;
 mod echo;
 mod executor;
-mod hosted;
-mod outbox;
-mod pump;
+mod faulty;
+mod local_bot;
+mod log_writer;
+mod output;
 pub mod remote;
 mod sample;
 mod settings;
 mod state;
 mod stream;
 pub mod testing;
-mod troubled;
 
 #[cfg(test)]
 mod tests;
@@ -65,12 +65,12 @@ pub use context::TurnContext;
 pub use conversations::{ContinueError, ConversationReference, Conversations};
 pub use echo::Echo;
 pub use executor::BotExecutor;
-pub use outbox::SendError;
+pub use faulty::{Failing, Hanging, Panicking, Silent};
+pub use output::SendError;
 pub use sample::Sample;
-pub use settings::{BotSettings, Turns};
+pub use settings::{BotSettings, TurnMode};
 pub use state::{ConversationState, StateError};
 pub use stream::{Citation, StreamingResponse};
-pub use troubled::{Failing, Hanging, Panicking, Silent};
 
 use crate::{agent::Agent, store::Store};
 

@@ -2,11 +2,11 @@
 
 use bridge_protocol::translate::SilentEnd;
 
-use crate::agent::{Answers, Conversation};
+use crate::agent::{AnswerKind, ConversationScope};
 
 /// What the end of a bot's turn means for its task, and what its conversations are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Turns {
+pub enum TurnMode {
     /// A turn is an answer: it completes its task, unless the bot asked something. The conversation is the context,
     /// so that the next message goes on in it, in a task of its own.
     #[default]
@@ -14,17 +14,17 @@ pub enum Turns {
     /// As in Microsoft's hosting for .NET: the task works until the bot ends the conversation, and is the
     /// conversation. Clients that wait for a bot that never does wait for their limit.
     Dotnet,
-    /// As [`Turns::Answers`], for a bot that answers after its turn: that ends when the bot ends the conversation
+    /// As [`TurnMode::Answers`], for a bot that answers after its turn: that ends when the bot ends the conversation
     /// or was quiet for some time.
     Late,
 }
 
-impl Turns {
+impl TurnMode {
     /// What the bot's conversations are.
-    pub fn conversation(self) -> Conversation {
+    pub fn conversation(self) -> ConversationScope {
         match self {
-            Self::Answers | Self::Late => Conversation::Context,
-            Self::Dotnet => Conversation::Task,
+            Self::Answers | Self::Late => ConversationScope::Context,
+            Self::Dotnet => ConversationScope::Task,
         }
     }
 
@@ -48,12 +48,12 @@ pub struct BotSettings {
     /// The language that the users speak, such as `en-US`, if that is known.
     pub locale: Option<String>,
     /// What the bot's conversations, and so its states, are.
-    pub conversation: Conversation,
+    pub conversation: ConversationScope,
     /// What a turn means that ends without saying so.
     pub silent_end: SilentEnd,
     /// What callers are answered with. A bot whose turns end without saying so only answers with
     /// messages if that means completed.
-    pub answers: Answers,
+    pub answers: AnswerKind,
 }
 
 impl BotSettings {
@@ -63,9 +63,9 @@ impl BotSettings {
             name: name.into(),
             channel_id: "a2a".into(),
             locale: None,
-            conversation: Conversation::default(),
+            conversation: ConversationScope::default(),
             silent_end: SilentEnd::default(),
-            answers: Answers::default(),
+            answers: AnswerKind::default(),
         }
     }
 }

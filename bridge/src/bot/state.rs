@@ -91,14 +91,14 @@ fn unfit(name: &str, source: serde_json::Error) -> StateError {
 
 /// Where the state of a conversation is kept, and the state once it was read.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct StoredState {
     store: Arc<dyn Store>,
     caller: Caller,
     key: RecordKey,
     state: Option<ConversationState>,
 }
 
-impl Memory {
+impl StoredState {
     pub(super) fn new(
         store: Arc<dyn Store>,
         caller: Caller,
@@ -128,7 +128,7 @@ impl Memory {
     }
 
     /// Keeps the state, if it has changed.
-    pub(super) async fn keep(self) -> Result<(), StateError> {
+    pub(super) async fn save(self) -> Result<(), StateError> {
         let Some(state) = self.state.filter(|state| state.has_changed) else {
             return Ok(());
         };

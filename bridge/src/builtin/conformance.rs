@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use crate::{
-    agent::{Agent, Answers, Repeats, TurnSettings},
+    agent::{Agent, AnswerKind, RepeatPolicy, TurnSettings},
     executor::{Executor, Turn, Update},
 };
 
@@ -110,9 +110,9 @@ pub(super) fn agent(name: &str) -> Agent {
         },
         executor: Arc::new(Conformance),
         settings: TurnSettings {
-            answers: Answers::Messages,
+            answers: AnswerKind::Messages,
             // The kit sends the same id whenever it needs a task.
-            repeats: Repeats::Another,
+            repeats: RepeatPolicy::Another,
             ..TurnSettings::default()
         },
     }
@@ -131,7 +131,7 @@ impl Executor for Conformance {
             let emitted = match step {
                 Wait => tokio::select! {
                     () = sleep(LONG) => true,
-                    () = turn.inbox.canceled() => false,
+                    () = turn.cancel_signal.canceled() => false,
                 },
                 step => turn.handle.emit(step.updates(&turn, place)).await.is_ok(),
             };

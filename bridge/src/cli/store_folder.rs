@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 
 use super::store::StoreChoice;
 use crate::{
-    bot::remote::turn_address_keys,
+    bot::remote::rotate_service_url_keys,
     store::{SledStore, StoreReport},
 };
 
@@ -73,7 +73,7 @@ fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<(), String> {
     let store = store.open_known().map_err(|error| error.to_string())?;
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
-    let turned = runtime.block_on(turn_address_keys(&*store, withdraws));
+    let turned = runtime.block_on(rotate_service_url_keys(&*store, withdraws));
     turned.map_err(|error| error.to_string())
 }
 

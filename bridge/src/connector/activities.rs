@@ -4,43 +4,43 @@ use axum::{Json, body::Bytes};
 use serde_json::{Value, json};
 
 use super::{
-    refusal::Refusal,
-    visitor::{self, Visitor},
+    bot_request::{self, BotRequest},
+    error_response::ErrorResponse,
 };
 
-type Reply = Result<Json<Value>, Refusal>;
+type JsonResult = Result<Json<Value>, ErrorResponse>;
 
 /// Says something in a conversation, as the answer to an activity if the path names one.
-pub(super) async fn say(visitor: Visitor, body: Bytes) -> Reply {
-    let Visitor { visit, names } = visitor;
-    let activity = visitor::json(&body)?;
+pub(super) async fn say(bot_request: BotRequest, body: Bytes) -> JsonResult {
+    let BotRequest { session, path } = bot_request;
+    let activity = bot_request::json(&body)?;
     let named = activity.get("replyToId").and_then(Value::as_str);
-    let answered = names.answered().or(named);
-    let task = visit.task(&names.conversation, answered).await?;
-    let id = visit.say(&task, activity).await?;
+    let answered = path.answered().or(named);
+    let task = session.task(&path.conversation, answered).await?;
+    let id = session.post(&task, activity).await?;
     Ok(Json(json!({ "id": id })))
 }
 
 /// Changes what was said.
-pub(super) async fn update(visitor: Visitor, body: Bytes) -> Reply {
-    let Visitor { visit, names } = visitor;
-    let activity = visitor::json(&body)?;
-    let task = visit.task(&names.conversation, names.answered()).await?;
-    let id = visit.update(&task, &names.activity, activity).await?;
+pub(super) async fn update(bot_request: BotRequest, body: Bytes) -> JsonResult {
+    let BotRequest { session, path } = bot_request;
+    let activity = bot_request::json(&body)?;
+    let task = session.task(&path.conversation, path.answered()).await?;
+    let id = session.update(&task, &path.activity, activity).await?;
     Ok(Json(json!({ "id": id })))
 }
 
 /// Takes back what was said.
-pub(super) async fn delete(Visitor { visit, names }: Visitor) -> Result<(), Refusal> {
-    let task = visit.task(&names.conversation, names.answered()).await?;
-    Ok(visit.delete(&task, &names.activity).await?)
+pub(super) async fn delete(BotRequest { session, path }: BotRequest) -> Result<(), ErrorResponse> {
+    let task = session.task(&path.conversation, path.answered()).await?;
+    Ok(session.delete(&task, &path.activity).await?)
 }
 
 /// Tells what was said elsewhere.
-pub(super) async fn history(visitor: Visitor, body: Bytes) -> Reply {
-    let Visitor { visit, names } = visitor;
-    let history = visitor::json(&body)?;
-    let task = visit.task(&names.conversation, None).await?;
-    let id = visit.history(&task, history).await?;
+pub(super) async fn history(bot_request: BotRequest, body: Bytes) -> JsonResult {
+    let BotRequest { session, path } = bot_request;
+    let history = bot_request::json(&body)?;
+    let task = session.task(&path.conversation, None).await?;
+    let id = session.post_history(&task, history).await?;
     Ok(Json(json!({ "id": id })))
 }

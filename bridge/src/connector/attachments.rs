@@ -16,36 +16,39 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    refusal::Refusal,
-    visitor::{self, Visitor},
+    bot_request::{self, BotRequest},
+    error_response::ErrorResponse,
 };
 use crate::bot::remote::Channel;
 
 /// The type of files of which nobody said one.
-const BYTES: HeaderValue = HeaderValue::from_static("application/octet-stream");
+const OCTET_STREAM: HeaderValue = HeaderValue::from_static("application/octet-stream");
 
 /// What the path of a file names.
 #[derive(Debug, Deserialize)]
-pub(super) struct Named {
+pub(super) struct AttachmentPath {
     attachment: String,
     #[serde(default)]
     view: String,
 }
 
 /// Keeps a file.
-pub(super) async fn upload(visitor: Visitor, body: Bytes) -> Result<Json<Value>, Refusal> {
-    let Visitor { visit, names } = visitor;
-    let upload = visitor::json(&body)?;
-    let task = visit.task(&names.conversation, None).await?;
-    let id = visit.upload(&task, &upload).await?;
+pub(super) async fn upload(
+    bot_request: BotRequest,
+    body: Bytes,
+) -> Result<Json<Value>, ErrorResponse> {
+    let BotRequest { session, path } = bot_request;
+    let upload = bot_request::json(&body)?;
+    let task = session.task(&path.conversation, None).await?;
+    let id = session.upload(&task, &upload).await?;
     Ok(Json(json!({ "id": id })))
 }
 
 /// Tells what is known of a file.
 pub(super) async fn info(
     State(channel): State<Channel>,
-    Path(named): Path<Named>,
-) -> Result<Json<Value>, Refusal> {
+    Path(named): Path<AttachmentPath>,
+) -> Result<Json<Value>, ErrorResponse> {
     let file = channel.file(&named.attachment).await?;
     let views = file.views();
     let views: Vec<Value> = views
@@ -61,11 +64,11 @@ pub(super) async fn info(
 /// A file itself. Whoever sent it may have written anything into it, so that no browser shall show it.
 pub(super) async fn view(
     State(channel): State<Channel>,
-    Path(named): Path<Named>,
-) -> Result<Response, Refusal> {
+    Path(named): Path<AttachmentPath>,
+) -> Result<Response, ErrorResponse> {
     let (file, bytes) = channel.view(&named.attachment, &named.view).await?;
     let media_type = file.media_type.as_deref().map(HeaderValue::from_str);
-    let media_type = media_type.and_then(Result::ok).unwrap_or(BYTES);
+    let media_type = media_type.and_then(Result::ok).unwrap_or(OCTET_STREAM);
     let headers = [
         (CONTENT_TYPE, media_type),
         (CONTENT_DISPOSITION, HeaderValue::from_static("attachment")),

@@ -4,33 +4,37 @@ use axum::{Json, body::Bytes, http::StatusCode};
 use serde_json::{Value, json};
 
 use super::{
-    refusal::Refusal,
-    visitor::{self, Visitor},
+    bot_request::{self, BotRequest},
+    error_response::ErrorResponse,
 };
-use crate::bot::remote::Begun;
+use crate::bot::remote::CreatedConversation;
 
 /// Those that the bot can speak in, newest first.
-pub(super) async fn list(Visitor { visit, .. }: Visitor) -> Result<Json<Value>, Refusal> {
-    let members = visit.members();
+pub(super) async fn list(
+    BotRequest { session, .. }: BotRequest,
+) -> Result<Json<Value>, ErrorResponse> {
+    let members = session.members();
     let conversation = |id: String| json!({"id": id, "members": members});
-    let conversations = visit.conversations().await?.into_iter();
+    let conversations = session.conversations().await?.into_iter();
     let conversations: Vec<Value> = conversations.map(conversation).collect();
     Ok(Json(json!({ "conversations": conversations })))
 }
 
 /// Begins one with the user.
 pub(super) async fn begin(
-    Visitor { visit, .. }: Visitor,
+    BotRequest { session, .. }: BotRequest,
     body: Bytes,
-) -> Result<(StatusCode, Json<Value>), Refusal> {
-    let Begun {
+) -> Result<(StatusCode, Json<Value>), ErrorResponse> {
+    let CreatedConversation {
         conversation,
         activity,
-    } = visit.begin(visitor::json(&body)?).await?;
+    } = session
+        .create_conversation(bot_request::json(&body)?)
+        .await?;
     let begun = json!({
         "id": conversation,
         "activityId": activity,
-        "serviceUrl": visit.service_url(),
+        "serviceUrl": session.service_url(),
     });
     Ok((StatusCode::CREATED, Json(begun)))
 }

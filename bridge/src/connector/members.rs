@@ -4,31 +4,33 @@ use axum::Json;
 use bridge_protocol::activity::ChannelAccount;
 use serde_json::{Value, json};
 
-use super::{refusal::Refusal, visitor::Visitor};
+use super::{bot_request::BotRequest, error_response::ErrorResponse};
 
 /// Both.
-pub(super) async fn list(visitor: Visitor) -> Result<Json<[ChannelAccount; 2]>, Refusal> {
-    let Visitor { visit, names } = visitor;
-    visit.task(&names.conversation, names.answered()).await?;
-    Ok(Json(visit.members()))
+pub(super) async fn list(
+    bot_request: BotRequest,
+) -> Result<Json<[ChannelAccount; 2]>, ErrorResponse> {
+    let BotRequest { session, path } = bot_request;
+    session.task(&path.conversation, path.answered()).await?;
+    Ok(Json(session.members()))
 }
 
 /// Both, on the only page.
-pub(super) async fn page(visitor: Visitor) -> Result<Json<Value>, Refusal> {
-    let Json(members) = list(visitor).await?;
+pub(super) async fn page(bot_request: BotRequest) -> Result<Json<Value>, ErrorResponse> {
+    let Json(members) = list(bot_request).await?;
     Ok(Json(json!({ "members": members })))
 }
 
 /// One of them.
-pub(super) async fn find(visitor: Visitor) -> Result<Json<ChannelAccount>, Refusal> {
-    let Visitor { visit, names } = visitor;
-    visit.task(&names.conversation, None).await?;
-    Ok(Json(visit.member(&names.member)?))
+pub(super) async fn find(bot_request: BotRequest) -> Result<Json<ChannelAccount>, ErrorResponse> {
+    let BotRequest { session, path } = bot_request;
+    session.task(&path.conversation, None).await?;
+    Ok(Json(session.member(&path.member)?))
 }
 
 /// Takes one of them out.
-pub(super) async fn remove(Visitor { visit, names }: Visitor) -> Result<(), Refusal> {
-    let task = visit.task(&names.conversation, None).await?;
-    let member = visit.member(&names.member)?;
-    Ok(visit.remove(&task, member).await?)
+pub(super) async fn remove(BotRequest { session, path }: BotRequest) -> Result<(), ErrorResponse> {
+    let task = session.task(&path.conversation, None).await?;
+    let member = session.member(&path.member)?;
+    Ok(session.remove_member(&task, member).await?)
 }

@@ -16,10 +16,10 @@
 
 mod activities;
 mod attachments;
+mod bot_request;
 mod conversations;
+mod error_response;
 mod members;
-mod refusal;
-mod visitor;
 
 use axum::{
     Router,
@@ -31,16 +31,16 @@ use axum::{
 };
 
 use crate::{
-    bot::remote::{Channel, Refused},
+    bot::remote::{Channel, ConnectorError},
     completion::run_to_completion,
 };
-use refusal::Refusal;
+use error_response::ErrorResponse;
 
 /// The largest body that is read if uploads are smaller, in bytes.
-const BODY: usize = 16 << 20;
+const MIN_BODY_LIMIT: usize = 16 << 20;
 
 /// What an upload says beside its files, in bytes.
-const BESIDE: usize = 64 << 10;
+const UPLOAD_OVERHEAD: usize = 64 << 10;
 
 /// The routes that remote bots call.
 pub fn router(channel: Channel) -> Router {
@@ -74,15 +74,15 @@ pub fn router(channel: Channel) -> Router {
         .route(&below(views), get(attachments::view))
         .route(&format!("/v3{files}"), get(attachments::info))
         .route(&format!("/v3{views}"), get(attachments::view))
-        .route("/v3/{*rest}", any(nowhere))
-        .route("/bots/{secret}/{*rest}", any(nowhere))
+        .route("/v3/{*rest}", any(unknown_address))
+        .route("/bots/{secret}/{*rest}", any(unknown_address))
         .layer(DefaultBodyLimit::max(largest))
-        .layer(from_fn(whole))
+        .layer(from_fn(finish_writes))
         .with_state(channel)
 }
 
 /// What a bot says, begins or uploads is kept whole, though it leaves in the middle of it.
-async fn whole(request: Request, next: Next) -> Response {
+async fn finish_writes(request: Request, next: Next) -> Response {
     match *request.method() {
         Method::GET | Method::HEAD => next.run(request).await,
         _ => run_to_completion(next.run(request)).await,
@@ -93,12 +93,12 @@ async fn whole(request: Request, next: Next) -> Response {
 /// any other call may be.
 fn largest_body(upload: usize) -> usize {
     let encoded = upload.div_ceil(3).saturating_mul(4);
-    encoded.saturating_add(BESIDE).max(BODY)
+    encoded.saturating_add(UPLOAD_OVERHEAD).max(MIN_BODY_LIMIT)
 }
 
 /// Without its secret there is no conversation.
-async fn nowhere() -> Refusal {
-    Refusal::from(Refused::Nowhere)
+async fn unknown_address() -> ErrorResponse {
+    ErrorResponse::from(ConnectorError::UnknownAddress)
 }
 
 #[cfg(test)]
@@ -108,9 +108,9 @@ mod tests {
     #[test]
     fn the_largest_upload_fits_into_a_body() {
         for (upload, body) in [
-            (0, BODY),
-            (10 << 20, BODY),
-            (30 << 20, (40 << 20) + BESIDE),
+            (0, MIN_BODY_LIMIT),
+            (10 << 20, MIN_BODY_LIMIT),
+            (30 << 20, (40 << 20) + UPLOAD_OVERHEAD),
             (usize::MAX, usize::MAX),
         ] {
             assert_eq!(largest_body(upload), body);

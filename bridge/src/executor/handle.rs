@@ -107,7 +107,7 @@ impl TaskHandle {
     ///
     /// # Errors
     /// Those of [`TaskHandle::emit`].
-    pub async fn has_arrived(&self, turn: u64, reference: Metadata) -> Result<(), EmitError> {
+    pub async fn record_arrival(&self, turn: u64, reference: Metadata) -> Result<(), EmitError> {
         let arrived = |head: &Head| {
             let open = head.turns.iter().find(|one| one.turn == turn)?;
             match open.state {

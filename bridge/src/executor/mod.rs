@@ -38,7 +38,7 @@ pub trait Executor: Send + Sync + 'static {
 
     /// How long a turn stays open over a restart of this process, for an agent outside of it; none for one
     /// inside, whose turns die with the process.
-    fn outlives(&self) -> Option<Duration> {
+    fn survives_restart_for(&self) -> Option<Duration> {
         None
     }
 
@@ -50,10 +50,10 @@ pub trait Executor: Send + Sync + 'static {
     }
 
     /// It is hosted from now on. It may have been hosted before, and be hosted twice for a moment.
-    fn enters(&self) {}
+    fn on_added(&self) {}
 
     /// It is not hosted any more, or another one in its place. Turns of it that run go on to their ends.
-    fn leaves(&self) {}
+    fn on_removed(&self) {}
 
     /// The caller has canceled the task. It is canceled already: this is for cleaning up.
     async fn canceled(&self, task: Arc<Task>, caller: Caller) {
@@ -77,7 +77,7 @@ pub struct Turn {
     /// Emits changes while the turn runs, and afterwards.
     pub handle: TaskHandle,
     /// What arrives meanwhile.
-    pub inbox: Inbox,
+    pub cancel_signal: CancelSignal,
 }
 
 /// A message in the history of its task. It is read like any [`Message`], and shares what it has with the task.
@@ -110,7 +110,7 @@ impl Deref for MessageOfTask {
 
 /// Tells a running turn that its task was canceled. Its clones tell the same.
 #[derive(Clone, Debug, Default)]
-pub struct Inbox(Arc<Canceled>);
+pub struct CancelSignal(Arc<Canceled>);
 
 #[derive(Debug, Default)]
 struct Canceled {
@@ -118,12 +118,12 @@ struct Canceled {
     told: Notify,
 }
 
-impl Inbox {
+impl CancelSignal {
     /// An inbox of no turn: nothing changes in it any more.
     pub(crate) fn fixed(is_canceled: bool) -> Self {
-        let inbox = Self::default();
-        inbox.0.is_canceled.store(is_canceled, Ordering::Release);
-        inbox
+        let cancel_signal = Self::default();
+        cancel_signal.0.is_canceled.store(is_canceled, Ordering::Release);
+        cancel_signal
     }
 
     /// The task was canceled.
@@ -310,10 +310,10 @@ fn belonging(mut message: Message, task: &str, context: &str) -> Message {
 /// artifact.
 ///
 /// For tests and first steps.
-pub struct Answer<F>(pub F);
+pub struct FnExecutor<F>(pub F);
 
 #[async_trait]
-impl<F> Executor for Answer<F>
+impl<F> Executor for FnExecutor<F>
 where
     F: Fn(&str) -> String + Send + Sync + 'static,
 {

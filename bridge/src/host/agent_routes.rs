@@ -6,7 +6,7 @@ use super::{Host, HostError};
 use crate::{access::Access, agent::Agent};
 
 /// The path at which many clients of 0.3 expect an agent.
-pub(super) const USUAL: &str = "/a2a/v1";
+pub(super) const CLIENT_0_3_PATH: &str = "/a2a/v1";
 
 /// The reserved paths below `/a2a`: operations of the first agent, and the catalogue.
 const RESERVED: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "catalog"];
@@ -42,7 +42,7 @@ impl Host {
             let path = self.paths.get(name).cloned();
             let path = path.unwrap_or_else(|| format!("/a2a/{name}"));
             // The first agent's operations of 0.3 are at this path, unless the first agent itself is.
-            let is_asked = path == USUAL && !agent_routes.is_empty();
+            let is_asked = path == CLIENT_0_3_PATH && !agent_routes.is_empty();
             if is_asked || !taken.insert(path.clone()) {
                 return Err(HostError::SamePath(path));
             }

@@ -5,15 +5,15 @@
 //! it is.
 //!
 //! - [`Host`]: the agents and settings
-//! - [`Hosted`]: a running host whose agents can be replaced
-//! - [`Front`]: checks of web pages, host names and proxies
+//! - [`HostedAgents`]: a running host whose agents can be replaced
+//! - [`HttpGuard`]: checks of web pages, host names and proxies
 //! - [`Grpc`]: the settings of gRPC
 
 mod agent_routes;
-mod foreign;
-mod front;
 mod grpc;
-mod hosted;
+mod hosted_agents;
+mod http_guard;
+mod origin_check;
 mod routes;
 
 use std::{
@@ -26,9 +26,9 @@ use bridge_protocol::a2a::AgentCard;
 use tokio::sync::watch;
 
 pub use crate::server::GrpcAddress;
-pub use front::Front;
 pub use grpc::Grpc;
-pub use hosted::Hosted;
+pub use hosted_agents::HostedAgents;
+pub use http_guard::HttpGuard;
 
 use crate::{
     access::Access,
@@ -52,14 +52,14 @@ pub struct Host {
     extended: BTreeMap<String, AgentCard>,
     flat_results: BTreeSet<String>,
     turns: BTreeMap<String, String>,
-    extras: Extras,
+    options: HostOptions,
     push: Option<PushSettings>,
     signs: bool,
 }
 
 /// The settings beside the agents.
 #[derive(Clone, Debug, Default)]
-struct Extras {
+struct HostOptions {
     channel: Option<Channel>,
     issuer: Option<Arc<Issuer>>,
     signer: Option<Arc<CardSigner>>,
@@ -107,7 +107,7 @@ impl Host {
             extended: BTreeMap::new(),
             flat_results: BTreeSet::new(),
             turns: BTreeMap::new(),
-            extras: Extras::default(),
+            options: HostOptions::default(),
             push: Some(PushSettings::default()),
             signs: false,
         }
@@ -129,35 +129,35 @@ impl Host {
     /// ```
     #[must_use]
     pub fn connector(mut self, channel: Channel) -> Self {
-        self.extras.channel = Some(channel);
+        self.options.channel = Some(channel);
         self
     }
 
     /// Adds the published documents of this issuer.
     #[must_use]
     pub fn issuer(mut self, issuer: Arc<Issuer>) -> Self {
-        self.extras.issuer = Some(issuer);
+        self.options.issuer = Some(issuer);
         self
     }
 
     /// Signs the cards of all agents, and publishes the key.
     #[must_use]
     pub fn signer(mut self, signer: Arc<CardSigner>) -> Self {
-        self.extras.signer = Some(signer);
+        self.options.signer = Some(signer);
         self
     }
 
     /// Sets where gRPC is served.
     #[must_use]
     pub fn grpc(mut self, grpc: Grpc) -> Self {
-        self.extras.grpc = grpc;
+        self.options.grpc = grpc;
         self
     }
 
     /// Sets the size limit of request bodies, in place of [`BODY_LIMIT`](crate::server::BODY_LIMIT).
     #[must_use]
     pub fn body_limit(mut self, bytes: usize) -> Self {
-        self.extras.body_limit = Some(bytes);
+        self.options.body_limit = Some(bytes);
         self
     }
 
@@ -165,7 +165,7 @@ impl Host {
     /// of 96 MiB. A quarter is reserved for small turns, and one caller gets at most half.
     #[must_use]
     pub fn turn_memory(mut self, bytes: usize) -> Self {
-        self.extras.turn_memory = Some(bytes);
+        self.options.turn_memory = Some(bytes);
         self
     }
 
@@ -173,7 +173,7 @@ impl Host {
     /// [`stop_signal`](crate::stop_signal()), and ends health watches over gRPC, which would delay the stop.
     #[must_use]
     pub fn stopping(mut self, stopping: watch::Receiver<bool>) -> Self {
-        self.extras.stopping = Some(stopping);
+        self.options.stopping = Some(stopping);
         self
     }
 
@@ -278,9 +278,9 @@ impl Host {
     ///
     /// # Errors
     /// The errors of [`router`](Self::router).
-    pub async fn start(self, public_url: &str) -> Result<Hosted, HostError> {
+    pub async fn start(self, public_url: &str) -> Result<HostedAgents, HostError> {
         let agent_routes = self.agent_routes()?;
-        let turns = match self.extras.turn_memory {
+        let turns = match self.options.turn_memory {
             None => Turns::new(self.store, self.agents),
             Some(room) => Turns::with_memory(room, self.store, self.agents),
         };
@@ -291,13 +291,18 @@ impl Host {
         service.extend_cards(self.extended);
         let service = match self.push {
             Some(settings) => {
-                let issuer = self.extras.issuer.clone().filter(|_| self.signs);
+                let issuer = self.options.issuer.clone().filter(|_| self.signs);
                 with_push(service, settings, issuer).await?
             }
             None => service,
         };
         let public_url = public_url.trim_end_matches('/').to_owned();
-        Ok(Hosted::new(service, public_url, self.extras, &agent_routes))
+        Ok(HostedAgents::new(
+            service,
+            public_url,
+            self.options,
+            &agent_routes,
+        ))
     }
 }
 

@@ -3,8 +3,8 @@
 use axum::Router;
 
 use super::{
-    Extras,
-    agent_routes::{AgentRoute, USUAL},
+    HostOptions,
+    agent_routes::{AgentRoute, CLIENT_0_3_PATH},
 };
 use crate::{
     auth, clock, connector,
@@ -19,42 +19,44 @@ const CATALOGUE: &str = "/a2a/catalog";
 pub(super) fn routes(
     service: &Service,
     public_url: &str,
-    extras: &Extras,
+    options: &HostOptions,
     agent_routes: &[AgentRoute],
 ) -> Router {
-    let readiness = Readiness::new(service.clone(), extras.stopping.clone());
+    let readiness = Readiness::new(service.clone(), options.stopping.clone());
     let mut app = health(service.clone(), readiness.clone());
-    if let Some(channel) = &extras.channel {
+    if let Some(channel) = &options.channel {
         app = app.merge(connector::router(channel.clone()));
     }
-    if let Some(issuer) = &extras.issuer {
+    if let Some(issuer) = &options.issuer {
         app = app.merge(auth::router(issuer.clone()));
     }
-    if let Some(signer) = &extras.signer {
+    if let Some(signer) = &options.signer {
         app = app.merge(auth::card_keys(signer));
     }
     let mut all = Vec::new();
-    for (index, seat) in agent_routes.iter().enumerate() {
-        let own = seat.path.as_str();
+    for (index, agent_route) in agent_routes.iter().enumerate() {
+        let own = agent_route.path.as_str();
         let (home, others) = match index {
-            0 if own == USUAL => (own, vec!["", own]),
+            0 if own == CLIENT_0_3_PATH => (own, vec!["", own]),
             0 if own.starts_with("/a2a/") => ("/a2a", vec!["", own, "/a2a"]),
             0 => (own, vec!["", own, "/a2a"]),
             _ => (own, vec![own]),
         };
         let endpoint = Endpoint {
             service: service.clone(),
-            agent: seat.agent.clone(),
+            agent: agent_route.agent.clone(),
             public_url: public_url.to_owned(),
             home: home.to_owned(),
             own: own.to_owned(),
             since: clock::now(),
-            grpc: extras.grpc.interface((index > 0).then_some(&seat.agent)),
-            access: seat.access.clone(),
-            flat_results: seat.flat_results,
-            turns: seat.turns.clone(),
-            signer: extras.signer.clone(),
-            body_limit: extras.body_limit.unwrap_or(BODY_LIMIT),
+            grpc: options
+                .grpc
+                .interface((index > 0).then_some(&agent_route.agent)),
+            access: agent_route.access.clone(),
+            flat_results: agent_route.flat_results,
+            turns: agent_route.turns.clone(),
+            signer: options.signer.clone(),
+            body_limit: options.body_limit.unwrap_or(BODY_LIMIT),
         };
         for path in others {
             app = app.merge(router(path, endpoint.clone()));

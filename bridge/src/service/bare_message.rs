@@ -8,7 +8,7 @@ use bridge_protocol::{
 use futures_util::{StreamExt as _, stream};
 
 use super::{Context, Position, Service, StreamItem, StreamItems, error};
-use crate::agent::Answers;
+use crate::agent::AnswerKind;
 
 /// A request that may be answered with a bare message.
 pub(super) struct BareReply {
@@ -26,7 +26,7 @@ impl Service {
     ) -> Option<BareReply> {
         let agent = self.turns.agent(&context.agent)?;
         let wants_task = request.message.task_id.is_some() || context.wants_task;
-        let is_plain = agent.settings.answers == Answers::Messages && !wants_task;
+        let is_plain = agent.settings.answers == AnswerKind::Messages && !wants_task;
         is_plain.then(|| BareReply {
             asked: request.metadata.clone(),
         })

@@ -25,7 +25,7 @@ const PAGE: usize = 256;
 impl Service {
     /// Says something and answers with the task: at once if asked so, else at the first state that ends
     /// or interrupts it after the message, or at the limit with the task as it stands. An agent that
-    /// answers so is heard with a bare message, see [`Answers::Messages`](crate::agent::Answers).
+    /// answers so is heard with a bare message, see [`AnswerKind::Messages`](crate::agent::AnswerKind).
     ///
     /// # Errors
     /// Those of the protocol; so for all operations.

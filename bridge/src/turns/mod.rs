@@ -169,7 +169,7 @@ impl Turns {
     ) -> Self {
         let metrics = Metrics::default();
         let agents = named(agents);
-        agents.values().for_each(|agent| agent.executor.enters());
+        agents.values().for_each(|agent| agent.executor.on_added());
         Self(Arc::new(TurnsInner {
             store: Arc::new(MeteredStore::new(store, metrics.clone())),
             agents: RwLock::new(agents),
@@ -215,7 +215,7 @@ impl Turns {
     /// agent that is gone fail when it is their turn.
     pub fn replace(&self, agents: impl IntoIterator<Item = Agent>) -> BTreeSet<String> {
         let agents = named(agents);
-        agents.values().for_each(|agent| agent.executor.enters());
+        agents.values().for_each(|agent| agent.executor.on_added());
         let before = {
             let mut current = self
                 .0
@@ -224,7 +224,9 @@ impl Turns {
                 .unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *current, agents.clone())
         };
-        before.values().for_each(|agent| agent.executor.leaves());
+        before
+            .values()
+            .for_each(|agent| agent.executor.on_removed());
         let is_new = |name: &&String| !before.contains_key(*name);
         agents.keys().filter(is_new).cloned().collect()
     }

@@ -11,9 +11,9 @@ use std::{
 };
 
 use crate::{
-    agent::{Agent, Conversation},
+    agent::{Agent, ConversationScope},
     caller::Caller,
-    executor::Inbox,
+    executor::CancelSignal,
     store::Unordered,
 };
 
@@ -46,8 +46,8 @@ pub(super) fn conversation_key(
     context: &str,
 ) -> ConversationKey {
     let conversation = match agent.settings.conversation {
-        Conversation::Task => task,
-        Conversation::Context => context,
+        ConversationScope::Task => task,
+        ConversationScope::Context => context,
     };
     Arc::new((agent.name.clone(), caller.clone(), conversation.to_owned()))
 }
@@ -55,7 +55,7 @@ pub(super) fn conversation_key(
 #[derive(Debug)]
 struct ConversationQueue {
     running: Arc<TurnJob>,
-    inbox: Inbox,
+    cancel_signal: CancelSignal,
     waiting: VecDeque<Arc<TurnJob>>,
 }
 
@@ -70,7 +70,7 @@ impl ConversationQueues {
         &self,
         key: &ConversationKey,
         job: &Arc<TurnJob>,
-    ) -> Result<Inbox, usize> {
+    ) -> Result<CancelSignal, usize> {
         match self.lock().entry(Arc::clone(key)) {
             Entry::Occupied(queue) => Err(queue.get().waiting.len()),
             Entry::Vacant(place) => Ok(insert_running(place, Arc::clone(job))),
@@ -78,7 +78,7 @@ impl ConversationQueues {
     }
 
     /// Takes the conversation for a turn, or has it wait behind the others.
-    pub(super) fn enqueue(&self, key: &ConversationKey, job: Arc<TurnJob>) -> Option<Inbox> {
+    pub(super) fn enqueue(&self, key: &ConversationKey, job: Arc<TurnJob>) -> Option<CancelSignal> {
         match self.lock().entry(Arc::clone(key)) {
             Entry::Occupied(mut queue) => {
                 queue.get_mut().waiting.push_back(job);
@@ -98,7 +98,7 @@ impl ConversationQueues {
     }
 
     /// Gives the place to the next, if there is one.
-    pub(super) fn next(&self, key: &ConversationKey) -> Option<(Arc<TurnJob>, Inbox)> {
+    pub(super) fn next(&self, key: &ConversationKey) -> Option<(Arc<TurnJob>, CancelSignal)> {
         let mut queues = self.lock();
         let queue = queues.get_mut(key)?;
         let Some(next) = queue.waiting.pop_front() else {
@@ -106,8 +106,8 @@ impl ConversationQueues {
             return None;
         };
         queue.running = Arc::clone(&next);
-        queue.inbox = Inbox::default();
-        Some((next, queue.inbox.clone()))
+        queue.cancel_signal = CancelSignal::default();
+        Some((next, queue.cancel_signal.clone()))
     }
 
     /// Tells the running turn of a task that it was canceled, and forgets those that wait.
@@ -115,7 +115,7 @@ impl ConversationQueues {
         if let Some(queue) = self.lock().get_mut(key) {
             queue.waiting.retain(|job| job.task != task);
             if queue.running.task == task {
-                queue.inbox.cancel();
+                queue.cancel_signal.cancel();
             }
         }
     }
@@ -139,12 +139,12 @@ impl ConversationQueues {
 fn insert_running(
     place: VacantEntry<'_, ConversationKey, ConversationQueue>,
     job: Arc<TurnJob>,
-) -> Inbox {
-    let inbox = Inbox::default();
+) -> CancelSignal {
+    let cancel_signal = CancelSignal::default();
     place.insert(ConversationQueue {
         running: job,
-        inbox: inbox.clone(),
+        cancel_signal: cancel_signal.clone(),
         waiting: VecDeque::new(),
     });
-    inbox
+    cancel_signal
 }

@@ -165,7 +165,7 @@ impl Turns {
 }
 
 fn survives_restart(agent: &Agent) -> bool {
-    agent.executor.outlives().is_some()
+    agent.executor.survives_restart_for().is_some()
 }
 
 /// Whether it can only come from an agent.

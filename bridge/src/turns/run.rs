@@ -21,7 +21,7 @@ use super::{
 use crate::{
     agent::Agent,
     clock,
-    executor::{EmitError, Inbox, MessageOfTask, TaskHandle, Turn, Update},
+    executor::{EmitError, CancelSignal, MessageOfTask, TaskHandle, Turn, Update},
     store::{Event, Head, StoreError, TurnState},
 };
 
@@ -32,7 +32,7 @@ const CLEANUP_TIME: Duration = Duration::from_secs(5);
 pub(super) struct ReadyTurn {
     pub(super) slot: ConversationSlot,
     pub(super) job: Arc<TurnJob>,
-    pub(super) inbox: Inbox,
+    pub(super) cancel_signal: CancelSignal,
     /// Whoever has just written the start of the turn knows the head after it, and spares the turn from
     /// reading it.
     pub(super) known: Option<Arc<Head>>,
@@ -57,7 +57,7 @@ impl ConversationSlot {
     }
 
     /// Gives the place to the turn that waits next; if there is none, nobody has it any more.
-    fn next(&mut self) -> Option<(Arc<TurnJob>, Inbox)> {
+    fn next(&mut self) -> Option<(Arc<TurnJob>, CancelSignal)> {
         let next = self.turns.0.queues.next(&self.key);
         self.is_released = next.is_none();
         next
@@ -68,13 +68,13 @@ impl Drop for ConversationSlot {
     fn drop(&mut self) {
         // Without a runtime the program ends, and a restart takes up what waits.
         if !self.is_released
-            && let Some((job, inbox)) = self.next()
+            && let Some((job, cancel_signal)) = self.next()
             && tokio::runtime::Handle::try_current().is_ok()
         {
             self.turns.spawn(ReadyTurn {
                 slot: Self::new(&self.turns, Arc::clone(&self.key)),
                 job,
-                inbox,
+                cancel_signal,
                 known: None,
                 reservation: None,
             });
@@ -94,13 +94,13 @@ impl Turns {
         let ReadyTurn {
             mut slot,
             job,
-            inbox,
+            cancel_signal,
             mut known,
             mut reservation,
         } = begun;
-        let mut next = Some((job, inbox));
-        while let Some((job, inbox)) = next {
-            let running = self.run(&job, inbox, known.take(), reservation.take());
+        let mut next = Some((job, cancel_signal));
+        while let Some((job, cancel_signal)) = next {
+            let running = self.run(&job, cancel_signal, known.take(), reservation.take());
             if AssertUnwindSafe(running).catch_unwind().await.is_err() {
                 tracing::error!(
                     task = job.task,
@@ -143,7 +143,7 @@ impl Turns {
     async fn run(
         &self,
         job: &TurnJob,
-        inbox: Inbox,
+        cancel_signal: CancelSignal,
         known: Option<Arc<Head>>,
         reservation: Option<BudgetReservation>,
     ) {
@@ -154,7 +154,7 @@ impl Turns {
                     Some(reservation) => Ok(Some(reservation)),
                 };
                 match reservation {
-                    Ok(_held) => self.work(&agent, job, inbox, known).await,
+                    Ok(_held) => self.work(&agent, job, cancel_signal, known).await,
                     Err(error) => Err(EmitError::Store(error)),
                 }
             }
@@ -195,11 +195,11 @@ impl Turns {
         &self,
         agent: &Arc<Agent>,
         job: &TurnJob,
-        inbox: Inbox,
+        cancel_signal: CancelSignal,
         known: Option<Arc<Head>>,
     ) -> Result<(), EmitError> {
         match self.prepare(agent, job, known).await? {
-            Some(prepared) => self.call(agent, job, prepared, inbox).await,
+            Some(prepared) => self.call(agent, job, prepared, cancel_signal).await,
             // The task ended while the turn waited.
             None => Ok(()),
         }
@@ -277,11 +277,11 @@ impl Turns {
         agent: &Arc<Agent>,
         job: &TurnJob,
         prepared: PreparedTurn,
-        inbox: Inbox,
+        cancel_signal: CancelSignal,
     ) -> Result<(), EmitError> {
         let handle = prepared.handle.clone();
         let (mut last, begun) = (Vec::new(), Instant::now());
-        let ended = RunningTurn::begin(agent, job, prepared, inbox).ended();
+        let ended = RunningTurn::begin(agent, job, prepared, cancel_signal).ended();
         let outcome = match ended.await {
             Ended::Answered(updates) => {
                 last = updates;
@@ -316,7 +316,7 @@ impl Turns {
 struct RunningTurn {
     /// In a task of its own, so that an agent that blocks its thread cannot keep the clock from us.
     executing: JoinHandle<Vec<Update>>,
-    inbox: Inbox,
+    cancel_signal: CancelSignal,
     limit: Duration,
     is_recovered: bool,
 }
@@ -330,7 +330,7 @@ enum Ended {
 }
 
 impl RunningTurn {
-    fn begin(agent: &Arc<Agent>, job: &TurnJob, prepared: PreparedTurn, inbox: Inbox) -> Self {
+    fn begin(agent: &Arc<Agent>, job: &TurnJob, prepared: PreparedTurn, cancel_signal: CancelSignal) -> Self {
         let PreparedTurn {
             handle,
             message,
@@ -344,7 +344,7 @@ impl RunningTurn {
             caller: job.caller.clone(),
             is_watched: job.is_watched,
             handle,
-            inbox: inbox.clone(),
+            cancel_signal: cancel_signal.clone(),
         };
         let left = |until| Duration::try_from(clock::now().until(until).ok()?).ok();
         let limit = until.map_or(agent.settings.limit, |until| {
@@ -359,7 +359,7 @@ impl RunningTurn {
         });
         Self {
             executing,
-            inbox,
+            cancel_signal,
             limit,
             is_recovered: until.is_some(),
         }
@@ -368,7 +368,7 @@ impl RunningTurn {
     async fn ended(self) -> Ended {
         let Self {
             mut executing,
-            inbox,
+            cancel_signal,
             limit,
             is_recovered,
         } = self;
@@ -378,7 +378,7 @@ impl RunningTurn {
                 Ok(Err(_)) => return Ended::Panicked,
                 Err(_) => Ended::TimedOut { is_recovered },
             },
-            () = cleanup_timed_out(inbox) => Ended::Canceled,
+            () = cleanup_timed_out(cancel_signal) => Ended::Canceled,
         };
         executing.abort();
         ended
@@ -387,8 +387,8 @@ impl RunningTurn {
 
 /// Comes when a canceled turn has had its time to clean up. An agent that does not listen must not keep its
 /// conversation from the next message until its limit.
-async fn cleanup_timed_out(mut inbox: Inbox) {
-    inbox.canceled().await;
+async fn cleanup_timed_out(mut cancel_signal: CancelSignal) {
+    cancel_signal.canceled().await;
     sleep(CLEANUP_TIME).await;
 }
 

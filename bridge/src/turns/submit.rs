@@ -15,7 +15,7 @@ use super::{
 };
 
 use crate::{
-    agent::{Agent, Repeats},
+    agent::{Agent, RepeatPolicy},
     caller::Caller,
     clock,
     store::{Append, Event, Head, Seq, StoreError, size},
@@ -128,11 +128,11 @@ impl Turns {
                 Err(TurnError::Store(StoreError::Taken { .. })) => {}
                 Err(TurnError::Store(StoreError::Duplicate { task, seq, .. })) => {
                     match agent.settings.repeats {
-                        Repeats::Same => {
+                        RepeatPolicy::Same => {
                             let repeated = Box::pin(self.repeated(&incoming, task, seq));
                             return Ok((repeated.await?, None));
                         }
-                        Repeats::Another => {
+                        RepeatPolicy::Another => {
                             let id = &mut incoming.to_mut().message.message_id;
                             *id = format!("{id}-{}", clock::new_id());
                         }
@@ -172,7 +172,7 @@ impl Turns {
         });
         let key = conversation_key(agent, &incoming.caller, &task, &context);
         let start = self.0.queues.try_start(&key, &job);
-        let start = start.map(|inbox| (ConversationSlot::new(self, Arc::clone(&key)), inbox));
+        let start = start.map(|cancel_signal| (ConversationSlot::new(self, Arc::clone(&key)), cancel_signal));
         if let Err(waiting) = &start
             && *waiting >= agent.settings.queue
         {
@@ -216,11 +216,11 @@ impl Turns {
         let appended = self.0.store.append(&incoming.caller, append).await;
         let (mut ready, has_begun) = (None, start.is_ok());
         match (start, &appended) {
-            (Ok((slot, inbox)), Ok(head)) => {
+            (Ok((slot, cancel_signal)), Ok(head)) => {
                 ready = Some(ReadyTurn {
                     slot,
                     job,
-                    inbox,
+                    cancel_signal,
                     known: Some(head.clone()),
                     reservation,
                 });
@@ -243,11 +243,11 @@ impl Turns {
 
     /// What was logged as queued waits in the process too, or runs if the conversation became free.
     pub(super) fn wait_or_run(&self, key: ConversationKey, job: Arc<TurnJob>) {
-        if let Some(inbox) = self.0.queues.enqueue(&key, Arc::clone(&job)) {
+        if let Some(cancel_signal) = self.0.queues.enqueue(&key, Arc::clone(&job)) {
             self.spawn(ReadyTurn {
                 slot: ConversationSlot::new(self, key),
                 job,
-                inbox,
+                cancel_signal,
                 known: None,
                 reservation: None,
             });

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 
 use super::*;
 use crate::{
-    agent::{Conversation, TurnSettings},
+    agent::{ConversationScope, TurnSettings},
     caller::Caller,
     executor::{Executor, Turn, Update},
     store::{
@@ -31,7 +31,7 @@ struct Acting {
     may_go_on: Semaphore,
     asked: AtomicUsize,
     breaks: usize,
-    outlives: Option<Duration>,
+    survives_restart_for: Option<Duration>,
 }
 
 impl Acting {
@@ -40,7 +40,7 @@ impl Acting {
             may_go_on: Semaphore::new(0),
             asked: AtomicUsize::new(0),
             breaks,
-            outlives: None,
+            survives_restart_for: None,
         })
     }
 }
@@ -60,10 +60,10 @@ impl Executor for Acting {
         vec![Update::said(state, id, "done")]
     }
 
-    fn outlives(&self) -> Option<Duration> {
+    fn survives_restart_for(&self) -> Option<Duration> {
         let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         assert_ne!(asked, self.breaks, "it breaks down");
-        self.outlives
+        self.survives_restart_for
     }
 }
 
@@ -73,7 +73,7 @@ fn agent(executor: &Arc<Acting>) -> Agent {
         card: AgentCard::named("Acting", "Acts"),
         executor: executor.clone(),
         settings: TurnSettings {
-            conversation: Conversation::Context,
+            conversation: ConversationScope::Context,
             ..TurnSettings::default()
         },
     }
@@ -366,7 +366,7 @@ async fn a_turn_that_perhaps_never_left_fails_after_a_restart_and_one_that_did_s
     let arrived = started(Timestamp::now(), Some(Metadata::new()));
     for (later, is_open) in [(vec![], false), (vec![arrived], true), (vec![said], true)] {
         let acting = Arc::new(Acting {
-            outlives: Some(Duration::from_secs(3600)),
+            survives_restart_for: Some(Duration::from_secs(3600)),
             ..Arc::into_inner(Acting::new(0)).unwrap()
         });
         let turns = Turns::new(begun(later.clone()).await, [agent(&acting)]);

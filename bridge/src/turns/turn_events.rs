@@ -58,10 +58,10 @@ pub(super) fn queued_status(head: &Head) -> Event {
 
 /// What is logged when a turn starts.
 pub(super) fn start_events(turn: u64, agent: &Agent) -> [Event; 2] {
-    let outlives = agent.executor.outlives();
+    let survives_restart_for = agent.executor.survives_restart_for();
     let start = Event::TurnStarted {
         turn,
-        open_until: outlives.and_then(|limit| clock::now().checked_add(limit).ok()),
+        open_until: survives_restart_for.and_then(|limit| clock::now().checked_add(limit).ok()),
         reference: None,
     };
     let working = Event::Status {

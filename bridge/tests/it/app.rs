@@ -13,7 +13,7 @@ use axum::{
 };
 use bridge::{
     agent::{Agent, TurnSettings},
-    executor::Answer,
+    executor::FnExecutor,
     host::Host,
     store::MemoryStore,
 };
@@ -50,7 +50,7 @@ pub(crate) fn agent(name: &str) -> Agent {
     Agent {
         name: name.to_owned(),
         card: AgentCard::named("Echo", "Says it again."),
-        executor: Arc::new(Answer(|text: &str| format!("You said: {text}"))),
+        executor: Arc::new(FnExecutor(|text: &str| format!("You said: {text}"))),
         settings: TurnSettings::default(),
     }
 }

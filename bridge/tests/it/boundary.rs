@@ -5,7 +5,7 @@ use axum::{
     body::Body,
     http::{Request, Response, StatusCode},
 };
-use bridge::host::Front;
+use bridge::host::HttpGuard;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -178,12 +178,12 @@ async fn no_web_page_is_taken_for_a_client() {
 
 #[tokio::test]
 async fn pages_and_names_of_others_are_refused_everywhere() {
-    let front = Front {
+    let guard = HttpGuard {
         origins: vec!["https://app.example".into()],
         hosts: Some(Vec::new()),
-        ..Front::default()
+        ..HttpGuard::default()
     };
-    let app = front.before(app().await);
+    let app = guard.wrap(app().await);
     let typed = ("content-type", "application/json");
     let call =
         json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": said(&json!({}))});

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{Json, Router, routing::post};
 use bridge::{
-    agent::{Answers, TurnSettings},
+    agent::{AnswerKind, TurnSettings},
     bot::{BotExecutor, BotSettings, Sample},
     host::Host,
     store::MemoryStore,
@@ -21,7 +21,7 @@ use crate::{
 
 fn in_messages() -> TurnSettings {
     TurnSettings {
-        answers: Answers::Messages,
+        answers: AnswerKind::Messages,
         ..TurnSettings::default()
     }
 }
@@ -113,7 +113,7 @@ async fn what_is_more_than_one_message_is_a_task() {
 #[tokio::test]
 async fn a_bot_that_ends_the_conversation_with_one_message_answers_with_it() {
     let settings = BotSettings {
-        answers: Answers::Messages,
+        answers: AnswerKind::Messages,
         ..BotSettings::new("sample")
     };
     let store = Arc::new(MemoryStore::new());

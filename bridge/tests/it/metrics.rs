@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge::{agent::Conversation, store::MemoryStore};
+use bridge::{agent::ConversationScope, store::MemoryStore};
 use serde_json::json;
 
 use crate::{
@@ -71,7 +71,7 @@ async fn requests_and_tasks_are_counted() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_under_way_is_seen() {
-    let world = world(Arc::new(MemoryStore::new()), Conversation::Context);
+    let world = world(Arc::new(MemoryStore::new()), ConversationScope::Context);
     for text in ["slow ask", "hang", "a"] {
         send(&world, at_once(text, Some("c-1"))).await.unwrap();
     }

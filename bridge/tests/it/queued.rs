@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge::{agent::Conversation, caller::Caller, store::MemoryStore};
+use bridge::{agent::ConversationScope, caller::Caller, store::MemoryStore};
 use bridge_protocol::a2a::{Message, SubscribeToTaskRequest, TaskState};
 
 use crate::world::{at_once, fresh, me, say, send, state_of, stream, told, world};
@@ -42,7 +42,7 @@ async fn a_stream_that_is_taken_up_again_knows_whether_its_turn_has_begun() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_waits_in_a_conversation_is_seen_to_be_taken() {
-    let world = world(Arc::new(MemoryStore::new()), Conversation::Context);
+    let world = world(Arc::new(MemoryStore::new()), ConversationScope::Context);
     let asked = send(&world, at_once("ask", Some("c-1"))).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(state_of(&world, &asked).await, TaskState::InputRequired);

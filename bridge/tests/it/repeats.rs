@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use bridge::{
-    agent::Conversation,
+    agent::ConversationScope,
     caller::Caller,
     store::{Append, Created, Event, MemoryStore, SledSettings, SledStore, Store},
 };
@@ -101,7 +101,7 @@ async fn a_message_in_a_task_is_repeated_with_the_ids_that_it_named() {
 
 #[tokio::test(start_paused = true)]
 async fn a_repeated_message_is_found_though_its_conversation_is_full() {
-    let world = world(Arc::new(MemoryStore::new()), Conversation::Context);
+    let world = world(Arc::new(MemoryStore::new()), ConversationScope::Context);
     for text in ["slow", "a", "b"] {
         send(&world, at_once(text, Some("c"))).await.unwrap();
     }
@@ -207,7 +207,7 @@ fn numbers() -> Value {
 fn process<T>(folder: &std::path::Path, work: impl AsyncFnOnce(World) -> T) -> T {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_all().build().unwrap();
-    runtime.block_on(work(world(sled(folder), Conversation::Task)))
+    runtime.block_on(work(world(sled(folder), ConversationScope::Task)))
 }
 
 #[test]
@@ -260,7 +260,7 @@ async fn left_by_an_older_program(store: &dyn Store) {
 async fn what_an_older_program_logged_is_compared_as_far_as_it_says() {
     let store = Arc::new(MemoryStore::new());
     left_by_an_older_program(store.as_ref()).await;
-    let world = world(store, Conversation::Task);
+    let world = world(store, ConversationScope::Task);
     world.service.turns().recover().await.unwrap();
     for same in [json!({}), json!({"contextId": "c"})] {
         assert_eq!(send(&world, request(&same)).await.unwrap().id, "task");

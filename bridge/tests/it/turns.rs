@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bridge::{
-    agent::{Agent, Conversation},
+    agent::{Agent, ConversationScope},
     caller::Caller,
     host::Host,
     service::Context,
@@ -112,7 +112,7 @@ async fn a_send_that_does_not_wait_returns_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn turns_of_one_conversation_run_one_after_the_other() {
-    let world = world(Arc::new(MemoryStore::new()), Conversation::Context);
+    let world = world(Arc::new(MemoryStore::new()), ConversationScope::Context);
     for text in ["slow", "a", "b"] {
         send(&world, at_once(text, Some("c-1"))).await.unwrap();
     }
@@ -314,7 +314,7 @@ async fn left_open(store: &dyn Store) {
 async fn after_a_restart_what_had_begun_fails_and_what_waited_starts() {
     let store = Arc::new(MemoryStore::new());
     left_open(store.as_ref()).await;
-    let world = world(store, Conversation::Task);
+    let world = world(store, ConversationScope::Task);
     assert_eq!(world.service.turns().recover().await.unwrap(), 2);
     tokio::time::sleep(Duration::from_secs(1)).await;
     let get = async |id: &str| {

@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use bridge::{
-    agent::{Agent, Conversation, TurnSettings},
+    agent::{Agent, ConversationScope, TurnSettings},
     caller::Caller,
     executor::{Executor, Turn, Update},
     service::{Context, Reply, Service, Settings, StreamItems},
@@ -94,7 +94,7 @@ pub(crate) struct World {
     pub(crate) agent: Obedient,
 }
 
-pub(crate) fn world(store: Arc<dyn Store>, conversation: Conversation) -> World {
+pub(crate) fn world(store: Arc<dyn Store>, conversation: ConversationScope) -> World {
     let settings = TurnSettings {
         limit: Duration::from_secs(60),
         queue: 2,
@@ -117,7 +117,7 @@ pub(crate) fn world_with(store: Arc<dyn Store>, settings: TurnSettings) -> World
 }
 
 pub(crate) fn fresh() -> World {
-    world(Arc::new(MemoryStore::new()), Conversation::Task)
+    world(Arc::new(MemoryStore::new()), ConversationScope::Task)
 }
 
 pub(crate) fn me() -> Context {

@@ -109,7 +109,7 @@ impl Conversation {
         let work = work_slot.get_or_insert_with(|| agent.work(self.context.clone(), Arc::new(log)));
         let progress = tokio::select! {
             progress = work.advance() => Some(progress),
-            () = turn.inbox.canceled() => None,
+            () = turn.cancel_signal.canceled() => None,
         };
         let answer = match progress {
             Some(Progress::Waits { missing, seen }) => return (Answer::Waits { missing }, seen),

@@ -33,8 +33,8 @@ pub trait Admission: Send + Sync + 'static {
     /// Says yes or no to a call.
     ///
     /// # Errors
-    /// [`Refusal`]
-    async fn admit(&self, call: &ConnectorCall<'_>) -> Result<(), Refusal>;
+    /// [`AdmissionError`]
+    async fn admit(&self, call: &ConnectorCall<'_>) -> Result<(), AdmissionError>;
 }
 
 /// A call of a bot to the bridge.
@@ -50,7 +50,7 @@ pub struct ConnectorCall<'a> {
 
 /// Why a bot's call is not let in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum AdmissionError {
     /// It does not say who calls, or cannot prove it: HTTP 401.
     #[error("expected a bearer token that proves who calls: {0}")]
     Unauthenticated(String),
@@ -76,7 +76,7 @@ impl Credential for Anonymous {
 
 #[async_trait]
 impl Admission for Anonymous {
-    async fn admit(&self, _: &ConnectorCall<'_>) -> Result<(), Refusal> {
+    async fn admit(&self, _: &ConnectorCall<'_>) -> Result<(), AdmissionError> {
         Ok(())
     }
 }

@@ -76,7 +76,7 @@ pub(super) async fn post(
     };
     let credential = bot.credential.authorization(&call).await;
     let credential = credential.map_err(|source| CallError::Credential {
-        bot: shown(&bot.url),
+        bot: display_url(&bot.url),
         source,
     })?;
     let mut request = http
@@ -90,7 +90,7 @@ pub(super) async fn post(
     let limit = bot.settings.request_timeout;
     match timeout(limit, send(bot, request)).await {
         Ok(sent) => sent,
-        Err(_) => Err(late(bot)),
+        Err(_) => Err(too_late(bot)),
     }
 }
 
@@ -110,9 +110,9 @@ async fn send(bot: &RemoteBot, request: RequestBuilder) -> Result<Response, Call
         .await
         .map_err(|error| match error.is_connect() {
             true => CallError::Unreachable {
-                bot: shown(&bot.url),
+                bot: display_url(&bot.url),
                 tries: RETRIES.len() + 1,
-                reason: root(&error),
+                reason: root_cause(&error),
             },
             false => broken(bot, &error),
         })
@@ -132,39 +132,39 @@ pub(super) async fn body(bot: &RemoteBot, mut answer: Response) -> Result<Vec<u8
         Ok(body)
     };
     let read = timeout(bot.settings.request_timeout, reading).await;
-    read.unwrap_or_else(|_| Err(late(bot)))
+    read.unwrap_or_else(|_| Err(too_late(bot)))
 }
 
 pub(super) fn broken(bot: &RemoteBot, error: &reqwest::Error) -> CallError {
     CallError::Broken {
-        bot: shown(&bot.url),
-        reason: root(error),
+        bot: display_url(&bot.url),
+        reason: root_cause(error),
     }
 }
 
 pub(super) fn too_large(bot: &RemoteBot) -> CallError {
     CallError::TooLarge {
-        bot: shown(&bot.url),
+        bot: display_url(&bot.url),
         limit: bot.settings.answer_limit,
     }
 }
 
 pub(super) fn unexpected(bot: &RemoteBot, error: FieldError) -> CallError {
     CallError::Unexpected {
-        bot: shown(&bot.url),
+        bot: display_url(&bot.url),
         error,
     }
 }
 
-fn late(bot: &RemoteBot) -> CallError {
+fn too_late(bot: &RemoteBot) -> CallError {
     CallError::Late {
-        bot: shown(&bot.url),
+        bot: display_url(&bot.url),
         limit: bot.settings.request_timeout,
     }
 }
 
 /// A bot's address without what may be secret in it.
-pub(super) fn shown(url: &Url) -> String {
+pub(super) fn display_url(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);
@@ -174,7 +174,7 @@ pub(super) fn shown(url: &Url) -> String {
 }
 
 /// The first cause of an error: the errors around it only say that there was one.
-fn root(error: &reqwest::Error) -> String {
+fn root_cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(source) = cause.source() {
         cause = source;
@@ -189,6 +189,6 @@ mod tests {
     #[test]
     fn an_address_is_shown_without_secrets() {
         let url = Url::parse("https://user:word@bot.example:8443/api?code=secret#x").unwrap();
-        assert_eq!(shown(&url), "https://bot.example:8443/api");
+        assert_eq!(display_url(&url), "https://bot.example:8443/api");
     }
 }

@@ -9,39 +9,39 @@ use std::{
 use bridge_protocol::{
     a2a::Task,
     activity::{ChannelAccount, ConversationAccount},
-    translate::{TurnContext as Place, full_activity},
+    translate::{TurnContext as TranslationContext, full_activity},
 };
 use reqwest::redirect;
 use url::Url;
 
 use super::{
     Admission, Anonymous, Credential, RemoteSettings, UserId,
-    acceptance::Acceptance,
-    address::{Address, Addresses, Secret},
-    beginnings::Beginnings,
+    acceptance_timing::AcceptanceTiming,
+    creation_locks::CreationLocks,
     executor::RemoteExecutor,
-    files::Files,
-    lines::Lines,
-    replays::Replays,
-    scrub::Scrub,
+    files::FileStore,
+    open_turns::OpenTurns,
+    recent_activities::RecentActivities,
+    redactor::Redactor,
+    service_url::{ServiceUrlScope, ServiceUrls, UrlSecret},
 };
 use crate::{
-    agent::{Agent, Conversation, TurnSettings},
-    bot::{card, hosted::UNKNOWN},
+    agent::{Agent, ConversationScope, TurnSettings},
+    bot::{card, local_bot::UNKNOWN},
     caller::Caller,
     clock,
     store::Store,
 };
 
 /// How long a connection to a bot may take to stand.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a connection may be unused and still be used again. Servers close theirs after some seconds, and
 /// a message that is sent at that moment is lost: nobody knows whether the bot has seen it.
-const IDLE: Duration = Duration::from_secs(1);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How much longer the bridge waits for the end of a turn than the turn may take: time to say so.
-const GRACE: Duration = Duration::from_secs(10);
+const LIMIT_GRACE: Duration = Duration::from_secs(10);
 
 /// A bot behind a URL, and how it is hosted.
 #[derive(Clone)]
@@ -92,8 +92,8 @@ impl RemoteBot {
     /// The conversation that a task belongs to.
     pub(super) fn conversation<'a>(&self, task: &'a str, context: &'a str) -> &'a str {
         match self.settings.conversation {
-            Conversation::Task => task,
-            Conversation::Context => context,
+            ConversationScope::Task => task,
+            ConversationScope::Context => context,
         }
     }
 }
@@ -135,21 +135,21 @@ impl ChannelSettings {
 ///
 /// The bots' own calls come in by the routes of the connector.
 #[derive(Clone, Debug)]
-pub struct Channel(pub(super) Arc<Shared>);
+pub struct Channel(pub(super) Arc<ChannelInner>);
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct ChannelInner {
     pub(super) store: Arc<dyn Store>,
     pub(super) settings: ChannelSettings,
     pub(super) http: reqwest::Client,
-    pub(super) addresses: Addresses,
-    pub(super) lines: Lines,
-    pub(super) files: Files,
-    pub(super) beginnings: Beginnings,
-    pub(super) replays: Replays,
+    pub(super) service_urls: ServiceUrls,
+    pub(super) open_turns: OpenTurns,
+    pub(super) files: FileStore,
+    pub(super) creation_locks: CreationLocks,
+    pub(super) recent_activities: RecentActivities,
     bots: Mutex<BTreeMap<String, Arc<RemoteBot>>>,
     /// What the turns of each bot have shown, by its URL.
-    acceptances: Mutex<BTreeMap<Url, Arc<Acceptance>>>,
+    acceptances: Mutex<BTreeMap<Url, Arc<AcceptanceTiming>>>,
 }
 
 /// Why there is no channel.
@@ -167,20 +167,20 @@ impl Channel {
         let http = reqwest::Client::builder()
             .redirect(redirect::Policy::none())
             .no_proxy()
-            .connect_timeout(CONNECT)
-            .pool_idle_timeout(IDLE)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .tcp_nodelay(true)
             .build()?;
-        Ok(Self(Arc::new(Shared {
-            addresses: Addresses::new(store.clone()),
-            files: Files::new(
+        Ok(Self(Arc::new(ChannelInner {
+            service_urls: ServiceUrls::new(store.clone()),
+            files: FileStore::new(
                 store.clone(),
                 settings.upload_limit,
                 settings.uploads_per_task,
             ),
-            lines: Lines::default(),
-            beginnings: Beginnings::default(),
-            replays: Replays::default(),
+            open_turns: OpenTurns::default(),
+            creation_locks: CreationLocks::default(),
+            recent_activities: RecentActivities::default(),
             bots: Mutex::default(),
             acceptances: Mutex::default(),
             store,
@@ -198,7 +198,7 @@ impl Channel {
     /// bot of its name; after that, only those of turns that still run.
     pub fn agent(&self, bot: RemoteBot) -> Agent {
         let settings = TurnSettings {
-            limit: bot.settings.limit + GRACE,
+            limit: bot.settings.limit + LIMIT_GRACE,
             conversation: bot.settings.conversation,
             ..TurnSettings::default()
         };
@@ -212,14 +212,14 @@ impl Channel {
     }
 }
 
-impl Shared {
+impl ChannelInner {
     /// Takes this bot's calls from now on, in the place of those of another one of its name.
-    pub(super) fn enter(&self, bot: &Arc<RemoteBot>) {
+    pub(super) fn register(&self, bot: &Arc<RemoteBot>) {
         self.lock().insert(bot.name.clone(), bot.clone());
     }
 
     /// Takes them no longer, unless another bot has its place already.
-    pub(super) fn leave(&self, bot: &Arc<RemoteBot>) {
+    pub(super) fn unregister(&self, bot: &Arc<RemoteBot>) {
         let mut bots = self.lock();
         if bots.get(&bot.name).is_some_and(|own| Arc::ptr_eq(own, bot)) {
             bots.remove(&bot.name);
@@ -228,13 +228,13 @@ impl Shared {
 
     /// The bot that may call at this address: the one that is hosted, or one that is not any more while a
     /// turn of it runs there.
-    pub(super) fn bot(&self, address: &Address) -> Option<Arc<RemoteBot>> {
-        let hosted = self.lock().get(&address.agent).cloned();
-        hosted.or_else(|| self.lines.bot(address))
+    pub(super) fn bot(&self, scope: &ServiceUrlScope) -> Option<Arc<RemoteBot>> {
+        let hosted = self.lock().get(&scope.agent).cloned();
+        hosted.or_else(|| self.open_turns.bot(scope))
     }
 
     /// What the turns of a bot have shown so far. A reload of the configuration does not forget it.
-    pub(super) fn acceptance(&self, bot: &RemoteBot) -> Arc<Acceptance> {
+    pub(super) fn acceptance(&self, bot: &RemoteBot) -> Arc<AcceptanceTiming> {
         let mut all = self
             .acceptances
             .lock()
@@ -243,7 +243,7 @@ impl Shared {
     }
 
     /// Where a bot reaches the bridge, without a slash at the end.
-    pub(super) fn callback<'a>(&'a self, bot: &'a RemoteBot) -> &'a str {
+    pub(super) fn callback_base<'a>(&'a self, bot: &'a RemoteBot) -> &'a str {
         let own = bot.settings.callback_url.as_ref();
         let url = own.unwrap_or(&self.settings.callback_url);
         url.as_str().trim_end_matches('/')
@@ -251,27 +251,27 @@ impl Shared {
 
     /// Where a bot calls whom this secret was told. The slash at its end is what SDKs expect of an address
     /// with a path.
-    pub(super) fn service_url(&self, bot: &RemoteBot, secret: &Secret) -> String {
-        format!("{}/bots/{}/", self.callback(bot), secret.as_str())
+    pub(super) fn service_url(&self, bot: &RemoteBot, secret: &UrlSecret) -> String {
+        format!("{}/bots/{}/", self.callback_base(bot), secret.as_str())
     }
 
     /// Takes the secrets of a bot out of what it says.
-    pub(super) fn scrub(&self, bot: &RemoteBot, secret: &Secret) -> Scrub {
+    pub(super) fn redactor(&self, bot: &RemoteBot, secret: &UrlSecret) -> Redactor {
         let public = self.settings.public_url.as_str().trim_end_matches('/');
-        Scrub::new(secret.as_str(), self.callback(bot), public)
+        Redactor::new(secret.as_str(), self.callback_base(bot), public)
     }
 
     /// Where a turn takes place that answers the activity with this id.
-    pub(super) fn place(
+    pub(super) fn translation_context(
         &self,
         bot: &RemoteBot,
         caller: &Caller,
         task: &Task,
-        secret: &Secret,
+        secret: &UrlSecret,
         activity_id: String,
-    ) -> Place {
+    ) -> TranslationContext {
         let context = task.context_id.clone().unwrap_or_default();
-        Place {
+        TranslationContext {
             conversation: ConversationAccount::new(bot.conversation(&task.id, &context)),
             task_id: task.id.clone(),
             context_id: context,

@@ -7,29 +7,30 @@ use bridge_protocol::{
     a2a::{Metadata, Task, TaskState},
     activity::{Activity, ActivityType, DeliveryMode},
     translate::{
-        Input, Turn as Machine, TurnContext as Place, answer, sign_in, to_activity, turn::waits_for,
+        Input, Turn as Translation, TurnContext as TranslationContext, answer, sign_in,
+        to_activity, turn::waits_for,
     },
 };
 use futures_util::future::join;
 use tokio::time::timeout;
 
 use super::{
-    Ending, RemoteBot,
-    acceptance::Acceptance,
-    address::Address,
-    answer::{Answered, Listener},
+    RemoteBot, TurnEndRules,
+    acceptance_timing::AcceptanceTiming,
     call::{self, CallError},
-    channel::Shared,
-    heard::{self, Mood},
-    lines::{Line, Party},
+    channel::ChannelInner,
+    open_turns::{OpenTurn, TurnOwner},
+    redactor::Redactor,
     request,
-    scrub::Scrub,
+    response::{ResponseOutcome, ResponseReader},
+    service_url::ServiceUrlScope,
+    turn_progress::{self, TurnProgress},
 };
 use crate::{
-    agent::Conversation,
+    agent::ConversationScope,
     bot::{
         executor::unkept,
-        pump::{self, LULL, Pump},
+        log_writer::{self, FLUSH_DELAY, LogWriter},
     },
     caller::Caller,
     executor::{Executor, Turn, Update},
@@ -38,71 +39,73 @@ use crate::{
 
 /// A remote bot, called through its channel.
 pub(super) struct RemoteExecutor {
-    channel: Arc<Shared>,
+    channel: Arc<ChannelInner>,
     bot: Arc<RemoteBot>,
     /// What the bot's turns have shown so far.
-    acceptance: Arc<Acceptance>,
+    acceptance: Arc<AcceptanceTiming>,
 }
 
 /// What the calls of one turn have in common.
-struct Scene<'a> {
+struct RemoteTurn<'a> {
     turn: &'a Turn,
-    place: Place,
-    scrub: Scrub,
+    place: TranslationContext,
+    redactor: Redactor,
     /// Whether the bot is told first who is there.
-    greets: bool,
+    sends_greeting: bool,
 }
 
 #[async_trait]
 impl Executor for RemoteExecutor {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
-        let scene = match self.scene(&turn).await {
-            Ok(scene) => scene,
-            Err(error) => return unprepared(&turn, &error),
+        let remote_turn = match self.remote_turn(&turn).await {
+            Ok(remote_turn) => remote_turn,
+            Err(error) => return preparation_failure(&turn, &error),
         };
-        let activity = request::message(&self.channel, &self.bot, &turn, &scene.place).await;
+        let activity = request::message(&self.channel, &self.bot, &turn, &remote_turn.place).await;
         let activity = match activity {
             Ok(activity) => activity,
-            Err(error) => return unprepared(&turn, &error),
+            Err(error) => return preparation_failure(&turn, &error),
         };
-        let scene = &scene;
-        let talk = async move |line: &Line| self.converse(scene, line, activity).await;
-        Box::pin(self.carry(scene, 0, talk)).await
+        let remote_turn = &remote_turn;
+        let talk = async move |open_turn: &OpenTurn| {
+            self.call_and_wait(remote_turn, open_turn, activity).await
+        };
+        Box::pin(self.run_turn(remote_turn, 0, talk)).await
     }
 
     async fn resume(&self, turn: Turn) -> Vec<Update> {
-        let scene = match self.scene(&turn).await {
-            Ok(scene) => scene,
-            Err(error) => return unprepared(&turn, &error),
+        let remote_turn = match self.remote_turn(&turn).await {
+            Ok(remote_turn) => remote_turn,
+            Err(error) => return preparation_failure(&turn, &error),
         };
         // What was said before the restart has lower numbers.
         let before = turn.handle.known().seq;
-        let talk = async |line: &Line| self.wait(&turn, line).await;
-        let updates = Box::pin(self.carry(&scene, before, talk)).await;
-        repeat(&scene, updates)
+        let talk = async |open_turn: &OpenTurn| self.wait_after_restart(&turn, open_turn).await;
+        let updates = Box::pin(self.run_turn(&remote_turn, before, talk)).await;
+        restore_last_message(&remote_turn, updates)
     }
 
-    fn enters(&self) {
-        self.channel.enter(&self.bot);
+    fn on_added(&self) {
+        self.channel.register(&self.bot);
     }
 
-    fn leaves(&self) {
-        self.channel.leave(&self.bot);
+    fn on_removed(&self) {
+        self.channel.unregister(&self.bot);
     }
 
-    fn outlives(&self) -> Option<Duration> {
+    fn survives_restart_for(&self) -> Option<Duration> {
         Some(self.bot.settings.limit)
     }
 
     async fn canceled(&self, task: Arc<Task>, caller: Caller) {
-        if let Err(error) = self.tell_canceled(&task, &caller).await {
+        if let Err(error) = self.notify_canceled(&task, &caller).await {
             tracing::warn!(task = task.id, %error, "a bot was not told that its task was canceled");
         }
     }
 }
 
 impl RemoteExecutor {
-    pub(super) fn new(channel: Arc<Shared>, bot: Arc<RemoteBot>) -> Self {
+    pub(super) fn new(channel: Arc<ChannelInner>, bot: Arc<RemoteBot>) -> Self {
         let acceptance = channel.acceptance(&bot);
         Self {
             channel,
@@ -111,35 +114,39 @@ impl RemoteExecutor {
         }
     }
 
-    async fn scene<'a>(&self, turn: &'a Turn) -> Result<Scene<'a>, StoreError> {
-        let address = self.address(&turn.task, &turn.caller);
-        let secret = self.channel.addresses.secret(&address).await?;
+    async fn remote_turn<'a>(&self, turn: &'a Turn) -> Result<RemoteTurn<'a>, StoreError> {
+        let scope = self.scope(&turn.task, &turn.caller);
+        let secret = self.channel.service_urls.secret(&scope).await?;
         let id = format!("{}.{}", turn.task.id, turn.number);
-        let place = self
-            .channel
-            .place(&self.bot, &turn.caller, &turn.task, &secret, id);
-        Ok(Scene {
-            place: Place {
+        let place =
+            self.channel
+                .translation_context(&self.bot, &turn.caller, &turn.task, &secret, id);
+        Ok(RemoteTurn {
+            place: TranslationContext {
                 delivery_mode: self.bot.settings.delivery.mode(turn.is_watched),
                 ..place
             },
-            scrub: self.channel.scrub(&self.bot, &secret),
+            redactor: self.channel.redactor(&self.bot, &secret),
             turn,
-            greets: self.greets(turn, &address).await?,
+            sends_greeting: self.sends_greeting(turn, &scope).await?,
         })
     }
 
     /// Whether the bot is told who is there before the message, because it hears of the conversation for the first time.
-    async fn greets(&self, turn: &Turn, address: &Address) -> Result<bool, StoreError> {
+    async fn sends_greeting(
+        &self,
+        turn: &Turn,
+        scope: &ServiceUrlScope,
+    ) -> Result<bool, StoreError> {
         match self.bot.settings.conversation {
             _ if !self.bot.settings.first_contact => Ok(false),
-            Conversation::Task => Ok(turn.number == 1),
-            Conversation::Context => self.channel.addresses.is_new(address).await,
+            ConversationScope::Task => Ok(turn.number == 1),
+            ConversationScope::Context => self.channel.service_urls.is_first_contact(scope).await,
         }
     }
 
-    fn address(&self, task: &Task, caller: &Caller) -> Address {
-        Address {
+    fn scope(&self, task: &Task, caller: &Caller) -> ServiceUrlScope {
+        ServiceUrlScope {
             agent: self.bot.name.clone(),
             caller: caller.clone(),
             context: task.context_id.clone().unwrap_or_default(),
@@ -148,151 +155,161 @@ impl RemoteExecutor {
 
     /// Carries what the bot says into the log until the talk with it has ended. The ids of what it says
     /// are counted from after `from`.
-    async fn carry(
+    async fn run_turn(
         &self,
-        scene: &Scene<'_>,
+        remote_turn: &RemoteTurn<'_>,
         from: u64,
-        talk: impl AsyncFnOnce(&Line) -> Result<(), CallError>,
+        talk: impl AsyncFnOnce(&OpenTurn) -> Result<(), CallError>,
     ) -> Vec<Update> {
-        let Place {
+        let TranslationContext {
             task_id,
             activity_id,
             ..
-        } = &scene.place;
+        } = &remote_turn.place;
         let ending = self.bot.settings.ending;
-        let party = Party {
-            address: self.address(&scene.turn.task, &scene.turn.caller),
+        let owner = TurnOwner {
+            scope: self.scope(&remote_turn.turn.task, &remote_turn.turn.caller),
             bot: self.bot.clone(),
         };
-        let lines = &self.channel.lines;
-        let (line, queue) = lines.open(task_id, activity_id, from, ending, party);
-        let machine = Machine::new(scene.place.clone(), self.bot.settings.silent_end);
-        let artifacts = scene.turn.task.artifacts.iter();
+        let open_turns = &self.channel.open_turns;
+        let (open_turn, queue) = open_turns.open(task_id, activity_id, from, ending, owner);
+        let machine = Translation::new(remote_turn.place.clone(), self.bot.settings.silent_end);
+        let artifacts = remote_turn.turn.task.artifacts.iter();
         let machine = machine
             .with_artifacts(artifacts.map(|one| one.artifact_id.clone()))
-            .with_unanswered(sign_in::unanswered(&scene.turn.task).cloned());
+            .with_unanswered(sign_in::unanswered(&remote_turn.turn.task).cloned());
         // A bot that has not said when it is done may say more until it was quiet for long enough.
-        let lull = ending.quiet + LULL;
-        let pump = Pump::new(machine, scene.turn.handle.clone(), queue);
-        let mut pump = pump.with_lull(lull);
+        let flush_delay = ending.quiet + FLUSH_DELAY;
+        let log_writer = LogWriter::new(machine, remote_turn.turn.handle.clone(), queue);
+        let mut log_writer = log_writer.with_flush_delay(flush_delay);
         let talking = async move {
-            let how = self.ended(scene.turn, talk(&line)).await;
-            drop(line);
+            let how = self.end_of_turn(remote_turn.turn, talk(&open_turn)).await;
+            drop(open_turn);
             how
         };
-        let (how, ()) = join(talking, pump.run()).await;
-        let number = scene.turn.number;
-        pump.end(how).unwrap_or_else(|error| unkept(&error, number))
+        let (how, ()) = join(talking, log_writer.run()).await;
+        let number = remote_turn.turn.number;
+        log_writer
+            .end(how)
+            .unwrap_or_else(|error| unkept(&error, number))
     }
 
     /// How the turn ends: as the talk does, or because it was canceled or took too long.
-    async fn ended(&self, turn: &Turn, talk: impl Future<Output = Result<(), CallError>>) -> Input {
-        let mut inbox = turn.inbox.clone();
+    async fn end_of_turn(
+        &self,
+        turn: &Turn,
+        talk: impl Future<Output = Result<(), CallError>>,
+    ) -> Input {
+        let mut cancel_signal = turn.cancel_signal.clone();
         tokio::select! {
             talked = timeout(self.bot.settings.limit, talk) => match talked {
                 Ok(Ok(())) => Input::TurnEnded,
                 Ok(Err(error)) => {
-                    report(&turn.task.id, &error);
+                    log_call_error(&turn.task.id, &error);
                     Input::Failed(format!("The agent could not answer: {}.", error.told()))
                 }
                 Err(_) => Input::TimedOut,
             },
-            () = inbox.canceled() => Input::Canceled,
+            () = cancel_signal.canceled() => Input::Canceled,
         }
     }
 
-    async fn converse(
+    async fn call_and_wait(
         &self,
-        scene: &Scene<'_>,
-        line: &Line,
+        remote_turn: &RemoteTurn<'_>,
+        open_turn: &OpenTurn,
         activity: Activity,
     ) -> Result<(), CallError> {
-        if scene.greets {
-            self.greet(scene, line).await;
+        if remote_turn.sends_greeting {
+            self.greet(remote_turn, open_turn).await;
         }
-        match self.call(scene, line, activity).await? {
-            Answered::Over if self.bot.settings.ending.answer => {}
-            Answered::Over | Answered::Taken => {
+        match self.call(remote_turn, open_turn, activity).await? {
+            ResponseOutcome::TurnOver if self.bot.settings.ending.answer => {}
+            ResponseOutcome::TurnOver | ResponseOutcome::Accepted => {
                 // What it has said is in the log, which tells as much.
-                if line.heard().borrow().count == 0 {
-                    self.arrived(scene).await;
+                if open_turn.progress().borrow().count == 0 {
+                    self.log_arrival(remote_turn).await;
                 }
-                self.finished(line).await;
+                self.wait_until_finished(open_turn).await;
             }
         }
         Ok(())
     }
 
     /// Waits for the end of a turn that the bot accepted, and learns from it when the next ones end.
-    async fn finished(&self, line: &Line) {
+    async fn wait_until_finished(&self, open_turn: &OpenTurn) {
         let ending = &self.bot.settings.ending;
-        match heard::finished(line.heard(), ending, &self.acceptance).await {
-            true => self.acceptance.was_over(),
-            false => self.acceptance.was_not_over(),
+        match turn_progress::wait_until_finished(open_turn.progress(), ending, &self.acceptance)
+            .await
+        {
+            true => self.acceptance.record_over(),
+            false => self.acceptance.record_not_over(),
         }
     }
 
     /// The bot has taken the message, and answers later: it is logged, so that a restart waits for that too.
-    async fn arrived(&self, scene: &Scene<'_>) {
+    async fn log_arrival(&self, remote_turn: &RemoteTurn<'_>) {
         let reference = Metadata::from_iter([("taken".to_owned(), true.into())]);
-        let turn = scene.turn;
-        if let Err(error) = turn.handle.has_arrived(turn.number, reference).await {
+        let turn = remote_turn.turn;
+        if let Err(error) = turn.handle.record_arrival(turn.number, reference).await {
             tracing::debug!(task = turn.task.id, %error, "that a bot has its message was not logged");
         }
     }
 
     /// Tells the bot who is there. It is a courtesy: a bot that does not take it still gets the message.
-    async fn greet(&self, scene: &Scene<'_>, line: &Line) {
-        let greeting = request::greeting(&scene.turn.task, &scene.place);
-        if let Err(error) = self.call(scene, line, greeting).await {
-            report(&scene.place.task_id, &error);
+    async fn greet(&self, remote_turn: &RemoteTurn<'_>, open_turn: &OpenTurn) {
+        let greeting = request::greeting(&remote_turn.turn.task, &remote_turn.place);
+        if let Err(error) = self.call(remote_turn, open_turn, greeting).await {
+            log_call_error(&remote_turn.place.task_id, &error);
         }
-        line.begin(Mood::Silent);
+        open_turn.reset_progress(TurnProgress::Silent);
     }
 
     async fn call(
         &self,
-        scene: &Scene<'_>,
-        line: &Line,
+        remote_turn: &RemoteTurn<'_>,
+        open_turn: &OpenTurn,
         activity: Activity,
-    ) -> Result<Answered, CallError> {
+    ) -> Result<ResponseOutcome, CallError> {
         let is_invoke = activity.kind == ActivityType::Invoke;
-        let (http, service_url) = (&self.channel.http, &scene.place.service_url);
+        let (http, service_url) = (&self.channel.http, &remote_turn.place.service_url);
         let answer = call::post(http, &self.bot, service_url, activity).await?;
-        let listener = Listener {
+        let listener = ResponseReader {
             bot: &self.bot,
-            line,
-            minds: scene.place.delivery_mode == Some(DeliveryMode::ExpectReplies),
-            scrub: &scene.scrub,
+            open_turn,
+            expects_replies: remote_turn.place.delivery_mode == Some(DeliveryMode::ExpectReplies),
+            redactor: &remote_turn.redactor,
             is_invoke,
         };
-        listener.listen(answer).await
+        listener.read(answer).await
     }
 
     /// Waits for a bot that had been called before a restart. If nothing was heard of it, it may not
     /// have begun: then the turn's limit counts.
-    async fn wait(&self, turn: &Turn, line: &Line) -> Result<(), CallError> {
-        let mut heard = line.heard();
+    async fn wait_after_restart(&self, turn: &Turn, open_turn: &OpenTurn) -> Result<(), CallError> {
+        let mut progress = open_turn.progress();
         match turn.task.status.message.is_some() {
-            true => line.begin(Mood::Spoken),
+            true => open_turn.reset_progress(TurnProgress::Spoken),
             // The line is open for as long as this is waited for.
-            false => drop(heard.changed().await),
+            false => drop(progress.changed().await),
         }
-        let Ending { quiet, .. } = self.bot.settings.ending;
-        let ending = Ending {
+        let TurnEndRules { quiet, .. } = self.bot.settings.ending;
+        let ending = TurnEndRules {
             settle: Some(quiet),
             ..self.bot.settings.ending
         };
-        heard::finished(heard, &ending, &Acceptance::default()).await;
+        turn_progress::wait_until_finished(progress, &ending, &AcceptanceTiming::default()).await;
         Ok(())
     }
 
     /// Tells a bot that knows of the task of its end; what it says to it is dropped.
-    async fn tell_canceled(&self, task: &Task, caller: &Caller) -> Result<(), BotTrouble> {
-        let address = self.address(task, caller);
-        let secret = self.channel.addresses.secret(&address).await?;
+    async fn notify_canceled(&self, task: &Task, caller: &Caller) -> Result<(), CancelNoticeError> {
+        let scope = self.scope(task, caller);
+        let secret = self.channel.service_urls.secret(&scope).await?;
         let id = format!("{}.canceled", task.id);
-        let place = self.channel.place(&self.bot, caller, task, &secret, id);
+        let place = self
+            .channel
+            .translation_context(&self.bot, caller, task, &secret, id);
         let activity = request::cancel(task, &place);
         let http = &self.channel.http;
         let answer = call::post(http, &self.bot, &place.service_url, activity).await?;
@@ -303,7 +320,7 @@ impl RemoteExecutor {
 
 /// Why a bot was not told something.
 #[derive(Debug, thiserror::Error)]
-enum BotTrouble {
+enum CancelNoticeError {
     #[error(transparent)]
     Call(#[from] CallError),
     #[error("the store failed: {0}")]
@@ -312,8 +329,8 @@ enum BotTrouble {
 
 /// After a restart nobody knows what was said before it but the task: its last words are the answer or part of
 /// it if the task completes, and else they stay in its status. What they asked is still asked.
-fn repeat(scene: &Scene<'_>, mut updates: Vec<Update>) -> Vec<Update> {
-    let said = scene.turn.task.status.message.as_ref();
+fn restore_last_message(remote_turn: &RemoteTurn<'_>, mut updates: Vec<Update>) -> Vec<Update> {
+    let said = remote_turn.turn.task.status.message.as_ref();
     let (
         Some(said),
         Some(Update::Status {
@@ -326,12 +343,12 @@ fn repeat(scene: &Scene<'_>, mut updates: Vec<Update>) -> Vec<Update> {
         return updates;
     };
     let is_silent = metadata.is_none() && *state != TaskState::Canceled;
-    let asked = waits_for(&to_activity::reply(said, &scene.place)).filter(|_| is_silent);
+    let asked = waits_for(&to_activity::reply(said, &remote_turn.place)).filter(|_| is_silent);
     if let Some(asked) = asked {
         *state = asked;
     }
     if *state == TaskState::Completed {
-        let answer = answer::output(said).and_then(pump::update);
+        let answer = answer::output(said).and_then(log_writer::update);
         updates.splice(0..0, answer);
     } else {
         *message = Some(said.clone());
@@ -339,7 +356,7 @@ fn repeat(scene: &Scene<'_>, mut updates: Vec<Update>) -> Vec<Update> {
     updates
 }
 
-fn unprepared(turn: &Turn, error: &StoreError) -> Vec<Update> {
+fn preparation_failure(turn: &Turn, error: &StoreError) -> Vec<Update> {
     if !error.is_reported_by_store() {
         tracing::error!(task = turn.task.id, %error, "a bot could not be called");
     }
@@ -351,7 +368,7 @@ fn unprepared(turn: &Turn, error: &StoreError) -> Vec<Update> {
     )]
 }
 
-fn report(task: &str, error: &CallError) {
+fn log_call_error(task: &str, error: &CallError) {
     let cause = std::error::Error::source(error).map(ToString::to_string);
     tracing::warn!(task, %error, cause, "a call of a bot failed");
 }

@@ -10,7 +10,7 @@ use bridge_protocol::a2a::{Content, Message, Task};
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
-use super::address::nobody;
+use super::service_url::records_owner;
 use crate::{
     caller::Caller,
     clock,
@@ -25,7 +25,7 @@ const OF_TASK: &str = "attachment-of";
 const BYTES: &str = "attachment-bytes";
 
 /// How many bytes stand in one record.
-const PIECE: usize = 48 * 1024;
+const PIECE_SIZE: usize = 48 * 1024;
 
 /// The view of a file that is the file itself.
 pub(crate) const ORIGINAL: &str = "original";
@@ -41,19 +41,19 @@ pub(crate) struct File {
     pub(crate) name: Option<String>,
     /// Its media type, if it is known.
     pub(crate) media_type: Option<String>,
-    views: BTreeMap<String, View>,
+    views: BTreeMap<String, FileView>,
 }
 
 /// One way to see a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct View {
+struct FileView {
     size: usize,
-    place: Place,
+    place: BytesLocation,
 }
 
 /// Where the bytes are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Place {
+enum BytesLocation {
     /// In a part of a message of the task.
     Said { message: String, part: usize },
     /// In records of their own.
@@ -88,7 +88,7 @@ pub(crate) enum UploadError {
 
 /// All files of all tasks.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(super) struct FileStore {
     store: Arc<dyn Store>,
     limit: usize,
     per_task: usize,
@@ -103,7 +103,7 @@ impl File {
     }
 }
 
-impl Files {
+impl FileStore {
     /// Files of which each has at most `limit` bytes, and those of one task `per_task`.
     pub(super) fn new(store: Arc<dyn Store>, limit: usize, per_task: usize) -> Self {
         Self {
@@ -125,7 +125,7 @@ impl Files {
         let size = said
             .and_then(|part| raw(&part.content))
             .map_or(0, <[u8]>::len);
-        let place = Place::Said {
+        let place = BytesLocation::Said {
             message: message.message_id.clone(),
             part,
         };
@@ -134,7 +134,7 @@ impl Files {
             task: task.id.clone(),
             name: said.and_then(|part| part.filename.clone()),
             media_type: said.and_then(|part| part.media_type.clone()),
-            views: BTreeMap::from([(ORIGINAL.into(), View { size, place })]),
+            views: BTreeMap::from([(ORIGINAL.into(), FileView { size, place })]),
         };
         let id = clock::new_secret();
         self.put(&key(FILE, "", &id), encoded(&file)).await?;
@@ -151,16 +151,16 @@ impl Files {
         self.put(&index, size.to_string().into_bytes()).await?;
         for (view, bytes) in &upload.views {
             let scope = &format!("{id}.{view}");
-            let pieces = bytes.chunks(PIECE).enumerate();
+            let pieces = bytes.chunks(PIECE_SIZE).enumerate();
             let kept = pieces.map(|(number, piece)| async move {
                 let key = key(BYTES, scope, &format!("{number:06}"));
                 self.put(&key, piece.to_vec()).await
             });
             try_join_all(kept).await?;
         }
-        let view = |bytes: Vec<u8>| View {
+        let view = |bytes: Vec<u8>| FileView {
             size: bytes.len(),
-            place: Place::Kept,
+            place: BytesLocation::Kept,
         };
         let views = upload.views.into_iter();
         let file = File {
@@ -180,7 +180,7 @@ impl Files {
             return Ok(None);
         }
         let key = key(FILE, "", id);
-        let record = self.store.record(&nobody(), &key).await?;
+        let record = self.store.record(&records_owner(), &key).await?;
         record.map(|record| decoded(&key, &record)).transpose()
     }
 
@@ -193,10 +193,10 @@ impl Files {
     ) -> Result<Option<Vec<u8>>, StoreError> {
         match file.views.get(view).map(|view| &view.place) {
             None => Ok(None),
-            Some(Place::Said { message, part }) => self.said(file, message, *part).await,
-            Some(Place::Kept) => {
+            Some(BytesLocation::Said { message, part }) => self.said(file, message, *part).await,
+            Some(BytesLocation::Kept) => {
                 let scope = format!("{id}.{view}");
-                let pieces = self.store.records(&nobody(), BYTES, &scope).await?;
+                let pieces = self.store.records(&records_owner(), BYTES, &scope).await?;
                 Ok(Some(
                     pieces.into_iter().flat_map(|(_, piece)| piece).collect(),
                 ))
@@ -218,7 +218,10 @@ impl Files {
     }
 
     async fn check(&self, head: &Head, size: usize) -> Result<(), UploadError> {
-        let others = self.store.records(&nobody(), OF_TASK, &head.task).await?;
+        let others = self
+            .store
+            .records(&records_owner(), OF_TASK, &head.task)
+            .await?;
         let sizes = others
             .iter()
             .filter_map(|(_, size)| str::from_utf8(size).ok()?.parse().ok());
@@ -231,7 +234,7 @@ impl Files {
     }
 
     async fn put(&self, key: &RecordKey, value: Vec<u8>) -> Result<(), StoreError> {
-        self.store.put_record(&nobody(), key, value).await
+        self.store.put_record(&records_owner(), key, value).await
     }
 }
 

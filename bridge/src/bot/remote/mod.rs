@@ -9,39 +9,39 @@
 //! - [`Credential`], [`Admission`]: what lets the bridge into the bot, and the bot into the bridge
 //!
 //! Within:
-//! - `executor`, `request`, `call`, `answer`: to the bot, and what it answers
-//! - `lines`, `heard`, `acceptance`: the turns that are open, and when they are over
-//! - `visit`, `saying`, `changing`, `anew`: the bot calls
-//! - `beginnings`, `replays`: what must happen once
+//! - `executor`, `request`, `call`, `response`: to the bot, and what it answers
+//! - `open_turns`, `turn_progress`, `acceptance_timing`: the turns that are open, and when they are over
+//! - `connector_session`, `incoming_activities`, `edits`, `follow_up_task`: the bot calls
+//! - `creation_locks`, `recent_activities`: what must happen once
 //! - `tokens`: what lets them in, for those that want tokens
-//! - `address`, `address_keys`, `files`, `scrub`: service URLs, files, and what clients must not see of either
+//! - `service_url`, `service_url_keys`, `files`, `redactor`: service URLs, files, and what clients must not see of either
 
-mod acceptance;
+mod acceptance_timing;
 mod access;
-mod address;
-mod address_keys;
-mod anew;
-mod answer;
-mod beginnings;
 mod call;
-mod changing;
 mod channel;
+mod connector_session;
+mod creation_locks;
+mod edits;
 mod executor;
 mod files;
-mod heard;
-mod lines;
-mod replays;
+mod follow_up_task;
+mod incoming_activities;
+mod open_turns;
+mod recent_activities;
+mod redactor;
 mod request;
-mod saying;
-mod scrub;
+mod response;
+mod service_url;
+mod service_url_keys;
 mod settings;
 mod tokens;
-mod visit;
+mod turn_progress;
 
-pub use access::{Admission, Anonymous, BotCall, ConnectorCall, Credential, Refusal};
-pub use address_keys::turn_address_keys;
+pub use access::{Admission, AdmissionError, Anonymous, BotCall, ConnectorCall, Credential};
 pub use channel::{Channel, ChannelError, ChannelSettings, RemoteBot};
-pub(crate) use saying::Begun;
+pub(crate) use connector_session::{ConnectorError, ConnectorSession};
+pub(crate) use incoming_activities::CreatedConversation;
+pub use service_url_keys::rotate_service_url_keys;
 pub(crate) use settings::WEBCHAT;
-pub use settings::{Delivery, Ending, RemoteSettings, UserId};
-pub(crate) use visit::{Refused, Visit};
+pub use settings::{Delivery, RemoteSettings, TurnEndRules, UserId};

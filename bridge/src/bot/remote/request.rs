@@ -1,19 +1,19 @@
 //! What is posted to a bot.
 
-use super::{RemoteBot, channel::Shared};
+use super::{RemoteBot, channel::ChannelInner};
 use crate::{executor::Turn, store::StoreError};
 use bridge_protocol::{
     a2a::{Content, Message, Task, TaskStatus},
     activity::{Activity, TextFormat},
-    translate::{TurnContext as Place, full_activity, to_activity},
+    translate::{TurnContext as TranslationContext, full_activity, to_activity},
 };
 
 /// The activity that a bot gets for the user's message. Files in it are the bot's to fetch.
 pub(super) async fn message(
-    channel: &Shared,
+    channel: &ChannelInner,
     bot: &RemoteBot,
     turn: &Turn,
-    place: &Place,
+    place: &TranslationContext,
 ) -> Result<Activity, StoreError> {
     let Turn {
         message,
@@ -27,17 +27,17 @@ pub(super) async fn message(
     if full_activity::is_used(message) && matches!(full_activity::carried(message), Ok(Some(_))) {
         return Ok(activity);
     }
-    let callback = channel.callback(bot);
+    let callback_base = channel.callback_base(bot);
     for (index, url) in inline_files(message, &mut activity) {
         let id = channel.files.offer(caller, task, message, index).await?;
-        *url = format!("{callback}/v3/attachments/{id}/views/original");
+        *url = format!("{callback_base}/v3/attachments/{id}/views/original");
     }
     Ok(activity)
 }
 
 /// Tells a bot who is there, before the message of this place.
-pub(super) fn greeting(task: &Task, place: &Place) -> Activity {
-    let place = Place {
+pub(super) fn greeting(task: &Task, place: &TranslationContext) -> Activity {
+    let place = TranslationContext {
         activity_id: format!("{}.0", place.task_id),
         ..place.clone()
     };
@@ -45,7 +45,7 @@ pub(super) fn greeting(task: &Task, place: &Place) -> Activity {
 }
 
 /// Tells a bot that its task was canceled.
-pub(super) fn cancel(task: &Task, place: &Place) -> Activity {
+pub(super) fn cancel(task: &Task, place: &TranslationContext) -> Activity {
     to_activity::cancel(&slim(task), place)
 }
 

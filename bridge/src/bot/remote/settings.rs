@@ -5,7 +5,7 @@ use std::time::Duration;
 use bridge_protocol::{activity::DeliveryMode, translate::SilentEnd};
 use url::Url;
 
-use crate::{agent::Conversation, bot::Turns};
+use crate::{agent::ConversationScope, bot::TurnMode};
 
 /// How long a bot is quiet that answers after its turn, when it has said all.
 const LATE: Duration = Duration::from_secs(10);
@@ -30,14 +30,14 @@ pub struct RemoteSettings {
     /// What the bot is called; the agent's name if absent.
     pub bot_name: Option<String>,
     /// What the bot's conversations are.
-    pub conversation: Conversation,
+    pub conversation: ConversationScope,
     /// What a turn means that ends without saying so.
     pub silent_end: SilentEnd,
     /// Whether the bot gets a `conversationUpdate` with `membersAdded` before the first message of a
     /// conversation. Many bots answer it with a welcome.
     pub first_contact: bool,
     /// What ends a turn where the bot's HTTP answer does not tell it.
-    pub ending: Ending,
+    pub ending: TurnEndRules,
     /// How long the bot's HTTP answer may take. Most bots answer when their turn has ended.
     pub request_timeout: Duration,
     /// How long a turn may take in all, over a restart of the bridge too; the task fails afterwards.
@@ -51,13 +51,13 @@ pub struct RemoteSettings {
 
 impl Default for RemoteSettings {
     fn default() -> Self {
-        Self::with(Turns::default())
+        Self::with(TurnMode::default())
     }
 }
 
 impl RemoteSettings {
     /// Those of a bot whose turns end so.
-    pub fn with(turns: Turns) -> Self {
+    pub fn with(turns: TurnMode) -> Self {
         Self {
             delivery: Delivery::default(),
             channel_id: WEBCHAT.into(),
@@ -68,7 +68,7 @@ impl RemoteSettings {
             conversation: turns.conversation(),
             silent_end: turns.silent_end(),
             first_contact: false,
-            ending: Ending::of(turns),
+            ending: TurnEndRules::of(turns),
             request_timeout: Duration::from_secs(120),
             limit: Duration::from_secs(300),
             answer_limit: 16 << 20,
@@ -122,7 +122,7 @@ pub enum UserId {
 /// answers after its turn: whichever of these comes first. `endOfConversation` always does, since it ends the
 /// task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ending {
+pub struct TurnEndRules {
     /// Whether the bot's HTTP answer ends it, if that tells: with all but 202 most bots have done their turn.
     pub answer: bool,
     /// Whether the final piece of a stream ends it.
@@ -138,12 +138,12 @@ pub struct Ending {
     pub patience: Duration,
 }
 
-impl Ending {
+impl TurnEndRules {
     /// That of a bot whose turns end so.
-    fn of(turns: Turns) -> Self {
+    fn of(turns: TurnMode) -> Self {
         match turns {
-            Turns::Answers | Turns::Dotnet => Self::default(),
-            Turns::Late => Self {
+            TurnMode::Answers | TurnMode::Dotnet => Self::default(),
+            TurnMode::Late => Self {
                 answer: false,
                 quiet: LATE,
                 settle: Some(LATE),
@@ -153,7 +153,7 @@ impl Ending {
     }
 }
 
-impl Default for Ending {
+impl Default for TurnEndRules {
     fn default() -> Self {
         Self {
             answer: true,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use reqwest::header::{HeaderMap, HeaderValue};
 
-use super::{Admission, BotCall, ConnectorCall, Credential, Refusal};
+use super::{Admission, AdmissionError, BotCall, ConnectorCall, Credential};
 use crate::{
     auth::{self, Tokens, Verifier, bearer},
     bot::BotError,
@@ -22,24 +22,26 @@ impl Credential for Tokens {
 
 #[async_trait]
 impl Admission for Verifier {
-    async fn admit(&self, call: &ConnectorCall<'_>) -> Result<(), Refusal> {
+    async fn admit(&self, call: &ConnectorCall<'_>) -> Result<(), AdmissionError> {
         let given = call.authorization.into_iter();
         let headers: HeaderMap = given
             .map(|value| (reqwest::header::AUTHORIZATION, value.clone()))
             .collect();
-        let token = bearer(&headers).map_err(refusal)?;
+        let token = bearer(&headers).map_err(admission_error)?;
         self.verify(token, clock::now())
             .await
             .map(drop)
-            .map_err(refusal)
+            .map_err(admission_error)
     }
 }
 
 /// Who is known, and not the one that is meant, need not try with another token.
-fn refusal(refusal: auth::Refusal) -> Refusal {
+fn admission_error(refusal: auth::Refusal) -> AdmissionError {
     let text = refusal.to_string();
     match refusal {
-        auth::Refusal::Audience { .. } | auth::Refusal::Claim { .. } => Refusal::Forbidden(text),
+        auth::Refusal::Audience { .. } | auth::Refusal::Claim { .. } => {
+            AdmissionError::Forbidden(text)
+        }
         auth::Refusal::Missing
         | auth::Refusal::Malformed
         | auth::Refusal::Algorithm { .. }
@@ -48,10 +50,10 @@ fn refusal(refusal: auth::Refusal) -> Refusal {
         | auth::Refusal::Signature
         | auth::Refusal::NoExpiry
         | auth::Refusal::Expired { .. }
-        | auth::Refusal::NotYet { .. } => Refusal::Unauthenticated(text),
+        | auth::Refusal::NotYet { .. } => AdmissionError::Unauthenticated(text),
         auth::Refusal::Keys(error) => {
             tracing::warn!(%error, "a bot's token cannot be checked");
-            Refusal::Unavailable("the issuer's keys cannot be read".to_owned())
+            AdmissionError::Unavailable("the issuer's keys cannot be read".to_owned())
         }
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::{Duration, Instant, sleep};
 
 use super::*;
 use crate::{
-    agent::Conversation,
+    agent::ConversationScope,
     bot::{BotSettings, Echo},
 };
 
@@ -207,7 +207,7 @@ async fn a_canceled_task_stays_canceled_and_its_bot_is_told() {
 #[tokio::test(start_paused = true)]
 async fn a_canceled_turn_of_a_bot_that_does_not_listen_leaves_the_conversation() {
     let settings = BotSettings {
-        conversation: Conversation::Context,
+        conversation: ConversationScope::Context,
         ..BotSettings::new("hanging")
     };
     let mut chat = Chat::hosted(builtin("hanging").unwrap(), settings);

@@ -4,7 +4,7 @@ use bridge_protocol::activity::ActivityType;
 
 use super::*;
 use crate::{
-    agent::Conversation,
+    agent::ConversationScope,
     bot::{BotSettings, StateError},
 };
 
@@ -31,7 +31,7 @@ impl Bot for Counting {
     }
 }
 
-fn counting_in(conversation: Conversation) -> Chat {
+fn counting_in(conversation: ConversationScope) -> Chat {
     let settings = BotSettings {
         conversation,
         ..BotSettings::new("counting")
@@ -58,7 +58,10 @@ async fn a_state_survives_turns_and_can_be_cleared() {
 
 #[tokio::test(start_paused = true)]
 async fn each_task_has_a_state_unless_the_context_is_the_conversation() {
-    for (conversation, expected) in [(Conversation::Task, "1"), (Conversation::Context, "2")] {
+    for (conversation, expected) in [
+        (ConversationScope::Task, "1"),
+        (ConversationScope::Context, "2"),
+    ] {
         let mut chat = counting_in(conversation);
         chat.ask("a").await.unwrap();
         chat.cancel().await.unwrap();
@@ -68,7 +71,7 @@ async fn each_task_has_a_state_unless_the_context_is_the_conversation() {
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_fails_changes_no_state() {
-    let mut chat = counting_in(Conversation::Context);
+    let mut chat = counting_in(ConversationScope::Context);
     assert_eq!(chat.ask("a").await.unwrap(), "1");
     chat.ask("fail").await.unwrap();
     assert_eq!(chat.ask("b").await.unwrap(), "2");

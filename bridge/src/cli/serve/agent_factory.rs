@@ -7,11 +7,11 @@ use bridge_protocol::{a2a::AgentCard, translate::SilentEnd};
 
 use super::{addresses::Addresses, bot_credentials::BotCredentials, caller_access};
 use crate::{
-    agent::{Agent, Answers, Conversation, Repeats, TurnSettings},
+    agent::{Agent, AnswerKind, ConversationScope, RepeatPolicy, TurnSettings},
     auth::Issuer,
     bot::{
-        BotExecutor, BotSettings, Turns,
-        remote::{Channel, Delivery, Ending, RemoteBot, RemoteSettings, UserId},
+        BotExecutor, BotSettings, TurnMode,
+        remote::{Channel, Delivery, RemoteBot, RemoteSettings, TurnEndRules, UserId},
     },
     builtin::{self, Builtin},
     cli::card_file,
@@ -159,12 +159,12 @@ fn turn_settings(said: &AgentConfig, usual: TurnSettings) -> TurnSettings {
         },
         queue: said.queue.unwrap_or(usual.queue),
         answers: match said.message_only {
-            true => Answers::Messages,
+            true => AnswerKind::Messages,
             false => usual.answers,
         },
         repeats: match said.repeats {
-            Some(RepeatsAre::Same) => Repeats::Same,
-            Some(RepeatsAre::Another) => Repeats::Another,
+            Some(RepeatsAre::Same) => RepeatPolicy::Same,
+            Some(RepeatsAre::Another) => RepeatPolicy::Another,
             None => usual.repeats,
         },
         expire_after: said.expire_after.map(|period| period.0),
@@ -173,7 +173,7 @@ fn turn_settings(said: &AgentConfig, usual: TurnSettings) -> TurnSettings {
 }
 
 pub(super) fn remote_settings(said: &AgentConfig) -> RemoteSettings {
-    let usual = RemoteSettings::with(said.turns.map_or_else(Turns::default, turns));
+    let usual = RemoteSettings::with(said.turns.map_or_else(TurnMode::default, turns));
     RemoteSettings {
         delivery: match said.delivery {
             None | Some(DeliveryMode::Auto) => Delivery::Auto,
@@ -204,25 +204,28 @@ pub(super) fn builtin_settings(said: &AgentConfig) -> BotSettings {
     BotSettings {
         channel_id: said.channel_id.clone().unwrap_or(usual.channel_id),
         locale: said.locale.clone(),
-        conversation: conversation(said, turns.map_or(usual.conversation, Turns::conversation)),
-        silent_end: silent_end(said, turns.map_or(usual.silent_end, Turns::silent_end)),
+        conversation: conversation(
+            said,
+            turns.map_or(usual.conversation, TurnMode::conversation),
+        ),
+        silent_end: silent_end(said, turns.map_or(usual.silent_end, TurnMode::silent_end)),
         ..usual
     }
 }
 
-fn turns(said: TurnsAre) -> Turns {
+fn turns(said: TurnsAre) -> TurnMode {
     match said {
-        TurnsAre::Answers => Turns::Answers,
-        TurnsAre::Dotnet => Turns::Dotnet,
-        TurnsAre::Late => Turns::Late,
+        TurnsAre::Answers => TurnMode::Answers,
+        TurnsAre::Dotnet => TurnMode::Dotnet,
+        TurnsAre::Late => TurnMode::Late,
     }
 }
 
-fn conversation(said: &AgentConfig, usual: Conversation) -> Conversation {
+fn conversation(said: &AgentConfig, usual: ConversationScope) -> ConversationScope {
     match said.conversation {
         None => usual,
-        Some(ConversationIs::Task) => Conversation::Task,
-        Some(ConversationIs::Context) => Conversation::Context,
+        Some(ConversationIs::Task) => ConversationScope::Task,
+        Some(ConversationIs::Context) => ConversationScope::Context,
     }
 }
 
@@ -235,7 +238,7 @@ fn silent_end(said: &AgentConfig, usual: SilentEnd) -> SilentEnd {
     }
 }
 
-fn ending(said: &EndingConfig, usual: &Ending) -> Ending {
+fn ending(said: &EndingConfig, usual: &TurnEndRules) -> TurnEndRules {
     let quiet = or(said.quiet, usual.quiet);
     // A bot that answers late may have spoken before its HTTP answer without having finished.
     let settle = if usual.answer {
@@ -243,7 +246,7 @@ fn ending(said: &EndingConfig, usual: &Ending) -> Ending {
     } else {
         Some(quiet)
     };
-    Ending {
+    TurnEndRules {
         answer: said.answer.unwrap_or(usual.answer),
         final_piece: said.final_piece.unwrap_or(usual.final_piece),
         expecting_input: said.expecting_input.unwrap_or(usual.expecting_input),

@@ -38,7 +38,7 @@ use crate::{
     clock,
     config::{Auth, Config, IssuerConfig},
     connector,
-    host::{Front, Host},
+    host::{Host, HttpGuard},
     stop_signal,
     store::Store,
 };
@@ -80,8 +80,8 @@ impl Serve {
         let stop = stop_signal()?;
         let host = assembled(&config, &agent_factory, &place, grpc_address)?.stopping(stop.clone());
         let hosted = host.start(place.public_url.as_str()).await?;
-        let front = front(&config, &place);
-        let app = front.before(hosted.router());
+        let guard = guard(&config, &place);
+        let app = guard.wrap(hosted.router());
         let encryption = addresses::encryption(&config)?;
         let limits = config.limits.limits();
         let reload = Reload {
@@ -181,12 +181,12 @@ fn assembled(
 }
 
 /// The checks in front of the agents.
-fn front(config: &Config, place: &Addresses) -> Front {
+fn guard(config: &Config, place: &Addresses) -> HttpGuard {
     let origins = config.cors.iter().flat_map(|cors| cors.origins.clone());
     let own = place.callback_url.host_str().map(str::to_owned);
     let is_checked = config.hosts.is_some() || addresses::is_only_here(config);
     let said = config.hosts.iter().flatten().cloned();
-    Front {
+    HttpGuard {
         origins: origins.collect(),
         public_url: Some(place.public_url.clone()),
         hosts: is_checked.then(|| said.chain(own).collect()),

@@ -3,14 +3,14 @@
 use std::error::Error;
 
 use super::{Serve, addresses::Encryption, agent_factory::AgentFactory};
-use crate::{config::Config, host::Hosted};
+use crate::{config::Config, host::HostedAgents};
 
 /// The parts of the program that can be replaced while it runs.
 pub(super) struct Reload {
     pub(super) flags: Serve,
     pub(super) config: Config,
     pub(super) agent_factory: AgentFactory,
-    pub(super) hosted: Hosted,
+    pub(super) hosted: HostedAgents,
     pub(super) encryption: Encryption,
 }
 

@@ -11,7 +11,7 @@ use axum::{
 use bridge::{
     agent::{Agent, TurnSettings},
     caller::Caller,
-    executor::Answer,
+    executor::FnExecutor,
     service::{Context, Reply, Service, Settings},
     store::MemoryStore,
     turns::Turns,
@@ -189,7 +189,7 @@ async fn a_task_is_only_seen_under_its_tenant() {
     let agent = Agent {
         name: "echo".to_owned(),
         card: AgentCard::named("Echo", "Says it again."),
-        executor: Arc::new(Answer(|text: &str| format!("You said: {text}"))),
+        executor: Arc::new(FnExecutor(|text: &str| format!("You said: {text}"))),
         settings: TurnSettings::default(),
     };
     let turns = Turns::new(Arc::new(MemoryStore::new()), [agent]);

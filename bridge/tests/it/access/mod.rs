@@ -25,7 +25,7 @@ use bridge::{
     access::{Access, Check, Secrets, TokenCheck},
     agent::{Agent, TurnSettings},
     auth::{KeySource, Secret, TrustedIssuer, Verifier},
-    executor::Answer,
+    executor::FnExecutor,
     host::Host,
     store::MemoryStore,
 };
@@ -119,7 +119,7 @@ async fn hosted(more: &Value, checks: &[(&str, Check)]) -> Router {
     let agent = Agent {
         name: "echo".to_owned(),
         card,
-        executor: Arc::new(Answer(|text: &str| format!("You said: {text}"))),
+        executor: Arc::new(FnExecutor(|text: &str| format!("You said: {text}"))),
         settings: TurnSettings::default(),
     };
     let host = Host::new(Arc::new(MemoryStore::new()), [agent])

@@ -13,7 +13,7 @@ use axum::{
     routing::{get, post},
 };
 use bridge::{
-    bot::remote::{Channel, ChannelSettings, Delivery, Ending, RemoteBot, RemoteSettings},
+    bot::remote::{Channel, ChannelSettings, Delivery, RemoteBot, RemoteSettings, TurnEndRules},
     host::Host,
     store::MemoryStore,
 };
@@ -150,11 +150,11 @@ async fn bridge(bot: &str) -> Router {
     let store = Arc::new(MemoryStore::new());
     let here = "http://127.0.0.1:9/".parse().unwrap();
     let channel = Channel::new(store.clone(), ChannelSettings::at(here)).unwrap();
-    let ending = Ending {
+    let ending = TurnEndRules {
         quiet: Duration::from_millis(1),
         settle: Some(Duration::from_millis(1)),
         patience: Duration::from_millis(1),
-        ..Ending::default()
+        ..TurnEndRules::default()
     };
     let settings = RemoteSettings {
         delivery: Delivery::Stream,

@@ -1,7 +1,7 @@
 //! Bots whose conversations are contexts, and what they say there after the end of a task.
 
 use axum::response::IntoResponse as _;
-use bridge::{agent::Conversation, bot::remote::RemoteSettings};
+use bridge::{agent::ConversationScope, bot::remote::RemoteSettings};
 use bridge_protocol::translate::SilentEnd;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::{StandIn, World, all_said, eventually, quick, said, standin::Post, st
 
 fn in_contexts() -> RemoteSettings {
     RemoteSettings {
-        conversation: Conversation::Context,
+        conversation: ConversationScope::Context,
         ..quick()
     }
 }

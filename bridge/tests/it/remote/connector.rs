@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use axum::response::IntoResponse as _;
 use bridge::bot::{
     BotError, async_trait,
-    remote::{Admission, BotCall, ConnectorCall, Credential, Refusal, RemoteBot},
+    remote::{Admission, AdmissionError, BotCall, ConnectorCall, Credential, RemoteBot},
 };
 use futures_util::future::join_all;
 use reqwest::{StatusCode, header::HeaderValue};
@@ -190,11 +190,14 @@ impl Credential for Words {
 
 #[async_trait]
 impl Admission for Words {
-    async fn admit(&self, call: &ConnectorCall<'_>) -> Result<(), Refusal> {
+    async fn admit(&self, call: &ConnectorCall<'_>) -> Result<(), AdmissionError> {
         match call.authorization.map(HeaderValue::as_bytes) {
-            None => Err(Refusal::Unauthenticated("there is none".into())),
+            None => Err(AdmissionError::Unauthenticated("there is none".into())),
             Some(b"Bearer from-bot") => Ok(()),
-            Some(_) => Err(Refusal::Forbidden(format!("it is not {}", call.agent))),
+            Some(_) => Err(AdmissionError::Forbidden(format!(
+                "it is not {}",
+                call.agent
+            ))),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use axum::response::{IntoResponse as _, Response};
 use bridge::{
-    agent::Conversation,
-    bot::remote::{Delivery, Ending, RemoteSettings, UserId},
+    agent::ConversationScope,
+    bot::remote::{Delivery, RemoteSettings, TurnEndRules, UserId},
 };
 use reqwest::{StatusCode, header::CONTENT_TYPE};
 use serde_json::{Value, json};
@@ -39,11 +39,11 @@ fn piece(kind: &str, text: &str, stream_type: &str, sequence: Option<u64>) -> Va
 /// Settings under which only a signal ends a turn in time.
 fn patient() -> RemoteSettings {
     RemoteSettings {
-        ending: Ending {
+        ending: TurnEndRules {
             quiet: Duration::from_secs(100),
             settle: Some(Duration::from_secs(100)),
             patience: Duration::from_secs(100),
-            ..Ending::default()
+            ..TurnEndRules::default()
         },
         ..quick()
     }
@@ -57,7 +57,7 @@ async fn what_is_said_after_202_belongs_to_the_turn() {
         json!({"text": "two"}),
     ]);
     let settings = RemoteSettings {
-        ending: Ending {
+        ending: TurnEndRules {
             quiet: Duration::from_secs(1),
             ..quick().ending
         },
@@ -107,9 +107,9 @@ async fn signals_end_a_turn_at_once() {
 async fn silence_after_202_is_waited_for_and_no_failure() {
     let bot = later(&[]).await;
     let settings = RemoteSettings {
-        ending: Ending {
+        ending: TurnEndRules {
             patience: Duration::from_millis(100),
-            ..Ending::default()
+            ..TurnEndRules::default()
         },
         ..quick()
     };
@@ -268,7 +268,7 @@ async fn a_conversation_has_many_turns_and_begins_with_a_greeting_if_that_is_wan
 async fn a_context_can_be_the_conversation() {
     let bot = StandIn::echo().await;
     let settings = RemoteSettings {
-        conversation: Conversation::Context,
+        conversation: ConversationScope::Context,
         first_contact: true,
         ..quick()
     };

@@ -19,8 +19,8 @@ use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
 use bridge::{
-    agent::Conversation,
-    bot::remote::{Channel, ChannelSettings, Ending, RemoteBot, RemoteSettings},
+    agent::ConversationScope,
+    bot::remote::{Channel, ChannelSettings, RemoteBot, RemoteSettings, TurnEndRules},
     host::Host,
     store::{MemoryStore, Store},
 };
@@ -164,15 +164,15 @@ fn remote(name: &str, bot: &StandIn, settings: RemoteSettings) -> RemoteBot {
 /// Settings that wait for no longer than tests like to.
 fn quick() -> RemoteSettings {
     RemoteSettings {
-        ending: Ending {
+        ending: TurnEndRules {
             quiet: Duration::from_millis(150),
             settle: Some(Duration::from_millis(10)),
             patience: Duration::from_secs(10),
-            ..Ending::default()
+            ..TurnEndRules::default()
         },
         request_timeout: Duration::from_secs(25),
         limit: Duration::from_secs(25),
-        conversation: Conversation::Task,
+        conversation: ConversationScope::Task,
         silent_end: SilentEnd::InputRequired,
         ..RemoteSettings::default()
     }

@@ -2,8 +2,8 @@
 
 use axum::response::IntoResponse as _;
 use bridge::{
-    agent::Conversation,
-    bot::remote::{Ending, RemoteSettings},
+    agent::ConversationScope,
+    bot::remote::{RemoteSettings, TurnEndRules},
 };
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ async fn a_bot_is_not_told_of_the_end_of_what_it_never_saw() {
     })
     .await;
     let settings = RemoteSettings {
-        conversation: Conversation::Context,
+        conversation: ConversationScope::Context,
         ..quick()
     };
     let world = World::of(&bot, settings).await;
@@ -200,9 +200,9 @@ async fn what_comes_in_the_moment_of_the_end_is_not_lost() {
     .await;
     let settings = RemoteSettings {
         // The turn ends again and again between two things that are said.
-        ending: Ending {
+        ending: TurnEndRules {
             quiet: std::time::Duration::ZERO,
-            ..Ending::default()
+            ..TurnEndRules::default()
         },
         ..quick()
     };

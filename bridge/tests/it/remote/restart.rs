@@ -73,7 +73,7 @@ async fn an_open_turn_goes_on_after_a_restart() {
 async fn what_was_said_before_a_restart_stays_said() {
     let bot = silent().await;
     let settings = RemoteSettings {
-        ending: bridge::bot::remote::Ending {
+        ending: bridge::bot::remote::TurnEndRules {
             quiet: Duration::from_millis(500),
             ..quick().ending
         },

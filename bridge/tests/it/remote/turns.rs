@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use axum::response::IntoResponse as _;
 use bridge::bot::{
-    Turns,
-    remote::{Ending, RemoteSettings},
+    TurnMode,
+    remote::{RemoteSettings, TurnEndRules},
 };
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::{StandIn, World, all_said, message, said, standin::Post, state};
 
-fn with(turns: Turns) -> RemoteSettings {
+fn with(turns: TurnMode) -> RemoteSettings {
     let usual = RemoteSettings::with(turns);
     RemoteSettings {
-        ending: Ending {
+        ending: TurnEndRules {
             quiet: Duration::from_millis(300),
             settle: usual.ending.settle.map(|_| Duration::from_millis(300)),
             ..usual.ending
@@ -58,7 +58,7 @@ async fn stream_0_3(world: &World, params: &Value) -> Vec<Value> {
 #[tokio::test]
 async fn an_answer_completes_its_task_and_the_conversation_goes_on_in_the_next() {
     let bot = host().await;
-    let world = World::of(&bot, with(Turns::Answers)).await;
+    let world = World::of(&bot, with(TurnMode::Answers)).await;
     let asked = world.say("hi").await;
     assert_eq!(
         (state(&asked), said(&asked)),
@@ -95,7 +95,7 @@ async fn a_turn_is_judged_when_it_is_over() {
         StatusCode::ACCEPTED.into_response()
     })
     .await;
-    let world = World::of(&bot, with(Turns::Answers)).await;
+    let world = World::of(&bot, with(TurnMode::Answers)).await;
     let task = world.say("hi").await;
     assert_eq!(
         (state(&task), said(&task)),
@@ -123,7 +123,7 @@ async fn a_late_bot_is_waited_for_until_it_is_quiet() {
         StatusCode::OK.into_response()
     })
     .await;
-    let world = World::of(&bot, with(Turns::Late)).await;
+    let world = World::of(&bot, with(TurnMode::Late)).await;
     let task = world.say("hi").await;
     assert_eq!(
         (state(&task), said(&task)),
@@ -142,7 +142,7 @@ async fn a_bot_for_dotnet_works_until_it_ends_the_conversation() {
         StatusCode::OK.into_response()
     })
     .await;
-    let world = World::of(&bot, with(Turns::Dotnet)).await;
+    let world = World::of(&bot, with(TurnMode::Dotnet)).await;
     let begun = world.begin("hi").await;
     let task = world.until(&begun["id"], |task| said(task) == "hi").await;
     assert_eq!(state(&task), "TASK_STATE_WORKING");

@@ -8,30 +8,30 @@ use std::{
 use axum::{Router, extract::Request};
 use tower::{ServiceExt as _, service_fn};
 
-use super::{Extras, Host, HostError, agent_routes::AgentRoute, routes::routes};
+use super::{Host, HostError, HostOptions, agent_routes::AgentRoute, routes::routes};
 use crate::{service::Service, turns::Turns};
 
 /// Agents that are being served.
 #[derive(Clone, Debug)]
-pub struct Hosted {
+pub struct HostedAgents {
     service: Service,
     public_url: String,
-    extras: Extras,
+    options: HostOptions,
     current: Arc<RwLock<Router>>,
 }
 
-impl Hosted {
+impl HostedAgents {
     pub(super) fn new(
         service: Service,
         public_url: String,
-        extras: Extras,
+        options: HostOptions,
         agent_routes: &[AgentRoute],
     ) -> Self {
-        let app = routes(&service, &public_url, &extras, agent_routes);
+        let app = routes(&service, &public_url, &options, agent_routes);
         Self {
             service,
             public_url,
-            extras,
+            options,
             current: Arc::new(RwLock::new(app)),
         }
     }
@@ -57,7 +57,12 @@ impl Hosted {
     /// Returns an error if a name or path is invalid or occurs twice; then nothing has changed.
     pub fn replace(&self, host: Host) -> Result<(), HostError> {
         let agent_routes = host.agent_routes()?;
-        let app = routes(&self.service, &self.public_url, &self.extras, &agent_routes);
+        let app = routes(
+            &self.service,
+            &self.public_url,
+            &self.options,
+            &agent_routes,
+        );
         let turns = self.service.turns();
         let added = turns.replace(host.agents);
         self.service.extend_cards(host.extended);

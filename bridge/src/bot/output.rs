@@ -4,7 +4,7 @@ use bridge_protocol::activity::{Activity, ActivityType};
 use tokio::sync::{mpsc, oneshot};
 
 /// How many activities of a turn may wait for the log; then sending waits too.
-pub(super) const ROOM: usize = 64;
+pub(super) const QUEUE_CAPACITY: usize = 64;
 
 /// Why what a bot sent is not kept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +25,7 @@ pub enum SendError {
 
 /// What passes through the queue.
 #[derive(Debug)]
-pub(super) enum Sent {
+pub(super) enum OutputItem {
     /// To be logged.
     Activity(Box<Activity>),
     /// To be answered when all before it is logged.
@@ -34,24 +34,24 @@ pub(super) enum Sent {
 
 /// Takes what the bot sends, in order. Dropping it says that the bot has done its turn.
 #[derive(Debug)]
-pub(super) struct Outbox {
+pub(super) struct BotOutput {
     task: String,
     /// None where nothing can be said any more.
-    queue: Option<mpsc::Sender<Sent>>,
+    queue: Option<mpsc::Sender<OutputItem>>,
     /// The activity that is answered; the ids of the answers are made from its id.
     answered: String,
     count: usize,
 }
 
-impl Outbox {
+impl BotOutput {
     /// An outbox and the other end of its queue.
-    pub(super) fn open(task: &str, answered: &str) -> (Self, mpsc::Receiver<Sent>) {
-        let (sender, receiver) = mpsc::channel(ROOM);
-        let outbox = Self {
+    pub(super) fn open(task: &str, answered: &str) -> (Self, mpsc::Receiver<OutputItem>) {
+        let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
+        let output = Self {
             queue: Some(sender),
             ..Self::closed(task, answered)
         };
-        (outbox, receiver)
+        (output, receiver)
     }
 
     /// An outbox that drops what it takes.
@@ -79,9 +79,9 @@ impl Outbox {
     /// Takes an activity that has its id.
     pub(super) async fn send(&self, activity: Box<Activity>) -> Result<(), SendError> {
         match &self.queue {
-            Some(queue) => self.put(queue, Sent::Activity(activity)).await,
+            Some(queue) => self.push(queue, OutputItem::Activity(activity)).await,
             None => {
-                dropped(&self.task, &activity);
+                log_dropped(&self.task, &activity);
                 Ok(())
             }
         }
@@ -94,11 +94,15 @@ impl Outbox {
             return Err(SendError::Ended { task });
         };
         let (done, is_done) = oneshot::channel();
-        self.put(queue, Sent::Flush(done)).await?;
+        self.push(queue, OutputItem::Flush(done)).await?;
         is_done.await.unwrap_or(Err(SendError::Unkept { task }))
     }
 
-    async fn put(&self, queue: &mpsc::Sender<Sent>, sent: Sent) -> Result<(), SendError> {
+    async fn push(
+        &self,
+        queue: &mpsc::Sender<OutputItem>,
+        sent: OutputItem,
+    ) -> Result<(), SendError> {
         let unkept = |_| SendError::Unkept {
             task: self.task.clone(),
         };
@@ -107,7 +111,7 @@ impl Outbox {
 }
 
 /// Tells those who look for mistakes that something was said too late.
-pub(super) fn dropped(task: &str, activity: &Activity) {
+pub(super) fn log_dropped(task: &str, activity: &Activity) {
     let (kind, id): (&ActivityType, _) = (&activity.kind, activity.id.as_deref());
     tracing::info!(task, %kind, id, "an activity came after the end of its conversation");
 }

@@ -7,9 +7,9 @@ use std::{
 
 /// The locks that are held or waited for.
 #[derive(Debug, Default)]
-pub(super) struct Beginnings(Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>);
+pub(super) struct CreationLocks(Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>);
 
-impl Beginnings {
+impl CreationLocks {
     /// The lock of the service URL with this secret. It lives for as long as somebody has it.
     pub(super) fn of(&self, secret: &str) -> Arc<tokio::sync::Mutex<()>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,16 +29,16 @@ mod tests {
 
     #[test]
     fn only_those_of_one_service_url_wait_for_each_other() {
-        let beginnings = Beginnings::default();
+        let creation_locks = CreationLocks::default();
         let (one, again, other) = (
-            beginnings.of("one"),
-            beginnings.of("one"),
-            beginnings.of("other"),
+            creation_locks.of("one"),
+            creation_locks.of("one"),
+            creation_locks.of("other"),
         );
         let held = one.try_lock();
         assert!(held.is_ok() && again.try_lock().is_err() && other.try_lock().is_ok());
         drop((held, other));
-        let _third = beginnings.of("third");
-        assert_eq!(beginnings.0.lock().unwrap().len(), 2);
+        let _third = creation_locks.of("third");
+        assert_eq!(creation_locks.0.lock().unwrap().len(), 2);
     }
 }

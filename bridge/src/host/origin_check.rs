@@ -17,19 +17,19 @@ use axum::{
 use bridge_protocol::a2a::Binding;
 use url::Url;
 
-use super::Front;
+use super::HttpGuard;
 use crate::{access::Refusal, server::Origin};
 
 /// The wildcard for all origins and all names.
-const ALL: &str = "*";
+const WILDCARD: &str = "*";
 
 /// Refuses requests that may come from another site's page.
 pub(super) async fn refuse(
-    State(front): State<Arc<Front>>,
+    State(guard): State<Arc<HttpGuard>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let Err(message) = front.look(&request) else {
+    let Err(message) = guard.check_request(&request) else {
         return next.run(request).await;
     };
     tracing::debug!("a request was refused: {message}");
@@ -42,8 +42,8 @@ pub(super) async fn refuse(
     Refusal::foreign(message).response(binding, headers, None)
 }
 
-impl Front {
-    fn look(&self, request: &Request) -> Result<(), String> {
+impl HttpGuard {
+    fn check_request(&self, request: &Request) -> Result<(), String> {
         let headers = request.headers();
         // Over HTTP/2 the host is in the request's URI.
         let host = match request.uri().authority() {
@@ -60,10 +60,10 @@ impl Front {
             }
             Some(_) | None => {}
         }
-        self.look_at_origin(headers, host, told)
+        self.check_origin(headers, host, told)
     }
 
-    fn look_at_origin(
+    fn check_origin(
         &self,
         headers: &HeaderMap,
         host: Option<&str>,
@@ -82,10 +82,9 @@ impl Front {
     }
 
     fn may_call(&self, origin: &str, host: Option<&str>, told: Option<&Origin>) -> bool {
-        let is_named = self
-            .origins
-            .iter()
-            .any(|known| known == ALL || known.trim_end_matches('/').eq_ignore_ascii_case(origin));
+        let is_named = self.origins.iter().any(|known| {
+            known == WILDCARD || known.trim_end_matches('/').eq_ignore_ascii_case(origin)
+        });
         let public = self.public_url.as_ref();
         let public = public.map(|url| url.origin().ascii_serialization());
         let ours = public.into_iter().chain(told.map(|told| told.0.clone()));
@@ -115,7 +114,7 @@ impl Front {
         let mut known = names.iter().map(String::as_str).chain(public);
         bare.parse::<IpAddr>().is_ok()
             || is_local(&name)
-            || known.any(|known| known == ALL || known.eq_ignore_ascii_case(&name))
+            || known.any(|known| known == WILDCARD || known.eq_ignore_ascii_case(&name))
     }
 }
 
@@ -131,16 +130,20 @@ mod tests {
 
     use super::*;
 
-    fn front() -> Front {
-        Front {
+    fn guard() -> HttpGuard {
+        HttpGuard {
             origins: vec!["https://app.example".into()],
             public_url: Some("https://agents.example/base".parse().unwrap()),
             hosts: Some(vec!["mybox".into()]),
-            ..Front::default()
+            ..HttpGuard::default()
         }
     }
 
-    fn looked(front: &Front, headers: &[(&str, &str)], told: Option<&str>) -> Result<(), String> {
+    fn checked(
+        guard: &HttpGuard,
+        headers: &[(&str, &str)],
+        told: Option<&str>,
+    ) -> Result<(), String> {
         let mut request = Request::post("/");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -149,7 +152,7 @@ mod tests {
         if let Some(told) = told {
             request.extensions_mut().insert(Origin(told.to_owned()));
         }
-        front.look(&request)
+        guard.check_request(&request)
     }
 
     #[test]
@@ -169,16 +172,19 @@ mod tests {
             ("a b", false),
             ("me@evil.example", false),
         ] {
-            let looked = looked(&front(), &[("host", host)], None);
-            assert_eq!(looked.is_ok(), is_ours, "{host}: {looked:?}");
+            let checked = checked(&guard(), &[("host", host)], None);
+            assert_eq!(checked.is_ok(), is_ours, "{host}: {checked:?}");
         }
-        let anywhere = Front {
+        let anywhere = HttpGuard {
             hosts: None,
-            ..front()
+            ..guard()
         };
-        assert_eq!(looked(&anywhere, &[("host", "evil.example")], None), Ok(()));
-        let told = looked(
-            &front(),
+        assert_eq!(
+            checked(&anywhere, &[("host", "evil.example")], None),
+            Ok(())
+        );
+        let told = checked(
+            &guard(),
             &[("host", "a.example")],
             Some("https://a.example"),
         );
@@ -196,15 +202,15 @@ mod tests {
             ("localhost:3978", "null", false),
             ("localhost:3978", "https://app.example.evil.example", false),
         ] {
-            let looked = looked(&front(), &[("host", host), ("origin", origin)], None);
-            assert_eq!(looked.is_ok(), may_call, "{host} {origin}: {looked:?}");
+            let checked = checked(&guard(), &[("host", host), ("origin", origin)], None);
+            assert_eq!(checked.is_ok(), may_call, "{host} {origin}: {checked:?}");
         }
         let told = [
             ("host", "127.0.0.1:3978"),
             ("origin", "https://told.example"),
         ];
         assert_eq!(
-            looked(&front(), &told, Some("https://told.example")),
+            checked(&guard(), &told, Some("https://told.example")),
             Ok(())
         );
         let both = [
@@ -212,13 +218,13 @@ mod tests {
             ("origin", "http://localhost"),
             ("origin", "https://evil.example"),
         ];
-        assert!(looked(&front(), &both, None).is_err());
-        let all = Front {
+        assert!(checked(&guard(), &both, None).is_err());
+        let all = HttpGuard {
             origins: vec!["*".into()],
-            ..front()
+            ..guard()
         };
         assert_eq!(
-            looked(&all, &[("host", "localhost"), ("origin", "null")], None),
+            checked(&all, &[("host", "localhost"), ("origin", "null")], None),
             Ok(())
         );
     }

@@ -10,22 +10,22 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::OnceCell;
 
 /// How many activities are remembered, of all bots together.
-const REMEMBERED: usize = 4096;
+const CAPACITY: usize = 4096;
 
-type Key = [u8; 32];
+type ActivityHash = [u8; 32];
 
 /// The newest activities that bots have posted with ids of their own, and the ids that they were given. A
 /// restart forgets them.
 #[derive(Debug, Default)]
-pub(super) struct Replays(Mutex<Known>);
+pub(super) struct RecentActivities(Mutex<RecentSet>);
 
 #[derive(Debug, Default)]
-struct Known {
-    cells: BTreeMap<Key, Arc<OnceCell<String>>>,
-    order: VecDeque<Key>,
+struct RecentSet {
+    cells: BTreeMap<ActivityHash, Arc<OnceCell<String>>>,
+    order: VecDeque<ActivityHash>,
 }
 
-impl Replays {
+impl RecentActivities {
     /// Where the id of an activity stands that is posted at the service URL with this secret; none if it has no
     /// id of its own, because bots may well say the same twice. Some SDKs give all pieces of a stream one id,
     /// so that an activity is only the same if all of it is.
@@ -33,18 +33,18 @@ impl Replays {
         let id = activity.get("id").and_then(Value::as_str);
         id.filter(|id| !id.is_empty())?;
         let said = Sha256::new_with_prefix(secret).chain_update(activity.to_string());
-        let key: Key = said.finalize().into();
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(cell) = known.cells.get(&key) {
+        let key: ActivityHash = said.finalize().into();
+        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cell) = recent.cells.get(&key) {
             return Some(cell.clone());
         }
-        if known.order.len() >= REMEMBERED
-            && let Some(oldest) = known.order.pop_front()
+        if recent.order.len() >= CAPACITY
+            && let Some(oldest) = recent.order.pop_front()
         {
-            known.cells.remove(&oldest);
+            recent.cells.remove(&oldest);
         }
-        known.order.push_back(key);
-        Some(known.cells.entry(key).or_default().clone())
+        recent.order.push_back(key);
+        Some(recent.cells.entry(key).or_default().clone())
     }
 }
 
@@ -56,25 +56,25 @@ mod tests {
 
     #[test]
     fn the_same_activity_is_found_again_until_it_is_forgotten() {
-        let replays = Replays::default();
+        let recent_activities = RecentActivities::default();
         let said = |id: &str, text: &str| json!({"type": "message", "id": id, "text": text});
-        let first = replays.of("s", &said("a", "hi")).unwrap();
+        let first = recent_activities.of("s", &said("a", "hi")).unwrap();
         let same = |secret: &str, activity: &Value| {
-            Arc::ptr_eq(&first, &replays.of(secret, activity).unwrap())
+            Arc::ptr_eq(&first, &recent_activities.of(secret, activity).unwrap())
         };
         assert!(same("s", &said("a", "hi")));
         assert!(!same("s", &said("a", "ho")) && !same("t", &said("a", "hi")));
         for nameless in [said("", "hi"), json!({"type": "message"}), json!(7)] {
-            assert!(replays.of("s", &nameless).is_none());
+            assert!(recent_activities.of("s", &nameless).is_none());
         }
-        for index in 0..REMEMBERED {
-            replays.of("s", &said(&index.to_string(), "hi"));
+        for index in 0..CAPACITY {
+            recent_activities.of("s", &said(&index.to_string(), "hi"));
         }
         assert!(!same("s", &said("a", "hi")));
-        let known = replays.0.lock().unwrap();
+        let recent = recent_activities.0.lock().unwrap();
         assert_eq!(
-            (known.cells.len(), known.order.len()),
-            (REMEMBERED, REMEMBERED)
+            (recent.cells.len(), recent.order.len()),
+            (CAPACITY, CAPACITY)
         );
     }
 }

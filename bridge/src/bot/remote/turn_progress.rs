@@ -5,23 +5,23 @@ use std::time::Duration;
 use bridge_protocol::activity::{Activity, ActivityType, StreamType};
 use tokio::{sync::watch, time::timeout};
 
-use super::{Ending, acceptance::Acceptance};
+use super::{TurnEndRules, acceptance_timing::AcceptanceTiming};
 
 /// How long the end of the conversation may take behind what bots say last, and more words of a bot that had
 /// spoken before it took the message.
-const MOMENT: Duration = Duration::from_millis(50);
+const END_GRACE: Duration = Duration::from_millis(50);
 
 /// What was heard of a bot so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(super) struct ProgressState {
     /// How many activities.
     pub(super) count: u64,
-    pub(super) mood: Mood,
+    pub(super) progress: TurnProgress,
 }
 
 /// How the bot seems to stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Mood {
+pub(super) enum TurnProgress {
     /// It has said nothing.
     #[default]
     Silent,
@@ -35,28 +35,31 @@ pub(super) enum Mood {
     Ended,
 }
 
-impl Heard {
+impl ProgressState {
     /// The same after one more activity, which says this about how the bot stands.
-    pub(super) fn after(self, mood: Option<Mood>) -> Self {
-        let mood = match self.mood {
-            Mood::Ended => Mood::Ended,
-            Mood::Finished if mood != Some(Mood::Ended) => Mood::Finished,
-            Mood::Finished | Mood::Silent | Mood::AtWork | Mood::Spoken => {
-                mood.unwrap_or(self.mood)
+    pub(super) fn after(self, progress: Option<TurnProgress>) -> Self {
+        let progress = match self.progress {
+            TurnProgress::Ended => TurnProgress::Ended,
+            TurnProgress::Finished if progress != Some(TurnProgress::Ended) => {
+                TurnProgress::Finished
             }
+            TurnProgress::Finished
+            | TurnProgress::Silent
+            | TurnProgress::AtWork
+            | TurnProgress::Spoken => progress.unwrap_or(self.progress),
         };
         Self {
             count: self.count + 1,
-            mood,
+            progress,
         }
     }
 }
 
 /// What an activity says about how the bot stands, if it says anything.
-pub(super) fn mood(activity: &Activity, ending: &Ending) -> Option<Mood> {
+pub(super) fn progress_of(activity: &Activity, ending: &TurnEndRules) -> Option<TurnProgress> {
     match &activity.kind {
-        ActivityType::EndOfConversation => Some(Mood::Ended),
-        ActivityType::Message | ActivityType::Typing => Some(spoken(activity, ending)),
+        ActivityType::EndOfConversation => Some(TurnProgress::Ended),
+        ActivityType::Message | ActivityType::Typing => Some(message_progress(activity, ending)),
         ActivityType::Trace => None,
         ActivityType::ContactRelationUpdate
         | ActivityType::ConversationUpdate
@@ -72,57 +75,58 @@ pub(super) fn mood(activity: &Activity, ending: &Ending) -> Option<Mood> {
         | ActivityType::Handoff
         | ActivityType::Command
         | ActivityType::CommandResult
-        | ActivityType::Unknown(_) => Some(Mood::Spoken),
+        | ActivityType::Unknown(_) => Some(TurnProgress::Spoken),
     }
 }
 
-fn spoken(activity: &Activity, ending: &Ending) -> Mood {
+fn message_progress(activity: &Activity, ending: &TurnEndRules) -> TurnProgress {
     let piece = activity.stream_info().map(|info| info.stream_type);
     let waits = activity.is_expecting_input() || activity.is_sign_in();
     match piece {
-        Some(StreamType::Informative | StreamType::Streaming) => Mood::AtWork,
-        Some(StreamType::Final) if ending.final_piece => Mood::Finished,
-        _ if waits && ending.expecting_input => Mood::Finished,
-        Some(StreamType::Final) => Mood::Spoken,
+        Some(StreamType::Informative | StreamType::Streaming) => TurnProgress::AtWork,
+        Some(StreamType::Final) if ending.final_piece => TurnProgress::Finished,
+        _ if waits && ending.expecting_input => TurnProgress::Finished,
+        Some(StreamType::Final) => TurnProgress::Spoken,
         Some(StreamType::Unknown(_)) | None => match activity.kind == ActivityType::Typing {
-            true => Mood::AtWork,
-            false => Mood::Spoken,
+            true => TurnProgress::AtWork,
+            false => TurnProgress::Spoken,
         },
     }
 }
 
 /// Comes when the bot seems to have finished its turn, and says whether it had when this was asked: it had spoken
 /// by then and said no more.
-pub(super) async fn finished(
-    mut heard: watch::Receiver<Heard>,
-    ending: &Ending,
-    acceptance: &Acceptance,
+pub(super) async fn wait_until_finished(
+    mut state: watch::Receiver<ProgressState>,
+    ending: &TurnEndRules,
+    acceptance: &AcceptanceTiming,
 ) -> bool {
-    let before = heard.borrow().count;
-    let settle = ending.settle.unwrap_or(match acceptance.ends_turns() {
+    let before = state.borrow().count;
+    let settle = ending.settle.unwrap_or(match acceptance.is_at_turn_end() {
         true => Duration::ZERO,
-        false => MOMENT,
+        false => END_GRACE,
     });
     loop {
-        let now = *heard.borrow_and_update();
+        let now = *state.borrow_and_update();
         let has_spoken_on = now.count != before;
         let was_over = before > 0 && !has_spoken_on;
-        let wait = match now.mood {
-            Mood::Ended => return was_over,
-            Mood::Finished if has_spoken_on => MOMENT,
-            Mood::Finished => settle.min(MOMENT),
-            Mood::Silent | Mood::AtWork => ending.patience,
-            Mood::Spoken if has_spoken_on => ending.quiet,
-            Mood::Spoken => settle,
+        let wait = match now.progress {
+            TurnProgress::Ended => return was_over,
+            TurnProgress::Finished if has_spoken_on => END_GRACE,
+            TurnProgress::Finished => settle.min(END_GRACE),
+            TurnProgress::Silent | TurnProgress::AtWork => ending.patience,
+            TurnProgress::Spoken if has_spoken_on => ending.quiet,
+            TurnProgress::Spoken => settle,
         };
         if wait.is_zero() {
             return was_over;
         }
-        match timeout(wait, heard.changed()).await {
+        match timeout(wait, state.changed()).await {
             Ok(Ok(())) => {}
             // Nothing more came, or nothing more can.
             Ok(Err(_)) | Err(_) => {
-                return was_over && matches!(now.mood, Mood::Spoken | Mood::Finished);
+                return was_over
+                    && matches!(now.progress, TurnProgress::Spoken | TurnProgress::Finished);
             }
         }
     }
@@ -148,53 +152,60 @@ mod tests {
     fn activities_tell_how_the_bot_stands() {
         let card = json!([{"contentType": "application/vnd.microsoft.card.oauth"}]);
         for (said, expected) in [
-            (json!({"type": "trace"}), Mood::Silent),
-            (json!({"type": "typing"}), Mood::AtWork),
-            (piece("typing", "informative"), Mood::AtWork),
-            (piece("typing", "streaming"), Mood::AtWork),
-            (piece("message", "final"), Mood::Finished),
-            (json!({"type": "message"}), Mood::Spoken),
-            (json!({"type": "event"}), Mood::Spoken),
-            (json!({"type": "x-vendor"}), Mood::Spoken),
+            (json!({"type": "trace"}), TurnProgress::Silent),
+            (json!({"type": "typing"}), TurnProgress::AtWork),
+            (piece("typing", "informative"), TurnProgress::AtWork),
+            (piece("typing", "streaming"), TurnProgress::AtWork),
+            (piece("message", "final"), TurnProgress::Finished),
+            (json!({"type": "message"}), TurnProgress::Spoken),
+            (json!({"type": "event"}), TurnProgress::Spoken),
+            (json!({"type": "x-vendor"}), TurnProgress::Spoken),
             (
                 json!({"type": "message", "inputHint": "expectingInput"}),
-                Mood::Finished,
+                TurnProgress::Finished,
             ),
             (
                 json!({"type": "message", "attachments": card}),
-                Mood::Finished,
+                TurnProgress::Finished,
             ),
-            (json!({"type": "endOfConversation"}), Mood::Ended),
+            (json!({"type": "endOfConversation"}), TurnProgress::Ended),
         ] {
-            let heard = Heard::default().after(mood(&activity(said.clone()), &Ending::default()));
-            assert_eq!(heard.mood, expected, "{said}");
+            let state = ProgressState::default().after(progress_of(
+                &activity(said.clone()),
+                &TurnEndRules::default(),
+            ));
+            assert_eq!(state.progress, expected, "{said}");
         }
     }
 
     #[test]
     fn signals_can_be_turned_off() {
-        let deaf = Ending {
+        let deaf = TurnEndRules {
             final_piece: false,
             expecting_input: false,
-            ..Ending::default()
+            ..TurnEndRules::default()
         };
         for said in [
             piece("message", "final"),
             json!({"type": "message", "inputHint": "expectingInput"}),
         ] {
-            let heard = Heard::default().after(mood(&activity(said), &deaf));
-            assert_eq!(heard.mood, Mood::Spoken);
+            let state = ProgressState::default().after(progress_of(&activity(said), &deaf));
+            assert_eq!(state.progress, TurnProgress::Spoken);
         }
     }
 
     /// How long it takes until a bot counts as finished that says these things after so many seconds
     /// each, the first `before` of them before it answered.
-    async fn waited(acceptance: &Acceptance, before: usize, said: &[(u64, &str)]) -> Duration {
-        let (sender, receiver) = watch::channel(Heard::default());
-        let ending = Ending::default();
+    async fn waited(
+        acceptance: &AcceptanceTiming,
+        before: usize,
+        said: &[(u64, &str)],
+    ) -> Duration {
+        let (sender, receiver) = watch::channel(ProgressState::default());
+        let ending = TurnEndRules::default();
         let say = |kind: &str| {
-            sender.send_modify(|heard| {
-                *heard = heard.after(mood(&activity(json!({"type": kind})), &ending));
+            sender.send_modify(|state| {
+                *state = state.after(progress_of(&activity(json!({"type": kind})), &ending));
             });
         };
         said.iter().take(before).for_each(|(_, kind)| say(kind));
@@ -207,7 +218,7 @@ mod tests {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            _ = finished(receiver, &ending, acceptance) => {}
+            _ = wait_until_finished(receiver, &ending, acceptance) => {}
             () = saying => {}
         }
         start.elapsed()
@@ -215,8 +226,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_bot_whose_turns_are_over_at_its_202_is_not_waited_for() {
-        let learnt = Acceptance::default();
-        (0..100).for_each(|_| learnt.was_over());
+        let learnt = AcceptanceTiming::default();
+        (0..100).for_each(|_| learnt.record_over());
         for (said, millis) in [(&[(0, "message")][..], 0), (&[(0, "typing")], 60_000)] {
             let waited = waited(&learnt, 1, said).await;
             assert_eq!(waited.as_millis(), millis, "{said:?}");
@@ -233,17 +244,17 @@ mod tests {
             (&["typing"], &[], false),
             (&[], &[], false),
         ] {
-            let (sender, receiver) = watch::channel(Heard::default());
-            let ending = Ending::default();
+            let (sender, receiver) = watch::channel(ProgressState::default());
+            let ending = TurnEndRules::default();
             let say = |kinds: &[&str]| {
                 for kind in kinds {
-                    let mood = mood(&activity(json!({"type": kind})), &ending);
-                    sender.send_modify(|heard| *heard = heard.after(mood));
+                    let progress = progress_of(&activity(json!({"type": kind})), &ending);
+                    sender.send_modify(|state| *state = state.after(progress));
                 }
             };
             say(before);
-            let acceptance = Acceptance::default();
-            let finished = finished(receiver, &ending, &acceptance);
+            let acceptance = AcceptanceTiming::default();
+            let finished = wait_until_finished(receiver, &ending, &acceptance);
             let speaking = async {
                 sleep(Duration::from_millis(1)).await;
                 say(after);
@@ -269,7 +280,7 @@ mod tests {
             (0, &[(1, "message"), (1, "endOfConversation")], 2_000),
             (0, &[(1, "trace")], 61_000),
         ] {
-            let waited = waited(&Acceptance::default(), before, said).await;
+            let waited = waited(&AcceptanceTiming::default(), before, said).await;
             // The clock of tests goes in milliseconds.
             let expected = Duration::from_millis(millis);
             let late = waited.saturating_sub(expected);

@@ -20,12 +20,12 @@ use ipnet::IpNet;
 use tower_http::cors::{Any, CorsLayer};
 use url::Url;
 
-use super::foreign;
+use super::origin_check;
 use crate::server::Origin;
 
 /// The checks in front of the agents. The default allows no web pages of other addresses and trusts no proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Front {
+pub struct HttpGuard {
     /// Origins of web pages that may call the agents, such as `https://app.example`; `*` for all. Pages of
     /// the bridge's own address are always allowed.
     pub origins: Vec<String>,
@@ -41,14 +41,17 @@ pub struct Front {
     pub trusted_proxies: Vec<IpNet>,
 }
 
-impl Front {
+impl HttpGuard {
     /// The app behind these checks.
-    pub fn before(&self, app: Router) -> Router {
+    pub fn wrap(&self, app: Router) -> Router {
         let app = match self.origins.is_empty() {
             true => app,
             false => app.layer(self.cors()),
         };
-        let app = app.layer(from_fn_with_state(Arc::new(self.clone()), foreign::refuse));
+        let app = app.layer(from_fn_with_state(
+            Arc::new(self.clone()),
+            origin_check::refuse,
+        ));
         match self.trusted_proxies.is_empty() {
             true => app,
             false => app.layer(from_fn_with_state(self.trusted_proxies.clone(), forwarded)),

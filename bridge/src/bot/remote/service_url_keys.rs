@@ -8,17 +8,17 @@ use ring::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::address::{Address, nobody};
+use super::service_url::{ServiceUrlScope, records_owner};
 use crate::{
     clock,
     store::{RecordKey, Store, StoreError, decoded, encoded},
 };
 
 /// The record that holds them.
-const KEYS: &str = "bot-address-keys";
+const KEYS_KIND: &str = "bot-address-keys";
 
 /// The keys: the first seals, all open.
-pub(super) struct AddressKeys(Vec<Key>);
+pub(super) struct ServiceUrlKeys(Vec<Key>);
 
 struct Key {
     seal: LessSafeKey,
@@ -27,28 +27,29 @@ struct Key {
 
 /// As they are kept: secrets that keys follow from.
 #[derive(Default, Serialize, Deserialize)]
-struct Kept {
+struct StoredKeys {
     secrets: Vec<String>,
 }
 
-impl std::fmt::Debug for AddressKeys {
+impl std::fmt::Debug for ServiceUrlKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} keys", self.0.len())
     }
 }
 
-impl AddressKeys {
+impl ServiceUrlKeys {
     /// Those of a store; the first is drawn if there is none yet.
     pub(super) async fn of(store: &dyn Store) -> Result<Self, StoreError> {
-        let kept = match Kept::read(store)
+        let stored = match StoredKeys::read(store)
             .await?
-            .filter(|kept| !kept.secrets.is_empty())
+            .filter(|stored| !stored.secrets.is_empty())
         {
-            Some(kept) => kept,
-            None => Kept::default().with_new(store).await?,
+            Some(stored) => stored,
+            None => StoredKeys::default().with_new(store).await?,
         };
         Ok(Self(
-            kept.secrets
+            stored
+                .secrets
                 .iter()
                 .filter_map(|secret| Key::of(secret))
                 .collect(),
@@ -56,15 +57,15 @@ impl AddressKeys {
     }
 
     /// The address as the unguessable part of a URL. It is the same each time.
-    pub(super) fn seal(&self, address: &Address) -> Result<String, StoreError> {
-        let text = encoded(address);
+    pub(super) fn seal(&self, scope: &ServiceUrlScope) -> Result<String, StoreError> {
+        let text = encoded(scope);
         let sealed = self.0.first().and_then(|key| key.seal(text));
         let sealed = sealed.map(|sealed| URL_SAFE_NO_PAD.encode(sealed));
         sealed.ok_or_else(|| StoreError::corrupt("the keys of service URLs", "they cannot be used"))
     }
 
     /// What was sealed with one of the keys.
-    pub(super) fn open(&self, secret: &str) -> Option<Address> {
+    pub(super) fn open(&self, secret: &str) -> Option<ServiceUrlScope> {
         let sealed = URL_SAFE_NO_PAD.decode(secret).ok()?;
         let text = self.0.iter().find_map(|key| key.open(&sealed))?;
         serde_json::from_slice(&text).ok()
@@ -72,35 +73,40 @@ impl AddressKeys {
 }
 
 /// Draws a new key, with which addresses are sealed from the next start on. The former keys open what they have
-/// sealed, unless `withdraws`: then every service URL that was given out before leads nowhere.
+/// sealed, unless `revokes_old`: then every service URL that was given out before leads nowhere.
 ///
 /// # Errors
 /// If the store fails.
-pub async fn turn_address_keys(store: &dyn Store, withdraws: bool) -> Result<(), StoreError> {
-    let kept = match withdraws {
-        true => Kept::default(),
-        false => Kept::read(store).await?.unwrap_or_default(),
+pub async fn rotate_service_url_keys(
+    store: &dyn Store,
+    revokes_old: bool,
+) -> Result<(), StoreError> {
+    let stored = match revokes_old {
+        true => StoredKeys::default(),
+        false => StoredKeys::read(store).await?.unwrap_or_default(),
     };
-    kept.with_new(store).await.map(drop)
+    stored.with_new(store).await.map(drop)
 }
 
-impl Kept {
+impl StoredKeys {
     async fn read(store: &dyn Store) -> Result<Option<Self>, StoreError> {
-        let record = store.record(&nobody(), &key()).await?;
+        let record = store.record(&records_owner(), &key()).await?;
         record.map(|record| decoded(&key(), &record)).transpose()
     }
 
     /// Draws another secret and keeps it before the others.
     async fn with_new(mut self, store: &dyn Store) -> Result<Self, StoreError> {
         self.secrets.insert(0, clock::new_secret());
-        store.put_record(&nobody(), &key(), encoded(&self)).await?;
+        store
+            .put_record(&records_owner(), &key(), encoded(&self))
+            .await?;
         Ok(self)
     }
 }
 
 fn key() -> RecordKey {
     RecordKey {
-        kind: KEYS.into(),
+        kind: KEYS_KIND.into(),
         scope: String::new(),
         id: String::new(),
     }
@@ -145,8 +151,8 @@ mod tests {
     use super::*;
     use crate::{caller::Caller, store::MemoryStore};
 
-    fn address() -> Address {
-        Address {
+    fn scope() -> ServiceUrlScope {
+        ServiceUrlScope {
             agent: "bot".into(),
             caller: Caller::new("me"),
             context: "c".into(),
@@ -155,34 +161,34 @@ mod tests {
 
     #[tokio::test]
     async fn a_changed_secret_opens_nothing() {
-        let keys = AddressKeys::of(&MemoryStore::new()).await.unwrap();
-        let secret = keys.seal(&address()).unwrap();
-        assert_eq!(keys.open(&secret), Some(address()));
+        let keys = ServiceUrlKeys::of(&MemoryStore::new()).await.unwrap();
+        let secret = keys.seal(&scope()).unwrap();
+        assert_eq!(keys.open(&secret), Some(scope()));
         for at in 0..secret.len() {
             let mut changed = secret.clone().into_bytes();
             changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(changed).unwrap();
             assert_eq!(keys.open(&changed), None, "changed at {at}");
         }
-        let others = AddressKeys::of(&MemoryStore::new()).await.unwrap();
+        let others = ServiceUrlKeys::of(&MemoryStore::new()).await.unwrap();
         assert_eq!(others.open(&secret), None);
     }
 
     #[tokio::test]
     async fn keys_are_turned_and_withdrawn() {
         let store = MemoryStore::new();
-        let first = AddressKeys::of(&store)
+        let first = ServiceUrlKeys::of(&store)
             .await
             .unwrap()
-            .seal(&address())
+            .seal(&scope())
             .unwrap();
-        turn_address_keys(&store, false).await.unwrap();
-        let turned = AddressKeys::of(&store).await.unwrap();
-        let second = turned.seal(&address()).unwrap();
+        rotate_service_url_keys(&store, false).await.unwrap();
+        let turned = ServiceUrlKeys::of(&store).await.unwrap();
+        let second = turned.seal(&scope()).unwrap();
         assert_ne!(first, second);
-        assert_eq!(turned.open(&first), Some(address()));
-        turn_address_keys(&store, true).await.unwrap();
-        let withdrawn = AddressKeys::of(&store).await.unwrap();
+        assert_eq!(turned.open(&first), Some(scope()));
+        rotate_service_url_keys(&store, true).await.unwrap();
+        let withdrawn = ServiceUrlKeys::of(&store).await.unwrap();
         assert_eq!(
             (withdrawn.open(&first), withdrawn.open(&second)),
             (None, None)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
-use super::address_keys::AddressKeys;
+use super::service_url_keys::ServiceUrlKeys;
 use crate::{
     caller::Caller,
     clock,
@@ -18,22 +18,22 @@ use crate::{
 
 /// The records that say that a bot was told that a conversation begins. Those that older programs wrote hold the secret
 /// of its address.
-const TOLD: &str = "bot-secret";
+const CONTACT_KIND: &str = "bot-secret";
 
 /// The records that hold the address of a secret that an older program drew.
-const ADDRESS_OF: &str = "bot-address";
+const LEGACY_SCOPE_KIND: &str = "bot-address";
 
 /// The unguessable part of a service URL.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Secret(String);
+pub(super) struct UrlSecret(String);
 
-impl Secret {
+impl UrlSecret {
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for UrlSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("***")
     }
@@ -41,7 +41,7 @@ impl std::fmt::Debug for Secret {
 
 /// What a service URL opens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Address {
+pub(super) struct ServiceUrlScope {
     /// The agent that the bot is.
     pub(super) agent: String,
     /// Who speaks to it.
@@ -52,34 +52,40 @@ pub(super) struct Address {
 
 /// The addresses that bots are told.
 #[derive(Debug)]
-pub(super) struct Addresses {
+pub(super) struct ServiceUrls {
     store: Arc<dyn Store>,
-    keys: OnceCell<AddressKeys>,
+    keys: OnceCell<ServiceUrlKeys>,
 }
 
-impl Addresses {
+impl ServiceUrls {
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
         let keys = OnceCell::new();
         Self { store, keys }
     }
 
     /// The secret of an address. Nothing is read or written for it.
-    pub(super) async fn secret(&self, address: &Address) -> Result<Secret, StoreError> {
-        Ok(Secret(self.keys().await?.seal(address)?))
+    pub(super) async fn secret(&self, scope: &ServiceUrlScope) -> Result<UrlSecret, StoreError> {
+        Ok(UrlSecret(self.keys().await?.seal(scope)?))
     }
 
     /// Whether this was never asked of the address before.
     ///
     /// That it was is kept without waiting for it: if the process dies first, the bot is told once more that the
     /// conversation begins.
-    pub(super) async fn is_new(&self, address: &Address) -> Result<bool, StoreError> {
-        let record = self.store.record(&address.caller, &told(address)).await?;
-        let is_new = record.is_none();
-        if is_new {
-            let (store, address) = (Arc::clone(&self.store), address.clone());
+    pub(super) async fn is_first_contact(
+        &self,
+        scope: &ServiceUrlScope,
+    ) -> Result<bool, StoreError> {
+        let record = self
+            .store
+            .record(&scope.caller, &contact_key(scope))
+            .await?;
+        let is_first_contact = record.is_none();
+        if is_first_contact {
+            let (store, scope) = (Arc::clone(&self.store), scope.clone());
             tokio::spawn(async move {
-                let key = told(&address);
-                let kept = store.put_record(&address.caller, &key, encoded(&true));
+                let key = contact_key(&scope);
+                let kept = store.put_record(&scope.caller, &key, encoded(&true));
                 if let Err(error) = kept.await
                     && !error.is_reported_by_store()
                 {
@@ -87,50 +93,53 @@ impl Addresses {
                 }
             });
         }
-        Ok(is_new)
+        Ok(is_first_contact)
     }
 
     /// What a secret opens, if it opens anything, and the secret as one that is known.
-    pub(super) async fn find(&self, secret: &str) -> Result<Option<(Secret, Address)>, StoreError> {
-        let address = match is_drawn(secret) {
-            true => self.drawn(secret).await?,
+    pub(super) async fn find(
+        &self,
+        secret: &str,
+    ) -> Result<Option<(UrlSecret, ServiceUrlScope)>, StoreError> {
+        let scope = match is_legacy_secret(secret) {
+            true => self.legacy_scope(secret).await?,
             false => self.keys().await?.open(secret),
         };
-        Ok(address.map(|address| (Secret(secret.to_owned()), address)))
+        Ok(scope.map(|scope| (UrlSecret(secret.to_owned()), scope)))
     }
 
-    async fn keys(&self) -> Result<&AddressKeys, StoreError> {
-        let read = || AddressKeys::of(&*self.store);
+    async fn keys(&self) -> Result<&ServiceUrlKeys, StoreError> {
+        let read = || ServiceUrlKeys::of(&*self.store);
         self.keys.get_or_try_init(read).await
     }
 
     /// What a secret opens that an older program drew.
-    async fn drawn(&self, secret: &str) -> Result<Option<Address>, StoreError> {
+    async fn legacy_scope(&self, secret: &str) -> Result<Option<ServiceUrlScope>, StoreError> {
         let key = RecordKey {
-            kind: ADDRESS_OF.into(),
+            kind: LEGACY_SCOPE_KIND.into(),
             scope: String::new(),
             id: secret.to_owned(),
         };
-        let record = self.store.record(&nobody(), &key).await?;
+        let record = self.store.record(&records_owner(), &key).await?;
         record.map(|record| decoded(&key, &record)).transpose()
     }
 }
 
 /// Older programs drew secrets at random.
-fn is_drawn(secret: &str) -> bool {
+fn is_legacy_secret(secret: &str) -> bool {
     secret.len() == clock::SECRET && secret.bytes().all(|c| c.is_ascii_hexdigit())
 }
 
 /// To whom records belong that are looked up by a secret: the secret is what gives the right to them.
-pub(super) fn nobody() -> Caller {
+pub(super) fn records_owner() -> Caller {
     Caller::anonymous()
 }
 
-fn told(address: &Address) -> RecordKey {
+fn contact_key(scope: &ServiceUrlScope) -> RecordKey {
     RecordKey {
-        kind: TOLD.into(),
-        scope: address.agent.clone(),
-        id: address.context.clone(),
+        kind: CONTACT_KIND.into(),
+        scope: scope.agent.clone(),
+        id: scope.context.clone(),
     }
 }
 
@@ -139,8 +148,8 @@ mod tests {
     use super::*;
     use crate::store::MemoryStore;
 
-    fn address(agent: &str) -> Address {
-        Address {
+    fn scope(agent: &str) -> ServiceUrlScope {
+        ServiceUrlScope {
             agent: agent.into(),
             caller: Caller::new("me"),
             context: "c".into(),
@@ -150,22 +159,22 @@ mod tests {
     #[tokio::test]
     async fn a_secret_opens_what_it_was_given_for_after_a_restart_too() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let addresses = Addresses::new(store.clone());
-        let one = addresses.secret(&address("one")).await.unwrap();
-        assert!(addresses.is_new(&address("one")).await.unwrap());
-        let addresses = Addresses::new(store);
-        let two = addresses.secret(&address("two")).await.unwrap();
+        let service_urls = ServiceUrls::new(store.clone());
+        let one = service_urls.secret(&scope("one")).await.unwrap();
+        assert!(service_urls.is_first_contact(&scope("one")).await.unwrap());
+        let service_urls = ServiceUrls::new(store);
+        let two = service_urls.secret(&scope("two")).await.unwrap();
         assert_ne!(one, two);
         // What was told is kept in a task of its own.
         tokio::task::yield_now().await;
-        assert!(!addresses.is_new(&address("one")).await.unwrap());
-        assert!(addresses.is_new(&address("two")).await.unwrap());
-        let again = addresses.secret(&address("one")).await.unwrap();
+        assert!(!service_urls.is_first_contact(&scope("one")).await.unwrap());
+        assert!(service_urls.is_first_contact(&scope("two")).await.unwrap());
+        let again = service_urls.secret(&scope("one")).await.unwrap();
         assert_eq!(again, one);
-        let found = addresses.find(one.as_str()).await.unwrap();
-        assert_eq!(found, Some((one.clone(), address("one"))));
+        let found = service_urls.find(one.as_str()).await.unwrap();
+        assert_eq!(found, Some((one.clone(), scope("one"))));
         for wrong in ["", "x", &"0".repeat(clock::SECRET), &one.as_str()[1..]] {
-            assert_eq!(addresses.find(wrong).await.unwrap(), None, "{wrong}");
+            assert_eq!(service_urls.find(wrong).await.unwrap(), None, "{wrong}");
         }
         assert_eq!(format!("{one:?}"), "***");
     }
@@ -175,13 +184,16 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let secret = clock::new_secret();
         let key = RecordKey {
-            kind: ADDRESS_OF.into(),
+            kind: LEGACY_SCOPE_KIND.into(),
             scope: String::new(),
             id: secret.clone(),
         };
-        let record = encoded(&address("one"));
-        store.put_record(&nobody(), &key, record).await.unwrap();
-        let found = Addresses::new(store).find(&secret).await.unwrap();
-        assert_eq!(found.map(|(_, address)| address), Some(address("one")));
+        let record = encoded(&scope("one"));
+        store
+            .put_record(&records_owner(), &key, record)
+            .await
+            .unwrap();
+        let found = ServiceUrls::new(store).find(&secret).await.unwrap();
+        assert_eq!(found.map(|(_, scope)| scope), Some(scope("one")));
     }
 }

@@ -5,21 +5,21 @@ use serde_json::Value;
 
 /// Makes what a bot says fit for clients.
 #[derive(Clone)]
-pub(super) struct Scrub {
+pub(super) struct Redactor {
     secret: String,
     /// Each with what stands in its place.
-    addresses: Vec<(String, String)>,
+    replacements: Vec<(String, String)>,
 }
 
-impl Scrub {
-    /// For the bot that has this secret and calls at `callback`, and clients that call at `public`.
-    pub(super) fn new(secret: &str, callback: &str, public: &str) -> Self {
+impl Redactor {
+    /// For the bot that has this secret and calls at `callback_base`, and clients that call at `public`.
+    pub(super) fn new(secret: &str, callback_base: &str, public: &str) -> Self {
         let files = |base: &str| format!("{base}/v3/attachments/");
-        let own = files(&format!("{callback}/bots/{secret}"));
-        let addresses = [own, files(callback)].map(|address| (address, files(public)));
+        let own = files(&format!("{callback_base}/bots/{secret}"));
+        let replacements = [own, files(callback_base)].map(|address| (address, files(public)));
         Self {
             secret: secret.to_owned(),
-            addresses: addresses.into(),
+            replacements: replacements.into(),
         }
     }
 
@@ -51,7 +51,7 @@ impl Scrub {
     }
 
     fn string(&self, text: &mut String) {
-        for (own, public) in &self.addresses {
+        for (own, public) in &self.replacements {
             if own != public && text.contains(own) {
                 *text = text.replace(own, public);
             }
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn clients_see_their_own_addresses_and_no_secret() {
-        let scrub = Scrub::new("s3cret", "http://box:1", "https://public");
+        let redactor = Redactor::new("s3cret", "http://box:1", "https://public");
         let said = json!({
             "type": "message", "serviceUrl": "http://box:1/bots/s3cret/", "_channelId": "a2a",
             "text": "see http://box:1/bots/s3cret/v3/attachments/a/views/original",
@@ -82,7 +82,7 @@ mod tests {
             "attachments": [{"contentUrl": "https://public/v3/attachments/b/views/original"}],
             "relatesTo": {"serviceUrl": "http://box:1/bots/***"},
         });
-        assert_eq!(scrub.activity(said), expected);
-        assert_eq!(scrub.activity(json!(["s3cret"])), json!(["***"]));
+        assert_eq!(redactor.activity(said), expected);
+        assert_eq!(redactor.activity(json!(["s3cret"])), json!(["***"]));
     }
 }

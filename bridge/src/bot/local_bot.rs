@@ -5,18 +5,20 @@ use std::sync::Arc;
 use bridge_protocol::{
     a2a::Task,
     activity::{Activity, ChannelAccount, ConversationAccount},
-    translate::{SilentEnd, Turn as Machine, TurnContext as Place, full_activity, sign_in},
+    translate::{
+        SilentEnd, Turn as Translation, TurnContext as TranslationContext, full_activity, sign_in,
+    },
 };
 
 use super::{
-    Bot, BotSettings, Conversations, TurnContext, context::Parts, outbox::Outbox, pump::Pump,
-    state::Memory,
+    Bot, BotSettings, Conversations, TurnContext, context::TurnContextParts, log_writer::LogWriter,
+    output::BotOutput, state::StoredState,
 };
 use crate::{
-    agent::Conversation,
+    agent::ConversationScope,
     caller::Caller,
     clock,
-    executor::{Inbox, TaskHandle},
+    executor::{CancelSignal, TaskHandle},
     store::Store,
 };
 
@@ -27,16 +29,21 @@ const SERVICE_URL: &str = "urn:activity:in-process";
 pub(super) const UNKNOWN: &str = "unknown";
 
 /// A bot, where it remembers, and how it is hosted.
-pub(super) struct Hosted {
+pub(super) struct LocalBot {
     pub(super) bot: Arc<dyn Bot>,
     pub(super) store: Arc<dyn Store>,
     pub(super) settings: BotSettings,
 }
 
-impl Hosted {
+impl LocalBot {
     /// Where a turn takes place that answers the activity with this id.
-    pub(super) fn place(&self, task: &Task, caller: &Caller, activity_id: String) -> Place {
-        Place {
+    pub(super) fn translation_context(
+        &self,
+        task: &Task,
+        caller: &Caller,
+        activity_id: String,
+    ) -> TranslationContext {
+        TranslationContext {
             task_id: task.id.clone(),
             context_id: task.context_id.clone().unwrap_or_default(),
             channel_id: self.settings.channel_id.clone(),
@@ -55,52 +62,52 @@ impl Hosted {
     /// A turn, and what carries into the log what the bot says in it.
     pub(super) fn turn(
         self: &Arc<Self>,
-        scene: Scene,
+        input: TurnInput,
         handle: TaskHandle,
         silent_end: SilentEnd,
-    ) -> (TurnContext, Pump) {
-        let (outbox, queue) = Outbox::open(&scene.task.id, &scene.place.activity_id);
-        let machine = Machine::new(scene.place.clone(), silent_end)
-            .with_unanswered(sign_in::unanswered(&scene.task).cloned());
-        let pump = Pump::new(machine, handle, queue);
-        (self.context(scene, outbox), pump)
+    ) -> (TurnContext, LogWriter) {
+        let (output, queue) = BotOutput::open(&input.task.id, &input.place.activity_id);
+        let machine = Translation::new(input.place.clone(), silent_end)
+            .with_unanswered(sign_in::unanswered(&input.task).cloned());
+        let log_writer = LogWriter::new(machine, handle, queue);
+        (self.context(input, output), log_writer)
     }
 
     /// A turn in which nothing can be said any more.
-    pub(super) fn mute_turn(self: &Arc<Self>, scene: Scene) -> TurnContext {
-        let outbox = Outbox::closed(&scene.task.id, &scene.place.activity_id);
-        self.context(scene, outbox)
+    pub(super) fn closed_turn(self: &Arc<Self>, input: TurnInput) -> TurnContext {
+        let output = BotOutput::closed(&input.task.id, &input.place.activity_id);
+        self.context(input, output)
     }
 
-    fn context(self: &Arc<Self>, scene: Scene, outbox: Outbox) -> TurnContext {
-        let conversation = self.conversation(&scene.task);
-        let (store, caller) = (self.store.clone(), scene.caller.clone());
-        TurnContext::new(Parts {
-            memory: Memory::new(store, caller, &self.settings.name, conversation),
-            activity: scene.activity,
-            task: scene.task,
-            caller: scene.caller,
+    fn context(self: &Arc<Self>, input: TurnInput, output: BotOutput) -> TurnContext {
+        let conversation = self.conversation(&input.task);
+        let (store, caller) = (self.store.clone(), input.caller.clone());
+        TurnContext::new(TurnContextParts {
+            memory: StoredState::new(store, caller, &self.settings.name, conversation),
+            activity: input.activity,
+            task: input.task,
+            caller: input.caller,
             conversations: Conversations::new(self.clone()),
-            outbox,
-            inbox: scene.inbox,
+            output,
+            cancel_signal: input.cancel_signal,
         })
     }
 
     fn conversation<'a>(&self, task: &'a Task) -> &'a str {
         match self.settings.conversation {
-            Conversation::Task => &task.id,
-            Conversation::Context => task.context_id.as_deref().unwrap_or(&task.id),
+            ConversationScope::Task => &task.id,
+            ConversationScope::Context => task.context_id.as_deref().unwrap_or(&task.id),
         }
     }
 }
 
 /// What a turn is about.
-pub(super) struct Scene {
-    pub(super) place: Place,
+pub(super) struct TurnInput {
+    pub(super) place: TranslationContext,
     pub(super) activity: Box<Activity>,
     pub(super) task: Arc<Task>,
     pub(super) caller: Caller,
-    pub(super) inbox: Inbox,
+    pub(super) cancel_signal: CancelSignal,
 }
 
 fn user(caller: &Caller) -> ChannelAccount {

@@ -9,34 +9,34 @@ use bridge_protocol::{
 };
 use serde_json::json;
 
-use super::visit::{Refused, Visit};
-use crate::{agent::Conversation, bot::conversations::silence, clock, store::Head};
+use super::connector_session::{ConnectorError, ConnectorSession};
+use crate::{agent::ConversationScope, bot::conversations::silent_end_for, clock, store::Head};
 
 /// How long after a cancel a bot counts as cleaning up: what it says then is dropped.
-const CLEANING: Duration = Duration::from_secs(30);
+const CLEANUP_TIME: Duration = Duration::from_secs(30);
 
-impl Visit {
+impl ConnectorSession {
     /// The task in which an activity is said that was meant for this one. A conversation that is a context
     /// goes on after the end of a task, and so a message that comes after it is said in the context's open
     /// task, or begins one. Any other activity is about what has ended, and so is a message of the turn
     /// that ended it, or one about its cancel.
-    pub(super) async fn taker(
+    pub(super) async fn target_task(
         &self,
         meant: &Arc<Head>,
         activity: &Activity,
-    ) -> Result<Arc<Head>, Refused> {
-        let goes_on = self.bot.settings.conversation == Conversation::Context
+    ) -> Result<Arc<Head>, ConnectorError> {
+        let goes_on = self.bot.settings.conversation == ConversationScope::Context
             && activity.kind == ActivityType::Message
             && self.is_over(meant);
         if !goes_on {
             return Ok(meant.clone());
         }
         // Of several messages at once, the first one begins the task and the others are said in it.
-        let beginning = self.channel.beginnings.of(self.secret.as_str());
+        let beginning = self.channel.creation_locks.of(self.secret.as_str());
         let _one_by_one = beginning.lock().await;
-        match self.last().await? {
+        match self.newest_task().await? {
             Some(last) if !last.state.is_terminal() => Ok(last),
-            Some(_) | None => self.create(None).await,
+            Some(_) | None => self.create_task(None).await,
         }
     }
 
@@ -47,40 +47,40 @@ impl Visit {
         ended: &Arc<Head>,
         id: &str,
         update: Activity,
-    ) -> Result<(), Refused> {
-        let caller = &self.address.caller;
+    ) -> Result<(), ConnectorError> {
+        let caller = &self.scope.caller;
         let ended = self.channel.store.head(caller, &ended.task).await?;
         if !self.is_over(&ended) {
             return Ok(());
         }
         let follows = json!({"taskId": ended.task, "messageId": id});
-        let head = self.create(Some([(FOLLOWS.to_owned(), follows)].into_iter().collect()));
+        let head = self.create_task(Some([(FOLLOWS.to_owned(), follows)].into_iter().collect()));
         let message = Activity {
             kind: ActivityType::Message,
             id: None,
             ..update
         };
-        self.keep(&head.await?, message).await.map(drop)
+        self.append(&head.await?, message).await.map(drop)
     }
 
     /// Whether a task has ended, and its end is over too.
     fn is_over(&self, head: &Head) -> bool {
-        let is_open = self.channel.lines.find(&head.task).is_some();
+        let is_open = self.channel.open_turns.find(&head.task).is_some();
         head.state.is_terminal() && !is_open && !is_being_cleaned_up(head)
     }
 
     /// What silence leaves behind after something was said outside of a turn: what was there before, or, in
     /// a task that the bot began, what it leaves behind after a turn.
-    pub(super) fn silence(&self, head: &Head) -> SilentEnd {
+    pub(super) fn silent_end(&self, head: &Head) -> SilentEnd {
         let is_new = head.state == TaskState::Submitted && head.last_turn == 0;
         match is_new && head.turns.is_empty() {
             true => self.bot.settings.silent_end,
-            false => silence(&head.state),
+            false => silent_end_for(&head.state),
         }
     }
 }
 
 fn is_being_cleaned_up(head: &Head) -> bool {
     let since = clock::now().duration_since(head.status_time);
-    head.state == TaskState::Canceled && since.unsigned_abs() < CLEANING
+    head.state == TaskState::Canceled && since.unsigned_abs() < CLEANUP_TIME
 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use bridge_protocol::translate::{Input, LateActivity, Output, Turn as Machine};
+use bridge_protocol::translate::{Input, LateActivity, Output, Turn as Translation};
 use tokio::{
     sync::{mpsc, oneshot},
     time::timeout,
 };
 
-use super::outbox::{ROOM, SendError, Sent, dropped};
+use super::output::{OutputItem, QUEUE_CAPACITY, SendError, log_dropped};
 use crate::{
     executor::Update,
     executor::{EmitError, TaskHandle},
@@ -16,29 +16,29 @@ use crate::{
 };
 
 /// After what silence it is told what a bot said, if nobody says otherwise.
-pub(super) const LULL: Duration = Duration::from_secs(1);
+pub(super) const FLUSH_DELAY: Duration = Duration::from_secs(1);
 
 /// Carries what a bot says through the translation into its task's log, in order.
 ///
 /// What is ready together is one append: while one is under way, the next one gathers.
-pub(super) struct Pump {
-    machine: Machine,
+pub(super) struct LogWriter {
+    machine: Translation,
     handle: TaskHandle,
-    queue: mpsc::Receiver<Sent>,
+    queue: mpsc::Receiver<OutputItem>,
     /// Said, but not logged yet.
     updates: Vec<Update>,
     /// Whether the bot has changed the task's status.
     has_status: bool,
     /// After what silence of the bot it is told what it said.
-    lull: Duration,
+    flush_delay: Duration,
     /// Those who wait until all is logged.
-    waiting: Vec<oneshot::Sender<Result<(), SendError>>>,
-    fate: Fate,
+    flush_waiters: Vec<oneshot::Sender<Result<(), SendError>>>,
+    log_state: LogState,
 }
 
 /// What became of the log.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum LogState {
     /// It takes what is said.
     Open,
     /// The task has ended: what is said is dropped.
@@ -47,31 +47,38 @@ enum Fate {
     Broken,
 }
 
-impl Pump {
-    pub(super) fn new(machine: Machine, handle: TaskHandle, queue: mpsc::Receiver<Sent>) -> Self {
+impl LogWriter {
+    pub(super) fn new(
+        machine: Translation,
+        handle: TaskHandle,
+        queue: mpsc::Receiver<OutputItem>,
+    ) -> Self {
         Self {
             machine,
             handle,
             queue,
             updates: Vec::new(),
             has_status: false,
-            lull: LULL,
-            waiting: Vec::new(),
-            fate: Fate::Open,
+            flush_delay: FLUSH_DELAY,
+            flush_waiters: Vec::new(),
+            log_state: LogState::Open,
         }
     }
 
     /// With another silence after which is told what the bot said.
-    pub(super) fn with_lull(self, lull: Duration) -> Self {
-        Self { lull, ..self }
+    pub(super) fn with_flush_delay(self, flush_delay: Duration) -> Self {
+        Self {
+            flush_delay,
+            ..self
+        }
     }
 
     /// Logs what the bot says until it can say no more. What it said last is not logged yet: that is
     /// done together with the end of the turn.
     pub(super) async fn run(&mut self) {
-        let mut batch = Vec::with_capacity(ROOM);
-        while self.hear(&mut batch).await > 0 {
-            batch.drain(..).for_each(|sent| self.take(sent));
+        let mut batch = Vec::with_capacity(QUEUE_CAPACITY);
+        while self.receive(&mut batch).await > 0 {
+            batch.drain(..).for_each(|sent| self.handle_item(sent));
             if self.queue.is_closed() && self.queue.is_empty() {
                 return;
             }
@@ -80,9 +87,13 @@ impl Pump {
     }
 
     /// Waits for what the bot says next. What it said before is told if that takes long.
-    async fn hear(&mut self, batch: &mut Vec<Sent>) -> usize {
+    async fn receive(&mut self, batch: &mut Vec<OutputItem>) -> usize {
         if self.machine.has_untold() {
-            let heard = timeout(self.lull, self.queue.recv_many(batch, ROOM)).await;
+            let heard = timeout(
+                self.flush_delay,
+                self.queue.recv_many(batch, QUEUE_CAPACITY),
+            )
+            .await;
             match heard {
                 Ok(count) => return count,
                 Err(_) => {
@@ -91,7 +102,7 @@ impl Pump {
                 }
             }
         }
-        self.queue.recv_many(batch, ROOM).await
+        self.queue.recv_many(batch, QUEUE_CAPACITY).await
     }
 
     /// The changes that end the turn in this way, with those that were not logged yet.
@@ -99,7 +110,7 @@ impl Pump {
     /// # Errors
     /// [`SendError`] if something that was said before them is not kept.
     pub(super) fn end(mut self, how: Input) -> Result<Vec<Update>, SendError> {
-        told(self.fate, self.handle.task_id())?;
+        log_result(self.log_state, self.handle.task_id())?;
         self.handle(how);
         Ok(self.updates)
     }
@@ -107,24 +118,24 @@ impl Pump {
     /// The same for one who spoke without being asked: a status that was left alone stays as it is.
     ///
     /// # Errors
-    /// Those of [`Pump::end`].
-    pub(super) fn leave(self) -> Result<Vec<Update>, SendError> {
+    /// Those of [`LogWriter::end`].
+    pub(super) fn finish_unprompted(self) -> Result<Vec<Update>, SendError> {
         let has_status = self.has_status;
         let mut updates = self.end(Input::TurnEnded)?;
         updates.retain(|update| has_status || !is_status(update));
         Ok(updates)
     }
 
-    fn take(&mut self, sent: Sent) {
+    fn handle_item(&mut self, sent: OutputItem) {
         match sent {
-            Sent::Activity(activity) => self.handle(Input::Activity(*activity)),
-            Sent::Flush(done) => self.waiting.push(done),
+            OutputItem::Activity(activity) => self.handle(Input::Activity(*activity)),
+            OutputItem::Flush(done) => self.flush_waiters.push(done),
         }
     }
 
     fn handle(&mut self, input: Input) {
         if let Err(LateActivity { activity }) = self.machine.handle(input) {
-            dropped(self.handle.task_id(), &activity);
+            log_dropped(self.handle.task_id(), &activity);
         }
         let outputs = std::iter::from_fn(|| self.machine.poll());
         self.updates.extend(outputs.filter_map(update));
@@ -133,33 +144,33 @@ impl Pump {
 
     async fn log(&mut self) {
         let updates = std::mem::take(&mut self.updates);
-        if self.fate == Fate::Open {
-            self.fate = match self.handle.emit(updates).await {
-                Ok(()) => Fate::Open,
-                Err(EmitError::Ended { .. }) => Fate::Ended,
+        if self.log_state == LogState::Open {
+            self.log_state = match self.handle.emit(updates).await {
+                Ok(()) => LogState::Open,
+                Err(EmitError::Ended { .. }) => LogState::Ended,
                 Err(EmitError::Store(error)) => {
                     if !error.is_reported_by_store() {
                         let task = self.handle.task_id();
                         tracing::error!(task, %error, "what a bot said could not be logged");
                     }
                     self.queue.close();
-                    Fate::Broken
+                    LogState::Broken
                 }
             };
         }
-        for done in self.waiting.drain(..) {
+        for done in self.flush_waiters.drain(..) {
             // Whoever asked may have gone.
-            let _ = done.send(told(self.fate, self.handle.task_id()));
+            let _ = done.send(log_result(self.log_state, self.handle.task_id()));
         }
     }
 }
 
-fn told(fate: Fate, task: &str) -> Result<(), SendError> {
+fn log_result(log_state: LogState, task: &str) -> Result<(), SendError> {
     let task = task.to_owned();
-    match fate {
-        Fate::Open => Ok(()),
-        Fate::Ended => Err(SendError::Ended { task }),
-        Fate::Broken => Err(SendError::Unkept { task }),
+    match log_state {
+        LogState::Open => Ok(()),
+        LogState::Ended => Err(SendError::Ended { task }),
+        LogState::Broken => Err(SendError::Unkept { task }),
     }
 }
 
@@ -216,18 +227,18 @@ mod tests {
     use bridge_protocol::{
         a2a::TaskState,
         activity::{Activity, ChannelAccount, ConversationAccount},
-        translate::{SilentEnd, TurnContext as Place},
+        translate::{SilentEnd, TurnContext as TranslationContext},
     };
 
     use super::*;
     use crate::{
-        bot::outbox::Outbox,
+        bot::output::BotOutput,
         caller::Caller,
         store::{Head, MemoryStore},
     };
 
-    fn machine() -> Machine {
-        let place = Place {
+    fn machine() -> Translation {
+        let place = TranslationContext {
             task_id: "t".into(),
             context_id: "c".into(),
             channel_id: "a2a".into(),
@@ -241,7 +252,7 @@ mod tests {
             delivery_mode: None,
             in_full: false,
         };
-        Machine::new(place, SilentEnd::default())
+        Translation::new(place, SilentEnd::default())
     }
 
     #[tokio::test]
@@ -261,16 +272,16 @@ mod tests {
             turns: Vec::new(),
         };
         let handle = TaskHandle::new(store, Arc::new(head));
-        let (outbox, queue) = Outbox::open("t", "a");
-        let mut pump = Pump::new(machine(), handle, queue);
+        let (output, queue) = BotOutput::open("t", "a");
+        let mut log_writer = LogWriter::new(machine(), handle, queue);
         let message = || Box::new(Activity::message("hi"));
         let speaking = async move {
-            let queued = outbox.send(message()).await;
-            (queued, outbox.flush().await, outbox.send(message()).await)
+            let queued = output.send(message()).await;
+            (queued, output.flush().await, output.send(message()).await)
         };
-        let (told, ()) = tokio::join!(speaking, pump.run());
+        let (log_result, ()) = tokio::join!(speaking, log_writer.run());
         let unkept = || SendError::Unkept { task: "t".into() };
-        assert_eq!(told, (Ok(()), Err(unkept()), Err(unkept())));
-        assert_eq!(pump.end(Input::TurnEnded), Err(unkept()));
+        assert_eq!(log_result, (Ok(()), Err(unkept()), Err(unkept())));
+        assert_eq!(log_writer.end(Input::TurnEnded), Err(unkept()));
     }
 }

@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How many turns in a row must have been over at their 202. A bot that answers at once can be overtaken by its own
 /// words now and then, when the machine is busy, but not so often in a row.
-const ENOUGH: u32 = 8;
+const REQUIRED_TURNS: u32 = 8;
 
 /// The turns of one bot that it accepted with 202.
 #[derive(Debug, Default)]
-pub(super) struct Acceptance {
+pub(super) struct AcceptanceTiming {
     /// How many were over at their 202 since one was not.
     over: AtomicU32,
 }
 
-impl Acceptance {
+impl AcceptanceTiming {
     /// A turn was over at its 202: the bot had spoken, and said no more.
-    pub(super) fn was_over(&self) {
+    pub(super) fn record_over(&self) {
         let next = |over: u32| Some(over.saturating_add(1));
         let _ = self
             .over
@@ -27,13 +27,13 @@ impl Acceptance {
     }
 
     /// The bot spoke after a 202, or had not spoken before it. What was learnt is forgotten.
-    pub(super) fn was_not_over(&self) {
+    pub(super) fn record_not_over(&self) {
         self.over.store(0, Ordering::Relaxed);
     }
 
     /// Whether a 202 of this bot is the end of its turn, if it has spoken before.
-    pub(super) fn ends_turns(&self) -> bool {
-        self.over.load(Ordering::Relaxed) >= ENOUGH
+    pub(super) fn is_at_turn_end(&self) -> bool {
+        self.over.load(Ordering::Relaxed) >= REQUIRED_TURNS
     }
 }
 
@@ -43,14 +43,14 @@ mod tests {
 
     #[test]
     fn one_turn_that_goes_on_after_its_202_is_enough_to_wait_again() {
-        let acceptance = Acceptance::default();
-        for _ in 1..ENOUGH {
-            acceptance.was_over();
-            assert!(!acceptance.ends_turns());
+        let acceptance = AcceptanceTiming::default();
+        for _ in 1..REQUIRED_TURNS {
+            acceptance.record_over();
+            assert!(!acceptance.is_at_turn_end());
         }
-        acceptance.was_over();
-        assert!(acceptance.ends_turns());
-        acceptance.was_not_over();
-        assert!(!acceptance.ends_turns());
+        acceptance.record_over();
+        assert!(acceptance.is_at_turn_end());
+        acceptance.record_not_over();
+        assert!(!acceptance.is_at_turn_end());
     }
 }

@@ -9,10 +9,10 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-use super::visit::{Refused, Visit};
+use super::connector_session::{ConnectorError, ConnectorSession};
 use crate::store::Head;
 
-impl Visit {
+impl ConnectorSession {
     /// Puts another version in the place of an earlier activity. A task that has ended stays as it ended: then
     /// the version begins another one.
     pub(crate) async fn update(
@@ -20,36 +20,36 @@ impl Visit {
         head: &Arc<Head>,
         id: &str,
         activity: Value,
-    ) -> Result<String, Refused> {
-        let activity = self.read(activity)?;
+    ) -> Result<String, ConnectorError> {
+        let activity = self.parse_activity(activity)?;
         self.check(head, id).await?;
         let update = Activity {
             kind: ActivityType::MessageUpdate,
             id: Some(id.into()),
             ..activity
         };
-        if self.keep(head, update.clone()).await?.is_late {
+        if self.append(head, update.clone()).await?.is_late {
             Box::pin(self.follow_up(head, id, update)).await?;
         }
         Ok(id.into())
     }
 
     /// Takes an earlier activity back. In a task that has ended it stays.
-    pub(crate) async fn delete(&self, head: &Arc<Head>, id: &str) -> Result<(), Refused> {
+    pub(crate) async fn delete(&self, head: &Arc<Head>, id: &str) -> Result<(), ConnectorError> {
         self.check(head, id).await?;
         let delete = Activity {
             id: Some(id.into()),
             ..Activity::new(ActivityType::MessageDelete)
         };
-        self.keep(head, delete).await.map(drop)
+        self.append(head, delete).await.map(drop)
     }
 
     /// Refuses ids that nothing has which the bot has said in the task.
-    async fn check(&self, head: &Head, id: &str) -> Result<(), Refused> {
+    async fn check(&self, head: &Head, id: &str) -> Result<(), ConnectorError> {
         let found = self
             .channel
             .store
-            .task(&self.address.caller, &head.task)
+            .task(&self.scope.caller, &head.task)
             .await?;
         let task = found.task;
         let said = task.history.iter().chain(task.status.message.as_ref());
@@ -60,7 +60,7 @@ impl Visit {
         let is_message = own.any(|message| message.message_id == id);
         match is_message || task.artifacts.iter().any(is_artifact) {
             true => Ok(()),
-            false => Err(Refused::Activity {
+            false => Err(ConnectorError::Activity {
                 activity: id.into(),
             }),
         }

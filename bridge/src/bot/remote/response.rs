@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use super::{
     RemoteBot,
     call::{self, CallError},
-    lines::Line,
-    scrub::Scrub,
+    open_turns::OpenTurn,
+    redactor::Redactor,
 };
 
 /// How much of an answer that is an error stands in the log, in characters.
@@ -29,68 +29,68 @@ const EXCERPT: usize = 300;
 
 /// What an answer tells of the turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answered {
+pub(super) enum ResponseOutcome {
     /// It is over.
-    Over,
+    TurnOver,
     /// The message was taken; nothing more is known.
-    Taken,
+    Accepted,
 }
 
 /// Takes a bot's answers.
-pub(super) struct Listener<'a> {
+pub(super) struct ResponseReader<'a> {
     pub(super) bot: &'a RemoteBot,
-    pub(super) line: &'a Line,
+    pub(super) open_turn: &'a OpenTurn,
     /// Whether the bot was asked for a list of replies.
-    pub(super) minds: bool,
-    pub(super) scrub: &'a Scrub,
+    pub(super) expects_replies: bool,
+    pub(super) redactor: &'a Redactor,
     /// Whether an invoke was posted.
     pub(super) is_invoke: bool,
 }
 
-impl Listener<'_> {
+impl ResponseReader<'_> {
     /// Takes the whole answer; what it says is said in the turn.
-    pub(super) async fn listen(&self, answer: Response) -> Result<Answered, CallError> {
+    pub(super) async fn read(&self, answer: Response) -> Result<ResponseOutcome, CallError> {
         let status = answer.status();
-        if self.is_invoke && is_own(status) {
-            return self.invoked(answer).await;
+        if self.is_invoke && is_from_handler(status) {
+            return self.read_invoke_response(answer).await;
         }
         if !status.is_success() {
-            return Err(self.refused(answer).await);
+            return Err(self.rejection(answer).await);
         }
         if is_stream(&answer) {
-            return self.streamed(answer).await;
+            return self.read_stream(answer).await;
         }
         let body = call::body(self.bot, answer).await?;
-        self.replies(&body).await?;
+        self.deliver_replies(&body).await?;
         Ok(match status {
-            StatusCode::ACCEPTED => Answered::Taken,
-            _ => Answered::Over,
+            StatusCode::ACCEPTED => ResponseOutcome::Accepted,
+            _ => ResponseOutcome::TurnOver,
         })
     }
 
     /// What was said, if the body is a list of replies.
-    async fn replies(&self, body: &[u8]) -> Result<(), CallError> {
+    async fn deliver_replies(&self, body: &[u8]) -> Result<(), CallError> {
         if body.iter().all(u8::is_ascii_whitespace) {
             return Ok(());
         }
         let replies = parse(body).ok().and_then(activities);
         let Some(replies) = replies else {
             let error = FieldError::new("an object with activities", "something else");
-            return match self.minds {
+            return match self.expects_replies {
                 true => Err(call::unexpected(self.bot, error)),
                 false => Ok(()),
             };
         };
         for (index, reply) in replies.into_iter().enumerate() {
             let placed = |error: FieldError| error.at(index).inside("activities");
-            self.hear(reply)
+            self.deliver(reply)
                 .await
                 .map_err(|error| call::unexpected(self.bot, placed(error)))?;
         }
         Ok(())
     }
 
-    async fn streamed(&self, answer: Response) -> Result<Answered, CallError> {
+    async fn read_stream(&self, answer: Response) -> Result<ResponseOutcome, CallError> {
         let (bot, mut room) = (self.bot, self.bot.settings.answer_limit);
         let pieces = answer.bytes_stream().map(move |piece| {
             let piece = piece.map_err(|error| call::broken(bot, &error))?;
@@ -99,25 +99,29 @@ impl Listener<'_> {
             Ok::<_, CallError>(piece)
         });
         let mut events = std::pin::pin!(pieces.eventsource());
-        while let Some(event) = events.try_next().await.map_err(|error| self.torn(error))? {
+        while let Some(event) = events
+            .try_next()
+            .await
+            .map_err(|error| self.stream_error(error))?
+        {
             let unexpected = |error: FieldError| call::unexpected(bot, error.inside(&event.event));
             self.event(&event).await.map_err(unexpected)?;
         }
-        Ok(Answered::Over)
+        Ok(ResponseOutcome::TurnOver)
     }
 
     async fn event(&self, event: &Event) -> Result<(), FieldError> {
         let data = parse(event.data.as_bytes());
         let data = data.map_err(|_| FieldError::new("JSON", "something else"));
         match event.event.as_str() {
-            "activity" => self.hear(data?).await,
-            "invokeResponse" => self.responds(data?).await,
+            "activity" => self.deliver(data?).await,
+            "invokeResponse" => self.deliver_invoke_response(data?).await,
             // Whatever else comes was not agreed upon.
             _ => Ok(()),
         }
     }
 
-    fn torn(&self, error: EventStreamError<CallError>) -> CallError {
+    fn stream_error(&self, error: EventStreamError<CallError>) -> CallError {
         match error {
             EventStreamError::Transport(error) => error,
             EventStreamError::Utf8(_) | EventStreamError::Parser(_) => {
@@ -127,7 +131,7 @@ impl Listener<'_> {
     }
 
     /// The answer to an invoke is data like any other, with its status. Replies may stand beside it.
-    async fn invoked(&self, answer: Response) -> Result<Answered, CallError> {
+    async fn read_invoke_response(&self, answer: Response) -> Result<ResponseOutcome, CallError> {
         let status = answer.status().as_u16();
         let body = call::body(self.bot, answer).await?;
         let text = || Value::from(String::from_utf8_lossy(&body).into_owned());
@@ -137,43 +141,43 @@ impl Listener<'_> {
         };
         if let Some(replies) = activities(body.clone()) {
             let replies = json!({ "activities": replies }).to_string();
-            self.replies(replies.as_bytes()).await?;
+            self.deliver_replies(replies.as_bytes()).await?;
             body = body["body"].take();
         }
         let response = json!({"status": status, "body": body});
-        let heard = self.responds(response).await;
+        let heard = self.deliver_invoke_response(response).await;
         heard.map_err(|error| call::unexpected(self.bot, error))?;
-        Ok(Answered::Over)
+        Ok(ResponseOutcome::TurnOver)
     }
 
-    async fn responds(&self, response: Value) -> Result<(), FieldError> {
-        self.hear(json!({"type": ActivityType::InvokeResponse.as_str(), "value": response}))
+    async fn deliver_invoke_response(&self, response: Value) -> Result<(), FieldError> {
+        self.deliver(json!({"type": ActivityType::InvokeResponse.as_str(), "value": response}))
             .await
     }
 
-    async fn hear(&self, activity: Value) -> Result<(), FieldError> {
-        let activity = Activity::read(self.scrub.activity(activity))?;
+    async fn deliver(&self, activity: Value) -> Result<(), FieldError> {
+        let activity = Activity::read(self.redactor.activity(activity))?;
         // If the log fails, the end of the turn says so.
-        let _ = self.line.take(Box::new(activity)).await;
+        let _ = self.open_turn.enqueue(Box::new(activity)).await;
         Ok(())
     }
 
-    async fn refused(&self, answer: Response) -> CallError {
+    async fn rejection(&self, answer: Response) -> CallError {
         let status = answer.status();
-        let bot = call::shown(&self.bot.url);
+        let bot = call::display_url(&self.bot.url);
         let body = call::body(self.bot, answer).await.unwrap_or_default();
         let excerpt: String = String::from_utf8_lossy(&body)
             .chars()
             .take(EXCERPT)
             .collect();
-        let said = self.scrub.text(&excerpt);
+        let said = self.redactor.text(&excerpt);
         tracing::warn!(agent = self.bot.name, bot, %status, said, "a bot refused an activity");
         CallError::Status { bot, status }
     }
 }
 
 /// Whether a status is the answer of an invoke's handler, not of what stands before it.
-fn is_own(status: StatusCode) -> bool {
+fn is_from_handler(status: StatusCode) -> bool {
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => false,
         StatusCode::NOT_IMPLEMENTED => true,

@@ -5,32 +5,32 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use bridge_protocol::{
     a2a::{Content, Metadata, Part, Task},
     activity::{Activity, ActivityType, ChannelAccount},
-    translate::{Input, SilentEnd, Turn as Machine, TurnContext as Place},
+    translate::{Input, SilentEnd, Turn as Translation, TurnContext as TranslationContext},
     wire::{FieldError, Wire as _},
 };
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use super::{
+    connector_session::{ConnectorError, ConnectorSession},
     files::{ORIGINAL, THUMBNAIL, Upload},
-    lines::{self, Line},
-    visit::{Refused, Visit},
+    open_turns::{self, OpenTurn},
 };
 use crate::{
-    bot::{outbox::dropped, pump},
+    bot::{log_writer, output::log_dropped},
     clock,
     executor::{EmitError, TaskHandle, Update},
     store::{Append, Created, Event, Head, Turn, TurnState},
 };
 
 /// How long a turn may take to open or to end once that has begun.
-const MOMENT: Duration = Duration::from_secs(2);
+const OPEN_TURN_WAIT: Duration = Duration::from_secs(2);
 
 /// How often is looked whether it has opened.
-const GLANCE: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Something that a bot has said.
-pub(super) struct Kept {
+pub(super) struct PostedActivity {
     /// Its id.
     pub(super) id: String,
     /// Whether it was dropped, because the task had ended.
@@ -39,22 +39,29 @@ pub(super) struct Kept {
 
 /// A conversation that a bot has begun.
 #[derive(Debug)]
-pub(crate) struct Begun {
+pub(crate) struct CreatedConversation {
     /// The conversation.
     pub(crate) conversation: String,
     /// The first activity in it, if there was one.
     pub(crate) activity: Option<String>,
 }
 
-impl Visit {
+impl ConnectorSession {
     /// Takes an activity as the bot posted it and gives its id. It is logged when this returns, or its
     /// task has ended and it begins no other: then it is dropped. What is posted again is the same activity.
-    pub(crate) async fn say(&self, head: &Arc<Head>, activity: Value) -> Result<String, Refused> {
-        let once = self.channel.replays.of(self.secret.as_str(), &activity);
+    pub(crate) async fn post(
+        &self,
+        head: &Arc<Head>,
+        activity: Value,
+    ) -> Result<String, ConnectorError> {
+        let once = self
+            .channel
+            .recent_activities
+            .of(self.secret.as_str(), &activity);
         let saying = Box::pin(async {
-            let activity = self.read(activity)?;
-            let head = self.taker(head, &activity).await?;
-            Ok::<_, Refused>(self.keep(&head, activity).await?.id)
+            let activity = self.parse_activity(activity)?;
+            let head = self.target_task(head, &activity).await?;
+            Ok::<_, ConnectorError>(self.append(&head, activity).await?.id)
         });
         match once {
             Some(once) => once.get_or_try_init(|| saying).await.cloned(),
@@ -63,30 +70,37 @@ impl Visit {
     }
 
     /// Tells that a member was taken out. A task always has its two, so nothing else changes.
-    pub(crate) async fn remove(
+    pub(crate) async fn remove_member(
         &self,
         head: &Arc<Head>,
         member: ChannelAccount,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ConnectorError> {
         let removed = Activity {
             members_removed: vec![member],
             ..Activity::new(ActivityType::ConversationUpdate)
         };
-        self.keep(head, removed).await.map(drop)
+        self.append(head, removed).await.map(drop)
     }
 
     /// Tells of what was said elsewhere before. It is data: nobody says it now.
-    pub(crate) async fn history(&self, head: &Arc<Head>, body: Value) -> Result<String, Refused> {
+    pub(crate) async fn post_history(
+        &self,
+        head: &Arc<Head>,
+        body: Value,
+    ) -> Result<String, ConnectorError> {
         let activities = body.get("activities").and_then(Value::as_array);
         if activities.is_none() {
-            return Err(Refused::Body(missing("a list of activities", "activities")));
+            return Err(ConnectorError::Body(missing(
+                "a list of activities",
+                "activities",
+            )));
         }
         let history = json!({"type": "event", "name": "history", "value": body});
-        self.say(head, history).await
+        self.post(head, history).await
     }
 
     /// Keeps a file and gives the id under which it is found.
-    pub(crate) async fn upload(&self, head: &Head, body: &Value) -> Result<String, Refused> {
+    pub(crate) async fn upload(&self, head: &Head, body: &Value) -> Result<String, ConnectorError> {
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(String::from);
         let mut views = BTreeMap::new();
         for (view, field) in [(ORIGINAL, "originalBase64"), (THUMBNAIL, "thumbnailBase64")] {
@@ -95,7 +109,7 @@ impl Visit {
             }
         }
         if !views.contains_key(ORIGINAL) {
-            return Err(Refused::Body(missing(
+            return Err(ConnectorError::Body(missing(
                 "the file in base64",
                 "originalBase64",
             )));
@@ -110,54 +124,66 @@ impl Visit {
 
     /// Begins a conversation with the user of this service URL, as a task in the same context. A bot can
     /// only reach users who have spoken to it: it knows their service URLs.
-    pub(crate) async fn begin(&self, mut body: Value) -> Result<Begun, Refused> {
+    pub(crate) async fn create_conversation(
+        &self,
+        mut body: Value,
+    ) -> Result<CreatedConversation, ConnectorError> {
         self.check_members(&body)?;
         let activity = body.get_mut("activity").map(Value::take);
         let activity = activity.filter(|activity| !activity.is_null());
-        let activity = activity.map(|activity| self.read(activity)).transpose();
+        let activity = activity
+            .map(|activity| self.parse_activity(activity))
+            .transpose();
         let activity = activity.map_err(|refused| match refused {
-            Refused::Body(error) => Refused::Body(error.inside("activity")),
+            ConnectorError::Body(error) => ConnectorError::Body(error.inside("activity")),
             other => other,
         })?;
-        let head = self.create(None).await?;
+        let head = self.create_task(None).await?;
         let activity = match activity {
-            Some(activity) => Some(self.keep(&head, activity).await?.id),
+            Some(activity) => Some(self.append(&head, activity).await?.id),
             None => None,
         };
         let conversation = self.bot.conversation(&head.task, &head.context_id);
-        Ok(Begun {
+        Ok(CreatedConversation {
             conversation: conversation.into(),
             activity,
         })
     }
 
-    pub(super) fn read(&self, activity: Value) -> Result<Activity, Refused> {
-        let scrub = self.channel.scrub(&self.bot, &self.secret);
-        Activity::read(scrub.activity(activity)).map_err(Refused::Body)
+    pub(super) fn parse_activity(&self, activity: Value) -> Result<Activity, ConnectorError> {
+        let redactor = self.channel.redactor(&self.bot, &self.secret);
+        Activity::read(redactor.activity(activity)).map_err(ConnectorError::Body)
     }
 
-    pub(super) async fn keep(&self, head: &Arc<Head>, activity: Activity) -> Result<Kept, Refused> {
+    pub(super) async fn append(
+        &self,
+        head: &Arc<Head>,
+        activity: Activity,
+    ) -> Result<PostedActivity, ConnectorError> {
         let activity = Box::new(activity);
-        if let Some(line) = self.line(&head.task).await? {
-            if let Ok(id) = line.keep(activity.clone()).await {
-                return Ok(Kept { id, is_late: false });
+        if let Some(open_turn) = self.wait_for_open_turn(&head.task).await? {
+            if let Ok(id) = open_turn.enqueue_and_flush(activity.clone()).await {
+                return Ok(PostedActivity { id, is_late: false });
             }
             // It ended meanwhile: this is said after its end, once that is logged.
-            self.line(&head.task).await?;
+            self.wait_for_open_turn(&head.task).await?;
         }
-        self.keep_unasked(head, *activity).await
+        self.append_outside_turn(head, *activity).await
     }
 
     /// The open turn of a task. One that is just being opened after a restart, or whose end is just being
     /// logged, is waited for: what is said in between would be overtaken by older words.
-    async fn line(&self, task: &str) -> Result<Option<Arc<Line>>, Refused> {
-        let caller = &self.address.caller;
+    async fn wait_for_open_turn(
+        &self,
+        task: &str,
+    ) -> Result<Option<Arc<OpenTurn>>, ConnectorError> {
+        let caller = &self.scope.caller;
         let store = &self.channel.store;
-        let deadline = Instant::now() + MOMENT;
+        let deadline = Instant::now() + OPEN_TURN_WAIT;
         let mut watch = None;
         loop {
-            if let Some(line) = self.channel.lines.find(task) {
-                return Ok(Some(line));
+            if let Some(open_turn) = self.channel.open_turns.find(task) {
+                return Ok(Some(open_turn));
             }
             let head = store.head(caller, task).await?;
             if !has_begun(&head) || Instant::now() >= deadline {
@@ -168,24 +194,28 @@ impl Visit {
                 none => none.insert(store.watch(caller, task).await?),
             };
             // The log tells of the end of a turn, but not of its opening.
-            let _ = timeout(GLANCE, watch.after(head.seq)).await;
+            let _ = timeout(POLL_INTERVAL, watch.after(head.seq)).await;
         }
     }
 
-    async fn keep_unasked(&self, head: &Arc<Head>, activity: Activity) -> Result<Kept, Refused> {
-        self.channel.acceptance(&self.bot).was_not_over();
+    async fn append_outside_turn(
+        &self,
+        head: &Arc<Head>,
+        activity: Activity,
+    ) -> Result<PostedActivity, ConnectorError> {
+        self.channel.acceptance(&self.bot).record_not_over();
         let store = &self.channel.store;
-        let task = store.task(&self.address.caller, &head.task).await?.task;
-        let (caller, secret) = (&self.address.caller, &self.secret);
+        let task = store.task(&self.scope.caller, &head.task).await?.task;
+        let (caller, secret) = (&self.scope.caller, &self.secret);
         // The task's id is how the task is found whose message the bot changes later.
         let id = format!("{}.{}", head.task, clock::new_id());
         let place = self
             .channel
-            .place(&self.bot, caller, &task, secret, id.clone());
+            .translation_context(&self.bot, caller, &task, secret, id.clone());
         let id = activity
             .id
             .clone()
-            .filter(|_| lines::is_about_another(&activity));
+            .filter(|_| open_turns::refers_to_earlier(&activity));
         let id = id.unwrap_or_else(|| format!("{}.1", place.activity_id));
         let activity = Activity {
             id: Some(id.clone()),
@@ -194,30 +224,33 @@ impl Visit {
         let handle = TaskHandle::new(store.clone(), Arc::clone(head));
         // How the task stands is looked at again each time: a turn may end at the same moment.
         let events = |head: &Head| {
-            let updates = unasked(&place, &task, self.silence(head), &activity);
+            let updates = updates_outside_turn(&place, &task, self.silent_end(head), &activity);
             (!updates.is_empty()).then(|| handle.events(updates))
         };
         let is_late = match handle.append(events).await {
             Ok(_) => false,
             Err(EmitError::Ended { task }) => {
-                dropped(&task, &activity);
+                log_dropped(&task, &activity);
                 true
             }
             Err(EmitError::Store(error)) => return Err(error.into()),
         };
-        Ok(Kept { id, is_late })
+        Ok(PostedActivity { id, is_late })
     }
 
-    fn check_members(&self, body: &Value) -> Result<(), Refused> {
+    fn check_members(&self, body: &Value) -> Result<(), ConnectorError> {
         let members = body.get("members").and_then(Value::as_array);
         let members = members.filter(|members| !members.is_empty());
         let Some(members) = members else {
-            return Err(Refused::Body(missing("at least one member", "members")));
+            return Err(ConnectorError::Body(missing(
+                "at least one member",
+                "members",
+            )));
         };
         for (index, member) in members.iter().enumerate() {
             let Some(id) = member.get("id").and_then(Value::as_str) else {
                 let error = FieldError::new("a string", "something else");
-                return Err(Refused::Body(
+                return Err(ConnectorError::Body(
                     error.inside("id").at(index).inside("members"),
                 ));
             };
@@ -226,11 +259,14 @@ impl Visit {
         Ok(())
     }
 
-    pub(super) async fn create(&self, metadata: Option<Metadata>) -> Result<Arc<Head>, Refused> {
+    pub(super) async fn create_task(
+        &self,
+        metadata: Option<Metadata>,
+    ) -> Result<Arc<Head>, ConnectorError> {
         let created = Event::Created(Created {
-            agent: self.address.agent.clone(),
-            owner: self.address.caller.clone(),
-            context_id: self.address.context.clone(),
+            agent: self.scope.agent.clone(),
+            owner: self.scope.caller.clone(),
+            context_id: self.scope.context.clone(),
             client_id: None,
             metadata,
         });
@@ -243,24 +279,29 @@ impl Visit {
         Ok(self
             .channel
             .store
-            .append(&self.address.caller, append)
+            .append(&self.scope.caller, append)
             .await?)
     }
 }
 
 /// The changes of a task that an activity makes which comes outside of its turns: the task stands
 /// afterwards as it stood before, unless the activity says otherwise.
-fn unasked(place: &Place, task: &Task, silent_end: SilentEnd, activity: &Activity) -> Vec<Update> {
+fn updates_outside_turn(
+    place: &TranslationContext,
+    task: &Task,
+    silent_end: SilentEnd,
+    activity: &Activity,
+) -> Vec<Update> {
     let artifacts = task.artifacts.iter().map(|one| one.artifact_id.clone());
-    let mut machine = Machine::new(place.clone(), silent_end).with_artifacts(artifacts);
+    let mut machine = Translation::new(place.clone(), silent_end).with_artifacts(artifacts);
     let mut updates = Vec::new();
     // A new machine has not ended, so that it takes everything.
     let _ = machine.handle(Input::Activity(activity.clone()));
-    updates.extend(std::iter::from_fn(|| machine.poll()).filter_map(pump::update));
-    let has_status = updates.iter().any(pump::is_status);
+    updates.extend(std::iter::from_fn(|| machine.poll()).filter_map(log_writer::update));
+    let has_status = updates.iter().any(log_writer::is_status);
     if has_status {
         let _ = machine.handle(Input::TurnEnded);
-        updates.extend(std::iter::from_fn(|| machine.poll()).filter_map(pump::update));
+        updates.extend(std::iter::from_fn(|| machine.poll()).filter_map(log_writer::update));
     }
     updates
 }
@@ -271,7 +312,7 @@ fn has_begun(head: &Head) -> bool {
     head.turns.iter().any(begun)
 }
 
-fn bytes(body: &Value, field: &str) -> Result<Option<Vec<u8>>, Refused> {
+fn bytes(body: &Value, field: &str) -> Result<Option<Vec<u8>>, ConnectorError> {
     match body.get(field) {
         None | Some(Value::Null) => Ok(None),
         // Parts are read from base64 in every spelling.
@@ -282,7 +323,7 @@ fn bytes(body: &Value, field: &str) -> Result<Option<Vec<u8>>, Refused> {
             }),
             Err(error) => {
                 let error = FieldError::new(error.expected, error.found);
-                Err(Refused::Body(error.inside(field)))
+                Err(ConnectorError::Body(error.inside(field)))
             }
         },
     }

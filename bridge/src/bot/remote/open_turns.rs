@@ -1,0 +1,160 @@
+//! The turns that are open: who calls in one of them is connected with it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bridge_protocol::activity::Activity;
+use tokio::sync::{mpsc, watch};
+
+use super::{
+    RemoteBot, TurnEndRules,
+    service_url::ServiceUrlScope,
+    turn_progress::{self, ProgressState, TurnProgress},
+};
+use crate::bot::output::{BotOutput, OutputItem, SendError};
+
+/// The open turns, by their tasks: a task has one at a time.
+#[derive(Debug, Default)]
+pub(super) struct OpenTurns(Mutex<BTreeMap<String, Arc<OpenTurn>>>);
+
+/// An open turn.
+#[derive(Debug)]
+pub(super) struct OpenTurn {
+    output: BotOutput,
+    /// The activity that is answered; the ids of the answers are made from its id.
+    answered: String,
+    count: AtomicU64,
+    ending: TurnEndRules,
+    progress: watch::Sender<ProgressState>,
+    owner: TurnOwner,
+}
+
+/// Whose turn is open.
+#[derive(Debug)]
+pub(super) struct TurnOwner {
+    /// Where the bot calls.
+    pub(super) scope: ServiceUrlScope,
+    /// The bot that the turn began with.
+    pub(super) bot: Arc<RemoteBot>,
+}
+
+/// Keeps a turn open.
+#[derive(Debug)]
+pub(super) struct OpenTurnGuard<'a> {
+    open_turns: &'a OpenTurns,
+    task: String,
+    open_turn: Arc<OpenTurn>,
+}
+
+impl OpenTurns {
+    /// Opens a turn that answers this activity. The ids of the answers are counted from after `from`.
+    pub(super) fn open(
+        &self,
+        task: &str,
+        answered: &str,
+        from: u64,
+        ending: TurnEndRules,
+        owner: TurnOwner,
+    ) -> (OpenTurnGuard<'_>, mpsc::Receiver<OutputItem>) {
+        let (output, queue) = BotOutput::open(task, answered);
+        let open_turn = Arc::new(OpenTurn {
+            output,
+            answered: answered.into(),
+            count: AtomicU64::new(from),
+            ending,
+            progress: watch::Sender::new(ProgressState::default()),
+            owner,
+        });
+        self.lock().insert(task.into(), open_turn.clone());
+        let open = OpenTurnGuard {
+            open_turns: self,
+            task: task.into(),
+            open_turn,
+        };
+        (open, queue)
+    }
+
+    /// The open turn of a task.
+    pub(super) fn find(&self, task: &str) -> Option<Arc<OpenTurn>> {
+        self.lock().get(task).cloned()
+    }
+
+    /// The bot of a turn that is open at this address.
+    pub(super) fn bot(&self, scope: &ServiceUrlScope) -> Option<Arc<RemoteBot>> {
+        let open_turns = self.lock();
+        let mut owners = open_turns.values().map(|open_turn| &open_turn.owner);
+        let found = owners.find(|owner| owner.scope == *scope);
+        found.map(|owner| owner.bot.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<OpenTurn>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for OpenTurnGuard<'_> {
+    fn drop(&mut self) {
+        let mut open_turns = self.open_turns.lock();
+        let is_own = |open_turn: &Arc<OpenTurn>| Arc::ptr_eq(open_turn, &self.open_turn);
+        if open_turns.get(&self.task).is_some_and(is_own) {
+            open_turns.remove(&self.task);
+        }
+    }
+}
+
+impl std::ops::Deref for OpenTurnGuard<'_> {
+    type Target = OpenTurn;
+
+    fn deref(&self) -> &OpenTurn {
+        &self.open_turn
+    }
+}
+
+impl OpenTurn {
+    /// Takes what the bot says, and gives it an id.
+    pub(super) async fn enqueue(&self, mut activity: Box<Activity>) -> Result<String, SendError> {
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        let id = format!("{}.{count}", self.answered);
+        if !refers_to_earlier(&activity) {
+            activity.id = Some(id.clone());
+        }
+        let progress = turn_progress::progress_of(&activity, &self.ending);
+        self.output.send(activity).await?;
+        // Only now: whoever ends the turn because of it must find it said.
+        self.progress
+            .send_modify(|state| *state = state.after(progress));
+        Ok(id)
+    }
+
+    /// The same, and waits until it is logged.
+    pub(super) async fn enqueue_and_flush(
+        &self,
+        activity: Box<Activity>,
+    ) -> Result<String, SendError> {
+        let id = self.enqueue(activity).await?;
+        self.output.flush().await?;
+        Ok(id)
+    }
+
+    /// What was heard, and what will be.
+    pub(super) fn progress(&self) -> watch::Receiver<ProgressState> {
+        self.progress.subscribe()
+    }
+
+    /// What is heard from here on counts.
+    pub(super) fn reset_progress(&self, progress: TurnProgress) {
+        self.progress
+            .send_replace(ProgressState { count: 0, progress });
+    }
+}
+
+/// Whether the id of an activity is that of an earlier one.
+pub(super) fn refers_to_earlier(activity: &Activity) -> bool {
+    use bridge_protocol::activity::ActivityType as Type;
+    matches!(activity.kind, Type::MessageUpdate | Type::MessageDelete)
+}

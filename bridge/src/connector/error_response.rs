@@ -1,0 +1,75 @@
+//! What is answered to a call that is refused.
+
+use axum::{
+    Json,
+    http::{
+        HeaderValue, StatusCode,
+        header::{RETRY_AFTER, WWW_AUTHENTICATE},
+    },
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
+
+use crate::bot::remote::{AdmissionError, ConnectorError};
+
+/// After how many seconds a bot may try again that could not be checked: an issuer that failed is left alone
+/// for as long.
+const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
+
+/// A call that is refused, as bots are told.
+#[derive(Debug)]
+pub(super) struct ErrorResponse(ConnectorError);
+
+impl From<ConnectorError> for ErrorResponse {
+    fn from(refused: ConnectorError) -> Self {
+        Self(refused)
+    }
+}
+
+impl IntoResponse for ErrorResponse {
+    fn into_response(self) -> Response {
+        if let ConnectorError::Store(error) = &self.0
+            && !error.is_reported_by_store()
+        {
+            tracing::error!(%error, "what a bot said could not be kept");
+        }
+        let (status, code) = status(&self.0);
+        let error = json!({"error": {"code": code, "message": self.0.to_string()}});
+        let mut response = (status, Json(error)).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+        }
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response
+                .headers_mut()
+                .insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
+        }
+        response
+    }
+}
+
+fn status(refused: &ConnectorError) -> (StatusCode, &'static str) {
+    match refused {
+        ConnectorError::UnknownAddress => (StatusCode::NOT_FOUND, "NotFound"),
+        ConnectorError::Conversation { .. } => (StatusCode::NOT_FOUND, "ConversationNotFound"),
+        ConnectorError::Activity { .. } => (StatusCode::NOT_FOUND, "ActivityNotFound"),
+        ConnectorError::Member { .. } => (StatusCode::NOT_FOUND, "MemberNotFound"),
+        ConnectorError::Attachment => (StatusCode::NOT_FOUND, "AttachmentNotFound"),
+        ConnectorError::Body(_) => (StatusCode::BAD_REQUEST, "BadSyntax"),
+        ConnectorError::Access(AdmissionError::Unauthenticated(_)) => {
+            (StatusCode::UNAUTHORIZED, "Unauthorized")
+        }
+        ConnectorError::Access(AdmissionError::Forbidden(_)) => {
+            (StatusCode::FORBIDDEN, "Forbidden")
+        }
+        ConnectorError::Access(AdmissionError::Unavailable(_)) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable")
+        }
+        ConnectorError::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "MessageSizeTooBig"),
+        ConnectorError::Store(error) if error.is_passing() => {
+            (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable")
+        }
+        ConnectorError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "ServiceError"),
+    }
+}
