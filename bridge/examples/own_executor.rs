@@ -21,7 +21,9 @@ impl Executor for Reversing {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
         let text = turn.message.text();
         for word in text.split_whitespace().rev() {
-            if turn.cancel_signal.is_canceled() || turn.handle.emit(vec![piece(word)]).await.is_err() {
+            if turn.cancel_signal.is_canceled()
+                || turn.handle.emit(vec![piece(word)]).await.is_err()
+            {
                 return Vec::new();
             }
         }

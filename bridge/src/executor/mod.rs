@@ -122,7 +122,10 @@ impl CancelSignal {
     /// An inbox of no turn: nothing changes in it any more.
     pub(crate) fn fixed(is_canceled: bool) -> Self {
         let cancel_signal = Self::default();
-        cancel_signal.0.is_canceled.store(is_canceled, Ordering::Release);
+        cancel_signal
+            .0
+            .is_canceled
+            .store(is_canceled, Ordering::Release);
         cancel_signal
     }
 

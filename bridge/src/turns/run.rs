@@ -21,7 +21,7 @@ use super::{
 use crate::{
     agent::Agent,
     clock,
-    executor::{EmitError, CancelSignal, MessageOfTask, TaskHandle, Turn, Update},
+    executor::{CancelSignal, EmitError, MessageOfTask, TaskHandle, Turn, Update},
     store::{Event, Head, StoreError, TurnState},
 };
 
@@ -330,7 +330,12 @@ enum Ended {
 }
 
 impl RunningTurn {
-    fn begin(agent: &Arc<Agent>, job: &TurnJob, prepared: PreparedTurn, cancel_signal: CancelSignal) -> Self {
+    fn begin(
+        agent: &Arc<Agent>,
+        job: &TurnJob,
+        prepared: PreparedTurn,
+        cancel_signal: CancelSignal,
+    ) -> Self {
         let PreparedTurn {
             handle,
             message,

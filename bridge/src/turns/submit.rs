@@ -172,7 +172,8 @@ impl Turns {
         });
         let key = conversation_key(agent, &incoming.caller, &task, &context);
         let start = self.0.queues.try_start(&key, &job);
-        let start = start.map(|cancel_signal| (ConversationSlot::new(self, Arc::clone(&key)), cancel_signal));
+        let start = start
+            .map(|cancel_signal| (ConversationSlot::new(self, Arc::clone(&key)), cancel_signal));
         if let Err(waiting) = &start
             && *waiting >= agent.settings.queue
         {
