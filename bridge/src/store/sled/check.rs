@@ -24,7 +24,7 @@ pub(super) fn check(reader: &Reader) -> Result<StoreReport, StoreError> {
             .extend(check_task(reader, keys::last(&entry?.0)?)?);
     }
     for entry in reader.index().scan(vec![keys::RECORD], None) {
-        match keys::read(&entry?.1).and_then(|place| reader.value(place)) {
+        match keys::read(&entry?.1).and_then(|offset| reader.value(offset)) {
             Err(StoreError::Corrupt { .. }) => report.records += 1,
             read => drop(read?),
         }

@@ -1,7 +1,7 @@
 //! The one thread that writes.
 //!
 //! It takes what waits, makes room for it, makes one batch of it, appends that to the log with one fsync, has the index
-//! and the heads follow, and only then answers. So each write is durable when it is acknowledged or shown, and one
+//! follow, and only then answers. So each write is durable when it is acknowledged or shown, and one
 //! fsync serves all that waited for the last one. It answers each of them itself: nobody's answer waits until another
 //! has looked at theirs. Tasks that are cached, and those who watch them, are told by whoever gets the answer.
 
@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     draft::{Draft, Prepared},
-    follow::Mender,
+    follow::Rebuilder,
     index::Changes,
     keys::Key,
     log,
@@ -33,8 +33,6 @@ const AROUND: usize = 2 << 10;
 /// An index that could not be made anew is tried again after so long.
 const PAUSE: Duration = Duration::from_secs(2);
 
-type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
-
 /// The handle of the thread. Dropping it waits for the last batch.
 #[derive(Debug)]
 pub(super) struct Committer {
@@ -42,38 +40,34 @@ pub(super) struct Committer {
     thread: Option<JoinHandle<()>>,
 }
 
-#[derive(Debug)]
-enum Job {
-    Append {
-        prepared: Box<Prepared>,
-        reply: Reply<Durable>,
-    },
-    Record {
-        key: Key,
-        value: Option<Vec<u8>>,
-        reply: Reply<bool>,
-    },
-    /// Whether another job would be done.
-    Look { reply: Reply<()> },
+/// Something to be written.
+struct Job {
+    /// The bytes that it brings.
+    bytes: usize,
+    /// Adds it to the batch in the making, unless there is none and why.
+    stage: Box<dyn FnOnce(Result<Batch<'_, '_>, &StoreError>) -> Answer + Send>,
 }
+
+type Batch<'b, 'r> = (&'b mut Draft<'r>, &'b mut log::Writer);
+
+/// Answers whoever waits, once it is known what came of the batch: a refusal may speak of what is in the same batch.
+type Answer = Box<dyn FnOnce(&Result<(), StoreError>) + Send>;
 
 impl Committer {
     /// Starts the thread at the end of the log.
     pub(super) fn start(
         reader: Reader,
         log: log::Writer,
-        told: Told,
-        mender: Mender,
+        rebuilder: Rebuilder,
     ) -> Result<Self, StoreError> {
         let (jobs, waiting) = mpsc::channel(QUEUE);
         let mut writer = Writer {
             reader,
             log,
-            told,
             waiting,
             has_failed: false,
-            mender,
-            mending: None,
+            rebuilder,
+            rebuilding: None,
             tried: None,
         };
         let thread = std::thread::Builder::new()
@@ -86,10 +80,24 @@ impl Committer {
         })
     }
 
-    /// Commits an append; answers with the task's new head.
-    pub(super) async fn append(&self, prepared: Prepared) -> Result<Arc<Head>, StoreError> {
-        let prepared = Box::new(prepared);
-        let durable = self.send(|reply| Job::Append { prepared, reply }).await?;
+    /// Commits an append and has it published; answers with the task's new head.
+    pub(super) async fn append(
+        &self,
+        prepared: Prepared,
+        publisher: Publisher,
+    ) -> Result<Arc<Head>, StoreError> {
+        let bytes = prepared.json.len();
+        let stage = move |(draft, log): Batch<'_, '_>| {
+            let head = draft.append(&prepared, log)?;
+            Ok((head, prepared))
+        };
+        let show = move |(head, prepared): (_, Prepared)| Durable {
+            head,
+            bytes: prepared.json.len() + prepared.weight,
+            append: Some(prepared.append),
+            publisher,
+        };
+        let durable = self.send(bytes, stage, show).await?;
         Ok(Arc::clone(&durable.head))
     }
 
@@ -99,20 +107,40 @@ impl Committer {
         key: Key,
         value: Option<Vec<u8>>,
     ) -> Result<bool, StoreError> {
-        self.send(|reply| Job::Record { key, value, reply }).await
+        let bytes = value.as_ref().map_or(0, Vec::len);
+        let stage = move |(draft, log): Batch<'_, '_>| draft.record(key, value.as_deref(), log);
+        self.send(bytes, stage, |was_there| was_there).await
     }
 
     /// Whether something would be written now; if not, what can be done about it is begun.
     pub(super) async fn look(&self) -> Result<(), StoreError> {
-        self.send(|reply| Job::Look { reply }).await
+        self.send(0, |_| Ok(()), |()| ()).await
     }
 
-    /// The thread answers every job that it takes, so the wait is as long as the disk is slow.
-    async fn send<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, StoreError> {
+    /// Has something staged, and shown when it is durable. The thread answers every job that it takes, so the wait is as
+    /// long as the disk is slow.
+    async fn send<S: Send + 'static, T: Send + 'static>(
+        &self,
+        bytes: usize,
+        stage: impl FnOnce(Batch<'_, '_>) -> Result<S, StoreError> + Send + 'static,
+        show: impl FnOnce(S) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
+        let stage = move |batch: Result<Batch<'_, '_>, &StoreError>| -> Answer {
+            let staged = batch.map_err(StoreError::replicate).and_then(stage);
+            Box::new(move |outcome| {
+                let settled = staged.and_then(|staged| match outcome {
+                    Ok(()) => Ok(show(staged)),
+                    Err(error) => Err(error.replicate()),
+                });
+                // Whoever asked may have gone; the write stands all the same.
+                drop(reply.send(settled));
+            })
+        };
+        let stage = Box::new(stage);
         let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
-        let closed = |_| StoreError::Closed;
-        jobs.send(job(reply)).await.map_err(closed)?;
+        let sent = jobs.send(Job { bytes, stage }).await;
+        sent.map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 }
@@ -128,27 +156,26 @@ impl Drop for Committer {
     }
 }
 
-/// Who is told of what is durable.
+/// Tells of what is durable.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct Publisher {
     pub(super) cache: Arc<Cache>,
     pub(super) feed: Arc<Feed>,
 }
 
-/// An append that is durable. It is told of when this is dropped: by whoever has waited for it, so that the thread goes
+/// An append that is durable. It is published when this is dropped: by whoever has waited for it, so that the thread goes
 /// on, or by the thread if they have left.
-#[derive(Debug)]
 struct Durable {
     head: Arc<Head>,
-    /// There until it is told.
+    /// There until it is published.
     append: Option<Append>,
     bytes: usize,
-    told: Told,
+    publisher: Publisher,
 }
 
 impl Drop for Durable {
     fn drop(&mut self) {
-        let Told { cache, feed } = &self.told;
+        let Publisher { cache, feed } = &self.publisher;
         if let Some(append) = self.append.take() {
             cache.publish(feed, &self.head, append, self.bytes);
         }
@@ -159,53 +186,44 @@ impl Drop for Durable {
 struct Writer {
     reader: Reader,
     log: log::Writer,
-    told: Told,
     waiting: mpsc::Receiver<Job>,
     /// A batch was lost, or not: nobody knows, so none may follow.
     has_failed: bool,
-    mender: Mender,
-    mending: Option<JoinHandle<Result<(), StoreError>>>,
+    rebuilder: Rebuilder,
+    rebuilding: Option<JoinHandle<Result<(), StoreError>>>,
     /// When the index was last begun to be made anew.
     tried: Option<Instant>,
-}
-
-/// A job that stands in the draft or was refused. Both are told only when the batch is durable: a refusal
-/// may speak of what is in the same batch.
-enum Staged {
-    Append(Result<Arc<Head>, StoreError>, Box<Prepared>, Reply<Durable>),
-    Record(Result<bool, StoreError>, Reply<bool>),
-    Look(Reply<()>),
 }
 
 impl Writer {
     fn run(&mut self) {
         while let Some(first) = self.waiting.blocking_recv() {
             let jobs = self.take(first);
-            match self.prepare(&jobs) {
-                Ok(()) => {
-                    let (staged, changes) = self.stage(jobs);
-                    let outcome = self.commit(changes);
-                    staged
-                        .into_iter()
-                        .for_each(|one| one.settle(&outcome, &self.told));
-                }
-                Err(error) => jobs.into_iter().for_each(|job| job.refuse(&error)),
+            let prepared = self.prepare(&jobs);
+            let mut draft = Draft::new(&self.reader);
+            let mut answers = Vec::with_capacity(jobs.len());
+            for job in jobs {
+                let batch = prepared.as_ref().map(|()| (&mut draft, &mut self.log));
+                answers.push((job.stage)(batch));
             }
+            let changes = draft.changes;
+            let outcome = self.commit(changes);
+            answers.into_iter().for_each(|answer| answer(&outcome));
         }
-        if let Some(mending) = self.mending.take() {
-            let _ = mending.join();
+        if let Some(rebuilding) = self.rebuilding.take() {
+            let _ = rebuilding.join();
         }
     }
 
     /// What waits now, up to the size of a batch.
     fn take(&mut self, first: Job) -> Vec<Job> {
-        let mut bytes = first.bytes();
+        let mut bytes = first.bytes;
         let mut jobs = vec![first];
         while jobs.len() < BATCH
             && bytes < BATCH_BYTES
             && let Ok(next) = self.waiting.try_recv()
         {
-            bytes += next.bytes();
+            bytes += next.bytes;
             jobs.push(next);
         }
         jobs
@@ -216,22 +234,25 @@ impl Writer {
         if self.has_failed {
             return Err(StoreError::Closed);
         }
-        let bytes: usize = jobs.iter().map(|job| job.bytes() + AROUND).sum();
+        let bytes: usize = jobs.iter().map(|job| job.bytes + AROUND).sum();
         self.log.make_room(bytes as u64)?;
-        self.mend()
+        self.rebuild()
     }
 
     /// Has an index that has failed made anew. Meanwhile nothing is written: what is in the log is all that it
     /// must have.
-    fn mend(&mut self) -> Result<(), StoreError> {
-        if let Some(mending) = self.mending.take_if(|mending| mending.is_finished()) {
-            match mending.join() {
+    fn rebuild(&mut self) -> Result<(), StoreError> {
+        if let Some(rebuilding) = self
+            .rebuilding
+            .take_if(|rebuilding| rebuilding.is_finished())
+        {
+            match rebuilding.join() {
                 Ok(Ok(())) => tracing::warn!("the index was made anew"),
                 Ok(Err(error)) => tracing::error!("the index could not be made anew: {error}"),
                 Err(_) => tracing::error!("the index could not be made anew: sled panicked"),
             }
         }
-        if self.mending.is_some() {
+        if self.rebuilding.is_some() {
             return Err(StoreError::Rebuilding);
         }
         if !self.reader.index.now().has_failed() {
@@ -239,24 +260,9 @@ impl Writer {
         }
         if self.tried.is_none_or(|tried| tried.elapsed() > PAUSE) {
             self.tried = Some(Instant::now());
-            self.mending = Some(self.mender.start(&self.reader)?);
+            self.rebuilding = Some(self.rebuilder.start(&self.reader)?);
         }
         Err(StoreError::Rebuilding)
-    }
-
-    fn stage(&mut self, jobs: Vec<Job>) -> (Vec<Staged>, Changes) {
-        let (mut draft, log) = (Draft::new(&self.reader), &mut self.log);
-        let stage = |job| match job {
-            Job::Append { prepared, reply } => {
-                Staged::Append(draft.append(&prepared, log), prepared, reply)
-            }
-            Job::Record { key, value, reply } => {
-                Staged::Record(draft.record(key, value.as_deref(), log), reply)
-            }
-            Job::Look { reply } => Staged::Look(reply),
-        };
-        let staged = jobs.into_iter().map(stage).collect();
-        (staged, draft.changes)
     }
 
     /// Makes a batch durable and shows it. If there was no room, nothing of it is there; after any other failure
@@ -276,56 +282,6 @@ impl Writer {
             }
         };
         // What is durable and not in the index comes there when that is made anew.
-        self.reader.apply(changes, end)
-    }
-}
-
-impl Job {
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Append { prepared, .. } => prepared.json.len(),
-            Self::Record { value, .. } => value.as_ref().map_or(0, Vec::len),
-            Self::Look { .. } => 0,
-        }
-    }
-
-    /// Whoever asked may have gone.
-    fn refuse(self, error: &StoreError) {
-        match self {
-            Self::Append { reply, .. } => drop(reply.send(Err(error.replicate()))),
-            Self::Record { reply, .. } => drop(reply.send(Err(error.replicate()))),
-            Self::Look { reply } => drop(reply.send(Err(error.replicate()))),
-        }
-    }
-}
-
-impl Staged {
-    /// Answers now that the batch is durable, or not. Whoever asked may have gone; the write stands all the same.
-    fn settle(self, outcome: &Result<(), StoreError>, told: &Told) {
-        match self {
-            Self::Append(result, prepared, reply) => {
-                let durable = |head| Durable {
-                    head,
-                    bytes: prepared.json.len() + prepared.weight,
-                    append: Some(prepared.append),
-                    told: told.clone(),
-                };
-                drop(reply.send(settle(result, outcome).map(durable)));
-            }
-            Self::Record(result, reply) => drop(reply.send(settle(result, outcome))),
-            Self::Look(reply) => drop(reply.send(settle(Ok(()), outcome))),
-        }
-    }
-}
-
-/// A refusal stays one; what was staged is as good as its batch.
-fn settle<T>(
-    result: Result<T, StoreError>,
-    outcome: &Result<(), StoreError>,
-) -> Result<T, StoreError> {
-    let staged = result?;
-    match outcome {
-        Ok(()) => Ok(staged),
-        Err(error) => Err(error.replicate()),
+        self.reader.index().apply(changes, end)
     }
 }

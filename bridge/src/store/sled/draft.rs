@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use super::{
     codec::{self, Link},
-    follow::Said,
-    heads::Tip,
-    index::Changes,
+    follow::Logged,
+    index::{Changes, Tip},
     keys::{self, Key},
     log::{LogOffset, Writer},
     reader::{Found, Reader, STRIDE},
@@ -63,12 +62,12 @@ impl<'a> Draft<'a> {
         check_size(&after, json.len())?;
         let link = Link {
             number: before.as_ref().map_or(1, |before| before.number + 1),
-            previous: before.as_ref().map(|before| before.place),
+            previous: before.as_ref().map(|before| before.offset),
         };
         let write = |to: &mut Vec<u8>| codec::write_append(to, append, link, &json, &prepared.json);
         let tip = Tip {
             head: Arc::clone(&after),
-            place: log.put(write),
+            offset: log.put(write),
             number: link.number,
             is_broken: false,
         };
@@ -87,15 +86,15 @@ impl<'a> Draft<'a> {
         log: &mut Writer,
     ) -> Result<bool, StoreError> {
         let present = self.get(&key)?.is_some();
-        let place = log.put(|to| codec::write_small(to, &key, value));
-        self.put(key, value.map(|_| keys::write(&place)));
+        let offset = log.put(|to| codec::write_small(to, &key, value));
+        self.put(key, value.map(|_| keys::write(&offset)));
         Ok(present)
     }
 
     /// Adds what a record of the log says.
-    pub(super) fn replay(&mut self, said: Said) -> Result<(), StoreError> {
-        match said {
-            Said::Append {
+    pub(super) fn replay(&mut self, logged: Logged) -> Result<(), StoreError> {
+        match logged {
+            Logged::Append {
                 tip,
                 is_first,
                 messages,
@@ -109,14 +108,19 @@ impl<'a> Draft<'a> {
                 }
                 self.follow(before, tip);
             }
-            Said::Small(key, place) => self.put(key, place.map(|place| keys::write(&place))),
-            Said::Lost(place, task, head) => self.lose(place, &task, head)?,
+            Logged::Small(key, offset) => self.put(key, offset.map(|offset| keys::write(&offset))),
+            Logged::Lost(offset, task, head) => self.lose(offset, &task, head)?,
         }
         Ok(())
     }
 
     /// The task whose append was lost must not look as if the one before it was the newest.
-    fn lose(&mut self, place: LogOffset, task: &str, head: Option<Head>) -> Result<(), StoreError> {
+    fn lose(
+        &mut self,
+        offset: LogOffset,
+        task: &str,
+        head: Option<Head>,
+    ) -> Result<(), StoreError> {
         let before = self.last_tip(task)?;
         let known = before.as_ref().map(|before| Arc::clone(&before.head));
         let Some(head) = known.or_else(|| head.map(Arc::new)) else {
@@ -124,7 +128,7 @@ impl<'a> Draft<'a> {
         };
         let tip = Tip {
             head,
-            place,
+            offset,
             number: before.as_ref().map_or(1, |before| before.number),
             is_broken: true,
         };
@@ -212,7 +216,7 @@ impl<'a> Draft<'a> {
         }
         if tip.number.is_multiple_of(STRIDE) {
             let key = keys::append(&head.task, head.seq);
-            self.put(key, Some(keys::write(&tip.place)));
+            self.put(key, Some(keys::write(&tip.offset)));
         }
         self.changes.move_task(before, tip);
     }

@@ -14,7 +14,7 @@ use std::{
 use super::{
     codec::{self, Appended, Record},
     draft::Draft,
-    heads::Tip,
+    index::Tip,
     keys::{self, Key},
     log::{self, End, FRAME, Log, LogEntry, LogOffset},
     open::{FOLDERS, SledSettings, open_index, remove},
@@ -28,7 +28,7 @@ const WAITING: usize = 8;
 
 /// What a record of the log says, as far as the index follows it.
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum Logged {
     /// A task has another append.
     Append {
         tip: Tip,
@@ -36,7 +36,7 @@ pub(super) enum Said {
         is_first: bool,
         messages: Vec<(Key, Seq)>,
     },
-    /// A small record is at another place, or nowhere.
+    /// A small record is at another offset, or nowhere.
     Small(Key, Option<LogOffset>),
     /// An append cannot be read; it was this task's, and perhaps led to this head.
     Lost(LogOffset, String, Option<Head>),
@@ -53,14 +53,14 @@ pub(super) fn follow(reader: &Reader) -> Result<End, StoreError> {
             for one in said {
                 draft.replay(one)?;
             }
-            reader.apply(draft.changes, end)?;
+            reader.index().apply(draft.changes, end)?;
         }
         read.join().unwrap_or(Err(StoreError::Closed))
     })
 }
 
 /// Reads the log, and tells in whole batches what its records say.
-fn read(log: &Log, from: End, to: &SyncSender<(Vec<Said>, End)>) -> Result<End, StoreError> {
+fn read(log: &Log, from: End, to: &SyncSender<(Vec<Logged>, End)>) -> Result<End, StoreError> {
     let (mut said, mut upto) = (Vec::new(), from);
     let send = |said, upto| to.send((said, upto)).map_err(|_| StoreError::Closed);
     let end = log::walk(log, from, &mut |seen, end| {
@@ -69,7 +69,7 @@ fn read(log: &Log, from: End, to: &SyncSender<(Vec<Said>, End)>) -> Result<End, 
         }
         upto = end;
         match *seen {
-            LogEntry::Record(place, record) => said.extend(understood(place, record)),
+            LogEntry::Record(offset, record) => said.extend(understood(offset, record)),
             LogEntry::Broken(at, bytes) => said.extend(lost(at, bytes)),
         }
         Ok(())
@@ -78,34 +78,34 @@ fn read(log: &Log, from: End, to: &SyncSender<(Vec<Said>, End)>) -> Result<End, 
     Ok(end)
 }
 
-fn understood(place: LogOffset, record: &[u8]) -> Option<Said> {
+fn understood(offset: LogOffset, record: &[u8]) -> Option<Logged> {
     let said = match Record::read(record) {
-        Ok(Record::Append(append)) => appended(place, &append),
-        Ok(Record::Small { key, value }) => Ok(Said::Small(key.into(), value.map(|_| place))),
+        Ok(Record::Append(append)) => appended(offset, &append),
+        Ok(Record::Small { key, value }) => Ok(Logged::Small(key.into(), value.map(|_| offset))),
         Err(error) => Err(error),
     };
     // Whole, and yet not to be understood: it is lost to its task, and to no other.
     said.map_or_else(
         |error| {
             tracing::error!("a record of the log is passed over: {error}");
-            lost_one(place, record)
+            lost_one(offset, record)
         },
         Some,
     )
 }
 
-fn appended(place: LogOffset, append: &Appended<'_>) -> Result<Said, StoreError> {
+fn appended(offset: LogOffset, append: &Appended<'_>) -> Result<Logged, StoreError> {
     let head = Arc::new(append.head()?);
     let key = |(id, seq): (String, Seq)| (keys::message(&head.owner, &head.agent, &id), seq);
     let messages = append.message_ids()?.into_iter().map(key).collect();
     let tip = Tip {
         head,
-        place,
+        offset,
         number: append.number,
         is_broken: false,
     };
     let is_first = append.previous.is_none();
-    Ok(Said::Append {
+    Ok(Logged::Append {
         tip,
         is_first,
         messages,
@@ -114,7 +114,7 @@ fn appended(place: LogOffset, append: &Appended<'_>) -> Result<Said, StoreError>
 
 /// The appends in a broken stretch of the log from this position on, as far as it can be told whose they were: no task
 /// must look as if the append before was its newest.
-fn lost(mut at: u64, mut stretch: &[u8]) -> Vec<Said> {
+fn lost(mut at: u64, mut stretch: &[u8]) -> Vec<Logged> {
     let mut lost = Vec::new();
     while let Some(length) = stretch
         .first_chunk()
@@ -132,29 +132,29 @@ fn lost(mut at: u64, mut stretch: &[u8]) -> Vec<Said> {
     lost
 }
 
-fn lost_one(place: LogOffset, record: &[u8]) -> Option<Said> {
+fn lost_one(offset: LogOffset, record: &[u8]) -> Option<Logged> {
     let (task, head) = codec::guess(record)?;
-    Some(Said::Lost(place, task, head))
+    Some(Logged::Lost(offset, task, head))
 }
 
 /// Knows how an index is opened.
 #[derive(Clone, Debug)]
-pub(super) struct Mender(pub(super) SledSettings);
+pub(super) struct Rebuilder(pub(super) SledSettings);
 
-impl Mender {
+impl Rebuilder {
     /// Has another index made of the log, in a thread of its own. Readers go on with the old one as far as it goes.
     pub(super) fn start(
         &self,
         reader: &Reader,
     ) -> Result<JoinHandle<Result<(), StoreError>>, StoreError> {
-        let (mender, reader) = (self.clone(), reader.clone());
-        let builder = thread::Builder::new().name("store-mender".into());
-        let started = builder.spawn(move || mender.mend(&reader));
+        let (rebuilder, reader) = (self.clone(), reader.clone());
+        let builder = thread::Builder::new().name("store-rebuilder".into());
+        let started = builder.spawn(move || rebuilder.rebuild(&reader));
         started.map_err(|error| StoreError::io("making the index anew", error))
     }
 
     /// sled may still write to the folder of the failed one.
-    fn mend(&self, reader: &Reader) -> Result<(), StoreError> {
+    fn rebuild(&self, reader: &Reader) -> Result<(), StoreError> {
         let former = reader.index().folder().clone();
         let is_other = |name: &&&str| !former.ends_with(Path::new(name));
         let name = FOLDERS.iter().find(is_other).unwrap_or(&FOLDERS[0]);
@@ -162,15 +162,12 @@ impl Mender {
         remove(&folder)?;
         let anew = Reader {
             index: open_index(&folder, &self.0)?,
-            heads: Arc::default(),
             ..reader.clone()
         };
-        if let Err(error) = follow(&anew) {
-            anew.index.close();
-            remove(&folder)?;
-            return Err(error);
-        }
-        reader.index.replace(&anew.index);
+        follow(&anew)?;
+        reader.index.swap(&anew.index);
+        // What it is in is removed when nobody has it any more.
+        drop(anew);
         remove(&former)
     }
 }

@@ -23,7 +23,7 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest as _, Sha256};
 
-use super::{heads::Tip, log::LogOffset};
+use super::{index::Tip, log::LogOffset};
 use crate::{
     caller::Caller,
     store::{Head, RecordKey, Seq, StoreError, list::ListPosition},
@@ -51,7 +51,7 @@ const TAIL: usize = 8 + 36;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Card {
     /// Where its newest append is.
-    pub(super) place: LogOffset,
+    pub(super) offset: LogOffset,
     /// Since when it has its state, in milliseconds.
     pub(super) millis: i64,
     pub(super) owner: String,
@@ -63,13 +63,21 @@ impl Card {
     pub(super) fn of(tip: &Tip) -> Self {
         let head = &tip.head;
         Self {
-            place: tip.place,
+            offset: tip.offset,
             millis: head.status_time.as_millisecond(),
             owner: head.owner.id.clone(),
             agent: head.agent.clone(),
             state: head.state.as_str().into(),
         }
     }
+}
+
+/// The card of a task as it is written.
+pub(super) fn card(tip: &Tip) -> Vec<u8> {
+    let head = &tip.head;
+    let millis = head.status_time.as_millisecond();
+    let (owner, agent, state) = (&*head.owner.id, &*head.agent, head.state.as_str());
+    write(&(tip.offset, millis, owner, agent, state))
 }
 
 /// A value as it is written; nothing that stands in the index fails to be.
@@ -88,23 +96,13 @@ pub(super) fn count(bytes: Option<&[u8]>) -> i64 {
     number.map_or(0, i64::from_be_bytes)
 }
 
-/// Whether the value is a count: then layers have by how much it changed, and parts how many there are.
-pub(super) fn is_count(key: &[u8]) -> bool {
-    matches!(key.first(), Some(&(COUNT | OPEN)))
+/// Whether the entry is only looked for by its whole key, so that the order does not matter.
+pub(super) fn is_single(key: &[u8]) -> bool {
+    matches!(key.first(), Some(&(MESSAGE | CLIENT_TASK)))
 }
 
-/// Whether entries that begin with this follow from how tasks stand.
-pub(super) fn follows_tasks(prefix: &[u8]) -> bool {
-    !matches!(prefix.first(), Some(&(RECORD | APPEND)))
-}
-
-/// Whether it is a key of a kind that is only looked for whole, so that the order does not matter.
-pub(super) fn is_whole(key: &[u8]) -> bool {
-    matches!(key.first(), Some(&(HEAD | MESSAGE | CLIENT_TASK)))
-}
-
-/// What readers ask for to get the entry: the key, or all names of a list; `None` if all parts are asked.
-pub(super) fn asked(key: &[u8]) -> Option<&[u8]> {
+/// What filters have of a key: all of it, or the names of its list; `None` if it has not all of these.
+pub(super) fn filtered(key: &[u8]) -> Option<&[u8]> {
     let names = match *key.first()? {
         TURN | OPEN => 0,
         WAITING | APPEND => 1,
@@ -122,7 +120,7 @@ pub(super) fn asked(key: &[u8]) -> Option<&[u8]> {
 
 /// The end of a list's key, behind the names: the id of a task, or a time and that id.
 fn tail(key: &[u8]) -> Option<&[u8]> {
-    key.get(asked(key)?.len()..)
+    key.get(filtered(key)?.len()..)
 }
 
 /// The time in a key of a lane, in milliseconds.
@@ -342,18 +340,18 @@ mod tests {
         let caller = Caller::new("a");
         let lane = lane(&caller, "b", "s");
         let place = in_lane(lane.clone(), &position(-7, "t"));
-        assert_eq!((asked(&place), time(&place)), (Some(&*lane), Some(-7)));
-        assert_eq!((asked(&lane), asked(&[LANE])), (Some(&*lane), None));
+        assert_eq!((filtered(&place), time(&place)), (Some(&*lane), Some(-7)));
+        assert_eq!((filtered(&lane), filtered(&[LANE])), (Some(&*lane), None));
         let appends = appends("t");
-        assert_eq!(asked(&append("t", 9)), Some(&*appends));
+        assert_eq!(filtered(&append("t", 9)), Some(&*appends));
         let head = head("t");
-        assert_eq!(asked(&head), Some(&*head));
+        assert_eq!(filtered(&head), Some(&*head));
         let waits = in_waiting("b", &position(7, "t"));
         assert_eq!(
-            (asked(&waits), last(&waits).unwrap().as_str()),
+            (filtered(&waits), last(&waits).unwrap().as_str()),
             (Some(&*waiting("b")), "t")
         );
-        assert_eq!(asked(&turn("t")), Some(&[TURN][..]));
+        assert_eq!(filtered(&turn("t")), Some(&[TURN][..]));
         assert_eq!(agent(&named(OPEN, &["b"])).unwrap(), "b");
     }
 }

@@ -49,7 +49,7 @@ impl Reader {
             Some(state) => keys::state(caller, &query.agent, state.as_str()),
             None => keys::states(caller, &query.agent),
         };
-        for (state, count) in self.index().counts(states)? {
+        for (state, count) in self.index().counts(&states)? {
             let lane = keys::lane_of(&state);
             for place in self.lane(&lane, from, query).take(query.page_size + 1) {
                 found.push(place?);

@@ -12,7 +12,6 @@
 //! - `codec`, `keys`: what stands in the log and in the index
 //! - `index`: entries in memory and in sled
 //! - `draft`, `committer`: batches, what follows from them for the index, and the thread that makes them durable
-//! - `heads`: what was written lately
 //! - `reader`, `lists`, `view`: reading
 //! - `check`: a look at all of it
 
@@ -21,7 +20,6 @@ mod codec;
 mod committer;
 mod draft;
 mod follow;
-mod heads;
 mod index;
 mod keys;
 mod lists;
@@ -47,10 +45,9 @@ use bridge_protocol::wire::weight::weigh;
 use jiff::Timestamp;
 
 use self::{
-    committer::{Committer, Told},
+    committer::{Committer, Publisher},
     draft::Prepared,
-    follow::Mender,
-    index::Current,
+    follow::Rebuilder,
     open::Opened,
     view::View,
 };
@@ -68,23 +65,12 @@ const KEY_LIMIT: usize = 16 << 10;
 /// A store in a folder.
 #[derive(Debug)]
 pub struct SledStore {
-    // They are dropped in this order: the index is written when no more can come, and only then may
-    // another open the folder.
+    // They are dropped in this order: when no more can come the index is let go of, and only then may another open the
+    // folder.
     committer: Committer,
-    _index: Closing,
     view: View,
     #[cfg(test)]
     faults: log::Faults,
-}
-
-/// Has the index written when it is dropped.
-#[derive(Debug)]
-struct Closing(Current);
-
-impl Drop for Closing {
-    fn drop(&mut self) {
-        self.0.close();
-    }
 }
 
 impl SledStore {
@@ -94,18 +80,16 @@ impl SledStore {
     /// Errors: `InUse`, `Older`, `Newer`, `Corrupt`, `Io`, `Full`.
     pub fn open(settings: &SledSettings) -> Result<Self, StoreError> {
         let Opened { reader, log } = open::open(settings)?;
-        let told = Told {
+        let publisher = Publisher {
             cache: Arc::new(Cache::new(settings.task_cache)),
             feed: Arc::new(Feed::default()),
         };
-        let index = reader.index.clone();
-        let mender = Mender(settings.clone());
+        let rebuilder = Rebuilder(settings.clone());
         Ok(Self {
             #[cfg(test)]
             faults: log.faults(),
-            committer: Committer::start(reader.clone(), log, told.clone(), mender)?,
-            _index: Closing(index),
-            view: View { reader, told },
+            committer: Committer::start(reader.clone(), log, rebuilder)?,
+            view: View { reader, publisher },
         })
     }
 
@@ -169,7 +153,8 @@ impl SledStore {
 impl Store for SledStore {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
         let prepared = self.prepare(caller, append.checked()?).await?;
-        self.committer.append(prepared).await
+        let publisher = self.view.publisher.clone();
+        self.committer.append(prepared, publisher).await
     }
 
     async fn read(
@@ -262,14 +247,14 @@ impl Store for SledStore {
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
-        let watch = self.view.told.feed.watch(task);
+        let watch = self.view.publisher.feed.watch(task);
         let head = self.view.head(caller, task).await?;
-        self.view.told.feed.publish(&head);
+        self.view.publisher.feed.publish(&head);
         Ok(watch)
     }
 
     fn listen(&self, listener: Weak<dyn Listener>) {
-        self.view.told.feed.listen(listener);
+        self.view.publisher.feed.listen(listener);
     }
 
     async fn put_record(
@@ -299,9 +284,9 @@ impl Store for SledStore {
         let key = keys::record(caller, key);
         match self.view.entry(key).await? {
             None => Ok(None),
-            Some(place) => {
+            Some(offset) => {
                 self.view
-                    .blocking(move |view| view.reader.value(place).map(Some))
+                    .blocking(move |view| view.reader.value(offset).map(Some))
                     .await
             }
         }

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     follow::follow,
-    index::{Current, Index, Limits, guarded},
+    index::{Index, IndexInUse, guarded},
     log, private,
     reader::Reader,
 };
@@ -22,17 +22,11 @@ const SEGMENT: usize = 8 << 20;
 /// A bridge that was just stopped may need so long to let go of the folder.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The bytes of the index that may wait in memory to be written, twice. Tests have few tasks.
-const ROOM: usize = if cfg!(test) { 24 << 10 } else { 32 << 20 };
-
-/// Parts of fewer bytes become layers again.
-const SMALL: u64 = if cfg!(test) { 8 << 10 } else { 4 << 20 };
-
 /// The two folders of which one has the index.
-pub(super) const FOLDERS: [&str; 2] = ["lists", "lists-2"];
+pub(super) const FOLDERS: [&str; 2] = ["tables", "tables-2"];
 
 /// Where it was in earlier layouts; it is made anew from the log.
-const FORMER: [&str; 4] = ["index", "index-2", "parts", "parts-2"];
+const FORMER: [&str; 6] = ["index", "index-2", "parts", "parts-2", "lists", "lists-2"];
 
 /// Where the store is and what memory it may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,16 +53,6 @@ impl SledSettings {
             task_cache: 64 << 20,
             filters: 128 << 20,
             message_ids: 4_000_000,
-        }
-    }
-
-    fn limits(&self) -> Limits {
-        Limits {
-            room: ROOM,
-            small: SMALL,
-            filters: self.filters,
-            messages: self.message_ids,
-            checked: self.page_cache,
         }
     }
 }
@@ -130,17 +114,11 @@ fn open_all(settings: &SledSettings, logs: &Path, lock: &Arc<File>) -> Result<Op
     let reader = Reader {
         log: log::open(logs, index.now().end())?,
         index,
-        heads: Arc::default(),
         quarantine: Arc::default(),
         _lock: Arc::clone(lock),
     };
-    match follow(&reader).and_then(|end| log::writer(&reader.log, end)) {
-        Ok(log) => Ok(Opened { reader, log }),
-        Err(error) => {
-            reader.index.close();
-            Err(error)
-        }
-    }
+    let log = log::writer(&reader.log, follow(&reader)?)?;
+    Ok(Opened { reader, log })
 }
 
 /// What stood in a folder before the log was a file of its own: all of it in sled.
@@ -178,7 +156,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
 }
 
 /// Opens the index in a folder, or makes it.
-pub(super) fn open_index(folder: &Path, settings: &SledSettings) -> Result<Current, StoreError> {
+pub(super) fn open_index(folder: &Path, settings: &SledSettings) -> Result<IndexInUse, StoreError> {
     let failed = |error| StoreError::io(format!("opening {}", folder.display()), error);
     private::own_folder(folder).map_err(failed)?;
     let config = sled::Config::new()
@@ -186,9 +164,9 @@ pub(super) fn open_index(folder: &Path, settings: &SledSettings) -> Result<Curre
         .cache_capacity(settings.page_cache)
         .segment_size(SEGMENT)
         .flush_every_ms(None);
-    let index = guarded(|| Index::open(open_database(&config)?, folder.into(), settings.limits()))?;
+    let index = guarded(|| Index::open(open_database(&config)?, folder.into(), settings))?;
     private::close(folder);
-    Current::new(index)
+    IndexInUse::start(index)
 }
 
 /// Threads of sled's may hold the database for a moment after the last one has closed it. It can be nobody

@@ -10,10 +10,9 @@ use jiff::Timestamp;
 
 use super::{
     codec::{self, Appended},
-    heads::{Heads, Tip},
-    index::{Changes, Current, Index},
+    index::{Index, IndexInUse, Tip},
     keys::{self, Card, Key},
-    log::{End, Log, LogOffset},
+    log::{Log, LogOffset},
 };
 use crate::{
     caller::Caller,
@@ -27,9 +26,8 @@ pub(super) const STRIDE: u32 = 32;
 /// All that is durable.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
-    pub(super) index: Current,
+    pub(super) index: IndexInUse,
     pub(super) log: Arc<Log>,
-    pub(super) heads: Arc<Heads>,
     pub(super) quarantine: Arc<Quarantine>,
     /// Nobody else opens the folder while anybody reads: the last of all that is let go.
     pub(super) _lock: Arc<File>,
@@ -61,26 +59,15 @@ impl Reader {
         self.index.now()
     }
 
-    /// Has the index and the heads follow the log up to `end`.
-    ///
-    /// Errors: `Rebuilding` if the index cannot be written any more.
-    pub(super) fn apply(&self, changes: Changes, end: End) -> Result<(), StoreError> {
-        let tips: Vec<Tip> = changes.tips().cloned().collect();
-        self.index().apply(changes, end)?;
-        tips.into_iter().for_each(|tip| self.heads.put(tip));
-        Ok(())
-    }
-
     /// The task's newest append, whoever owns it.
     pub(super) fn find(&self, task: &str) -> Result<Option<Found>, StoreError> {
         if let Some(found) = self.find_in_memory(task) {
             return Ok(Some(found));
         }
-        let Some(card) = self.index().get(&keys::head(task))? else {
+        let Some(card) = self.index().card(task)? else {
             return Ok(None);
         };
-        let card: Card = keys::read(&card)?;
-        match self.tip_at(card.place, task) {
+        match self.tip_at(card.offset, task) {
             Ok(tip) => Ok(Some(Found::Whole(tip))),
             Err(error @ StoreError::Corrupt { .. }) => {
                 Ok(Some(self.damaged(task, Caller::new(card.owner), &error)))
@@ -91,20 +78,15 @@ impl Reader {
 
     /// What lists must know of the task, whether it is damaged or not.
     pub(super) fn card(&self, task: &str) -> Result<Option<Card>, StoreError> {
-        if let Some(tip) = self.tip_in_memory(task) {
-            return Ok(Some(Card::of(&tip)));
+        match self.index().tip(task) {
+            Some(tip) => Ok(Some(Card::of(&tip))),
+            None => self.index().card(task),
         }
-        let card = self.index().get(&keys::head(task))?;
-        card.map(|card| keys::read(&card)).transpose()
-    }
-
-    fn tip_in_memory(&self, task: &str) -> Option<Tip> {
-        self.heads.get(task).or_else(|| self.index().tip(task))
     }
 
     /// The same if the disk need not be asked.
     pub(super) fn find_in_memory(&self, task: &str) -> Option<Found> {
-        let tip = self.tip_in_memory(task)?;
+        let tip = self.index().tip(task)?;
         if !tip.is_broken {
             return Some(Found::Whole(tip));
         }
@@ -114,7 +96,7 @@ impl Reader {
 
     /// The newest append that is known of the task, whether a later one is lost or not.
     pub(super) fn last_tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
-        if let Some(tip) = self.tip_in_memory(task) {
+        if let Some(tip) = self.index().tip(task) {
             return Ok(Some(tip));
         }
         Ok(match self.find(task)? {
@@ -123,8 +105,8 @@ impl Reader {
         })
     }
 
-    fn tip_at(&self, place: LogOffset, task: &str) -> Result<Tip, StoreError> {
-        let record = self.log.read(place)?;
+    fn tip_at(&self, offset: LogOffset, task: &str) -> Result<Tip, StoreError> {
+        let record = self.log.read(offset)?;
         let append = Appended::open(&record)?;
         let head = append.head()?;
         if head.task != task {
@@ -133,7 +115,7 @@ impl Reader {
         }
         Ok(Tip {
             head: Arc::new(head),
-            place,
+            offset,
             number: append.number,
             is_broken: false,
         })
@@ -165,8 +147,8 @@ impl Reader {
             false => None,
         };
         let mut covered = None;
-        while let Some(place) = next {
-            let record = self.log.read(place)?;
+        while let Some(offset) = next {
+            let record = self.log.read(offset)?;
             let append = Appended::open(&record)?;
             // What the disk lost in the middle of a log must not go unnoticed.
             let is_gap = covered.is_some_and(|covered| append.last + 1 != covered);
@@ -193,13 +175,13 @@ impl Reader {
     /// Where to begin to go back from in order to find event `wanted`.
     fn from(&self, tip: &Tip, wanted: Seq) -> Result<LogOffset, StoreError> {
         if tip.number < STRIDE || wanted == tip.head.seq {
-            return Ok(tip.place);
+            return Ok(tip.offset);
         }
         let prefix = keys::appends(&tip.head.task);
         let before = keys::append(&tip.head.task, wanted - 1);
         match self.index().scan(prefix, Some(before)).next().transpose()? {
-            Some((_, place)) => keys::read(&place),
-            None => Ok(tip.place),
+            Some((_, offset)) => keys::read(&offset),
+            None => Ok(tip.offset),
         }
     }
 
@@ -245,7 +227,7 @@ impl Reader {
 
     /// How many tasks of each agent are not in a terminal state.
     pub(super) fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        let counts = self.index().counts(vec![keys::OPEN])?.into_iter();
+        let counts = self.index().counts(&[keys::OPEN])?.into_iter();
         let counts = counts.filter(|(_, count)| *count > 0);
         counts
             .map(|(key, count)| Ok((keys::agent(&key)?, count)))
@@ -257,8 +239,8 @@ impl Reader {
     pub(super) fn records(&self, prefix: Key) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let mut records = Vec::new();
         for entry in self.index().scan(prefix, None) {
-            let (key, place) = entry?;
-            match keys::read(&place).and_then(|place| self.value(place)) {
+            let (key, offset) = entry?;
+            match keys::read(&offset).and_then(|offset| self.value(offset)) {
                 Ok(value) => records.push((keys::last(&key)?, value)),
                 Err(error @ StoreError::Corrupt { .. }) => {
                     tracing::error!(%error, "a small record is left out, since it is damaged");
@@ -270,8 +252,8 @@ impl Reader {
     }
 
     /// The value of a small record.
-    pub(super) fn value(&self, place: LogOffset) -> Result<Vec<u8>, StoreError> {
-        codec::small_value(&self.log.read(place)?)
+    pub(super) fn value(&self, offset: LogOffset) -> Result<Vec<u8>, StoreError> {
+        codec::small_value(&self.log.read(offset)?)
     }
 }
 

@@ -83,7 +83,7 @@ fn nobody_else_can_look_into_it() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("a/b");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let folders = ["", "log", "lists"].map(|name| folder.join(name));
+    let folders = ["", "log", "tables"].map(|name| folder.join(name));
     let open = || drop(SledStore::open(&SledSettings::in_folder(&folder)).unwrap());
     open();
     for path in &folders {
@@ -195,7 +195,7 @@ async fn check(store: &SledStore, tasks: i64) {
 #[tokio::test]
 async fn the_index_is_made_anew_when_it_is_lost_or_broken() {
     let backend = Sled::new();
-    let index = backend.0.path().join("lists");
+    let index = backend.0.path().join("tables");
     let store = backend.try_open().unwrap();
     fill(&store, 0..200).await;
     check(&store, 200).await;
@@ -212,7 +212,7 @@ async fn the_index_is_made_anew_when_it_is_lost_or_broken() {
 async fn an_index_that_is_behind_follows_the_log() {
     let backend = Sled::new();
     let (index, copy) = (
-        backend.0.path().join("lists"),
+        backend.0.path().join("tables"),
         backend.0.path().join("copy"),
     );
     let store = backend.try_open().unwrap();

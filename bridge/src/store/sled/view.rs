@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 
 use super::{
-    committer::Told,
-    heads::Tip,
+    committer::Publisher,
+    index::Tip,
     keys::{self, Key},
     reader::{Found, Reader},
 };
@@ -29,7 +29,7 @@ const PAGE: usize = 256;
 #[derive(Clone, Debug)]
 pub(super) struct View {
     pub(super) reader: Reader,
-    pub(super) told: Told,
+    pub(super) publisher: Publisher,
 }
 
 impl View {
@@ -64,7 +64,7 @@ impl View {
 
     /// The task as it stands after its newest append, from the cache as far as that goes.
     pub(super) async fn snapshot(&self, tip: Tip) -> Result<Snapshot, StoreError> {
-        match self.told.cache.get(&tip.head.task, tip.head.seq) {
+        match self.publisher.cache.get(&tip.head.task, tip.head.seq) {
             Some(snapshot) => Ok(snapshot),
             None => self.blocking(move |view| view.compute(&tip)).await,
         }
@@ -105,10 +105,10 @@ impl View {
 
     fn compute(&self, tip: &Tip) -> Result<Snapshot, StoreError> {
         let head = &tip.head;
-        if let Some(snapshot) = self.told.cache.get(&head.task, head.seq) {
+        if let Some(snapshot) = self.publisher.cache.get(&head.task, head.seq) {
             return Ok(snapshot);
         }
-        let known = self.told.cache.take(&head.task, head.seq);
+        let known = self.publisher.cache.take(&head.task, head.seq);
         let mut cached = known.unwrap_or_else(|| Cached::empty(head));
         while cached.snapshot.seq < head.seq {
             let part = self.reader.events(tip, cached.snapshot.seq, PAGE)?;
@@ -118,7 +118,7 @@ impl View {
             }
         }
         let snapshot = cached.snapshot.clone();
-        self.told.cache.put(&head.task, cached);
+        self.publisher.cache.put(&head.task, cached);
         Ok(snapshot)
     }
 }

@@ -1,83 +1,100 @@
-//! What followed from the log lately, in memory.
+//! What followed from the log lately, in memory: tasks as they stand, and what changed in the lists.
 
-use std::{collections::BTreeMap, ops::Bound, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    ops::Bound,
+    sync::{Arc, OnceLock},
+};
 
 use super::Value;
 use crate::store::{
     Head,
     sled::{
         Unordered,
-        heads::Tip,
-        keys::{self, Card, Key},
-        log::End,
+        keys::{self, Key},
+        log::{End, LogOffset},
     },
 };
 
-/// What an entry costs in memory besides its bytes, and a task that is to be followed, roughly.
-const OVERHEAD: usize = 120;
-const WAITING: usize = 1 << 10;
-/// A layer is sealed when it has so many appends, or goes over so many bytes of the log: a start reads them again.
+/// What a task and an entry cost in memory, roughly, without the bytes of the entry.
+const TASK: usize = 512;
+const ENTRY: usize = 120;
+/// A layer is full when it has so many appends or so many bytes of the log: a start reads them again.
 const APPENDS: usize = 100_000;
 const SPAN: u64 = 128 << 20;
+
+/// A task's newest append.
+#[derive(Clone, Debug)]
+pub(in crate::store::sled) struct Tip {
+    /// The head after it.
+    pub(in crate::store::sled) head: Arc<Head>,
+    /// Where it stands.
+    pub(in crate::store::sled) offset: LogOffset,
+    /// How many appends the task has.
+    pub(in crate::store::sled) number: u32,
+    /// A later append is lost, or the task's newest: the head is only the last that is known.
+    pub(in crate::store::sled) is_broken: bool,
+}
 
 /// What one batch of the log changes.
 #[derive(Clone, Debug, Default)]
 pub(in crate::store::sled) struct Changes {
+    /// Entries that do not follow from how a task stands; `None` if there is none any more.
     pub(in crate::store::sled) entries: Unordered<Key, Value>,
-    tasks: Unordered<String, Moved>,
+    tasks: Unordered<String, TaskChange>,
     appends: usize,
 }
 
-/// A task that was written to. Most are written to several times within a moment, and end: only how it stood before
-/// and how it stands afterwards counts for its entries.
+/// A task that was written to. Most are written to several times within a moment, and end: the lists follow only from how
+/// it stood before and how it stands afterwards.
 #[derive(Clone, Debug)]
-struct Moved {
-    /// As the entries know it; `None` if they do not.
-    before: Option<Arc<Head>>,
+struct TaskChange {
+    /// As the lists have it; `None` if they do not.
+    listed: Option<Arc<Head>>,
     tip: Tip,
 }
 
 impl Changes {
-    /// Has the entries of a task that was at `before`, if it was, follow its newest append, some time.
+    /// Adds an append to a task that was at `before`, if it was there.
     pub(in crate::store::sled) fn move_task(&mut self, before: Option<Tip>, tip: Tip) {
-        let before = before.map(|before| before.head);
         self.appends += 1;
-        put(&mut self.tasks, Moved { before, tip });
+        match self.tasks.get_mut(&tip.head.task) {
+            Some(known) => known.tip = tip,
+            None => {
+                let listed = before.map(|before| before.head);
+                let task = tip.head.task.clone();
+                self.tasks.insert(task, TaskChange { listed, tip });
+            }
+        }
     }
 
     /// The newest append of a task.
     pub(in crate::store::sled) fn tip(&self, task: &str) -> Option<&Tip> {
-        self.tasks.get(task).map(|moved| &moved.tip)
-    }
-
-    /// The newest appends of all tasks.
-    pub(in crate::store::sled) fn tips(&self) -> impl Iterator<Item = &Tip> {
-        self.tasks.values().map(|moved| &moved.tip)
-    }
-}
-
-fn put(tasks: &mut Unordered<String, Moved>, moved: Moved) {
-    match tasks.get_mut(&moved.tip.head.task) {
-        Some(known) => known.tip = moved.tip,
-        None => drop(tasks.insert(moved.tip.head.task.clone(), moved)),
+        self.tasks.get(task).map(|change| &change.tip)
     }
 }
 
 /// What follows from the log between two ends of batches.
 #[derive(Debug, Default)]
 pub(super) struct Layer {
-    /// Entries that are only looked for whole.
-    whole: Unordered<Key, Value>,
-    /// The others, in order. Of a count it is how many more there are than in older layers and parts.
-    listed: BTreeMap<Key, Value>,
-    /// Tasks whose entries do not follow yet.
-    moved: Unordered<String, Moved>,
+    /// All tasks that were written to.
+    tasks: Unordered<String, TaskChange>,
+    /// Those of them that have changed since the lists followed.
+    unlisted: Vec<Arc<Head>>,
+    /// Entries that are looked up by whole keys only.
+    single: Unordered<Key, Value>,
+    pub(super) lists: Lists,
     appends: usize,
     bytes: usize,
     start: End,
     pub(super) end: End,
-    /// The part that it was read from and comes in the place of.
-    pub(super) former: Option<u64>,
+}
+
+/// Entries of lists, and by how much counts differ from those of older parts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lists {
+    entries: BTreeMap<Key, Value>,
+    counts: BTreeMap<Key, i64>,
 }
 
 impl Layer {
@@ -94,111 +111,156 @@ impl Layer {
         self.end = end;
         self.appends += changes.appends;
         for (key, value) in changes.entries {
-            self.put(key, value);
+            self.bytes += key.len() + value.as_ref().map_or(0, Vec::len) + ENTRY;
+            match keys::is_single(&key) {
+                true => self.single.insert(key, value),
+                false => self.lists.entries.insert(key, value),
+            };
         }
-        for moved in changes.tasks.into_values() {
-            put(&mut self.moved, moved);
+        for (task, change) in changes.tasks {
+            match self.tasks.get_mut(&task) {
+                Some(known) => {
+                    if known.is_listed() {
+                        self.unlisted.push(Arc::clone(&change.tip.head));
+                    }
+                    known.tip = change.tip;
+                }
+                None => {
+                    self.unlisted.push(Arc::clone(&change.tip.head));
+                    self.tasks.insert(task, change);
+                }
+            }
         }
     }
 
     /// What it takes in memory, roughly.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes + self.moved.len() * WAITING
+        self.bytes + self.tasks.len() * TASK
     }
 
-    /// Whether it is to be sealed.
+    /// How many appends it has.
+    pub(super) fn appends(&self) -> usize {
+        self.appends
+    }
+
+    /// Whether it is to be written.
     pub(super) fn is_full(&self, room: usize) -> bool {
         let is_long = self.appends >= APPENDS || self.end.at - self.start.at >= SPAN;
         self.bytes() >= room || is_long
     }
 
-    /// Whether the log has gone on since it began.
-    pub(super) fn is_empty(&self) -> bool {
-        self.start == self.end
-    }
-
-    /// How many tasks there are whose entries do not follow yet.
-    pub(super) fn waiting(&self) -> usize {
-        self.moved.len()
-    }
-
-    /// Has the entries of so many tasks follow.
-    pub(super) fn fold(&mut self, most: usize) {
-        let some: Vec<_> = self.moved.extract_if(|_, _| true).take(most).collect();
-        for (_, moved) in some {
-            self.follow(&moved);
-        }
-    }
-
-    fn follow(&mut self, Moved { before, tip }: &Moved) {
-        let (before, after) = (before.as_deref(), &*tip.head);
-        self.put(keys::head(&after.task), Some(keys::write(&Card::of(tip))));
-        let (old, new) = (
-            before.map(keys::places).unwrap_or_default(),
-            keys::places(after),
-        );
-        // Older layers and parts do not know a task that began in this one.
-        let is_known = !self.listed.contains_key(&keys::in_context(after));
-        for gone in old.iter().filter(|old| !new.contains(old)) {
-            match is_known {
-                true => self.put(gone.clone(), None),
-                false => drop(self.listed.remove(gone)),
+    /// Has the lists follow at most so many tasks; says whether they follow all.
+    pub(super) fn list(&mut self, most: usize) -> bool {
+        for _ in 0..most {
+            let Some(head) = self.unlisted.pop() else {
+                return true;
+            };
+            if let Some(change) = self.tasks.get_mut(&head.task) {
+                self.lists.follow(change);
+                change.listed = Some(Arc::clone(&change.tip.head));
             }
         }
-        for place in new.into_iter().filter(|new| !old.contains(new)) {
-            self.put(place, Some(Vec::new()));
-        }
-        let (old, new) = (
-            before.map(keys::counts).unwrap_or_default(),
-            keys::counts(after),
-        );
-        for (counts, others, more) in [(&old, &new, -1), (&new, &old, 1)] {
-            for key in counts.iter().filter(|key| !others.contains(key)) {
-                let known = self.listed.get(key).and_then(Option::as_deref);
-                let count = keys::count(known) + more;
-                self.put(key.clone(), Some(count.to_be_bytes().into()));
-            }
-        }
+        self.unlisted.is_empty()
     }
 
-    pub(super) fn put(&mut self, key: Key, value: Value) {
-        let bytes = key.len() + value.as_ref().map_or(0, Vec::len) + OVERHEAD;
-        let known = match keys::is_whole(&key) {
-            true => self.whole.insert(key, value),
-            false => self.listed.insert(key, value),
-        };
-        self.bytes += if known.is_none() { bytes } else { 0 };
-    }
-
-    /// The task's newest append, if its entries do not follow it yet.
+    /// The task's newest append.
     pub(super) fn tip(&self, task: &str) -> Option<&Tip> {
-        self.moved.get(task).map(|moved| &moved.tip)
+        self.tasks.get(task).map(|change| &change.tip)
     }
 
-    /// The newest that is known of the key here; that may be that there is none.
+    /// What is known here of the key of another entry than a task's; that may be that there is none.
     pub(super) fn get(&self, key: &[u8]) -> Option<&Value> {
-        match keys::is_whole(key) {
-            true => self.whole.get(key),
-            false => self.listed.get(key),
+        match keys::is_single(key) {
+            true => self.single.get(key),
+            false => self.lists.entries.get(key),
         }
     }
+}
 
-    /// The entries of a list whose keys begin with `prefix`, from `from` on.
-    pub(super) fn range<'l>(
-        &'l self,
-        prefix: &'l [u8],
-        from: &Bound<Key>,
-    ) -> impl Iterator<Item = (Key, Value)> + 'l {
-        let from = from.as_ref().map(Vec::as_slice);
-        let later = self.listed.range::<[u8], _>((from, Bound::Unbounded));
-        later
-            .take_while(move |(key, _)| key.starts_with(prefix))
-            .map(|(key, value)| (key.clone(), value.clone()))
+impl TaskChange {
+    fn is_listed(&self) -> bool {
+        let listed = self.listed.as_ref();
+        listed.is_some_and(|listed| Arc::ptr_eq(listed, &self.tip.head))
+    }
+}
+
+impl Lists {
+    /// The entries whose keys begin with `prefix`, from `from` on.
+    pub(super) fn range(
+        &self,
+        prefix: &[u8],
+        from: Bound<&[u8]>,
+    ) -> impl Iterator<Item = (&Key, &Value)> {
+        let later = self.entries.range::<[u8], _>((from, Bound::Unbounded));
+        later.take_while(move |(key, _)| key.starts_with(prefix))
     }
 
-    /// All entries, in no order.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&Key, &Value)> {
-        self.whole.iter().chain(&self.listed)
+    /// The counts that it changes whose keys begin with `prefix`, and by how much.
+    pub(super) fn counts(&self, prefix: &[u8]) -> impl Iterator<Item = (&Key, i64)> {
+        let later = self
+            .counts
+            .range::<[u8], _>((Bound::Included(prefix), Bound::Unbounded));
+        let counts = later.take_while(move |(key, _)| key.starts_with(prefix));
+        counts.map(|(key, more)| (key, *more))
+    }
+
+    fn follow(&mut self, change: &TaskChange) {
+        let (before, after) = (change.listed.as_deref(), &*change.tip.head);
+        let changed = |of: fn(&Head) -> Vec<Key>| {
+            let (mut old, mut new) = (before.map(of).unwrap_or_default(), of(after));
+            old.retain(|key| match new.iter().position(|other| other == key) {
+                Some(same) => {
+                    new.swap_remove(same);
+                    false
+                }
+                None => true,
+            });
+            (old, new)
+        };
+        let (old, new) = changed(keys::places);
+        self.entries.extend(old.into_iter().map(|key| (key, None)));
+        let there = |key| (key, Some(Vec::new()));
+        self.entries.extend(new.into_iter().map(there));
+        let (old, new) = changed(keys::counts);
+        for (keys, more) in [(old, -1), (new, 1)] {
+            for key in keys {
+                *self.counts.entry(key).or_default() += more;
+            }
+        }
+    }
+}
+
+/// A layer that takes no more changes and is being written as a part.
+#[derive(Debug)]
+pub(super) struct Sealed {
+    pub(super) layer: Arc<Layer>,
+    lists: OnceLock<Lists>,
+}
+
+impl Sealed {
+    pub(super) fn new(layer: Arc<Layer>) -> Self {
+        let lists = OnceLock::new();
+        Self { layer, lists }
+    }
+
+    /// The lists, which follow all tasks. That takes a while when it is asked for first.
+    pub(super) fn lists(&self) -> &Lists {
+        self.lists.get_or_init(|| {
+            let mut lists = self.layer.lists.clone();
+            let changes = self.layer.unlisted.iter();
+            let changes = changes.filter_map(|head| self.layer.tasks.get(&head.task));
+            changes.for_each(|change| lists.follow(change));
+            lists
+        })
+    }
+
+    /// All entries in no order, without counts.
+    pub(super) fn entries(&self) -> Vec<(Key, Value)> {
+        let tasks = self.layer.tasks.iter();
+        let cards = tasks.map(|(task, change)| (keys::head(task), Some(keys::card(&change.tip))));
+        let others = self.layer.single.iter().chain(&self.lists().entries);
+        let others = others.map(|(key, value)| (key.clone(), value.clone()));
+        cards.chain(others).collect()
     }
 }
 
@@ -207,17 +269,17 @@ mod tests {
     use bridge_protocol::a2a::TaskState;
 
     use super::*;
-    use crate::store::{sled::log::LogOffset, testing::Sample};
+    use crate::store::testing::Sample;
 
     fn tip(state: TaskState) -> Tip {
         let sample = Sample::new("t");
         let created = sample.append(0, 1, vec![sample.created()]);
         let mut head = Head::after(None, &sample.caller, &created).unwrap();
         head.state = state;
-        let place = LogOffset { at: 16, length: 9 };
+        let offset = LogOffset { at: 16, length: 9 };
         Tip {
             head: Arc::new(head),
-            place,
+            offset,
             number: 1,
             is_broken: false,
         }
@@ -233,26 +295,22 @@ mod tests {
             changes.move_task(before.replace(tip.clone()), tip);
             layer.apply(changes, End::default());
             if !at_once {
-                layer.fold(9);
+                layer.list(9);
             }
         }
-        layer.fold(9);
-        let kind = |(key, value): (&Key, &Value)| {
-            let kind = char::from(key[0]);
-            match value.as_deref().filter(|_| keys::is_count(key)) {
-                Some(count) => {
-                    let count = keys::count(Some(count));
-                    if count == 0 {
-                        String::new()
-                    } else {
-                        format!("{kind}{count} ")
-                    }
-                }
-                None if value.is_some() => format!("{kind} "),
-                None => format!("-{kind} "),
-            }
-        };
-        layer.entries().map(kind).collect()
+        let sealed = Sealed::new(Arc::new(layer));
+        let entries = sealed.entries();
+        // Of a new task nothing older knows where it was meanwhile.
+        let entries = entries
+            .iter()
+            .filter(|(_, value)| is_known || value.is_some());
+        let entries = entries.map(|(key, value)| {
+            let gone = if value.is_none() { "-" } else { "" };
+            format!("{gone}{} ", char::from(key[0]))
+        });
+        let counts = sealed.lists().counts(&[]).filter(|(_, more)| *more != 0);
+        let counts = counts.map(|(key, more)| format!("{}{more} ", char::from(key[0])));
+        entries.chain(counts).collect()
     }
 
     #[test]

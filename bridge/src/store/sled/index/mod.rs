@@ -4,29 +4,28 @@
 //! What followed lately stands in memory, in a *layer*. When that is full it is sealed and written to sled as a
 //! *part*: sorted entries in blocks, which never change and are never merged. A lookup asks the newest first: the
 //! layers, then the parts, of which a filter in memory rules out nearly all that do not have the key. What a newer one
-//! says of a key counts.
+//! says of a key counts. The last layer that was written stays in memory too: most tasks that are asked for are in it.
 //!
-//! When the program ends what stands in memory is written too; a part that is small for that becomes a layer again at the
-//! next start, so that programs that end often leave few.
+//! The lists of a layer follow its tasks when it is written, or when somebody asks for a list.
 //!
 //! What a crash leaves is decided in one place, [`Part::open_all`]: a part counts when it says what it is, which is
-//! written last; all behind the newest is read from the log again.
+//! written last; all behind the newest is read from the log again. The end of a program is no different.
 //!
-//! - `current`: the index that is in use, and its thread
+//! - `in_use`: the index that is in use, and its thread
 //! - `layer`: entries in memory
 //! - `parts`: all parts, newest first
 //! - `part`, `filter`: how entries stand in sled
 
-mod current;
 mod filter;
+mod in_use;
 mod layer;
 mod part;
 mod parts;
 #[cfg(test)]
 mod tests;
 
-pub(super) use current::Current;
-pub(super) use layer::Changes;
+pub(super) use in_use::IndexInUse;
+pub(super) use layer::{Changes, Tip};
 
 use std::{
     collections::BTreeMap,
@@ -37,10 +36,14 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use self::{layer::Layer, part::Part, parts::Parts};
+use self::{
+    layer::{Layer, Lists, Sealed},
+    part::Part,
+    parts::{Limits, Parts},
+};
 use super::{
-    heads::Tip,
-    keys::{self, Key},
+    SledSettings,
+    keys::{self, Card, Key},
     log::End,
     private,
 };
@@ -52,23 +55,14 @@ type Value = Option<Vec<u8>>;
 /// How many entries of a list are looked at together.
 const PAGE: usize = 128;
 
-/// The entries of so many tasks follow at a time: nobody is held up for longer than that takes. Tests have few tasks.
-const FOLDED: usize = if cfg!(test) { 8 } else { 128 };
+/// The lists follow so many tasks at a time: nobody is held up for longer than that takes. Tests have few tasks.
+const LISTED: usize = if cfg!(test) { 8 } else { 128 };
 
-/// What the index may take.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    /// A layer of so many bytes is sealed.
-    pub(super) room: usize,
-    /// A part of fewer bytes becomes a layer again.
-    pub(super) small: u64,
-    /// The bytes of the filters in memory, about.
-    pub(super) filters: usize,
-    /// So many message ids are remembered at least, the newest.
-    pub(super) messages: u64,
-    /// Parts of so many bytes are looked at whole when they are opened.
-    pub(super) checked: u64,
-}
+/// The bytes of a layer. It may have twice that while the one before it is written. Tests have few tasks.
+const ROOM: usize = if cfg!(test) { 24 << 10 } else { 32 << 20 };
+
+/// A layer of so many appends is written when the program ends, so that the next start need not read them.
+const MANY: usize = if cfg!(test) { 24 } else { 20_000 };
 
 /// Entries by key. One thread changes it, all others read.
 #[derive(Debug)]
@@ -77,8 +71,9 @@ pub(super) struct Index {
     /// Where sled has its files.
     folder: PathBuf,
     state: Mutex<State>,
-    /// There is something to write, or room again, or the end has come.
+    /// A layer is full, or there is room again, or the end has come.
     moved: Condvar,
+    room: usize,
     limits: Limits,
 }
 
@@ -88,8 +83,10 @@ pub(super) struct Index {
 struct State {
     /// Takes changes.
     young: Layer,
-    /// Is being written as a part.
-    sealed: Option<Arc<Layer>>,
+    /// The layer before it.
+    old: Arc<Layer>,
+    /// The old layer while it is being written.
+    sealed: Option<Arc<Sealed>>,
     parts: Arc<Parts>,
     phase: Phase,
 }
@@ -106,32 +103,33 @@ impl Index {
     /// What a database in a folder holds of it.
     ///
     /// Errors: `Corrupt`, then it must be made anew; `Io`.
-    pub(super) fn open(db: sled::Db, folder: PathBuf, limits: Limits) -> Result<Self, StoreError> {
-        let mut parts = Part::open_all(&db, limits.filters)?;
-        if parts.iter().map(|part| part.meta.bytes).sum::<u64>() <= limits.checked {
-            parts.iter().try_for_each(Part::check)?;
+    pub(super) fn open(
+        db: sled::Db,
+        folder: PathBuf,
+        settings: &SledSettings,
+    ) -> Result<Self, StoreError> {
+        let limits = Limits {
+            filters: settings.filters,
+            messages: settings.message_ids,
+        };
+        let parts = Parts::new(Part::open_all(&db)?, limits)?;
+        if parts.all.iter().map(|part| part.meta.bytes).sum::<u64>() <= settings.page_cache {
+            parts.all.iter().try_for_each(|part| part.check())?;
         }
-        let end = parts
-            .first()
-            .map_or(End::default(), |newest| newest.meta.end);
-        let is_small = |newest: &Part| newest.meta.bytes < limits.small;
-        let small = parts.first().is_some_and(is_small).then(|| parts.remove(0));
-        let parts = Parts::new(parts.into_iter().map(Arc::new).collect(), limits);
+        let newest = parts.all.first();
         let state = State {
-            young: match small {
-                Some(part) => parts.layer(&part)?,
-                None => Layer::new(end),
-            },
+            young: Layer::new(newest.map_or(End::default(), |newest| newest.meta.end)),
+            old: Arc::default(),
             sealed: None,
             parts: Arc::new(parts),
             phase: Phase::Running,
         };
-        let (state, moved) = (Mutex::new(state), Condvar::new());
         Ok(Self {
             db,
             folder,
-            state,
-            moved,
+            state: Mutex::new(state),
+            moved: Condvar::new(),
+            room: ROOM,
             limits,
         })
     }
@@ -151,23 +149,17 @@ impl Index {
     /// Errors: `Rebuilding` if it cannot be written any more.
     pub(super) fn apply(&self, changes: Changes, end: End) -> Result<(), StoreError> {
         let mut state = self.lock();
-        while state.young.bytes() > 2 * self.limits.room && state.phase == Phase::Running {
-            self.moved.notify_all();
+        while state.young.bytes() > 2 * self.room && state.phase == Phase::Running {
             state = self.wait(state);
         }
         if state.phase == Phase::Failed {
             return Err(StoreError::Rebuilding);
         }
         state.young.apply(changes, end);
-        if state.young.waiting() >= FOLDED || state.young.is_full(self.limits.room) {
+        if state.sealed.is_none() && state.young.is_full(self.room) {
             self.moved.notify_all();
         }
         Ok(())
-    }
-
-    /// The task's newest append, if its entries do not follow it yet.
-    pub(super) fn tip(&self, task: &str) -> Option<Tip> {
-        self.lock().young.tip(task).cloned()
     }
 
     /// Whether something of it could not be written or read: then it must be made anew.
@@ -175,7 +167,21 @@ impl Index {
         self.lock().phase == Phase::Failed
     }
 
-    /// The entry of a key; of a task's see [`Index::tip`] first.
+    /// The newest append of a task that was written to lately.
+    pub(super) fn tip(&self, task: &str) -> Option<Tip> {
+        let state = self.lock();
+        let tip = state.young.tip(task).or_else(|| state.old.tip(task));
+        tip.cloned()
+    }
+
+    /// What is known of a task on the disk; see [`Index::tip`] first.
+    pub(super) fn card(&self, task: &str) -> Result<Option<Card>, StoreError> {
+        let parts = Arc::clone(&self.lock().parts);
+        let card = self.reading(|| parts.get(&keys::head(task)))?;
+        card.map(|card| keys::read(&card)).transpose()
+    }
+
+    /// The entry of a key that is not a task's.
     pub(super) fn get(&self, key: &[u8]) -> Result<Value, StoreError> {
         match self.get_in_memory(key) {
             Ok(value) => Ok(value),
@@ -183,7 +189,7 @@ impl Index {
         }
     }
 
-    /// The entry of a key if that is known without a look at the disk.
+    /// The same if that is known without a look at the disk.
     pub(super) fn peek(&self, key: &[u8]) -> Option<Value> {
         self.get_in_memory(key).ok()
     }
@@ -191,9 +197,7 @@ impl Index {
     /// The same, or the parts that would have to be looked at.
     fn get_in_memory(&self, key: &[u8]) -> Result<Value, Arc<Parts>> {
         let state = self.lock();
-        let sealed = state.sealed.as_deref();
-        let known = state.young.get(key);
-        if let Some(value) = known.or_else(|| sealed.and_then(|layer| layer.get(key))) {
+        if let Some(value) = state.young.get(key).or_else(|| state.old.get(key)) {
             return Ok(value.clone());
         }
         let parts = Arc::clone(&state.parts);
@@ -203,21 +207,29 @@ impl Index {
     }
 
     /// The counts whose keys begin with `prefix`.
-    pub(super) fn counts(self: Arc<Self>, prefix: Key) -> Result<Vec<(Key, usize)>, StoreError> {
-        let keys = Arc::clone(&self).scan(prefix, None);
-        let count = |entry: Result<(Key, Vec<u8>), StoreError>| {
-            let key = entry?.0;
-            let (later, parts) = {
-                let state = self.lock();
-                let layers = state.sealed.as_deref().into_iter().chain([&state.young]);
-                let later = layers.filter_map(|layer| layer.get(&key));
-                let later: i64 = later.map(|more| keys::count(more.as_deref())).sum();
-                (later, Arc::clone(&state.parts))
-            };
-            let count = self.reading(|| Ok(keys::count(parts.get(&key)?.as_deref()) + later))?;
-            Ok((key, usize::try_from(count).unwrap_or_default()))
+    pub(super) fn counts(&self, prefix: &[u8]) -> Result<BTreeMap<Key, usize>, StoreError> {
+        let mut counts = BTreeMap::<Key, i64>::new();
+        let add = |counts: &mut BTreeMap<Key, i64>, lists: &Lists| {
+            for (key, more) in lists.counts(prefix) {
+                *counts.entry(key.clone()).or_default() += more;
+            }
         };
-        keys.map(count).collect()
+        let (sealed, parts) = {
+            let state = self.with_lists();
+            add(&mut counts, &state.young.lists);
+            (state.sealed.clone(), Arc::clone(&state.parts))
+        };
+        if let Some(sealed) = sealed {
+            add(&mut counts, sealed.lists());
+        }
+        let group = keys::filtered(prefix).unwrap_or(prefix);
+        for (key, count) in self.reading(|| parts.counts(group))? {
+            if key.starts_with(prefix) {
+                *counts.entry(key).or_default() += count;
+            }
+        }
+        let count = |(key, count)| (key, usize::try_from(count).unwrap_or_default());
+        Ok(counts.into_iter().map(count).collect())
     }
 
     /// The entries of a list whose keys begin with `prefix`, in the order of the keys, from after `after` if that is
@@ -231,7 +243,7 @@ impl Index {
         let mut next = Some(from);
         let pages = std::iter::from_fn(move || {
             let from = next.take()?;
-            let page = match self.reading(|| self.page(&prefix, &from)) {
+            let page = match self.page(&prefix, &from) {
                 Ok(page) => page,
                 Err(error) => return Some(vec![Err(error)]),
             };
@@ -247,42 +259,32 @@ impl Index {
 
     /// The first entries after `from`, as they are at one moment, with those that say that there is none.
     fn page(&self, prefix: &[u8], from: &Bound<Key>) -> Result<BTreeMap<Key, Value>, StoreError> {
+        let owned = |(key, value): (&Key, &Value)| (key.clone(), value.clone());
+        let start = from.as_ref().map(Vec::as_slice);
         let (mut page, sealed, parts): (BTreeMap<_, _>, _, _) = {
-            let mut state = self.lock();
-            if keys::follows_tasks(prefix) {
-                state.young.fold(usize::MAX);
-            }
-            let young = state.young.range(prefix, from).take(PAGE).collect();
+            let state = self.with_lists();
+            let young = state.young.lists.range(prefix, start).take(PAGE);
+            let young = young.map(owned).collect();
             (young, state.sealed.clone(), Arc::clone(&state.parts))
         };
-        let sealed = sealed
-            .iter()
-            .flat_map(|layer| layer.range(prefix, from).take(PAGE));
-        for (key, value) in sealed {
-            page.entry(key).or_insert(value);
+        let sealed = sealed.iter().map(|sealed| sealed.lists());
+        for (key, value) in sealed.flat_map(|lists| lists.range(prefix, start).take(PAGE)) {
+            page.entry(key.clone()).or_insert_with(|| value.clone());
         }
-        let start = match from {
-            Bound::Included(start) | Bound::Excluded(start) => start,
-            Bound::Unbounded => prefix,
-        };
-        for part in parts.with(prefix) {
-            shorten(&mut page);
-            if !reaches(part, prefix, start, &page) {
-                continue;
+        self.reading(|| parts.page(prefix, start, page))
+    }
+
+    /// What there is when the lists follow all tasks of the young layer.
+    fn with_lists(&self) -> MutexGuard<'_, State> {
+        loop {
+            let mut state = self.lock();
+            if state.young.list(LISTED) {
+                return state;
             }
-            let is_behind = |(key, _): &(Key, Value)| *from != Bound::Excluded(key.clone());
-            let is_listed = |(key, _): &(Key, Value)| key.starts_with(prefix);
-            let entries = part
-                .from(start)
-                .filter(|entry| entry.as_ref().map_or(true, is_behind));
-            let listed = entries.take_while(|entry| entry.as_ref().map_or(true, is_listed));
-            for entry in listed.take(PAGE) {
-                let (key, value) = entry?;
-                page.entry(key).or_insert(value);
-            }
+            drop(state);
+            // Others come in between.
+            std::thread::yield_now();
         }
-        shorten(&mut page);
-        Ok(page)
     }
 
     /// Whoever cannot read has the index made anew.
@@ -304,68 +306,52 @@ impl Index {
         self.moved.notify_all();
     }
 
-    /// Has entries follow their tasks, and takes the layer when it is full, and at the end; `None` if there is nothing to
-    /// be written any more.
-    fn seal(&self) -> Option<Arc<Layer>> {
+    /// Takes the young layer when it is full, or at the end; `None` if there is nothing to be written any more.
+    fn seal(&self) -> Option<Arc<Sealed>> {
         let mut state = self.lock();
         loop {
-            if state.phase == Phase::Failed {
-                return None;
-            } else if state.young.waiting() >= FOLDED {
-                state.young.fold(FOLDED);
-                // Others come in between.
-                drop(state);
-                state = self.lock();
-            } else if state.young.is_full(self.limits.room) {
-                return Some(self.take_young(&mut state));
-            } else if state.phase == Phase::Closed {
-                let is_left = !state.young.is_empty();
-                return is_left.then(|| self.take_young(&mut state));
-            } else {
-                state = self.wait(state);
+            match state.phase {
+                Phase::Failed => return None,
+                Phase::Running if state.young.is_full(self.room) => break,
+                Phase::Closed if state.young.appends() >= MANY => break,
+                Phase::Closed => return None,
+                Phase::Running => state = self.wait(state),
             }
         }
-    }
-
-    fn take_young(&self, state: &mut State) -> Arc<Layer> {
-        state.young.fold(usize::MAX);
-        let empty = Layer::new(state.young.end);
-        let layer = Arc::new(std::mem::replace(&mut state.young, empty));
-        state.sealed = Some(Arc::clone(&layer));
-        layer
+        let (sealed, gone) = take_young(&mut state);
+        // To free so much takes a while, in which others may go on.
+        drop(state);
+        drop(gone);
+        Some(sealed)
     }
 
     /// Makes a part of a layer durable and shows it in its place.
-    fn write_part(&self, layer: &Layer) -> Result<(), StoreError> {
+    fn write_part(&self, sealed: &Sealed) -> Result<(), StoreError> {
         let parts = Arc::clone(&self.lock().parts);
-        let mut entries: Vec<(&[u8], Value)> = Vec::new();
-        for (key, value) in layer.entries() {
-            let value = match keys::is_count(key) {
-                true => {
-                    let count = keys::count(parts.get(key)?.as_deref());
-                    let count = count + keys::count(value.as_deref());
-                    Some(count.to_be_bytes().into())
-                }
-                // Nobody need be told that there is none where nobody knows of any.
-                false if value.is_none() && parts.with(key).next().is_none() => continue,
-                false => value.clone(),
-            };
-            entries.push((key, value));
+        let mut entries = sealed.entries();
+        // Nobody need be told that there is none where nobody knows of any.
+        entries.retain(|(key, value)| value.is_some() || parts.with(key).next().is_some());
+        let (mut counts, mut group) = (BTreeMap::new(), &[][..]);
+        for (key, more) in sealed.lists().counts(&[]) {
+            let of_key = keys::filtered(key).unwrap_or(key);
+            if of_key != group {
+                group = of_key;
+                counts.extend(parts.counts(group)?);
+            }
+            *counts.entry(key.clone()).or_default() += more;
         }
-        entries.sort_unstable();
-        let newest = parts.all.first().map(|newest| newest.number);
-        let number = layer.former.or(newest).map_or(0, |newest| newest + 1);
-        let written = entries.iter().map(|(key, value)| (*key, value.as_deref()));
-        let part = Part::write(&self.db, number, layer.former, layer.end, written)?;
+        let counts = counts.into_iter();
+        entries.extend(counts.map(|(key, count)| (key, Some(count.to_be_bytes().into()))));
+        entries.sort();
+        let part = Part::write(&self.db, parts.next_number(), sealed.layer.end, &entries)?;
+        drop(entries);
         self.db.flush()?;
         let failed = |error| StoreError::io("syncing the index", error);
         let file = File::open(self.folder.join("db")).map_err(failed)?;
         file.sync_data().map_err(failed)?;
         private::close(&self.folder);
-        let all = [Arc::new(part)]
-            .into_iter()
-            .chain(parts.all.iter().cloned());
-        let parts = Arc::new(Parts::new(all.collect(), self.limits));
+        let all = std::iter::once(part).chain(parts.all.iter().cloned());
+        let parts = Arc::new(Parts::new(all.collect(), self.limits)?);
         let mut state = self.lock();
         (state.parts, state.sealed) = (parts, None);
         self.moved.notify_all();
@@ -389,6 +375,16 @@ impl Index {
     }
 }
 
+/// Makes the young layer the old one; answers with the one that was old too.
+fn take_young(state: &mut State) -> (Arc<Sealed>, Arc<Layer>) {
+    let empty = Layer::new(state.young.end);
+    let young = Arc::new(std::mem::replace(&mut state.young, empty));
+    let gone = std::mem::replace(&mut state.old, Arc::clone(&young));
+    let sealed = Arc::new(Sealed::new(young));
+    state.sealed = Some(Arc::clone(&sealed));
+    (sealed, gone)
+}
+
 /// Does what sled may panic at: what it finds broken is broken.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let done = catch_unwind(AssertUnwindSafe(work));
@@ -407,25 +403,4 @@ impl From<sled::Error> for StoreError {
             }
         }
     }
-}
-
-/// Leaves the first entries.
-fn shorten(page: &mut BTreeMap<Key, Value>) {
-    while page.len() > PAGE {
-        page.pop_last();
-    }
-}
-
-/// Whether a part may have entries from `start` on that belong to the page. Of a lane the times tell.
-fn reaches(part: &Part, prefix: &[u8], start: &[u8], page: &BTreeMap<Key, Value>) -> bool {
-    if prefix.first() != Some(&keys::LANE) || keys::asked(prefix) != Some(prefix) {
-        return true;
-    }
-    let Some((oldest, newest)) = part.meta.times else {
-        return false;
-    };
-    let is_older = keys::time(start).is_none_or(|start| oldest <= start);
-    let last = page.last_key_value().filter(|_| page.len() == PAGE);
-    let last = last.and_then(|(key, _)| keys::time(key));
-    is_older && last.is_none_or(|last| newest >= last)
 }

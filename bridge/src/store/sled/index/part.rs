@@ -8,7 +8,10 @@
 //!
 //! Parts have 64 bits, numbers 32, big endian; all else is written by postcard.
 
-use std::ops::ControlFlow;
+use std::{
+    ops::{Bound, ControlFlow},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -28,19 +31,17 @@ const FILTER: u8 = b'f';
 const FULL: usize = if cfg!(test) { 2 << 10 } else { 16 << 10 };
 /// Values of more bytes than that might get files of their own, which sled never fsyncs.
 const PIECE: usize = 32 << 10;
-/// So many values go to sled together.
-const BATCH: usize = 16;
 /// The bytes of a sum.
 const SUM: usize = 4;
 
 /// A part that is whole.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
-    pub(super) db: sled::Db,
+    db: sled::Db,
     pub(super) number: u64,
-    pub(super) meta: Meta,
+    pub(super) meta: Arc<Meta>,
     /// Absent of old parts, when there are too many.
-    pub(super) filter: Option<Filter>,
+    pub(super) filter: Option<Arc<Filter>>,
 }
 
 /// Describes a part without its entries.
@@ -48,8 +49,9 @@ pub(super) struct Part {
 pub(super) struct Meta {
     /// Up to where in the log it goes.
     pub(super) end: End,
-    /// The bytes of its blocks.
+    /// The bytes of its blocks, and of its filter.
     pub(super) bytes: u64,
+    pub(super) filter: usize,
     /// How many message ids it has.
     pub(super) messages: u64,
     /// The times of the tasks in its lists, from the oldest to the newest, in milliseconds.
@@ -61,37 +63,28 @@ pub(super) struct Meta {
 }
 
 impl Part {
-    /// All parts that were written before, newest first. Blocks without a part, of which the writing was cut off, are
-    /// removed. Of the newest, filters of so many bytes are kept in memory.
+    /// All parts that were written before, newest first, without their filters. Blocks without a part, of which the
+    /// writing was cut off, are removed.
     ///
     /// Errors: `Corrupt` if they are not what was written.
-    pub(super) fn open_all(db: &sled::Db, mut filters: usize) -> Result<Vec<Self>, StoreError> {
+    pub(super) fn open_all(db: &sled::Db) -> Result<Vec<Self>, StoreError> {
         let mut parts = Vec::new();
         for entry in db.scan_prefix([META]).rev() {
             let (key, meta) = entry?;
-            let number = key[1..].try_into().map(u64::from_be_bytes);
-            let mut part = Self {
+            let meta = postcard::from_bytes(summed(&meta)?);
+            parts.push(Self {
                 db: db.clone(),
-                number: number.map_err(|_| broken("a part has no number"))?,
-                meta: postcard::from_bytes(summed(&meta)?)
-                    .map_err(|_| broken("a part does not say what it is"))?,
+                number: number_of(&key).ok_or_else(|| broken("a part has no number"))?,
+                meta: Arc::new(meta.map_err(|_| broken("a part does not say what it is"))?),
                 filter: None,
-            };
-            if filters > 0 {
-                let filter = part.read_filter()?;
-                filters = filters.saturating_sub(filter.as_bytes().len());
-                part.filter = Some(filter);
-            }
-            parts.push(part);
+            });
         }
-        let mut next = 0;
-        while let Some(entry) = db.range(key(BLOCK, next, 0)..[BLOCK + 1; 13]).next() {
-            let number = entry?.0[1..].first_chunk().copied().map(u64::from_be_bytes);
-            let number = number.unwrap_or(next);
-            if !parts.iter().any(|part| part.number == number) {
-                remove(db, number)?;
+        // A part is begun only when all before it are whole.
+        let behind = parts.first().map_or(0, |newest: &Self| newest.number + 1);
+        for kind in [BLOCK, FILTER] {
+            for found in db.range(key(kind, behind, 0)..key(kind + 1, 0, 0)) {
+                db.remove(found?.0)?;
             }
-            next = number + 1;
         }
         Ok(parts)
     }
@@ -100,16 +93,19 @@ impl Part {
     ///
     /// Errors: `Corrupt`.
     pub(super) fn check(&self) -> Result<(), StoreError> {
-        self.from(&[]).try_for_each(|entry| entry.map(drop))
+        self.list(&[], Bound::Unbounded)
+            .try_for_each(|entry| entry.map(drop))
     }
 
-    fn read_filter(&self) -> Result<Filter, StoreError> {
+    pub(super) fn read_filter(&self) -> Result<Filter, StoreError> {
         let (start, end) = (key(FILTER, self.number, 0), key(FILTER, self.number + 1, 0));
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(self.meta.filter);
         for piece in self.db.range(start..end) {
             bytes.extend(summed(&piece?.1)?);
         }
-        Filter::from_bytes(bytes).ok_or_else(|| broken("a part has no filter"))
+        let whole = Some(bytes).filter(|bytes| bytes.len() == self.meta.filter);
+        let filter = whole.and_then(Filter::from_bytes);
+        filter.ok_or_else(|| broken("a part has no filter"))
     }
 
     /// What it says of a key.
@@ -130,27 +126,42 @@ impl Part {
         Ok(found)
     }
 
-    /// Its entries, from this key on.
-    pub(super) fn from(
-        &self,
-        start: &[u8],
-    ) -> impl Iterator<Item = Result<(Key, Value), StoreError>> + use<'_> {
-        let blocks = self.block_of(start).unwrap_or(0)..self.meta.first.len();
-        let start = start.to_vec();
-        let entries = move |number| -> Result<Vec<(Key, Value)>, StoreError> {
-            let mut entries = Vec::new();
-            decode(&self.block(number)?, |key, value| {
-                if *key >= *start {
-                    entries.push((key.to_vec(), value.map(<[u8]>::to_vec)));
-                }
-                ControlFlow::Continue(())
-            })?;
-            Ok(entries)
+    /// Its entries whose keys begin with `prefix`, from `from` on.
+    pub(super) fn list<'p>(
+        &'p self,
+        prefix: &'p [u8],
+        from: Bound<&'p [u8]>,
+    ) -> impl Iterator<Item = Result<(Key, Value), StoreError>> + use<'p> {
+        let start = match from {
+            Bound::Included(start) | Bound::Excluded(start) => start,
+            Bound::Unbounded => prefix,
         };
-        blocks.map(entries).flat_map(|entries| match entries {
-            Ok(entries) => entries.into_iter().map(Ok).collect(),
-            Err(error) => vec![Err(error)],
-        })
+        let blocks = self.block_of(start).unwrap_or(0)..self.meta.first.len();
+        let blocks = blocks.take_while(move |number| {
+            let first = &self.meta.first[*number];
+            first.as_slice() < start || first.starts_with(prefix)
+        });
+        let entries = move |number| {
+            let mut entries = Vec::new();
+            let read = decode(&self.block(number)?, |key, value| {
+                let is_after = match from {
+                    Bound::Excluded(from) => key > from,
+                    Bound::Included(_) | Bound::Unbounded => key >= start,
+                };
+                if !is_after {
+                    ControlFlow::Continue(())
+                } else if key.starts_with(prefix) {
+                    entries.push(Ok((key.to_vec(), value.map(<[u8]>::to_vec))));
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            });
+            read.map(|()| entries)
+        };
+        blocks
+            .map(entries)
+            .flat_map(|entries| entries.unwrap_or_else(|error| vec![Err(error)]))
     }
 
     /// The block that has the key if any has.
@@ -164,69 +175,71 @@ impl Part {
         block.ok_or_else(|| broken("a block is missing"))
     }
 
-    /// Makes a part of entries in order, in the place of `former`; it goes up to `end`, and is durable when
-    /// [`sled::Db::flush`] was called.
-    pub(super) fn write<'e>(
+    /// Makes a part of entries in order; it goes up to `end`, and is durable when [`sled::Db::flush`] was called.
+    pub(super) fn write(
         db: &sled::Db,
         number: u64,
-        former: Option<u64>,
         end: End,
-        entries: impl ExactSizeIterator<Item = (&'e [u8], Option<&'e [u8]>)>,
+        entries: &[(Key, Value)],
     ) -> Result<Self, StoreError> {
+        let mut asked: Vec<&[u8]> = entries
+            .iter()
+            .filter_map(|(key, _)| keys::filtered(key))
+            .collect();
+        asked.dedup();
+        let filter = Filter::of(&asked);
         let mut meta = Meta {
             end,
+            filter: filter.as_bytes().len(),
             ..Meta::default()
         };
-        let mut filter = Filter::new(entries.len());
-        let mut values = Values::new(db);
-        let (mut block, mut last): (Vec<u8>, &[u8]) = (Vec::new(), &[]);
+        let (mut block, mut last): (Vec<u8>, &[u8]) = (Vec::with_capacity(2 * FULL), &[]);
         for (entry, value) in entries {
-            if let Some(asked) = keys::asked(entry) {
-                filter.add(asked);
-            }
             meta.note(entry);
             if block.is_empty() {
-                meta.first.push(entry.to_vec());
+                meta.first.push(entry.clone());
                 last = &[];
             }
-            let common = last
+            let same = last
                 .iter()
                 .zip(entry)
-                .take_while(|(one, other)| one == other)
-                .count();
+                .take_while(|(one, other)| one == other);
+            let common = same.count();
             block = written(&(common, &entry[common..], value), block)?;
             last = entry;
             if block.len() >= FULL {
-                meta.bytes += block.len() as u64;
-                values.put(&key(BLOCK, number, meta.first.len() as u32 - 1), &block)?;
-                block.clear();
+                meta.put_block(db, number, &mut block)?;
             }
         }
         if !block.is_empty() {
-            meta.bytes += block.len() as u64;
-            values.put(&key(BLOCK, number, meta.first.len() as u32 - 1), &block)?;
+            meta.put_block(db, number, &mut block)?;
         }
         for (piece, bytes) in (0..).zip(filter.as_bytes().chunks(PIECE)) {
-            values.put(&key(FILTER, number, piece), bytes)?;
+            put(db, &key(FILTER, number, piece), bytes)?;
         }
-        values.send()?;
-        // At once it counts, and the one in whose place it comes does not.
-        values.put(&meta_key(number), &written(&meta, Vec::new())?)?;
-        if let Some(former) = former {
-            values.batch.remove(meta_key(former));
-        }
-        values.send()?;
-        let (db, filter) = (db.clone(), Some(filter));
+        put(db, &key(META, number, 0)[..9], &written(&meta, Vec::new())?)?;
         Ok(Self {
-            db,
+            db: db.clone(),
             number,
-            meta,
-            filter,
+            meta: Arc::new(meta),
+            filter: Some(Arc::new(filter)),
         })
     }
 }
 
 impl Meta {
+    fn put_block(
+        &mut self,
+        db: &sled::Db,
+        part: u64,
+        block: &mut Vec<u8>,
+    ) -> Result<(), StoreError> {
+        self.bytes += block.len() as u64;
+        put(db, &key(BLOCK, part, self.first.len() as u32 - 1), block)?;
+        block.clear();
+        Ok(())
+    }
+
     /// Takes note of an entry.
     fn note(&mut self, key: &[u8]) {
         match key.first() {
@@ -242,45 +255,10 @@ impl Meta {
     }
 }
 
-/// Values on their way to sled, a few together.
-struct Values<'d> {
-    db: &'d sled::Db,
-    batch: sled::Batch,
-    count: usize,
-}
-
-impl<'d> Values<'d> {
-    fn new(db: &'d sled::Db) -> Self {
-        Self {
-            db,
-            batch: sled::Batch::default(),
-            count: 0,
-        }
-    }
-
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        let sum = crc32fast::hash(value).to_be_bytes();
-        self.batch.insert(key, [&sum[..], value].concat());
-        self.count += 1;
-        if self.count.is_multiple_of(BATCH) {
-            self.send()
-        } else {
-            Ok(())
-        }
-    }
-
-    fn send(&mut self) -> Result<(), StoreError> {
-        Ok(self.db.apply_batch(std::mem::take(&mut self.batch))?)
-    }
-}
-
-/// Removes what there is of a part that does not count.
-pub(super) fn remove(db: &sled::Db, number: u64) -> Result<(), StoreError> {
-    for kind in [BLOCK, FILTER] {
-        for found in db.range(key(kind, number, 0)..key(kind, number + 1, 0)) {
-            db.remove(found?.0)?;
-        }
-    }
+/// Puts a value behind its sum.
+fn put(db: &sled::Db, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+    let sum = crc32fast::hash(value).to_be_bytes();
+    db.insert(key, [&sum[..], value].concat())?;
     Ok(())
 }
 
@@ -322,8 +300,8 @@ fn broken(reason: &str) -> StoreError {
     StoreError::corrupt("the index", reason)
 }
 
-fn meta_key(part: u64) -> Vec<u8> {
-    [&[META][..], &part.to_be_bytes()].concat()
+fn number_of(key: &[u8]) -> Option<u64> {
+    Some(u64::from_be_bytes(key.get(1..9)?.try_into().ok()?))
 }
 
 fn key(kind: u8, part: u64, number: u32) -> [u8; 13] {
@@ -347,12 +325,14 @@ mod tests {
             ("b", Some("2")),
         ];
         let entries = entries.map(|(key, value)| (key.as_bytes(), value.map(str::as_bytes)));
-        let part = Part::write(&db, 7, None, End::default(), entries.into_iter()).unwrap();
         let owned = entries.map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec)));
-        let all: Vec<_> = part.from(&[]).map(Result::unwrap).collect();
-        assert_eq!(all, owned);
-        let later: Vec<_> = part.from(b"ab").map(Result::unwrap).collect();
-        assert_eq!(later, owned[1..]);
+        let part = Part::write(&db, 7, End::default(), &owned).unwrap();
+        let list = |prefix: &[u8], from| -> Vec<_> {
+            part.list(prefix, from).map(Result::unwrap).collect()
+        };
+        assert_eq!(list(b"", Bound::Unbounded), owned);
+        assert_eq!(list(b"", Bound::Included(b"ab")), owned[1..]);
+        assert_eq!(list(b"a", Bound::Excluded(b"ab")), owned[2..3]);
         for (key, value) in &owned {
             assert_eq!(part.get(key).unwrap().as_ref(), Some(value));
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bridge_protocol::a2a::TaskState;
 
 use super::{
-    super::{keys::Card, log::LogOffset, model::Lots},
+    super::{log::LogOffset, model::Lots},
     *,
 };
 use crate::{
@@ -14,11 +14,8 @@ use crate::{
 };
 
 const LIMITS: Limits = Limits {
-    room: 1 << 40,
-    small: 2 << 10,
     filters: 1 << 20,
     messages: u64::MAX,
-    checked: u64::MAX,
 };
 const STATES: [TaskState; 3] = [
     TaskState::Working,
@@ -67,11 +64,15 @@ impl Pair {
     /// Reopens the index as after a crash: the parts are there, the rest is read from the log again.
     fn reopen(&mut self) -> Result<(), StoreError> {
         drop(self.index.take());
-        let index = Arc::new(Index::open(
-            self.database(),
-            self.folder.path().into(),
-            LIMITS,
-        )?);
+        let settings = SledSettings {
+            filters: LIMITS.filters,
+            message_ids: LIMITS.messages,
+            ..SledSettings::in_folder(self.folder.path())
+        };
+        let mut index = Index::open(self.database(), self.folder.path().into(), &settings)?;
+        // It is sealed when a test says so.
+        index.room = 1 << 40;
+        let index = Arc::new(index);
         let end = index.end();
         for (changes, at) in std::mem::take(&mut self.unsealed) {
             if at.at > end.at {
@@ -89,9 +90,9 @@ impl Pair {
 
     fn seal(&mut self) {
         let index = self.index();
-        let layer = index.take_young(&mut index.lock());
+        let (sealed, _) = take_young(&mut index.lock());
         self.check();
-        index.write_part(&layer).unwrap();
+        index.write_part(&sealed).unwrap();
         self.unsealed.clear();
     }
 
@@ -150,7 +151,7 @@ impl Pair {
         head.turns = (0..lots.below(2)).map(|_| turn.clone()).collect();
         let tip = Tip {
             head: Arc::new(head),
-            place: LogOffset {
+            offset: LogOffset {
                 at: self.end,
                 length: 1,
             },
@@ -170,18 +171,15 @@ impl Pair {
     fn check(&self) {
         let index = self.index();
         for (task, tip) in &self.tasks {
-            let place = match index.tip(task) {
-                Some(tip) => tip.place,
-                None => {
-                    let card = index.get(&keys::head(task)).unwrap();
-                    keys::read::<Card>(&card.unwrap()).unwrap().place
-                }
+            let offset = match index.tip(task) {
+                Some(tip) => tip.offset,
+                None => index.card(task).unwrap().unwrap().offset,
             };
-            assert_eq!(place, tip.place, "{task}");
+            assert_eq!(offset, tip.offset, "{task}");
             let key = keys::message(&tip.head.owner, "sample", task);
             assert_eq!(index.get(&key).unwrap(), Some(task.clone().into_bytes()));
         }
-        assert_eq!(index.get(&keys::head("t9999")).unwrap(), None);
+        assert_eq!(index.card("t9999").unwrap(), None);
         for caller in ["alice", "bob", "nobody"].map(Caller::new) {
             self.check_lists(&caller);
         }
@@ -218,8 +216,8 @@ impl Pair {
         for state in STATES.iter().map(TaskState::as_str) {
             let own = |tip: &&Tip| tip.head.owner == *caller && tip.head.state.as_str() == state;
             let tips: Vec<&Tip> = self.tasks.values().filter(own).collect();
-            let counts = Arc::clone(&index).counts(keys::state(caller, "sample", state));
-            let count = counts.unwrap().first().map_or(0, |(_, count)| *count);
+            let counts = index.counts(&keys::state(caller, "sample", state));
+            let count = counts.unwrap().into_values().next().unwrap_or_default();
             assert_eq!(count, tips.len(), "{state}");
             let found = scan(&index, &keys::lane(caller, "sample", state));
             let expected: BTreeSet<Key> = tips
@@ -313,7 +311,7 @@ fn old_parts_are_found_without_filters_in_memory() {
     };
     {
         let mut state = index.lock();
-        let parts = Parts::new(state.parts.all.clone(), limits);
+        let parts = Parts::new(state.parts.all.clone(), limits).unwrap();
         let filters = parts.all.iter().filter_map(|part| part.filter.as_ref());
         let bytes: usize = filters.map(|filter| filter.as_bytes().len()).sum();
         assert!(bytes <= 300 && parts.all.len() > 2);
@@ -342,7 +340,7 @@ fn message_ids_are_remembered_as_long_as_they_must() {
             Some(*sum)
         });
     let enough = newest.take_while(|sum| *sum < 20).count() + 1;
-    let parts = Parts::new(parts, limits);
+    let parts = Parts::new(parts, limits).unwrap();
     assert_eq!(parts.remembering, enough);
     assert!(enough < parts.all.len());
 }

@@ -1,53 +1,50 @@
 //! The index that is in use, and the thread that writes its parts.
 
 use std::{
-    sync::{Arc, PoisonError, RwLock, RwLockWriteGuard},
+    sync::{Arc, PoisonError, RwLock},
     thread::JoinHandle,
 };
 
 use super::{Index, Phase, guarded};
 use crate::store::StoreError;
 
-/// The index that is in use, shared by all who read it and the one who writes it, and the thread that writes its parts.
-/// When it has failed, another takes its place.
+/// The index that is in use, shared by all who read it and the one who writes it. When it has failed, another takes its
+/// place. The last owner waits until its thread has ended.
 #[derive(Clone, Debug)]
-pub(in crate::store::sled) struct Current(Arc<RwLock<InUse>>);
+pub(in crate::store::sled) struct IndexInUse(Arc<RwLock<Running>>);
 
 #[derive(Debug)]
-struct InUse {
+struct Running {
     index: Arc<Index>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Current {
-    pub(in crate::store::sled) fn new(index: Index) -> Result<Self, StoreError> {
+impl IndexInUse {
+    pub(in crate::store::sled) fn start(index: Index) -> Result<Self, StoreError> {
         let index = Arc::new(index);
         let thread = Some(start(&index)?);
-        Ok(Self(Arc::new(RwLock::new(InUse { index, thread }))))
+        Ok(Self(Arc::new(RwLock::new(Running { index, thread }))))
     }
 
     pub(in crate::store::sled) fn now(&self) -> Arc<Index> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner).index)
     }
 
-    /// Waits until everything is written; nothing is written afterwards.
-    pub(in crate::store::sled) fn close(&self) {
-        self.now().turn(Phase::Closed);
-        let thread = self.lock().thread.take();
+    /// Swaps it with another, for all who share them.
+    pub(in crate::store::sled) fn swap(&self, other: &Self) {
+        let mut one = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut other = other.0.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut *one, &mut *other);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.index.turn(Phase::Closed);
+        let thread = self.thread.take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the thread of the store's index has panicked");
         }
-    }
-
-    /// Puts another in its place, which is used nowhere else.
-    pub(in crate::store::sled) fn replace(&self, other: &Self) {
-        self.close();
-        let (index, thread) = (other.now(), other.lock().thread.take());
-        *self.lock() = InUse { index, thread };
-    }
-
-    fn lock(&self) -> RwLockWriteGuard<'_, InUse> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
