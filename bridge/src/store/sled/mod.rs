@@ -3,7 +3,7 @@
 //!
 //! One process at a time has it open, one thread of it writes. Readers see only what is durable. What
 //! grows with the number of tasks is on the disk; in memory there are only the caches of [`SledSettings`],
-//! what was written in the last moment, and the index's filters (two bytes an entry, four entries a
+//! what was written lately (a hundred thousand appends), and the index's filters (two bytes an entry, three entries a
 //! task).
 //!
 //! - `open`, `follow`: settings, locks, formats, what a crash left behind; an index that is lost or fails is made anew

@@ -37,7 +37,7 @@ pub struct SledSettings {
     pub page_cache: u64,
     /// The bytes that tasks may take, about, which are kept ready to be shown.
     pub task_cache: usize,
-    /// The bytes of the index's filters in memory, about: 8 for each task. Tasks that are too old for them are found
+    /// The bytes of the index's filters in memory, about: 6 for each task. Tasks that are too old for them are found
     /// more slowly.
     pub filters: usize,
     /// So many ids of callers' messages are remembered at least, the newest.
