@@ -63,7 +63,7 @@ pub type Seq = u64;
     clippy::disallowed_types,
     reason = "looked up several times for each message; nothing is written in its order"
 )]
-pub(crate) type Unordered<K, V> = std::collections::HashMap<K, V>;
+pub(crate) type Unordered<K, V> = std::collections::HashMap<K, V, foldhash::fast::RandomState>;
 
 /// A backend that stores tasks.
 ///

@@ -1,12 +1,13 @@
 //! What followed from the log lately, in memory: tasks as they stand, and what changed in the lists.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     ops::Bound,
     sync::{Arc, OnceLock},
 };
 
-use super::Value;
+use super::{Entry, Value};
 use crate::store::{
     Head,
     sled::{
@@ -255,12 +256,17 @@ impl Sealed {
     }
 
     /// All entries in no order, without counts.
-    pub(super) fn entries(&self) -> Vec<(Key, Value)> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         let tasks = self.layer.tasks.iter();
-        let cards = tasks.map(|(task, change)| (keys::head(task), Some(keys::card(&change.tip))));
+        let cards = tasks.map(|(task, change)| {
+            let card = keys::card(&change.tip);
+            (Cow::Owned(keys::head(task)), Some(Cow::Owned(card)))
+        });
         let others = self.layer.single.iter().chain(&self.lists().entries);
-        let others = others.map(|(key, value)| (key.clone(), value.clone()));
-        cards.chain(others).collect()
+        cards.chain(others.map(|(key, value)| {
+            let value = value.as_deref().map(Cow::Borrowed);
+            (Cow::Borrowed(key.as_slice()), value)
+        }))
     }
 }
 
@@ -299,10 +305,9 @@ mod tests {
             }
         }
         let sealed = Sealed::new(Arc::new(layer));
-        let entries = sealed.entries();
         // Of a new task nothing older knows where it was meanwhile.
-        let entries = entries
-            .iter()
+        let entries = sealed
+            .entries()
             .filter(|(_, value)| is_known || value.is_some());
         let entries = entries.map(|(key, value)| {
             let gone = if value.is_none() { "-" } else { "" };

@@ -28,6 +28,7 @@ pub(super) use in_use::IndexInUse;
 pub(super) use layer::{Changes, Tip};
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fs::File,
     ops::Bound,
@@ -52,6 +53,9 @@ use crate::store::StoreError;
 /// What an entry says; nothing if it says that there is none.
 type Value = Option<Vec<u8>>;
 
+/// An entry on its way to a part.
+type Entry<'e> = (Cow<'e, [u8]>, Option<Cow<'e, [u8]>>);
+
 /// How many entries of a list are looked at together.
 const PAGE: usize = 128;
 
@@ -59,7 +63,7 @@ const PAGE: usize = 128;
 const LISTED: usize = if cfg!(test) { 8 } else { 128 };
 
 /// The bytes of a layer. It may have twice that while the one before it is written. Tests have few tasks.
-const ROOM: usize = if cfg!(test) { 24 << 10 } else { 32 << 20 };
+const ROOM: usize = if cfg!(test) { 24 << 10 } else { 16 << 20 };
 
 /// A layer of so many appends is written when the program ends, so that the next start need not read them.
 const MANY: usize = if cfg!(test) { 24 } else { 20_000 };
@@ -328,7 +332,7 @@ impl Index {
     /// Makes a part of a layer durable and shows it in its place.
     fn write_part(&self, sealed: &Sealed) -> Result<(), StoreError> {
         let parts = Arc::clone(&self.lock().parts);
-        let mut entries = sealed.entries();
+        let mut entries: Vec<_> = sealed.entries().collect();
         // Nobody need be told that there is none where nobody knows of any.
         entries.retain(|(key, value)| value.is_some() || parts.with(key).next().is_some());
         let (mut counts, mut group) = (BTreeMap::new(), &[][..]);
@@ -341,7 +345,8 @@ impl Index {
             *counts.entry(key.clone()).or_default() += more;
         }
         let counts = counts.into_iter();
-        entries.extend(counts.map(|(key, count)| (key, Some(count.to_be_bytes().into()))));
+        let count = |count: i64| Cow::Owned(count.to_be_bytes().into());
+        entries.extend(counts.map(|(key, number)| (Cow::Owned(key), Some(count(number)))));
         entries.sort();
         let part = Part::write(&self.db, parts.next_number(), sealed.layer.end, &entries)?;
         drop(entries);

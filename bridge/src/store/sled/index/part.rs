@@ -15,7 +15,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Value, filter::Filter};
+use super::{Entry, Value, filter::Filter};
 use crate::store::{
     StoreError,
     sled::{
@@ -180,7 +180,7 @@ impl Part {
         db: &sled::Db,
         number: u64,
         end: End,
-        entries: &[(Key, Value)],
+        entries: &[Entry<'_>],
     ) -> Result<Self, StoreError> {
         let mut asked: Vec<&[u8]> = entries
             .iter()
@@ -193,11 +193,12 @@ impl Part {
             filter: filter.as_bytes().len(),
             ..Meta::default()
         };
-        let (mut block, mut last): (Vec<u8>, &[u8]) = (Vec::with_capacity(2 * FULL), &[]);
+        let (mut block, mut last) = (Vec::with_capacity(2 * FULL), &[][..]);
         for (entry, value) in entries {
+            let entry = entry.as_ref();
             meta.note(entry);
             if block.is_empty() {
-                meta.first.push(entry.clone());
+                meta.first.push(entry.to_vec());
                 last = &[];
             }
             let same = last
@@ -205,7 +206,7 @@ impl Part {
                 .zip(entry)
                 .take_while(|(one, other)| one == other);
             let common = same.count();
-            block = written(&(common, &entry[common..], value), block)?;
+            block = written(&(common, &entry[common..], value.as_deref()), block)?;
             last = entry;
             if block.len() >= FULL {
                 meta.put_block(db, number, &mut block)?;
@@ -326,7 +327,8 @@ mod tests {
         ];
         let entries = entries.map(|(key, value)| (key.as_bytes(), value.map(str::as_bytes)));
         let owned = entries.map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec)));
-        let part = Part::write(&db, 7, End::default(), &owned).unwrap();
+        let borrowed = entries.map(|(key, value)| (key.into(), value.map(Into::into)));
+        let part = Part::write(&db, 7, End::default(), &borrowed).unwrap();
         let list = |prefix: &[u8], from| -> Vec<_> {
             part.list(prefix, from).map(Result::unwrap).collect()
         };
