@@ -1,4 +1,4 @@
-//! A hosted agent: its executor, and how its turns are run.
+//! Hosted agents: an executor with a card and settings.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,13 +9,13 @@ use crate::executor::Executor;
 /// An agent that the bridge hosts.
 #[derive(Clone)]
 pub struct Agent {
-    /// The name under which it is hosted and its tasks are kept.
+    /// The name of the agent in URLs and in the store.
     pub name: String,
-    /// Its card, without interfaces: where it is reached is the host's to say.
+    /// The card without interfaces, which the host adds.
     pub card: AgentCard,
-    /// Who answers.
+    /// Runs the agent's turns.
     pub executor: Arc<dyn Executor>,
-    /// How its turns are run.
+    /// The settings of its turns.
     pub settings: TurnSettings,
 }
 
@@ -39,56 +39,56 @@ impl std::fmt::Debug for Agent {
     }
 }
 
-/// How turns are run.
+/// Settings of an agent's turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnSettings {
-    /// How long a turn may take; the task fails when it takes longer.
+    /// The time limit of a turn, after which the task fails.
     pub limit: Duration,
-    /// How many turns may wait in one conversation; further messages are refused.
+    /// The number of turns that may wait in one conversation; further messages are refused.
     pub queue: usize,
-    /// What a conversation is: whose turns come one after the other.
+    /// The extent of a conversation, in which turns run one at a time.
     pub conversation: ConversationScope,
-    /// What callers are answered with.
+    /// The kind of answers for callers.
     pub answers: AnswerKind,
-    /// What a message is whose id came before.
+    /// How messages with an id that was used before are treated.
     pub repeats: RepeatPolicy,
-    /// How long a task may wait for its caller; then it is canceled. For ever if absent.
+    /// The time that a task may wait for its caller before it is canceled; unlimited if absent.
     pub expire_after: Option<Duration>,
 }
 
-/// What a message that begins a task is answered with.
+/// The kind of answer to a message that creates a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerKind {
     /// The task.
     #[default]
     Tasks,
-    /// A bare message (specification 3.1.1), if one message is all that the agent said and its task is
-    /// completed with it; else the task. Streams then begin when that is known.
+    /// A bare message (specification 3.1.1) if the agent's only answer is one message that completes the task;
+    /// otherwise the task. Streams begin when this is known.
     ///
-    /// The message stands in the log in a task of its own, as any other does, so it is as durable, and a
-    /// repeated message gets it again. Who lists or gets tasks sees it there, but the message does not
-    /// name it: nothing can be said in it any more, and what belongs together has the same context.
+    /// The message is logged as a task like any other, so it is as durable, and a repeated request gets it again. The
+    /// task appears in lists and can be read, but the message does not name it, because it accepts no further
+    /// messages. Related messages share their context.
     Messages,
 }
 
-/// What a message is whose id came before, from the same caller.
+/// How a message is treated whose id the same caller has used before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RepeatPolicy {
-    /// The same message: it is answered with what came of it, and runs nothing (specification 3.3.1). If its
-    /// role, its parts, or the task or context that it names are other ones, it is refused.
+    /// As a repetition: it gets the result of the earlier message and runs nothing (specification 3.3.1). If its
+    /// role, its parts, or the named task or context differ, it is refused.
     #[default]
     Same,
-    /// Another one, of a client that does not take care of its ids: it is kept under an id made of that one.
+    /// As a new message, for clients that reuse ids. It is stored under an id derived from the original one.
     Another,
 }
 
-/// What a conversation is.
+/// The extent of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConversationScope {
-    /// Each task is one.
+    /// Each task is a conversation.
     #[default]
     Task,
-    /// All tasks of a context are one.
+    /// All tasks of a context are one conversation.
     Context,
 }
 

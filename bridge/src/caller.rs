@@ -1,4 +1,4 @@
-//! Who asks: part of every operation.
+//! The callers of operations.
 
 use std::{
     cmp::Ordering,
@@ -9,26 +9,26 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// Between a tenant and the caller's own id. Neither may have this character: it is taken out of what a
-/// token says, and tenants with control characters are refused.
+/// Separates a tenant from the caller's own id. Neither may contain it: it is removed from the claims of tokens,
+/// and tenants with control characters are refused.
 const WITHIN: char = '\u{1f}';
 
-/// The one on whose behalf an operation runs. What belongs to another caller does not exist.
+/// The caller on whose behalf an operation runs. Data of other callers is treated as nonexistent.
 ///
-/// Two are the same whose ids are.
+/// Two callers with the same id are equal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Caller {
-    /// Made by whoever authenticates, such as a token's issuer and subject. Empty for those who were not
-    /// asked for credentials: no authenticated caller may have the empty id.
+    /// The id, as determined by authentication, such as issuer and subject of a token. Empty for callers without
+    /// authentication; no authenticated caller has an empty id.
     pub id: String,
-    /// The tenants that it may name; any if absent.
+    /// The tenants that the caller may name; any if absent.
     #[serde(skip)]
     tenants: Option<Arc<BTreeSet<String>>>,
 }
 
 impl Caller {
-    /// A caller known by name.
+    /// Creates a caller with this id.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -36,17 +36,17 @@ impl Caller {
         }
     }
 
-    /// Everyone who was not asked for credentials. They all share what they own.
+    /// Returns the caller for requests without authentication. All of them share their data.
     pub fn anonymous() -> Self {
         Self::new("")
     }
 
-    /// Whether nobody knows who it is.
+    /// Returns whether the caller is not authenticated.
     pub fn is_anonymous(&self) -> bool {
         self.name().is_empty()
     }
 
-    /// The same, who may name these tenants only, and must name one.
+    /// Restricts the caller to these tenants, one of which each request must name.
     #[must_use]
     pub fn bound_to(self, tenants: impl IntoIterator<Item = String>) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Caller {
         }
     }
 
-    /// Whether it may ask under this tenant, or under none.
+    /// Returns whether the caller may use this tenant, or none.
     pub fn may_name(&self, tenant: Option<&str>) -> bool {
         match (&self.tenants, tenant) {
             (None, _) => true,
@@ -64,13 +64,13 @@ impl Caller {
         }
     }
 
-    /// The same as an owner under this tenant, who is another one than under any other tenant or none.
+    /// Returns the owner for this caller under a tenant, which differs from the owner under any other tenant or none.
     #[must_use]
     pub fn within(&self, tenant: &str) -> Self {
         Self::new(format!("{tenant}{WITHIN}{}", self.id))
     }
 
-    /// Its id without the tenant that it asks under.
+    /// Returns the id without the tenant.
     pub fn name(&self) -> &str {
         self.id
             .split_once(WITHIN)

@@ -1,15 +1,15 @@
-//! What is written is written whole, though its client leaves in the middle of it.
+//! Completes operations whose client disconnects in the meantime.
 
 use std::{future, panic};
 
 use bridge_program::Flight;
 
-/// Does it in a task of its own, so that it goes on when nobody waits for it any more: a client may leave at
-/// any moment, and what it was told or may believe must then be true all the same.
+/// Runs the future in a task of its own, so that it completes even if its caller is dropped. A client may
+/// disconnect at any time, and what it was told must remain true.
 pub(crate) async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> T {
-    // What it takes is counted as long as it is carried.
+    // Counts as in flight until it is complete.
     let flight = Flight::current();
     let run_to_completion = async move {
         let done = work.await;
@@ -19,7 +19,7 @@ pub(crate) async fn run_to_completion<T: Send + 'static>(
     match tokio::spawn(run_to_completion).await {
         Ok(done) => done,
         Err(error) if error.is_panic() => panic::resume_unwind(error.into_panic()),
-        // The runtime is ending, and with it whoever waits.
+        // The runtime is shutting down, and its callers with it.
         Err(_) => future::pending().await,
     }
 }

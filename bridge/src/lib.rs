@@ -1,27 +1,27 @@
-//! Hosts bot-style agents behind A2A, every task kept.
+//! Hosts bot-style agents behind A2A and stores every task.
 //!
-//! It is not a bot framework: bots are programs of any kind that speak activities, or a Rust trait.
+//! This crate is not a bot framework: bots are programs that speak activities, or implementations of a Rust trait.
 //!
-//! From below:
-//! - [`caller`]: who asks
-//! - [`metrics`]: what those who run it watch
+//! Modules, from the lowest up:
+//! - [`caller`]: the callers of operations
+//! - [`metrics`]: metrics for operators
 //! - [`store`]: the task log
-//! - [`auth`]: tokens that are made, got and checked
-//! - [`access`]: who may ask an agent, as its card declares
-//! - [`config`]: what the file `bridge.toml` says
-//! - [`agent`], [`executor`]: what is hosted, and the one seam to it
-//! - [`turns`]: calls agents, one turn after the other
+//! - [`auth`]: issuing, requesting and verifying tokens
+//! - [`access`]: authentication as an agent's card declares it
+//! - [`config`]: the file `bridge.toml`
+//! - [`agent`], [`executor`]: hosted agents and the interface to them
+//! - [`turns`]: runs the turns of agents
 //! - [`bot`]: bot-style agents, in this process or behind a URL
 //! - [`builtin`]: the agents that come with the bridge
-//! - [`push`]: tasks' events, delivered to webhooks
+//! - [`push`]: delivers tasks' events to webhooks
 //! - [`service`]: the operations of A2A, one function each
-//! - [`server`]: how they are reached over HTTP
-//! - [`connector`]: what remote bots call
-//! - [`host`]: puts all of it together
-//! - [`serve()`], [`serve_until`], `tls`: serves it, until it is stopped
+//! - [`server`]: serves the operations over HTTP and gRPC
+//! - [`connector`]: the routes for remote bots
+//! - [`host`]: combines all of them into one router
+//! - [`serve()`], [`serve_until`], `tls`: serve a router until it is stopped
 //! - [`cli`]: the program
 
-// What is printed passes `bridge_program::terminal`: much of it was written by others.
+// Output goes through `bridge_program::terminal`, because much of it comes from others.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod access;

@@ -1,7 +1,7 @@
-//! What those who run a bridge watch, in the text format of OpenMetrics, which Prometheus reads.
+//! Metrics for operators, in the text format of OpenMetrics, which Prometheus reads.
 //!
-//! Labels are few and bounded: agents by name, operations, outcomes, security schemes of cards. No task,
-//! caller or text is among them.
+//! Labels are few and bounded: agent names, operations, outcomes, and security schemes of cards. No label holds a
+//! task, a caller or a text.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -14,20 +14,20 @@ use prometheus_client::{
 /// The media type of [`Metrics::text`].
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// In seconds; the usual limit of a turn is five minutes.
+/// Buckets in seconds; the default limit of a turn is five minutes.
 const TURNS: [f64; 11] = [
     0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0,
 ];
 
-/// In seconds: from an append in memory to one on a disk in trouble.
+/// Buckets in seconds: from an append in memory to one on a failing disk.
 const APPENDS: [f64; 11] = [
     0.000_01, 0.000_1, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 1.0, 10.0,
 ];
 
-/// In seconds: a webhook may take 15 by default.
+/// Buckets in seconds; the default limit of a webhook is 15 seconds.
 const PUSHES: [f64; 8] = [0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 15.0, 30.0];
 
-/// What is counted and measured, shared by all who do.
+/// All metrics, shared by clones.
 #[derive(Clone)]
 pub struct Metrics(Arc<Families>);
 
@@ -79,7 +79,7 @@ struct ErrorLabels {
     error: &'static str,
 }
 
-/// A stream that is open for as long as this is kept.
+/// Counts a stream as open until it is dropped.
 pub(crate) struct OpenStreamGuard(Gauge);
 
 impl Drop for OpenStreamGuard {
@@ -157,7 +157,7 @@ impl Families {
 }
 
 impl Metrics {
-    /// All of it, of the media type [`MEDIA_TYPE`].
+    /// Returns all metrics in the media type [`MEDIA_TYPE`].
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -165,7 +165,7 @@ impl Metrics {
         text
     }
 
-    /// A request was answered.
+    /// Counts a request.
     pub(crate) fn answered(&self, agent: &str, operation: &'static str, outcome: &'static str) {
         let agent = agent.to_owned();
         let asked = RequestLabels {
@@ -176,8 +176,7 @@ impl Metrics {
         self.0.requests.get_or_create(&asked).inc();
     }
 
-    /// A request was not let in; with the security scheme of the card whose credential was not enough, if
-    /// one was shown.
+    /// Counts a refused request, with the card's security scheme of the presented credential, if any.
     pub(crate) fn refused(&self, agent: &str, outcome: &'static str, scheme: Option<&str>) {
         let refused = RefusalLabels {
             agent: agent.to_owned(),
@@ -187,7 +186,7 @@ impl Metrics {
         self.0.refusals.get_or_create(&refused).inc();
     }
 
-    /// A turn ended.
+    /// Records the duration of a turn.
     pub(crate) fn turn(&self, agent: &str, outcome: &'static str, took: Duration) {
         let agent = agent.to_owned();
         let turns = self
@@ -197,7 +196,7 @@ impl Metrics {
         turns.observe(took.as_secs_f64());
     }
 
-    /// So many turns of an agent run and wait now.
+    /// Sets the numbers of an agent's running and waiting turns.
     pub(crate) fn load(&self, agent: &str, running: usize, queued: usize) {
         let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let agent = agent_labels(agent);
@@ -210,17 +209,17 @@ impl Metrics {
         turns_queued.get_or_create(&agent).set(count(queued));
     }
 
-    /// A task began, or one that had begun was found.
+    /// Counts a task as open, when it is created or found at the start.
     pub(crate) fn task_began(&self, agent: &str) {
         self.0.tasks_open.get_or_create(&agent_labels(agent)).inc();
     }
 
-    /// A task ended.
+    /// Counts a task as ended.
     pub(crate) fn task_ended(&self, agent: &str) {
         self.0.tasks_open.get_or_create(&agent_labels(agent)).dec();
     }
 
-    /// A stream began.
+    /// Counts a stream as open until the result is dropped.
     pub(crate) fn stream(&self, agent: &str) -> OpenStreamGuard {
         let open = self
             .0
@@ -230,12 +229,12 @@ impl Metrics {
         OpenStreamGuard(open)
     }
 
-    /// Something was kept.
+    /// Records the duration of an append.
     pub(crate) fn append(&self, took: Duration) {
         self.0.appends.observe(took.as_secs_f64());
     }
 
-    /// A push notification was tried once.
+    /// Records the duration of one delivery attempt of a push notification.
     pub(crate) fn pushed(&self, agent: &str, outcome: &'static str, took: Duration) {
         let agent = agent.to_owned();
         let pushes = self
@@ -245,7 +244,7 @@ impl Metrics {
         pushes.observe(took.as_secs_f64());
     }
 
-    /// So many more settings have something to deliver.
+    /// Changes the number of settings with events to deliver.
     pub(crate) fn push_open(&self, agent: &str, more: i64) {
         self.0
             .pushes_open
@@ -253,7 +252,7 @@ impl Metrics {
             .inc_by(more);
     }
 
-    /// So many more settings were given up.
+    /// Changes the number of settings whose delivery was given up.
     pub(crate) fn push_given_up(&self, agent: &str, more: i64) {
         self.0
             .pushes_given_up
@@ -261,7 +260,7 @@ impl Metrics {
             .inc_by(more);
     }
 
-    /// So much of the store is damaged now.
+    /// Sets the extent of the store's damage.
     pub(crate) fn damage(&self, tasks: usize, bytes: u64) {
         self.0
             .damaged_tasks
@@ -271,7 +270,7 @@ impl Metrics {
             .set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
-    /// The store failed.
+    /// Counts a failure of the store.
     pub(crate) fn store_failed(&self, error: &'static str) {
         self.0
             .store_errors

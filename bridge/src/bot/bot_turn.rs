@@ -1,4 +1,4 @@
-//! A bot at work: it speaks, and what it says is logged meanwhile.
+//! Runs one turn of a bot while its activities are being logged.
 
 use std::{any::Any, panic::AssertUnwindSafe};
 
@@ -7,25 +7,26 @@ use futures_util::{FutureExt as _, future::join};
 
 use super::{BotError, TurnContext, log_writer::LogWriter, state::StoredState};
 
-/// What users are told; the reasons are for those who run the bridge.
+/// The texts for users. The reasons are only logged.
 const FAILED: &str = "The agent could not answer this message.";
 const PANICKED: &str = "The agent broke down while it worked on this message.";
 const STATE_NOT_SAVED: &str =
     "The agent could not keep what it must remember of this conversation.";
 
-/// How a bot's work ended.
+/// The result of a bot's turn.
 pub(super) enum TurnOutcome {
-    /// Well.
+    /// The bot returned without an error. Its state is still to be saved.
     Done(StoredState),
-    /// The bot says that it could not.
+    /// The bot returned an error.
     Failed(BotError),
-    /// It panicked.
+    /// The bot panicked.
     Panicked(Box<dyn Any + Send>),
 }
 
-/// Lets a bot speak until it has finished and all but its last words are logged.
+/// Runs a bot until it has finished and all but its last activities are logged.
 ///
-/// Both happen in one task, the bot first: what it says without waiting for anything is one batch.
+/// The bot and the log writer share one task, with the bot first: everything that the bot sends without waiting is
+/// one batch.
 pub(super) async fn run_bot(
     turn: TurnContext,
     log_writer: &mut LogWriter,
@@ -44,7 +45,7 @@ pub(super) async fn run_bot(
     }
 }
 
-/// How the turn ends that ended so. The state is kept first, unless the task was canceled.
+/// Saves the state of a successful turn, unless the task was canceled, and returns how the turn ends.
 pub(super) async fn turn_end(outcome: TurnOutcome, task: &str, is_canceled: bool) -> Input {
     match outcome {
         TurnOutcome::Done(_) if is_canceled => Input::Canceled,

@@ -1,17 +1,17 @@
-//! The card of a bot that says nothing about itself.
+//! The default card of a bot.
 
 use bridge_protocol::{
     a2a::{AgentCapabilities, AgentCard, AgentExtension, AgentSkill},
     translate::full_activity,
 };
 
-/// What bots answer with, mostly.
+/// The media types of most bots' answers.
 const ANSWERED: [&str; 2] = ["text/plain", "application/json"];
 
-/// What activities carry: the same, and any other type as an attachment.
+/// The media types that activities can carry: text, JSON, and any other type as an attachment.
 const TAKEN: [&str; 3] = ["text/plain", "application/json", "*/*"];
 
-/// A card with the agent's name, and without interfaces.
+/// Returns a card with the agent's name and without interfaces.
 pub(super) fn plain(name: &str) -> AgentCard {
     AgentCard {
         capabilities: AgentCapabilities {
@@ -31,7 +31,7 @@ pub(super) fn plain(name: &str) -> AgentCard {
     }
 }
 
-/// Clients that know activities get them whole.
+/// Returns the extension by which clients send and receive whole activities.
 fn activities() -> AgentExtension {
     AgentExtension::new(
         full_activity::EXTENSION,
@@ -39,7 +39,7 @@ fn activities() -> AgentExtension {
     )
 }
 
-/// Something that an agent is good at, and what to say to see it.
+/// Returns a skill with an example message.
 pub(super) fn skill(id: &str, name: &str, description: &str, examples: &[&str]) -> AgentSkill {
     AgentSkill {
         tags: vec!["conversation".into()],

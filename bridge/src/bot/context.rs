@@ -1,4 +1,4 @@
-//! A turn as a bot sees it.
+//! The context of a turn: the activity for the bot and the means to answer it.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::{caller::Caller, executor::CancelSignal};
 
 /// One activity for a bot, and the ways to answer it.
 ///
-/// What is sent stands in a queue when sending returns, and from there goes into the task's log, in
-/// order; what is ready together is logged together, the last of it with the end of the turn. So a piece
-/// of a stream costs no write of its own, and a turn that answers at once costs one. Whoever must know
-/// that something is logged before they go on, or works for long without waiting for anything,
-/// [flushes](TurnContext::flush).
+/// Sending returns as soon as an activity is queued. The queue is written to the task's log in order: activities
+/// that are ready together are one append, and the last ones are appended together with the end of the turn. So a
+/// piece of a stream costs no write of its own, and a turn that answers at once costs one write. Call
+/// [`flush`](TurnContext::flush) where the bot needs to know that something is logged, or works for long without
+/// awaiting anything.
 ///
-/// What is sent after an `endOfConversation`, or to a task that was canceled, is dropped.
+/// Activities after an `endOfConversation`, or for a canceled task, are dropped.
 #[derive(Debug)]
 pub struct TurnContext {
     activity: Box<Activity>,
@@ -32,11 +32,11 @@ pub struct TurnContext {
     output: BotOutput,
     memory: StoredState,
     cancel_signal: CancelSignal,
-    /// The message that began the conversation is still to come.
+    /// Whether the current activity is the greeting, with the first message still to follow.
     is_greeting: bool,
 }
 
-/// What a turn is made of.
+/// The parts of a turn's context.
 pub(super) struct TurnContextParts {
     pub(super) activity: Box<Activity>,
     pub(super) task: Arc<Task>,
@@ -61,31 +61,31 @@ impl TurnContext {
         }
     }
 
-    /// What the bot is to answer.
+    /// Returns the activity to be answered.
     pub fn activity(&self) -> &Activity {
         &self.activity
     }
 
-    /// The text of the activity, without blanks around it; empty if it has none.
+    /// Returns the activity's text without surrounding white space; empty if it has none.
     pub fn text(&self) -> &str {
         self.activity.text.as_deref().unwrap_or_default().trim()
     }
 
-    /// The task as it stood when the turn began.
+    /// Returns the task as of the beginning of the turn.
     pub fn task(&self) -> &Arc<Task> {
         &self.task
     }
 
-    /// On whose behalf the bot works.
+    /// Returns the caller on whose behalf the bot works.
     pub fn caller(&self) -> &Caller {
         &self.caller
     }
 
-    /// Sends an activity, and answers with the id that it is given: one of its own would be no news to
-    /// anybody, and might be taken.
+    /// Sends an activity and returns the id that it was given. An id in the activity itself is replaced, because
+    /// another activity might have it.
     ///
     /// # Errors
-    /// [`SendError::Unkept`] if the log failed.
+    /// Returns [`SendError::Unkept`] if the log failed.
     pub async fn send_activity(&mut self, activity: Activity) -> Result<String, SendError> {
         self.post(Box::new(activity)).await
     }
@@ -93,15 +93,15 @@ impl TurnContext {
     /// Sends a message.
     ///
     /// # Errors
-    /// Those of [`TurnContext::send_activity`].
+    /// The errors of [`TurnContext::send_activity`].
     pub async fn send_text(&mut self, text: impl Into<String>) -> Result<String, SendError> {
         self.post(Box::new(Activity::message(text))).await
     }
 
-    /// Sends a message that the user is expected to answer: the task is then input-required.
+    /// Sends a message that asks the user for an answer; the task's state becomes input-required.
     ///
     /// # Errors
-    /// Those of [`TurnContext::send_activity`].
+    /// The errors of [`TurnContext::send_activity`].
     pub async fn ask(&mut self, text: impl Into<String>) -> Result<String, SendError> {
         let question = Activity {
             input_hint: Some(InputHint::ExpectingInput),
@@ -110,10 +110,10 @@ impl TurnContext {
         self.post(Box::new(question)).await
     }
 
-    /// Says how an activity that was sent reads now: the one with this one's id.
+    /// Replaces the activity with the same id, which was sent before.
     ///
     /// # Errors
-    /// Those of [`TurnContext::send_activity`].
+    /// The errors of [`TurnContext::send_activity`].
     pub async fn update_activity(&mut self, activity: Activity) -> Result<(), SendError> {
         let update = Activity {
             kind: ActivityType::MessageUpdate,
@@ -122,10 +122,10 @@ impl TurnContext {
         self.output.send(Box::new(update)).await
     }
 
-    /// Takes an activity back that was sent.
+    /// Deletes an activity that was sent before.
     ///
     /// # Errors
-    /// Those of [`TurnContext::send_activity`].
+    /// The errors of [`TurnContext::send_activity`].
     pub async fn delete_activity(&mut self, id: impl Into<String>) -> Result<(), SendError> {
         let deletion = Activity {
             id: Some(id.into()),
@@ -134,11 +134,11 @@ impl TurnContext {
         self.output.send(Box::new(deletion)).await
     }
 
-    /// Ends the conversation, and so the task: the code says how, the text becomes its last message,
-    /// the value its artifact "Result".
+    /// Ends the conversation and with it the task. The code determines the final state, the text becomes the last
+    /// message, and the value becomes the artifact "Result".
     ///
     /// # Errors
-    /// Those of [`TurnContext::send_activity`].
+    /// The errors of [`TurnContext::send_activity`].
     pub async fn end_conversation(
         &mut self,
         code: EndOfConversationCode,
@@ -154,29 +154,29 @@ impl TurnContext {
         self.post(Box::new(end)).await
     }
 
-    /// Begins an answer that is said in pieces.
+    /// Begins an answer that is sent in pieces.
     pub fn streaming_response(&mut self) -> StreamingResponse<'_> {
         StreamingResponse::new(self)
     }
 
-    /// Waits until all that was sent is logged. The end of the conversation is logged at the latest with
+    /// Waits until everything that was sent is logged. The end of the conversation may be logged later, together with
     /// the end of the turn.
     ///
     /// # Errors
-    /// [`SendError::Ended`] if the task was canceled, [`SendError::Unkept`] if the log failed.
+    /// Returns [`SendError::Ended`] if the task was canceled, [`SendError::Unkept`] if the log failed.
     pub async fn flush(&mut self) -> Result<(), SendError> {
         self.output.flush().await
     }
 
-    /// What the bot remembers of the conversation.
+    /// Returns the stored state of the conversation.
     ///
     /// # Errors
-    /// [`StateError`] if it cannot be read.
+    /// Returns [`StateError`] if the state cannot be read.
     pub async fn conversation_state(&mut self) -> Result<&mut ConversationState, StateError> {
         self.memory.state().await
     }
 
-    /// What is needed to speak in this conversation after the turn, with [`TurnContext::conversations`].
+    /// Returns a reference by which [`TurnContext::conversations`] can continue this conversation after the turn.
     pub fn conversation_reference(&self) -> ConversationReference {
         ConversationReference {
             caller: self.caller.clone(),
@@ -184,41 +184,41 @@ impl TurnContext {
         }
     }
 
-    /// All conversations of this bot, to be kept for later.
+    /// Returns access to all conversations of this bot, which may be used after the turn.
     pub fn conversations(&self) -> Conversations {
         self.conversations.clone()
     }
 
-    /// Comes when the task is canceled; never otherwise. A bot that does long work may stop then: its
-    /// answer is dropped anyway.
+    /// Waits until the task is canceled; never returns otherwise. A bot that works for long may then stop, because
+    /// its answer is dropped.
     pub async fn canceled(&mut self) {
         self.cancel_signal.canceled().await;
     }
 
-    /// Whether the task was canceled.
+    /// Returns whether the task was canceled.
     pub fn is_canceled(&self) -> bool {
         self.cancel_signal.is_canceled()
     }
 
-    /// Puts another activity in front of the one that the turn is about; gives that one back.
+    /// Makes the greeting the current activity and returns the previous one.
     pub(super) fn greet(&mut self, greeting: Box<Activity>) -> Box<Activity> {
         self.is_greeting = true;
         std::mem::replace(&mut self.activity, greeting)
     }
 
-    /// Comes to the activity that the turn is about.
+    /// Makes the message the current activity, after the greeting.
     pub(super) fn go_on(&mut self, activity: Box<Activity>) {
         self.is_greeting = false;
         self.activity = activity;
     }
 
-    /// Gives an activity its id and sends it. They are large: in a box they do not weigh on every future
-    /// that has one.
+    /// Gives an activity its id and queues it. Activities are boxed because they are large and would enlarge every
+    /// future that holds one.
     pub(super) async fn post(&mut self, mut activity: Box<Activity>) -> Result<String, SendError> {
         let id = self.output.next_id();
         activity.id = Some(id.clone());
         if self.is_greeting {
-            // Whoever is greeted has spoken already: nothing is waited for.
+            // After a greeting the bot waits for no input: the user's message is already there.
             activity.input_hint = None;
         }
         self.output.send(activity).await?;
@@ -229,7 +229,7 @@ impl TurnContext {
         self.output.next_stream()
     }
 
-    /// Ends the turn for the bot; what it remembers is still to be kept.
+    /// Ends the bot's turn and returns the state, which is still to be saved.
     pub(super) fn close(self) -> StoredState {
         self.memory
     }

@@ -1,4 +1,4 @@
-//! To speak in conversations outside of their turns.
+//! Continues and creates conversations outside of turns.
 
 use std::sync::Arc;
 
@@ -22,42 +22,42 @@ use crate::{
     store::{Append, Created, Event, Head, StoreError},
 };
 
-/// The conversations of one bot, for those who speak without being asked: when work is done that took
-/// longer than a turn, or when something happened.
+/// The conversations of one bot, for messages that are not answers: results of work that took longer than a turn,
+/// or notifications.
 #[derive(Clone)]
 pub struct Conversations(Arc<LocalBot>);
 
-/// Enough to speak in a conversation later, after a restart too. It is no secret, but it is not checked
-/// either: whoever gives it speaks to this caller in this task.
+/// Identifies a conversation that can be continued later, also after a restart. A reference is neither secret nor
+/// checked: its holder can send messages to this caller in this task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversationReference {
-    /// To whom the task belongs.
+    /// The owner of the task.
     pub caller: Caller,
     /// The task.
     pub task: String,
 }
 
-/// Why a conversation was not continued, or not to its end.
+/// The reason why a conversation could not be continued or completed.
 #[derive(Debug, thiserror::Error)]
 pub enum ContinueError {
-    /// There is no such task, or it belongs to another caller or agent.
+    /// The task does not exist, or belongs to another caller or agent.
     #[error("task {task} not found: there is nothing to continue")]
     NotFound {
         /// The task.
         task: String,
     },
-    /// The task is terminal.
+    /// The task is in a terminal state.
     #[error("task {task} has ended: begin another conversation")]
     Ended {
         /// The task.
         task: String,
     },
-    /// The bot could not say what it wanted; what it had said is logged.
+    /// The bot returned an error or could not save its state. What it had sent before is logged.
     #[error("the bot could not continue task {task}: {source}")]
     Bot {
         /// The task.
         task: String,
-        /// What the bot says about it.
+        /// The bot's error.
         source: BotError,
     },
     /// The store failed.
@@ -78,14 +78,14 @@ impl Conversations {
         Self(hosted)
     }
 
-    /// Lets `talk` speak in a conversation. What it says is logged when this returns. The turn's activity
-    /// is an event named `ContinueConversation`.
+    /// Runs `talk` in a conversation. Everything that it sends is logged when this function returns. The activity of
+    /// the turn is an event named `ContinueConversation`.
     ///
-    /// The task stands afterwards as it stood before, unless something was said that changes it, such as
-    /// the end of the conversation. One that waited for a sign-in waits for input once a message was said.
+    /// The task's state stays the same unless `talk` sends something that changes it, such as the end of the
+    /// conversation. A task that waited for a sign-in waits for input after a message.
     ///
     /// # Errors
-    /// [`ContinueError`]. What was said before an error of `talk` is logged.
+    /// Returns [`ContinueError`]. What was sent before an error of `talk` is logged.
     pub async fn continue_conversation(
         &self,
         reference: &ConversationReference,
@@ -94,12 +94,12 @@ impl Conversations {
         self.speak(reference, "ContinueConversation", talk).await
     }
 
-    /// Begins a conversation with a caller, who finds it in the list of their tasks, and lets `talk`
-    /// speak in it. It belongs to a context if one is given. The turn's activity is an event named
+    /// Creates a conversation with a caller and runs `talk` in it. The caller finds the new task in the list of
+    /// tasks. It belongs to `context`, or to a new context. The activity of the turn is an event named
     /// `CreateConversation`.
     ///
     /// # Errors
-    /// [`ContinueError`]. If `talk` fails, the new task has failed.
+    /// Returns [`ContinueError`]. If `talk` fails, the new task fails too.
     pub async fn create_conversation(
         &self,
         caller: &Caller,
@@ -130,7 +130,7 @@ impl Conversations {
             task: reference.task.clone(),
             source,
         };
-        // The bot's trouble is told to whoever called: the user did not ask for anything.
+        // Errors of the bot are returned to the calling code: the user has not asked for anything.
         let spoken = log_writer
             .finish_unprompted()
             .map_err(|error| match error {
@@ -145,7 +145,7 @@ impl Conversations {
         }
     }
 
-    /// The task of a reference, if something can be said in it.
+    /// Returns the task of a reference if it is still open.
     async fn open(
         &self,
         reference: &ConversationReference,
@@ -213,7 +213,7 @@ impl Conversations {
     }
 }
 
-/// What silence leaves behind: what was there before.
+/// Returns the end of a silent turn that leaves the task's state unchanged.
 pub(super) fn silent_end_for(state: &TaskState) -> SilentEnd {
     match state.is_interrupted() {
         true => SilentEnd::InputRequired,
@@ -221,7 +221,7 @@ pub(super) fn silent_end_for(state: &TaskState) -> SilentEnd {
     }
 }
 
-/// An event that tells the bot where it speaks.
+/// Returns the event that starts a turn outside of a user's message.
 fn event(name: &str, place: &TranslationContext) -> Box<Activity> {
     Box::new(Activity {
         name: Some(name.into()),

@@ -1,12 +1,12 @@
-//! The bot `echo`: a chat without end.
+//! The bot `echo`, which repeats messages in a conversation without end.
 
 use async_trait::async_trait;
 use bridge_protocol::{a2a::AgentCard, activity::ActivityType};
 
 use super::{Bot, BotError, TurnContext, card::skill};
 
-/// Repeats what is said and never ends a conversation: what that means for its tasks is the agent's
-/// setting for a silent end.
+/// Repeats each message and never ends a conversation. The agent's setting for silent ends determines the state of
+/// the tasks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Echo;
 

@@ -1,4 +1,4 @@
-//! A bot as an agent.
+//! Runs a bot as an agent.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ use crate::{
     store::Store,
 };
 
-/// What users are told when the log failed in the middle of a turn.
+/// The text for users when the log failed during a turn.
 const NOT_SAVED: &str = "What the agent said could not be kept.";
 
-/// Makes an agent of a bot: messages become activities, and what the bot sends becomes changes of its
+/// Runs a bot as an agent: messages become activities for the bot, and the bot's activities become changes of the
 /// task.
 #[derive(Clone)]
 pub struct BotExecutor(Arc<LocalBot>);
 
 impl BotExecutor {
-    /// A bot that is hosted in this way, and remembers its conversations in this store.
+    /// Hosts a bot with these settings; its states are stored in `store`.
     pub fn new(bot: Arc<dyn Bot>, store: Arc<dyn Store>, settings: BotSettings) -> Self {
         Self(Arc::new(LocalBot {
             bot,
@@ -40,12 +40,12 @@ impl BotExecutor {
         }))
     }
 
-    /// To speak in the bot's conversations from outside.
+    /// Returns access to the bot's conversations outside of their turns.
     pub fn conversations(&self) -> Conversations {
         Conversations::new(self.0.clone())
     }
 
-    /// The agent, with the card that the bot gives itself.
+    /// Returns the agent, with the card that the bot provides.
     pub fn into_agent(self) -> Agent {
         let settings = &self.0.settings;
         Agent {
@@ -102,7 +102,7 @@ impl Executor for BotExecutor {
     }
 }
 
-/// Tells the bot what it is to be told, one after the other.
+/// Passes the greeting, if there is one, and then the message to the bot.
 async fn talk(
     bot: &dyn Bot,
     turn: &mut TurnContext,
@@ -116,7 +116,7 @@ async fn talk(
     bot.on_activity(turn).await
 }
 
-/// How a turn ends of which something is not kept.
+/// Returns the changes that end a turn of which something could not be stored.
 pub(super) fn unkept(error: &SendError, turn: u64) -> Vec<Update> {
     match error {
         SendError::Ended { .. } => Vec::new(),
@@ -128,7 +128,7 @@ pub(super) fn unkept(error: &SendError, turn: u64) -> Vec<Update> {
 }
 
 impl LocalBot {
-    /// What a turn is about that answers a message.
+    /// Returns the input of the turn that answers a message.
     fn turn_input(&self, turn: Turn) -> TurnInput {
         let activity_id = format!("{}.{}", turn.task.id, turn.number);
         let place = self.translation_context(&turn.task, &turn.caller, activity_id);
@@ -141,7 +141,7 @@ impl LocalBot {
         }
     }
 
-    /// The activity that comes before the first message, with an id of its own, if the bot wants it.
+    /// Returns the `conversationUpdate` before the first message, with an id of its own, if the bot wants it.
     fn greeting(&self, input: &TurnInput, turn: u64) -> Option<Box<Activity>> {
         let place = || TranslationContext {
             activity_id: format!("{}.0", input.task.id),

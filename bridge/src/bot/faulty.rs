@@ -1,25 +1,25 @@
-//! Bots that do not do what bots should, to try what becomes of their tasks.
+//! Bots that misbehave in different ways, for testing what happens to their tasks.
 
 use async_trait::async_trait;
 
 use super::{Bot, BotError, TurnContext};
 
-/// What those say that say anything, before their trouble begins.
+/// The text that the bots send before they misbehave.
 const BEGINNING: &str = "Let me see.";
 
-/// Never says anything.
+/// Never answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
-/// Says something, then fails.
+/// Sends a text, then returns an error.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Failing;
 
-/// Says something, then never comes to an end.
+/// Sends a text, then never returns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hanging;
 
-/// Says something, then panics.
+/// Sends a text, then panics.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Panicking;
 

@@ -1,4 +1,4 @@
-//! A bot in its place: what its turns are made of.
+//! Hosts a bot in this process and builds its turns.
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ use crate::{
     store::Store,
 };
 
-/// Stands where remote bots find the channel's address: a bot in this process needs none.
+/// The service URL in activities for bots in this process, which need no address to answer to.
 const SERVICE_URL: &str = "urn:activity:in-process";
 
-/// The name of callers whom nobody knows.
+/// The user id for callers without authentication.
 pub(super) const UNKNOWN: &str = "unknown";
 
-/// A bot, where it remembers, and how it is hosted.
+/// A bot with its store and its settings.
 pub(super) struct LocalBot {
     pub(super) bot: Arc<dyn Bot>,
     pub(super) store: Arc<dyn Store>,
@@ -36,7 +36,7 @@ pub(super) struct LocalBot {
 }
 
 impl LocalBot {
-    /// Where a turn takes place that answers the activity with this id.
+    /// Returns the addresses and ids for the turn that answers the activity with this id.
     pub(super) fn translation_context(
         &self,
         task: &Task,
@@ -59,7 +59,7 @@ impl LocalBot {
         }
     }
 
-    /// A turn, and what carries into the log what the bot says in it.
+    /// Returns a turn, and the writer that logs what the bot sends in it.
     pub(super) fn turn(
         self: &Arc<Self>,
         input: TurnInput,
@@ -73,7 +73,7 @@ impl LocalBot {
         (self.context(input, output), log_writer)
     }
 
-    /// A turn in which nothing can be said any more.
+    /// Returns a turn in which nothing can be sent any more.
     pub(super) fn closed_turn(self: &Arc<Self>, input: TurnInput) -> TurnContext {
         let output = BotOutput::closed(&input.task.id, &input.place.activity_id);
         self.context(input, output)
@@ -101,7 +101,7 @@ impl LocalBot {
     }
 }
 
-/// What a turn is about.
+/// The input of one turn.
 pub(super) struct TurnInput {
     pub(super) place: TranslationContext,
     pub(super) activity: Box<Activity>,

@@ -1,4 +1,4 @@
-//! The log's end of the queue between a bot and the log.
+//! Writes a bot's activities to the task log: the receiving end of the queue that [`super::output`] fills.
 
 use std::time::Duration;
 
@@ -15,35 +15,36 @@ use crate::{
     store::Revised,
 };
 
-/// After what silence it is told what a bot said, if nobody says otherwise.
+/// The default silence of a bot after which text that the translation holds back is logged.
 pub(super) const FLUSH_DELAY: Duration = Duration::from_secs(1);
 
-/// Carries what a bot says through the translation into its task's log, in order.
+/// Translates a bot's activities and writes the changes to the task's log, in order.
 ///
-/// What is ready together is one append: while one is under way, the next one gathers.
+/// Everything that is ready at the same time is one append: while one append is in progress, the changes for the
+/// next one accumulate.
 pub(super) struct LogWriter {
     machine: Translation,
     handle: TaskHandle,
     queue: mpsc::Receiver<OutputItem>,
-    /// Said, but not logged yet.
+    /// Changes that are not logged yet.
     updates: Vec<Update>,
     /// Whether the bot has changed the task's status.
     has_status: bool,
-    /// After what silence of the bot it is told what it said.
+    /// The silence of the bot after which held-back text is logged.
     flush_delay: Duration,
-    /// Those who wait until all is logged.
+    /// Callers that wait until everything is logged.
     flush_waiters: Vec<oneshot::Sender<Result<(), SendError>>>,
     log_state: LogState,
 }
 
-/// What became of the log.
+/// The state of the log.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LogState {
-    /// It takes what is said.
+    /// The log accepts changes.
     Open,
-    /// The task has ended: what is said is dropped.
+    /// The task has ended; further activities are dropped.
     Ended,
-    /// It failed: what was said is, at least in part, lost.
+    /// An append failed; at least a part of what was sent is lost.
     Broken,
 }
 
@@ -65,7 +66,7 @@ impl LogWriter {
         }
     }
 
-    /// With another silence after which is told what the bot said.
+    /// Replaces the silence after which held-back text is logged.
     pub(super) fn with_flush_delay(self, flush_delay: Duration) -> Self {
         Self {
             flush_delay,
@@ -73,8 +74,8 @@ impl LogWriter {
         }
     }
 
-    /// Logs what the bot says until it can say no more. What it said last is not logged yet: that is
-    /// done together with the end of the turn.
+    /// Logs the bot's activities until the bot can send no more. The last ones are not logged here, but together with
+    /// the end of the turn.
     pub(super) async fn run(&mut self) {
         let mut batch = Vec::with_capacity(QUEUE_CAPACITY);
         while self.receive(&mut batch).await > 0 {
@@ -86,7 +87,7 @@ impl LogWriter {
         }
     }
 
-    /// Waits for what the bot says next. What it said before is told if that takes long.
+    /// Waits for the bot's next activities. Logs held-back text if they take longer than the flush delay.
     async fn receive(&mut self, batch: &mut Vec<OutputItem>) -> usize {
         if self.machine.has_untold() {
             let heard = timeout(
@@ -105,20 +106,21 @@ impl LogWriter {
         self.queue.recv_many(batch, QUEUE_CAPACITY).await
     }
 
-    /// The changes that end the turn in this way, with those that were not logged yet.
+    /// Returns the changes that end the turn in this way, preceded by those that were not logged yet.
     ///
     /// # Errors
-    /// [`SendError`] if something that was said before them is not kept.
+    /// Returns [`SendError`] if something that was sent earlier is not stored.
     pub(super) fn end(mut self, how: Input) -> Result<Vec<Update>, SendError> {
         log_result(self.log_state, self.handle.task_id())?;
         self.handle(how);
         Ok(self.updates)
     }
 
-    /// The same for one who spoke without being asked: a status that was left alone stays as it is.
+    /// Returns the last changes of a bot that spoke outside of a turn. The task's status stays as it was unless the
+    /// bot changed it.
     ///
     /// # Errors
-    /// Those of [`LogWriter::end`].
+    /// The errors of [`LogWriter::end`].
     pub(super) fn finish_unprompted(self) -> Result<Vec<Update>, SendError> {
         let has_status = self.has_status;
         let mut updates = self.end(Input::TurnEnded)?;
@@ -159,7 +161,7 @@ impl LogWriter {
             };
         }
         for done in self.flush_waiters.drain(..) {
-            // Whoever asked may have gone.
+            // The receiver may be gone.
             let _ = done.send(log_result(self.log_state, self.handle.task_id()));
         }
     }
@@ -178,7 +180,7 @@ pub(super) fn is_status(update: &Update) -> bool {
     matches!(update, Update::Status { .. } | Update::Said(_))
 }
 
-/// The change of the task that is to be logged, if it is one.
+/// Converts an output of the translation into a change of the task, if it is one.
 pub(super) fn update(output: Output) -> Option<Update> {
     match output {
         Output::Status {
@@ -257,7 +259,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_log_that_fails_is_told_to_the_bot_and_ends_the_turn() {
-        // The store does not know the task: it refuses everything.
+        // The store does not know the task and refuses everything.
         let store = Arc::new(MemoryStore::new());
         let head = Head {
             task: "t".into(),

@@ -1,9 +1,8 @@
-//! Bot-style agents: they get activities, answer with activities, and keep what they
-//! must remember of a conversation.
+//! Runs bot-style agents: programs or types that receive activities, answer with activities and store a state for
+//! each conversation.
 //!
-//! A [`Bot`] knows nothing of tasks. [`BotExecutor`] makes an agent of it: what the bot sends passes
-//! through the translation ([`bridge_protocol::translate`]) into the task's log, in the order in which
-//! it was sent.
+//! A [`Bot`] has no notion of tasks. [`BotExecutor`] turns it into an agent: what the bot sends passes through the
+//! translation ([`bridge_protocol::translate`]) into the task's log, in the order in which it was sent.
 //!
 //! ```
 //! use bridge::bot::{Bot, BotError, TurnContext, async_trait, testing::Chat};
@@ -27,13 +26,13 @@
 //! # }
 //! ```
 //!
-//! - [`Bot`], [`TurnContext`]: what a bot is, and what it can do in a turn
-//! - [`StreamingResponse`], [`ConversationState`]: an answer in pieces; a memory
-//! - [`Conversations`]: to speak outside of a turn
+//! - [`Bot`], [`TurnContext`]: the trait that a bot implements, and its means to answer in a turn
+//! - [`StreamingResponse`], [`ConversationState`]: answers in pieces; the stored state of a conversation
+//! - [`Conversations`]: messages outside of a turn
 //! - [`BotExecutor`], [`BotSettings`], [`TurnMode`]: a bot as an agent
-//! - [`remote`]: bots that are programs of their own, reached over HTTP
+//! - [`remote`]: bots in other programs, called over HTTP
 //! - [`builtin`]: the bots that come with the bridge
-//! - [`testing`]: to talk to a bot without a socket
+//! - [`testing`]: conversations with a bot without a socket
 
 mod bot_turn;
 mod card;
@@ -57,7 +56,7 @@ mod tests;
 
 use std::sync::Arc;
 
-/// For implementations of [`Bot`].
+/// Re-exported for implementations of [`Bot`].
 pub use async_trait::async_trait;
 use bridge_protocol::a2a::AgentCard;
 
@@ -74,33 +73,33 @@ pub use stream::{Citation, StreamingResponse};
 
 use crate::{agent::Agent, store::Store};
 
-/// Why a bot could not do its turn. It is logged for those who run the bridge; users are only told that
-/// the agent could not answer.
+/// The reason why a bot could not complete its turn. The bridge logs it; users only see that the agent could not
+/// answer.
 pub type BotError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A bot-style agent.
 #[async_trait]
 pub trait Bot: Send + Sync + 'static {
-    /// Answers an activity: a message, the `endOfConversation` that tells of a canceled task, or, if the
-    /// bot wants it, the `conversationUpdate` that begins a conversation.
+    /// Answers an activity: a message, the `endOfConversation` that reports a canceled task or, if the bot wants it,
+    /// the `conversationUpdate` at the beginning of a conversation.
     ///
-    /// The turn is over when this returns. An error, a panic, and a turn that takes longer than the
-    /// agent's may take fail the task, after all that the bot had sent.
+    /// The turn is over when this function returns. An error, a panic or a turn beyond the agent's time limit fails
+    /// the task; everything that the bot had sent before is kept.
     async fn on_activity(&self, turn: &mut TurnContext) -> Result<(), BotError>;
 
-    /// Says who the bot is. What comes in has the agent's name and a default for everything else; where
-    /// the agent is reached is added afterwards.
+    /// Completes the bot's card. `card` has the agent's name and a default for everything else; the agent's addresses
+    /// are added afterwards.
     fn card(&self, card: AgentCard) -> AgentCard {
         card
     }
 
-    /// Whether the bot gets a `conversationUpdate` before the first message of each task.
+    /// Returns whether the bot gets a `conversationUpdate` before the first message of each task.
     fn wants_conversation_update(&self) -> bool {
         false
     }
 }
 
-/// The bots that come with the bridge: their names, and what they are for.
+/// The bots that come with the bridge: name and purpose.
 pub const BUILTINS: [(&str, &str); 6] = [
     (
         "sample",
@@ -113,7 +112,7 @@ pub const BUILTINS: [(&str, &str); 6] = [
     ("panicking", "panics in the middle of every turn"),
 ];
 
-/// A bot that comes with the bridge, by its name in [`BUILTINS`].
+/// Returns the built-in bot with this name in [`BUILTINS`].
 pub fn builtin(name: &str) -> Option<Arc<dyn Bot>> {
     match name {
         "sample" => Some(Arc::new(Sample)),
@@ -126,7 +125,7 @@ pub fn builtin(name: &str) -> Option<Arc<dyn Bot>> {
     }
 }
 
-/// The same as an agent under that name, which keeps what it remembers in `store`.
+/// Returns the built-in bot as an agent with the same name, which stores its states in `store`.
 pub fn builtin_agent(name: &str, store: Arc<dyn Store>) -> Option<Agent> {
     let bot = builtin(name)?;
     Some(BotExecutor::new(bot, store, BotSettings::new(name)).into_agent())

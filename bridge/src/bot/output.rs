@@ -1,21 +1,21 @@
-//! The bot's end of the queue between a bot and the log.
+//! Sends a bot's activities to its [`LogWriter`](super::log_writer::LogWriter), through a bounded queue.
 
 use bridge_protocol::activity::{Activity, ActivityType};
 use tokio::sync::{mpsc, oneshot};
 
-/// How many activities of a turn may wait for the log; then sending waits too.
+/// The number of activities of one turn that may wait for the log. When they are reached, sending waits.
 pub(super) const QUEUE_CAPACITY: usize = 64;
 
-/// Why what a bot sent is not kept.
+/// The reason why an activity that a bot sent is not stored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// The log failed, and with it the turn.
+    /// The log failed, and so did the turn.
     #[error("the log of task {task} failed: nothing more of this turn is kept")]
     Unkept {
         /// The task.
         task: String,
     },
-    /// The task was canceled, or the bot had ended it.
+    /// The task was canceled, or the bot had ended it before.
     #[error("task {task} has ended: nothing more can be said in it")]
     Ended {
         /// The task.
@@ -23,28 +23,28 @@ pub enum SendError {
     },
 }
 
-/// What passes through the queue.
+/// An item of the queue between a bot and the log.
 #[derive(Debug)]
 pub(super) enum OutputItem {
-    /// To be logged.
+    /// An activity for the log.
     Activity(Box<Activity>),
-    /// To be answered when all before it is logged.
+    /// A request to report when everything before it has been logged.
     Flush(oneshot::Sender<Result<(), SendError>>),
 }
 
-/// Takes what the bot sends, in order. Dropping it says that the bot has done its turn.
+/// The sending end of the queue. Dropping it marks the end of the bot's turn.
 #[derive(Debug)]
 pub(super) struct BotOutput {
     task: String,
-    /// None where nothing can be said any more.
+    /// `None` if nothing can be sent any more.
     queue: Option<mpsc::Sender<OutputItem>>,
-    /// The activity that is answered; the ids of the answers are made from its id.
+    /// The id of the activity that is being answered; the ids of the answers are derived from it.
     answered: String,
     count: usize,
 }
 
 impl BotOutput {
-    /// An outbox and the other end of its queue.
+    /// Returns the sending and the receiving end of a new queue.
     pub(super) fn open(task: &str, answered: &str) -> (Self, mpsc::Receiver<OutputItem>) {
         let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
         let output = Self {
@@ -54,7 +54,7 @@ impl BotOutput {
         (output, receiver)
     }
 
-    /// An outbox that drops what it takes.
+    /// Returns an output that drops everything it is given.
     pub(super) fn closed(task: &str, answered: &str) -> Self {
         Self {
             task: task.into(),
@@ -64,19 +64,19 @@ impl BotOutput {
         }
     }
 
-    /// An id for the next activity.
+    /// Returns an id for the next activity.
     pub(super) fn next_id(&mut self) -> String {
         self.count += 1;
         format!("{}.{}", self.answered, self.count)
     }
 
-    /// An id for the next stream. Those of streams and of activities are counted together.
+    /// Returns an id for the next stream. Streams and activities share one counter.
     pub(super) fn next_stream(&mut self) -> String {
         self.count += 1;
         format!("{}.stream-{}", self.answered, self.count)
     }
 
-    /// Takes an activity that has its id.
+    /// Queues an activity that already has an id.
     pub(super) async fn send(&self, activity: Box<Activity>) -> Result<(), SendError> {
         match &self.queue {
             Some(queue) => self.push(queue, OutputItem::Activity(activity)).await,
@@ -87,7 +87,7 @@ impl BotOutput {
         }
     }
 
-    /// Waits until all that was sent is logged.
+    /// Waits until everything that was sent before has been logged.
     pub(super) async fn flush(&self) -> Result<(), SendError> {
         let task = self.task.clone();
         let Some(queue) = &self.queue else {
@@ -110,7 +110,7 @@ impl BotOutput {
     }
 }
 
-/// Tells those who look for mistakes that something was said too late.
+/// Logs that an activity came too late and was dropped.
 pub(super) fn log_dropped(task: &str, activity: &Activity) {
     let (kind, id): (&ActivityType, _) = (&activity.kind, activity.id.as_deref());
     tracing::info!(task, %kind, id, "an activity came after the end of its conversation");

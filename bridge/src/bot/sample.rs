@@ -1,4 +1,4 @@
-//! The bot `sample`: one of each kind of interaction.
+//! The bot `sample`, which shows single answers, conversations and streams.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::{Bot, BotError, Citation, TurnContext, card::skill};
 
-/// Where the conversation's state has what was said in it.
+/// The name of the value in the conversation's state that holds its messages.
 const HISTORY: &str = "history";
 
-/// How long the sample thinks before each piece of a stream.
+/// The delay before each piece of a stream.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The pieces of the sample's stream.
@@ -27,8 +27,8 @@ const CHUNKS: [&str; 6] = [
     "[1].",
 ];
 
-/// Echoes what is said, and so ends the task. `-multi` begins a conversation that `end` ends, with its messages
-/// as its result; `-stream` is answered in pieces. Capitals do not matter.
+/// Echoes a message and completes the task. `-multi` starts a conversation, which `end` ends with its messages as
+/// the result; `-stream` is answered in pieces. Commands are not case-sensitive.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample;
 
@@ -115,7 +115,7 @@ async fn finish(turn: &mut TurnContext, mut history: Vec<Value>) -> Result<(), B
     Ok(())
 }
 
-/// A message as the result has it: an activity without its address, which is nobody else's business.
+/// Returns a message for the result: an activity without service URL and other addresses.
 fn said(role: &str, text: &str) -> Value {
     json!({"type": "message", "from": {"role": role}, "text": text})
 }

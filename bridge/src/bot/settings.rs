@@ -1,26 +1,26 @@
-//! How a bot is hosted.
+//! Settings of hosted bots.
 
 use bridge_protocol::translate::SilentEnd;
 
 use crate::agent::{AnswerKind, ConversationScope};
 
-/// What the end of a bot's turn means for its task, and what its conversations are.
+/// The meaning of the end of a bot's turn for its task, and the extent of its conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TurnMode {
-    /// A turn is an answer: it completes its task, unless the bot asked something. The conversation is the context,
-    /// so that the next message goes on in it, in a task of its own.
+    /// A turn is an answer and completes its task, unless the bot asked a question. The conversation is the context,
+    /// so the next message continues it in a new task.
     #[default]
     Answers,
-    /// As in Microsoft's hosting for .NET: the task works until the bot ends the conversation, and is the
-    /// conversation. Clients that wait for a bot that never does wait for their limit.
+    /// The task is the conversation and keeps working until the bot ends it, as in Microsoft's hosting for .NET. If
+    /// the bot never ends it, waiting clients wait until their limit.
     Dotnet,
-    /// As [`TurnMode::Answers`], for a bot that answers after its turn: that ends when the bot ends the conversation
-    /// or was quiet for some time.
+    /// As [`TurnMode::Answers`], for bots that answer after their turn. A turn ends when the bot ends the
+    /// conversation or has been silent for some time.
     Late,
 }
 
 impl TurnMode {
-    /// What the bot's conversations are.
+    /// Returns the extent of the bot's conversations.
     pub fn conversation(self) -> ConversationScope {
         match self {
             Self::Answers | Self::Late => ConversationScope::Context,
@@ -28,7 +28,7 @@ impl TurnMode {
         }
     }
 
-    /// What a turn means that ends without saying so.
+    /// Returns the meaning of a turn that ends without an explicit end.
     pub fn silent_end(self) -> SilentEnd {
         match self {
             Self::Answers | Self::Late => SilentEnd::Completed,
@@ -37,27 +37,26 @@ impl TurnMode {
     }
 }
 
-/// How a bot is hosted.
+/// Settings of a hosted bot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BotSettings {
-    /// The agent's name; the bot's account has it too.
+    /// The name of the agent and of the bot's account.
     pub name: String,
-    /// The channel that the bot believes to be on. Some bots only stream on channels that they know,
-    /// such as `webchat`.
+    /// The channel id in activities. Some bots stream only on channels that they know, such as `webchat`.
     pub channel_id: String,
-    /// The language that the users speak, such as `en-US`, if that is known.
+    /// The language of the users, such as `en-US`, if known.
     pub locale: Option<String>,
-    /// What the bot's conversations, and so its states, are.
+    /// The extent of the bot's conversations, and therefore of its states.
     pub conversation: ConversationScope,
-    /// What a turn means that ends without saying so.
+    /// The meaning of a turn that ends without an explicit end.
     pub silent_end: SilentEnd,
-    /// What callers are answered with. A bot whose turns end without saying so only answers with
-    /// messages if that means completed.
+    /// The kind of answers for callers. With [`AnswerKind::Messages`], a bot that never ends its conversations
+    /// answers with messages only if `silent_end` is completed.
     pub answers: AnswerKind,
 }
 
 impl BotSettings {
-    /// On the channel `a2a`, each task a conversation, in which the user may always go on.
+    /// Returns settings for the channel `a2a`, with one conversation for each task, which stays open for the user.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),

@@ -1,4 +1,4 @@
-//! What a bot remembers of a conversation.
+//! The stored state of a conversation.
 
 use std::sync::Arc;
 
@@ -10,59 +10,59 @@ use crate::{
     store::{RecordKey, Store, StoreError},
 };
 
-/// The kind of records that states are.
+/// The record kind of states.
 const KIND: &str = "bot-state";
 
-/// What a bot remembers of a conversation: named values. It is read when it is first asked for, and
-/// kept when the turn has ended well, before its end is logged. A turn that fails, or whose task was
-/// canceled, leaves the state as it was.
+/// The stored state of a conversation: named values. It is read on first use, and saved when a turn has succeeded,
+/// before the end of the turn is logged. A failed turn, or a turn of a canceled task, leaves the stored state
+/// unchanged.
 ///
-/// Turns of one conversation come one after the other. A conversation that is continued from outside
-/// while a turn runs does not wait for it: of two states, the one that is kept last stays.
+/// Turns of one conversation run one after the other. A conversation that is continued outside of a turn does not
+/// wait for a running turn; of two states, the last one that is saved remains.
 #[derive(Debug, Default)]
 pub struct ConversationState {
     values: Metadata,
     has_changed: bool,
 }
 
-/// Why a state could not be read or kept.
+/// The reason why a state could not be read or saved.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// A value is not of the type that was asked for, or is none that JSON can hold.
+    /// A value has another type than the requested one, or cannot be represented in JSON.
     #[error("conversation state {name} does not fit its type: {source}")]
     Value {
-        /// Its name.
+        /// The name of the value.
         name: String,
-        /// What does not fit.
+        /// The conversion error.
         source: serde_json::Error,
     },
-    /// The record is no state.
+    /// The record is not a state.
     #[error("the state of conversation {conversation} is corrupt: {source}")]
     Corrupt {
         /// The conversation.
         conversation: String,
-        /// What is wrong with it.
+        /// The parse error.
         source: serde_json::Error,
     },
-    /// The store failed, or the state is larger than a record may be.
-    #[error("the conversation state could not be read or kept: {0}")]
+    /// The store failed, or the state exceeds the size limit of records.
+    #[error("the conversation state could not be read or saved: {0}")]
     Store(#[from] StoreError),
 }
 
 impl ConversationState {
-    /// A value, if there is one.
+    /// Returns a value, if there is one.
     ///
     /// # Errors
-    /// [`StateError::Value`] if it is of another type.
+    /// Returns [`StateError::Value`] if the value has another type.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, StateError> {
         let value = self.values.get(name).map(T::deserialize);
         value.transpose().map_err(|source| unfit(name, source))
     }
 
-    /// Remembers a value, in place of the one that has its name.
+    /// Sets a value, replacing a previous value of the same name.
     ///
     /// # Errors
-    /// [`StateError::Value`] if JSON cannot hold it.
+    /// Returns [`StateError::Value`] if JSON cannot represent the value.
     pub fn set(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Result<(), StateError> {
         let value = serde_json::to_value(value).map_err(|source| unfit(name, source))?;
         self.values.insert(name.into(), value);
@@ -70,12 +70,12 @@ impl ConversationState {
         Ok(())
     }
 
-    /// Forgets a value.
+    /// Removes a value.
     pub fn remove(&mut self, name: &str) {
         self.has_changed |= self.values.remove(name).is_some();
     }
 
-    /// Forgets everything.
+    /// Removes all values.
     pub fn clear(&mut self) {
         self.has_changed |= !self.values.is_empty();
         self.values.clear();
@@ -89,7 +89,7 @@ fn unfit(name: &str, source: serde_json::Error) -> StateError {
     }
 }
 
-/// Where the state of a conversation is kept, and the state once it was read.
+/// The record of a conversation's state, and the state once it has been read.
 #[derive(Debug)]
 pub(super) struct StoredState {
     store: Arc<dyn Store>,
@@ -118,7 +118,7 @@ impl StoredState {
         }
     }
 
-    /// The state; reads it the first time.
+    /// Returns the state; reads it on first use.
     pub(super) async fn state(&mut self) -> Result<&mut ConversationState, StateError> {
         let state = match self.state.take() {
             Some(state) => state,
@@ -127,7 +127,7 @@ impl StoredState {
         Ok(self.state.insert(state))
     }
 
-    /// Keeps the state, if it has changed.
+    /// Saves the state if it has changed.
     pub(super) async fn save(self) -> Result<(), StateError> {
         let Some(state) = self.state.filter(|state| state.has_changed) else {
             return Ok(());

@@ -1,5 +1,5 @@
-//! An answer that is said in pieces, as the SDKs' streaming responses do it: every piece repeats the
-//! text so far, the last one is a message with the whole.
+//! Answers in pieces, as the SDKs' streaming responses send them: every piece repeats the text so far, and the last
+//! one is a message with the whole text.
 
 use bridge_protocol::{
     a2a::Metadata,
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use super::{SendError, TurnContext};
 
-/// A stream under way: see [`TurnContext::streaming_response`]. It becomes one artifact of the task.
+/// An answer in pieces, see [`TurnContext::streaming_response`]. It becomes one artifact of the task.
 ///
-/// One that is dropped without [`StreamingResponse::end_stream`] is closed when the turn ends.
+/// A stream that is dropped without [`StreamingResponse::end_stream`] is closed at the end of the turn.
 #[derive(Debug)]
 pub struct StreamingResponse<'turn> {
     turn: &'turn mut TurnContext,
-    /// Its id; the first piece gives it one.
+    /// The id of the stream, set with the first piece.
     id: Option<String>,
     sequence: i32,
     text: String,
@@ -23,14 +23,14 @@ pub struct StreamingResponse<'turn> {
     final_message: Box<Activity>,
 }
 
-/// A source of what is said.
+/// A source of the answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Citation {
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// What it says, in short.
+    /// A short extract.
     pub content: String,
-    /// Where it can be read.
+    /// The address.
     pub url: Option<String>,
 }
 
@@ -46,15 +46,15 @@ impl<'turn> StreamingResponse<'turn> {
         }
     }
 
-    /// The turn, to say other things meanwhile.
+    /// Returns the turn, for sending other activities during the stream.
     pub fn turn(&mut self) -> &mut TurnContext {
         self.turn
     }
 
-    /// Says what the bot is doing. It is no part of the answer.
+    /// Reports what the bot is doing. The text is not a part of the answer.
     ///
     /// # Errors
-    /// Those of [`TurnContext::send_activity`].
+    /// The errors of [`TurnContext::send_activity`].
     pub async fn queue_informative_update(
         &mut self,
         text: impl Into<String>,
@@ -62,23 +62,23 @@ impl<'turn> StreamingResponse<'turn> {
         self.send_piece(StreamType::Informative, text.into()).await
     }
 
-    /// Adds to the answer.
+    /// Appends text to the answer.
     ///
     /// # Errors
-    /// Those of [`TurnContext::send_activity`].
+    /// The errors of [`TurnContext::send_activity`].
     pub async fn queue_text_chunk(&mut self, chunk: &str) -> Result<(), SendError> {
         self.text.push_str(chunk);
         self.send_piece(StreamType::Streaming, self.text.clone())
             .await
     }
 
-    /// Names the sources of the answer, in the order in which the text counts them from 1.
+    /// Sets the sources of the answer, in the order in which the text numbers them from 1.
     pub fn set_citations(&mut self, citations: Vec<Citation>) {
         self.citations = citations;
     }
 
-    /// What the final message has beside the text: attachments, an input hint, entities. If it has a
-    /// text, it is the answer, instead of what was added so far.
+    /// Sets the other content of the final message: attachments, an input hint, entities. If it has a text, that text
+    /// replaces the one that was streamed.
     pub fn set_final_message(&mut self, message: Activity) {
         *self.final_message = message;
     }
@@ -86,7 +86,7 @@ impl<'turn> StreamingResponse<'turn> {
     /// Ends the stream with the whole answer.
     ///
     /// # Errors
-    /// Those of [`TurnContext::send_activity`].
+    /// The errors of [`TurnContext::send_activity`].
     pub async fn end_stream(mut self) -> Result<(), SendError> {
         let mut message = std::mem::take(&mut self.final_message);
         message.kind = ActivityType::Message;
@@ -112,7 +112,7 @@ impl<'turn> StreamingResponse<'turn> {
         self.turn.post(piece).await.map(drop)
     }
 
-    /// Says which piece of the stream an activity is. The final one is not counted.
+    /// Returns the entity that identifies a piece of the stream. The final piece has no number.
     fn mark(&mut self, kind: StreamType) -> Entity {
         let is_final = kind == StreamType::Final;
         let id = self.id.get_or_insert_with(|| self.turn.new_stream_id());
@@ -126,7 +126,7 @@ impl<'turn> StreamingResponse<'turn> {
     }
 }
 
-/// The entity that names sources, if there are any.
+/// Returns the entity with the sources, if there are any.
 fn cited(citations: &[Citation]) -> Option<Entity> {
     let claims: Vec<Value> = (1..).zip(citations).map(claim).collect();
     let members = Metadata::from_iter([

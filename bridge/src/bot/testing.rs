@@ -1,4 +1,4 @@
-//! To talk to a bot without a socket. With tokio's paused clock hours pass in no time.
+//! Talks to a bot without a socket, for tests. With tokio's paused clock, hours pass at once.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{
     turns::{Follower, IncomingMessage, Submitted, TurnError, Turns},
 };
 
-/// One caller who talks to one bot, in one task after the other.
+/// A conversation of one caller with one bot, in one or several tasks.
 #[derive(Debug)]
 pub struct Chat {
     turns: Turns,
@@ -21,12 +21,12 @@ pub struct Chat {
     caller: Caller,
     /// The last task.
     task: Option<String>,
-    /// In which its next ones are.
+    /// The context of further tasks.
     context: Option<String>,
     said: usize,
 }
 
-/// Why something could not be said.
+/// The reason why a message could not be sent or answered.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
     /// The message was refused.
@@ -35,23 +35,23 @@ pub enum ChatError {
     /// The log could not be read.
     #[error("the log could not be read: {0}")]
     Store(#[from] StoreError),
-    /// Nothing was said yet.
+    /// No message was sent before.
     #[error("expected that something was said before")]
     Silent,
 }
 
 impl Chat {
-    /// With a bot that is hosted in the usual way.
+    /// Creates a chat with a bot in default settings.
     pub fn with(bot: impl Bot) -> Self {
         Self::hosted(Arc::new(bot), BotSettings::new("bot"))
     }
 
-    /// With a bot that is hosted in this way.
+    /// Creates a chat with a bot in these settings.
     pub fn hosted(bot: Arc<dyn Bot>, settings: BotSettings) -> Self {
         Self::hosted_by(bot, settings, |_| {})
     }
 
-    /// With a bot as an agent that is changed before it is asked anything.
+    /// Creates a chat with a bot whose agent is changed by a function first.
     pub fn hosted_by(
         bot: Arc<dyn Bot>,
         settings: BotSettings,
@@ -73,25 +73,25 @@ impl Chat {
         }
     }
 
-    /// Begins every further task in this context.
+    /// Creates further tasks in this context.
     pub fn in_context(&mut self, context: impl Into<String>) {
         self.context = Some(context.into());
     }
 
-    /// Says something and waits for the end of its turn. It is said in the last task, or in a new one if
+    /// Sends a message and waits for the end of its turn. The message continues the last task, or starts a new one if
     /// that has ended.
     ///
     /// # Errors
-    /// [`ChatError::Turn`] if the message was refused.
+    /// Returns [`ChatError::Turn`] if the message was refused.
     pub async fn say(&mut self, text: &str) -> Result<Arc<Task>, ChatError> {
         let submitted = self.begin(text).await?;
         self.ended(&submitted).await
     }
 
-    /// Says something; the answer is what the task's status says when the turn has ended.
+    /// Sends a message and returns the text of the task's status at the end of the turn.
     ///
     /// # Errors
-    /// Those of [`Chat::say`].
+    /// The errors of [`Chat::say`].
     pub async fn ask(&mut self, text: &str) -> Result<String, ChatError> {
         let task = self.say(text).await?;
         Ok(task
@@ -102,10 +102,10 @@ impl Chat {
             .unwrap_or_default())
     }
 
-    /// Says something and waits for nothing.
+    /// Sends a message without waiting for its turn.
     ///
     /// # Errors
-    /// Those of [`Chat::say`].
+    /// The errors of [`Chat::say`].
     pub async fn begin(&mut self, text: &str) -> Result<Submitted, ChatError> {
         self.said += 1;
         let id = format!("message-{}", self.said);
@@ -129,7 +129,7 @@ impl Chat {
     /// Waits for the end of a turn.
     ///
     /// # Errors
-    /// [`ChatError::Store`].
+    /// Returns [`ChatError::Store`].
     pub async fn ended(&self, submitted: &Submitted) -> Result<Arc<Task>, ChatError> {
         let ended = Event::TurnEnded {
             turn: submitted.turn,
@@ -146,7 +146,7 @@ impl Chat {
     /// Cancels the last task.
     ///
     /// # Errors
-    /// [`ChatError::Turn`] if it has ended.
+    /// Returns [`ChatError::Turn`] if the task has ended.
     pub async fn cancel(&self) -> Result<Arc<Task>, ChatError> {
         let canceled = self
             .turns
@@ -155,10 +155,10 @@ impl Chat {
         Ok(canceled.task)
     }
 
-    /// The last task.
+    /// Returns the last task.
     ///
     /// # Errors
-    /// [`ChatError::Silent`] before anything was said.
+    /// Returns [`ChatError::Silent`] before the first message.
     pub async fn task(&self) -> Result<Arc<Task>, ChatError> {
         Ok(self
             .turns
@@ -168,29 +168,29 @@ impl Chat {
             .task)
     }
 
-    /// All events of the last task, from the first, and then those that come.
+    /// Follows the events of the last task, from the first one.
     ///
     /// # Errors
-    /// [`ChatError::Silent`] before anything was said.
+    /// Returns [`ChatError::Silent`] before the first message.
     pub fn follow(&self) -> Result<Follower, ChatError> {
         let (store, caller) = (self.turns.store().clone(), self.caller.clone());
         Ok(Follower::new(store, caller, self.last()?.to_owned(), 0))
     }
 
-    /// What is below: turns, and through them the store.
+    /// Returns the turns, and through them the store.
     pub fn turns(&self) -> &Turns {
         &self.turns
     }
 
-    /// The bot's conversations, to speak in them from outside.
+    /// Returns the bot's conversations for use outside of turns.
     pub fn conversations(&self) -> &Conversations {
         &self.conversations
     }
 
-    /// To speak in the last task from outside.
+    /// Returns a reference to the last task.
     ///
     /// # Errors
-    /// [`ChatError::Silent`] before anything was said.
+    /// Returns [`ChatError::Silent`] before the first message.
     pub fn reference(&self) -> Result<ConversationReference, ChatError> {
         Ok(ConversationReference {
             caller: self.caller.clone(),

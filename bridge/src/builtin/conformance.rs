@@ -1,5 +1,5 @@
-//! The agent that test kits talk to. What it does is said by the beginning of the message's id, as the
-//! official kit (a2aproject/a2a-tck) reserves it.
+//! The agent for conformance test kits. The prefix of a message's id selects its behavior, as reserved by the
+//! official kit (a2aproject/a2a-tck).
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,39 +13,39 @@ use crate::{
     executor::{Executor, Turn, Update},
 };
 
-/// How long a task goes on that is to be subscribed to: twice what the kit waits for an event.
+/// The duration of a task for subscriptions: twice the time that the kit waits for an event.
 const LONG: Duration = Duration::from_secs(4);
 
-/// One thing that the agent does.
+/// One step of the agent's behavior.
 #[derive(Clone, Copy)]
 enum Step {
-    /// It is at work, and says so: then its answer is a task, and no bare message.
+    /// Reports the state working, so that the answer is a task and not a bare message.
     Work,
-    /// An artifact of text.
+    /// Adds a text artifact.
     Text(&'static str),
-    /// A piece of an artifact of text, perhaps its last one.
+    /// Adds a piece of a text artifact.
     Piece(&'static str, bool),
-    /// An artifact that is a file.
+    /// Adds an artifact with a file.
     File,
-    /// An artifact that is a file elsewhere.
+    /// Adds an artifact with a file's URL.
     Link,
-    /// An artifact of data.
+    /// Adds an artifact with data.
     Data,
-    /// Nothing for a while.
+    /// Waits.
     Wait,
-    /// The task is completed.
+    /// Completes the task.
     Done,
-    /// The same, with an answer.
+    /// Completes the task with a message.
     Say(&'static str),
-    /// The caller is asked for more.
+    /// Asks the caller for input.
     Ask,
-    /// The task is rejected.
+    /// Rejects the task.
     Reject,
 }
 
 use Step::{Ask, Data, Done, File, Link, Piece, Reject, Say, Text, Wait, Work};
 
-/// What is done, by the beginning of the message's id. Where one begins with another, the longer comes first.
+/// The behavior for each prefix of message ids. If one prefix begins with another, the longer one comes first.
 static SCRIPTS: [(&str, &[Step]); 18] = [
     ("tck-complete-task", &[Work, Say("Hello from TCK")]),
     (
@@ -81,13 +81,13 @@ static SCRIPTS: [(&str, &[Step]); 18] = [
         &[Work, Piece("chunk-1 ", false), Piece("chunk-2", true), Done],
     ),
     ("test-resubscribe-message-id", &[Work, Wait, Done]),
-    // Of whatever else the kit for 1.0 sends it only wants to see a task.
+    // For all other messages the kit for 1.0 only expects a task.
     ("tck-", &[Work, Say("Hello from TCK")]),
-    // The kit for 0.3 names nothing: it waits for tasks, goes on with them and cancels them.
+    // The kit for 0.3 uses no prefixes: it waits for tasks, continues and cancels them.
     ("", &[Work, Ask]),
 ];
 
-/// The agent under a name.
+/// Returns the agent under this name.
 pub(super) fn agent(name: &str) -> Agent {
     let card = AgentCard::named(name, "Answers as the official test kits for A2A expect.");
     let modes = |modes: &[&str]| modes.iter().copied().map(String::from).collect();
@@ -103,7 +103,7 @@ pub(super) fn agent(name: &str) -> Agent {
         name: name.into(),
         card: AgentCard {
             skills: vec![skill],
-            // The kit for 0.3 looks for the names of kinds.
+            // The kit for 0.3 expects names of kinds.
             default_input_modes: modes(&["text", "file", "data", "*/*"]),
             default_output_modes: modes(&["text/plain", "application/json"]),
             ..card
@@ -111,7 +111,7 @@ pub(super) fn agent(name: &str) -> Agent {
         executor: Arc::new(Conformance),
         settings: TurnSettings {
             answers: AnswerKind::Messages,
-            // The kit sends the same id whenever it needs a task.
+            // The kit reuses message ids.
             repeats: RepeatPolicy::Another,
             ..TurnSettings::default()
         },
@@ -135,7 +135,7 @@ impl Executor for Conformance {
                 },
                 step => turn.handle.emit(step.updates(&turn, place)).await.is_ok(),
             };
-            // The task has ended meanwhile, and nothing can be said in it any more.
+            // The task has ended meanwhile and accepts no changes.
             if !emitted {
                 return Vec::new();
             }
@@ -151,7 +151,7 @@ fn script(message: &str) -> &'static [Step] {
 }
 
 impl Step {
-    /// The changes that the step makes at its place in the turn; none if it only waits.
+    /// Returns the changes that the step makes at its position in the turn; none if it only waits.
     fn updates(self, turn: &Turn, place: usize) -> Vec<Update> {
         let id = format!("{}.{}.{place}", turn.task.id, turn.number);
         let artifact = |name, parts| vec![Update::artifact(id.clone(), name, parts)];

@@ -1,7 +1,7 @@
-//! The agents that come with the bridge, by their names.
+//! The agents that come with the bridge.
 //!
-//! - [`bot::BUILTINS`]: those that are bots
-//! - `conformance`: the one that test kits talk to
+//! - [`bot::BUILTINS`]: bots
+//! - `conformance`: the agent for test kits
 
 mod conformance;
 
@@ -12,31 +12,31 @@ use crate::{
     bot::{self, Bot},
 };
 
-/// Its name, and what it is for.
+/// The name and the purpose.
 const CONFORMANCE: (&str, &str) = (
     "conformance",
     "answers as the official test kits for A2A expect",
 );
 
-/// An agent that comes with the bridge.
+/// A built-in agent.
 pub enum Builtin {
     /// A bot, to be hosted.
     Bot(Arc<dyn Bot>),
-    /// An agent as it is, under the name that it was asked for.
+    /// An agent, under the requested name.
     Agent(Box<Agent>),
 }
 
-/// All of them: their names, and what they are for.
+/// All built-in agents: name and purpose.
 pub fn all() -> Vec<(&'static str, &'static str)> {
     bot::BUILTINS.into_iter().chain([CONFORMANCE]).collect()
 }
 
-/// The names of all of them.
+/// Returns the names of all built-in agents.
 pub fn names() -> Vec<&'static str> {
     all().into_iter().map(|(name, _)| name).collect()
 }
 
-/// The one of this name, to be hosted as `agent`.
+/// Returns the built-in agent with this name, to be hosted as `agent`.
 pub fn find(name: &str, agent: &str) -> Option<Builtin> {
     match name == CONFORMANCE.0 {
         true => Some(Builtin::Agent(Box::new(conformance::agent(agent)))),

@@ -1,4 +1,4 @@
-//! What bots say, change and take back.
+//! Routes for posting, changing and deleting activities.
 
 use axum::{Json, body::Bytes};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::{
 
 type JsonResult = Result<Json<Value>, ErrorResponse>;
 
-/// Says something in a conversation, as the answer to an activity if the path names one.
+/// Posts an activity, as an answer to another one if the path names one.
 pub(super) async fn say(bot_request: BotRequest, body: Bytes) -> JsonResult {
     let BotRequest { session, path } = bot_request;
     let activity = bot_request::json(&body)?;
@@ -21,7 +21,7 @@ pub(super) async fn say(bot_request: BotRequest, body: Bytes) -> JsonResult {
     Ok(Json(json!({ "id": id })))
 }
 
-/// Changes what was said.
+/// Replaces an activity.
 pub(super) async fn update(bot_request: BotRequest, body: Bytes) -> JsonResult {
     let BotRequest { session, path } = bot_request;
     let activity = bot_request::json(&body)?;
@@ -30,13 +30,13 @@ pub(super) async fn update(bot_request: BotRequest, body: Bytes) -> JsonResult {
     Ok(Json(json!({ "id": id })))
 }
 
-/// Takes back what was said.
+/// Deletes an activity.
 pub(super) async fn delete(BotRequest { session, path }: BotRequest) -> Result<(), ErrorResponse> {
     let task = session.task(&path.conversation, path.answered()).await?;
     Ok(session.delete(&task, &path.activity).await?)
 }
 
-/// Tells what was said elsewhere.
+/// Stores activities from another conversation.
 pub(super) async fn history(bot_request: BotRequest, body: Bytes) -> JsonResult {
     let BotRequest { session, path } = bot_request;
     let history = bot_request::json(&body)?;

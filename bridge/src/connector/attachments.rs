@@ -1,4 +1,4 @@
-//! Files: uploaded by bots, fetched by either side.
+//! Routes for files: bots upload them, bots and clients download them.
 
 use axum::{
     Json,
@@ -21,10 +21,10 @@ use super::{
 };
 use crate::bot::remote::Channel;
 
-/// The type of files of which nobody said one.
+/// The media type of files without one.
 const OCTET_STREAM: HeaderValue = HeaderValue::from_static("application/octet-stream");
 
-/// What the path of a file names.
+/// The parameters in the path of a file.
 #[derive(Debug, Deserialize)]
 pub(super) struct AttachmentPath {
     attachment: String,
@@ -32,7 +32,7 @@ pub(super) struct AttachmentPath {
     view: String,
 }
 
-/// Keeps a file.
+/// Stores a file.
 pub(super) async fn upload(
     bot_request: BotRequest,
     body: Bytes,
@@ -44,7 +44,7 @@ pub(super) async fn upload(
     Ok(Json(json!({ "id": id })))
 }
 
-/// Tells what is known of a file.
+/// Returns the description of a file.
 pub(super) async fn info(
     State(channel): State<Channel>,
     Path(named): Path<AttachmentPath>,
@@ -61,7 +61,7 @@ pub(super) async fn info(
     })))
 }
 
-/// A file itself. Whoever sent it may have written anything into it, so that no browser shall show it.
+/// Returns a file. The headers prevent browsers from rendering it, because its content comes from others.
 pub(super) async fn view(
     State(channel): State<Channel>,
     Path(named): Path<AttachmentPath>,

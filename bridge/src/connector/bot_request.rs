@@ -1,4 +1,4 @@
-//! Who calls, and what the path names.
+//! Extracts the session and the path parameters from a bot's request.
 
 use axum::{
     extract::{FromRequestParts, Path, RawPathParams},
@@ -11,14 +11,14 @@ use serde_json::Value;
 use super::error_response::ErrorResponse;
 use crate::bot::remote::{Channel, ConnectorError, ConnectorSession};
 
-/// A bot that was let in, and what the path of its call names.
+/// An authenticated request of a bot.
 #[derive(Debug)]
 pub(super) struct BotRequest {
     pub(super) session: ConnectorSession,
     pub(super) path: PathNames,
 }
 
-/// What a path names; empty what it does not.
+/// The path parameters; empty strings if absent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct PathNames {
@@ -28,7 +28,7 @@ pub(super) struct PathNames {
 }
 
 impl PathNames {
-    /// The activity that is answered, if any.
+    /// Returns the id of the activity that is being answered, if there is one.
     pub(super) fn answered(&self) -> Option<&str> {
         Some(self.activity.as_str()).filter(|id| !id.is_empty())
     }
@@ -53,7 +53,7 @@ impl FromRequestParts<Channel> for BotRequest {
     }
 }
 
-/// The JSON of a body.
+/// Parses a JSON body.
 pub(super) fn json(body: &[u8]) -> Result<Value, ErrorResponse> {
     let unread = |error: Unparsed| FieldError::new("JSON", error.to_string());
     Ok(parse(body).map_err(|error| ConnectorError::Body(unread(error)))?)

@@ -1,4 +1,4 @@
-//! The conversations of a service URL.
+//! Routes for the conversations of a service URL.
 
 use axum::{Json, body::Bytes, http::StatusCode};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::bot::remote::CreatedConversation;
 
-/// Those that the bot can speak in, newest first.
+/// Lists the open conversations, newest first.
 pub(super) async fn list(
     BotRequest { session, .. }: BotRequest,
 ) -> Result<Json<Value>, ErrorResponse> {
@@ -20,7 +20,7 @@ pub(super) async fn list(
     Ok(Json(json!({ "conversations": conversations })))
 }
 
-/// Begins one with the user.
+/// Creates a conversation with the user.
 pub(super) async fn begin(
     BotRequest { session, .. }: BotRequest,
     body: Bytes,

@@ -1,4 +1,4 @@
-//! What is answered to a call that is refused.
+//! Error responses to bots.
 
 use axum::{
     Json,
@@ -12,11 +12,11 @@ use serde_json::json;
 
 use crate::bot::remote::{AdmissionError, ConnectorError};
 
-/// After how many seconds a bot may try again that could not be checked: an issuer that failed is left alone
-/// for as long.
+/// `Retry-After` in seconds if a token could not be checked. The keys of a failing issuer are not requested more
+/// often.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
 
-/// A call that is refused, as bots are told.
+/// The response to a refused request.
 #[derive(Debug)]
 pub(super) struct ErrorResponse(ConnectorError);
 

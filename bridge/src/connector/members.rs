@@ -1,4 +1,4 @@
-//! Who takes part in a conversation: the user and the bot.
+//! Routes for the members of a conversation: the user and the bot.
 
 use axum::Json;
 use bridge_protocol::activity::ChannelAccount;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{bot_request::BotRequest, error_response::ErrorResponse};
 
-/// Both.
+/// Lists both members.
 pub(super) async fn list(
     bot_request: BotRequest,
 ) -> Result<Json<[ChannelAccount; 2]>, ErrorResponse> {
@@ -15,20 +15,20 @@ pub(super) async fn list(
     Ok(Json(session.members()))
 }
 
-/// Both, on the only page.
+/// Lists both members as the only page.
 pub(super) async fn page(bot_request: BotRequest) -> Result<Json<Value>, ErrorResponse> {
     let Json(members) = list(bot_request).await?;
     Ok(Json(json!({ "members": members })))
 }
 
-/// One of them.
+/// Returns one member.
 pub(super) async fn find(bot_request: BotRequest) -> Result<Json<ChannelAccount>, ErrorResponse> {
     let BotRequest { session, path } = bot_request;
     session.task(&path.conversation, None).await?;
     Ok(Json(session.member(&path.member)?))
 }
 
-/// Takes one of them out.
+/// Reports the removal of a member.
 pub(super) async fn remove(BotRequest { session, path }: BotRequest) -> Result<(), ErrorResponse> {
     let task = session.task(&path.conversation, None).await?;
     let member = session.member(&path.member)?;

@@ -1,18 +1,17 @@
-//! What remote bots call: the Connector's REST interface, below the service URL that a bot was given.
+//! Serves the Connector's REST interface, which remote bots call below their service URL.
 //!
-//! | route below `/bots/SECRET/v3/conversations` | what it does |
+//! | route below `/bots/SECRET/v3/conversations` | effect |
 //! |-|-|
-//! | GET, POST `` | tells the conversations; begins one |
-//! | POST `/{c}/activities`, `/{c}/activities/{a}` | says something, as an answer or not |
-//! | PUT, DELETE `/{c}/activities/{a}` | changes what was said, takes it back |
-//! | POST `/{c}/activities/history` | tells what was said elsewhere |
-//! | GET `/{c}/members`, `/{c}/pagedmembers`, `/{c}/activities/{a}/members` | tells who takes part |
-//! | GET, DELETE `/{c}/members/{m}` | tells who that is; takes them out |
+//! | GET, POST `` | lists conversations; creates one |
+//! | POST `/{c}/activities`, `/{c}/activities/{a}` | posts an activity, or an answer to one |
+//! | PUT, DELETE `/{c}/activities/{a}` | replaces or deletes an activity |
+//! | POST `/{c}/activities/history` | stores activities from another conversation |
+//! | GET `/{c}/members`, `/{c}/pagedmembers`, `/{c}/activities/{a}/members` | lists the members |
+//! | GET, DELETE `/{c}/members/{m}` | returns or removes a member |
 //! | POST `/{c}/attachments` | uploads a file |
 //!
-//! Files are fetched at `/v3/attachments/{id}` and `/v3/attachments/{id}/views/{v}`, by bots below their
-//! service URL too. Whatever is refused is answered with `{"error": {"code", "message"}}`, and nothing has
-//! changed then.
+//! Files are downloaded at `/v3/attachments/{id}` and `/v3/attachments/{id}/views/{v}`, by bots also below their
+//! service URL. Refused requests are answered with `{"error": {"code", "message"}}` and change nothing.
 
 mod activities;
 mod attachments;
@@ -36,13 +35,13 @@ use crate::{
 };
 use error_response::ErrorResponse;
 
-/// The largest body that is read if uploads are smaller, in bytes.
+/// The smallest limit for request bodies, in bytes. Larger uploads raise it.
 const MIN_BODY_LIMIT: usize = 16 << 20;
 
-/// What an upload says beside its files, in bytes.
+/// The size of an upload's other fields, in bytes.
 const UPLOAD_OVERHEAD: usize = 64 << 10;
 
-/// The routes that remote bots call.
+/// Returns the routes for remote bots.
 pub fn router(channel: Channel) -> Router {
     let largest = largest_body(channel.upload_limit());
     let below = |path: &str| format!("/bots/{{secret}}/v3{path}");
@@ -81,7 +80,7 @@ pub fn router(channel: Channel) -> Router {
         .with_state(channel)
 }
 
-/// What a bot says, begins or uploads is kept whole, though it leaves in the middle of it.
+/// Completes requests that write, even if the bot disconnects.
 async fn finish_writes(request: Request, next: Next) -> Response {
     match *request.method() {
         Method::GET | Method::HEAD => next.run(request).await,
@@ -89,14 +88,14 @@ async fn finish_writes(request: Request, next: Next) -> Response {
     }
 }
 
-/// The largest body that is read, in bytes: the largest upload in base64, which is a third longer, or what
-/// any other call may be.
+/// Returns the size limit of request bodies in bytes: for the largest upload in base64, which needs a third more,
+/// and for all other requests.
 fn largest_body(upload: usize) -> usize {
     let encoded = upload.div_ceil(3).saturating_mul(4);
     encoded.saturating_add(UPLOAD_OVERHEAD).max(MIN_BODY_LIMIT)
 }
 
-/// Without its secret there is no conversation.
+/// Refuses paths without a valid secret or route.
 async fn unknown_address() -> ErrorResponse {
     ErrorResponse::from(ConnectorError::UnknownAddress)
 }

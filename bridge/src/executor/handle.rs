@@ -1,4 +1,4 @@
-//! How an agent changes its task: while its turn runs, and afterwards.
+//! Changes a task on behalf of its agent, during a turn and afterwards.
 
 use std::{
     collections::BTreeSet,
@@ -13,25 +13,24 @@ use crate::{
     store::{Append, Event, Head, Seq, Store, StoreError, StoredEvent, TurnState},
 };
 
-/// How often an append is tried again after somebody else's came first.
+/// The number of attempts when others append to the same task.
 const ATTEMPTS: usize = 64;
 
-/// The right to change one task. It may be kept for longer than the turn: a bot may have something to
-/// say later.
+/// Permits changes of one task. It may be kept after the turn, for later messages of the agent.
 #[derive(Clone, Debug)]
 pub struct TaskHandle {
     store: Arc<dyn Store>,
-    /// The task when the handle was made, of which the ids never change.
+    /// The task's head when the handle was created; its ids never change.
     task: Arc<Head>,
     known: Arc<Mutex<Arc<Head>>>,
-    /// The artifacts of which this handle knows that the task has them.
+    /// The artifacts that the task is known to have.
     begun: Arc<Mutex<BTreeSet<String>>>,
 }
 
-/// Why a change was refused.
+/// The reason why a change was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum EmitError {
-    /// The task has ended: it was completed, canceled, or its turn took too long.
+    /// The task has ended: it was completed or canceled, or its turn took too long.
     #[error("task {task} has ended")]
     Ended {
         /// The task.
@@ -43,7 +42,7 @@ pub enum EmitError {
 }
 
 impl TaskHandle {
-    /// For the task with this head.
+    /// Creates a handle for the task with this head.
     pub(crate) fn new(store: Arc<dyn Store>, head: Arc<Head>) -> Self {
         Self {
             store,
@@ -53,20 +52,20 @@ impl TaskHandle {
         }
     }
 
-    /// The task's id.
+    /// Returns the task's id.
     pub fn task_id(&self) -> &str {
         &self.task.task
     }
 
-    /// The id of the task's context.
+    /// Returns the id of the task's context.
     pub fn context_id(&self) -> &str {
         &self.task.context_id
     }
 
-    /// Logs changes, all or none. They are durable, and shown to every reader, when this returns.
+    /// Logs changes, all or none. When this function returns, they are durable and visible to every reader.
     ///
     /// # Errors
-    /// [`EmitError::Ended`] if the task is terminal.
+    /// Returns [`EmitError::Ended`] if the task is in a terminal state.
     pub async fn emit(&self, updates: Vec<Update>) -> Result<(), EmitError> {
         if updates.is_empty() {
             return Ok(());
@@ -76,8 +75,8 @@ impl TaskHandle {
         self.append(|_| Some(events.clone())).await.map(|_| ())
     }
 
-    /// Makes changes as they are to be logged: the first piece of an artifact begins it, whatever its executor
-    /// says. Readers refuse or drop a piece that is added to nothing. It may be done again.
+    /// Makes the first piece of an artifact replace and not append, whatever the executor has set, because readers
+    /// refuse or drop a piece that is appended to nothing. May be called repeatedly.
     pub(crate) async fn begin(&self, events: &mut [Event]) -> Result<(), EmitError> {
         for event in events {
             if let Event::Artifact {
@@ -95,18 +94,18 @@ impl TaskHandle {
         if lock(&self.begun).contains(artifact) {
             return Ok(true);
         }
-        // Another turn, or another handle, may have begun it.
+        // Another turn or another handle may have created it.
         let Head { owner, task, .. } = &*self.task;
         let found = self.store.task(owner, task).await;
         let artifacts = &found.map_err(EmitError::Store)?.task.artifacts;
         Ok(artifacts.iter().any(|one| one.artifact_id == artifact))
     }
 
-    /// Logs that an agent outside of this process is known to have the message of a turn: only then is the turn left
-    /// open when the bridge is restarted.
+    /// Logs that an agent outside of this process has received the message of a turn. Only then does the turn stay
+    /// open over a restart of the bridge.
     ///
     /// # Errors
-    /// Those of [`TaskHandle::emit`].
+    /// The errors of [`TaskHandle::emit`].
     pub async fn record_arrival(&self, turn: u64, reference: Metadata) -> Result<(), EmitError> {
         let arrived = |head: &Head| {
             let open = head.turns.iter().find(|one| one.turn == turn)?;
@@ -130,18 +129,18 @@ impl TaskHandle {
         updates.into_iter().map(event).collect()
     }
 
-    /// The newest head that this handle knows of; others may have written since.
+    /// Returns the newest known head; others may have written since.
     pub(crate) fn known(&self) -> Arc<Head> {
         Arc::clone(&lock(&self.known))
     }
 
-    /// Appends what `events` makes of the task's head, again if somebody else's append came first, and
-    /// answers with the head after it. Nothing is appended if it makes nothing.
+    /// Appends the events that the function returns for the task's head, retries if others have appended first, and
+    /// returns the new head. If the function returns `None`, nothing is appended.
     pub(crate) async fn append(
         &self,
         events: impl Fn(&Head) -> Option<Vec<Event>> + Send,
     ) -> Result<Option<Arc<Head>>, EmitError> {
-        // Mostly nobody else writes, so what is known is tried before the head is read.
+        // Usually nobody else writes, so the known head is tried before the head is read.
         let mut head = self.known();
         for _ in 0..ATTEMPTS {
             let Some(events) = events(&head) else {
@@ -175,7 +174,7 @@ impl TaskHandle {
         }))
     }
 
-    /// The events after `after`, oldest first, at most `limit`.
+    /// Returns at most `limit` events after `after`, oldest first.
     pub(crate) async fn log(
         &self,
         after: Seq,
@@ -185,7 +184,7 @@ impl TaskHandle {
         self.store.read(owner, task, after, limit).await
     }
 
-    /// The head as it stands.
+    /// Reads the current head.
     pub(crate) async fn read(&self) -> Result<Arc<Head>, EmitError> {
         let head = self.store.head(&self.task.owner, &self.task.task).await;
         head.map_err(EmitError::Store)

@@ -1,4 +1,4 @@
-//! The one seam to an agent: it gets a turn and says how the task changes.
+//! The interface to agents: an executor gets a turn and returns the changes of the task.
 
 mod handle;
 
@@ -25,71 +25,71 @@ use crate::{
     store::{Event, Revised},
 };
 
-/// An agent as the bridge sees it. Bot-style agents are one kind; anything that can answer a message is
-/// another.
+/// Implements an agent. Bots are one kind of agent; anything that can answer a message is another.
 #[async_trait]
 pub trait Executor: Send + Sync + 'static {
-    /// Works on one turn and returns the changes that end it; they are logged together with the end of
-    /// the turn. What should be seen earlier is emitted through the turn's [`TaskHandle`].
+    /// Runs one turn and returns the changes that end it. They are logged together with the end of the turn. Changes
+    /// that should be visible earlier are emitted through the turn's [`TaskHandle`].
     ///
-    /// It is never called twice for the same message. If it panics, or takes longer than the agent's turn
-    /// may take, the task fails and says so; what it emits after that is refused.
+    /// It is never called twice for the same message. If it panics or exceeds the agent's time limit, the task fails
+    /// with an explanation, and later changes are refused.
     async fn execute(&self, turn: Turn) -> Vec<Update>;
 
-    /// How long a turn stays open over a restart of this process, for an agent outside of it; none for one
-    /// inside, whose turns die with the process.
+    /// Returns how long a turn stays open over a restart of this process, if the agent runs outside of it; `None` if
+    /// its turns end with the process.
     fn survives_restart_for(&self) -> Option<Duration> {
         None
     }
 
-    /// Takes up a turn that was begun before a restart, in place of [`Executor::execute`]: the agent may
-    /// have seen the message and may still answer it. It is asked of executors that say how long.
+    /// Resumes a turn that began before a restart, in place of [`Executor::execute`]: the agent may have seen the
+    /// message and may still answer it. It is only called if [`survives_restart_for`](Self::survives_restart_for)
+    /// returns a time.
     async fn resume(&self, turn: Turn) -> Vec<Update> {
         let _ = turn;
         Vec::new()
     }
 
-    /// It is hosted from now on. It may have been hosted before, and be hosted twice for a moment.
+    /// Called when the agent is hosted. It may be hosted already, and for a moment twice.
     fn on_added(&self) {}
 
-    /// It is not hosted any more, or another one in its place. Turns of it that run go on to their ends.
+    /// Called when the agent is no longer hosted, or is replaced. Its running turns continue to their ends.
     fn on_removed(&self) {}
 
-    /// The caller has canceled the task. It is canceled already: this is for cleaning up.
+    /// Called after a caller has canceled the task, for cleaning up.
     async fn canceled(&self, task: Arc<Task>, caller: Caller) {
         let _ = (task, caller);
     }
 }
 
-/// What an executor gets: one message, to be answered.
+/// The input of an executor: a message to be answered.
 #[derive(Debug)]
 pub struct Turn {
-    /// Counts the task's turns, from 1.
+    /// The number of the turn in its task, from 1.
     pub number: u64,
-    /// What the caller said; its task and context ids are set.
+    /// The caller's message, with task and context ids.
     pub message: MessageOfTask,
-    /// The task as it stands, the message in its history.
+    /// The current task, whose history includes the message.
     pub task: Arc<Task>,
-    /// Who said it.
+    /// The caller.
     pub caller: Caller,
-    /// Whether they watch the answer as it comes, in a stream of their own.
+    /// Whether the caller streams the answer.
     pub is_watched: bool,
-    /// Emits changes while the turn runs, and afterwards.
+    /// Emits changes during the turn and afterwards.
     pub handle: TaskHandle,
-    /// What arrives meanwhile.
+    /// Signals the cancelation of the task.
     pub cancel_signal: CancelSignal,
 }
 
-/// A message in the history of its task. It is read like any [`Message`], and shares what it has with the task.
+/// A message in the history of its task, which dereferences to [`Message`]. The content is shared with the task.
 #[derive(Clone, Debug)]
 pub struct MessageOfTask {
     task: Arc<Task>,
-    /// Its place in the history.
+    /// The index in the history.
     place: usize,
 }
 
 impl MessageOfTask {
-    /// The newest message with this id, if the task has one.
+    /// Returns the newest message with this id, if the task has one.
     pub fn find(task: &Arc<Task>, message_id: &str) -> Option<Self> {
         let has_id = |message: &Message| message.message_id == message_id;
         let place = task.history.iter().rposition(has_id)?;
@@ -108,7 +108,7 @@ impl Deref for MessageOfTask {
     }
 }
 
-/// Tells a running turn that its task was canceled. Its clones tell the same.
+/// Signals to a running turn that its task was canceled. Clones share the signal.
 #[derive(Clone, Debug, Default)]
 pub struct CancelSignal(Arc<Canceled>);
 
@@ -119,7 +119,7 @@ struct Canceled {
 }
 
 impl CancelSignal {
-    /// An inbox of no turn: nothing changes in it any more.
+    /// Returns a signal that never changes.
     pub(crate) fn fixed(is_canceled: bool) -> Self {
         let cancel_signal = Self::default();
         cancel_signal
@@ -129,13 +129,13 @@ impl CancelSignal {
         cancel_signal
     }
 
-    /// The task was canceled.
+    /// Signals that the task was canceled.
     pub(crate) fn cancel(&self) {
         self.0.is_canceled.store(true, Ordering::Release);
         self.0.told.notify_waiters();
     }
 
-    /// Comes when the task is canceled; never otherwise.
+    /// Waits until the task is canceled; never returns otherwise.
     pub async fn canceled(&mut self) {
         let Canceled { is_canceled, told } = &*self.0;
         loop {
@@ -148,52 +148,52 @@ impl CancelSignal {
         }
     }
 
-    /// Whether the task was canceled.
+    /// Returns whether the task was canceled.
     pub fn is_canceled(&self) -> bool {
         self.0.is_canceled.load(Ordering::Acquire)
     }
 }
 
-/// A change that an executor makes to its task.
+/// A change of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Update {
-    /// The task stands differently.
+    /// The task has a new state.
     Status {
         /// The new state.
         state: TaskState,
-        /// What is said about it.
+        /// The message of the status.
         message: Option<Message>,
-        /// Free-form data, merged into the task's.
+        /// Metadata, merged into the task's.
         metadata: Option<Metadata>,
     },
-    /// Something is said of which it is told later what it is: a status, or an artifact with the same parts. The
-    /// task as it stands has it as the message of its status; those who watch it are not shown it yet.
+    /// A message whose kind is decided later: it becomes the message of a status, or an artifact with the same parts.
+    /// Until then the task has it as the message of its status, and streams do not show it.
     Said(Message),
-    /// The task produced something, or a further piece of it.
+    /// The task has a new artifact, or a new piece of one.
     Artifact {
-        /// The artifact or the piece.
+        /// The artifact or piece.
         artifact: Artifact,
-        /// Its parts are added to those of the artifact of the same id, if there is one; otherwise they
-        /// replace it.
+        /// Whether the parts are appended to the artifact with the same id, if there is one; otherwise they replace
+        /// it.
         append: bool,
-        /// No further piece follows.
+        /// Whether this is the last piece.
         last_chunk: bool,
-        /// Free-form data about this change.
+        /// Metadata of the change.
         metadata: Option<Metadata>,
     },
-    /// Free-form data, merged into the task's.
+    /// Metadata, merged into the task's.
     Metadata(Metadata),
-    /// Something that was said is not as it was. Streams show it, with the status as it stands then.
+    /// An earlier message was changed or deleted. Streams show it with the current status.
     Revised {
-        /// The message that was changed or taken back.
+        /// The change of the message.
         revised: Revised,
-        /// Free-form data about the change, merged into the task's.
+        /// Metadata of the change, merged into the task's.
         metadata: Metadata,
     },
 }
 
 impl Update {
-    /// A state without a message.
+    /// Returns a status without a message.
     pub fn state(state: TaskState) -> Self {
         Self::Status {
             state,
@@ -202,7 +202,7 @@ impl Update {
         }
     }
 
-    /// A state, with a text that the agent says about it.
+    /// Returns a status with a message of the agent.
     pub fn said(state: TaskState, message_id: impl Into<String>, text: impl Into<String>) -> Self {
         Self::Status {
             state,
@@ -215,8 +215,8 @@ impl Update {
         }
     }
 
-    /// The task is completed, and this message is its answer: an artifact, in which most clients show it exactly
-    /// once. A message that says nothing is none.
+    /// Returns the changes that complete the task with a message as its answer. The message becomes an artifact,
+    /// which most clients show exactly once. An empty message becomes none.
     pub fn answer(message: &Message) -> Vec<Self> {
         let answer = answer::artifact(message).map(|artifact| Self::Artifact {
             artifact,
@@ -228,7 +228,7 @@ impl Update {
         answer.into_iter().chain([ended]).collect()
     }
 
-    /// A whole artifact.
+    /// Returns a complete artifact.
     pub fn artifact(id: impl Into<String>, name: impl Into<String>, parts: Vec<Part>) -> Self {
         Self::Artifact {
             artifact: artifact(id.into(), Some(name.into()), parts),
@@ -238,7 +238,7 @@ impl Update {
         }
     }
 
-    /// A piece of an artifact, perhaps its last one. The first one begins the artifact.
+    /// Returns a piece of an artifact. The first piece creates the artifact.
     pub fn piece(id: impl Into<String>, parts: Vec<Part>, last_chunk: bool) -> Self {
         Self::Artifact {
             artifact: artifact(id.into(), None, parts),
@@ -248,7 +248,7 @@ impl Update {
         }
     }
 
-    /// The change as the log keeps it. A message is made to belong to its task.
+    /// Converts the change to an event of the log. Messages get the ids of the task and its context.
     pub(crate) fn into_event(self, task: &str, context: &str) -> Event {
         match self {
             Self::Status {
@@ -309,10 +309,10 @@ fn belonging(mut message: Message, task: &str, context: &str) -> Message {
     message
 }
 
-/// An executor made of a function that answers a text with a text and so completes the task; the answer is an
+/// Implements an agent with a function from text to text. Each message completes its task, with the answer as an
 /// artifact.
 ///
-/// For tests and first steps.
+/// For tests and examples.
 pub struct FnExecutor<F>(pub F);
 
 #[async_trait]
@@ -322,7 +322,7 @@ where
 {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
         let text = (self.0)(&turn.message.text());
-        // A message's id is its caller's choice, and another one may have chosen the same.
+        // A message's id is chosen by its caller, so it may not be unique.
         let id = format!("{}.{}", turn.task.id, turn.number);
         Update::answer(&Message::new(id, Role::Agent, vec![Part::text(text)]))
     }

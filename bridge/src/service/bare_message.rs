@@ -1,5 +1,5 @@
-//! Answers that are one message and no task (specification 3.1.1, 3.1.2): what the caller sees of a task
-//! of which there is no more to see.
+//! Answers with a message instead of a task (specification 3.1.1, 3.1.2), if the message is everything that the
+//! task has to show.
 
 use bridge_protocol::{
     a2a::{Error, Message, Metadata, Role, SendMessageRequest, StreamResponse, Task, TaskState},
@@ -12,13 +12,13 @@ use crate::agent::AnswerKind;
 
 /// A request that may be answered with a bare message.
 pub(super) struct BareReply {
-    /// What the caller said about the task that is made.
+    /// The metadata of the request, which became the task's.
     asked: Option<Metadata>,
 }
 
 impl Service {
-    /// Whether a request may be answered so: the agent wants it, the client would understand it, and
-    /// names no task.
+    /// Returns whether a request may be answered with a bare message: the agent's settings allow it, the client's
+    /// version supports it, and the message names no task.
     pub(super) fn bare_reply(
         &self,
         context: &Context,
@@ -34,8 +34,8 @@ impl Service {
 }
 
 impl BareReply {
-    /// The bare message that says all that the task does. What the agent said about the task stands in
-    /// the message's metadata.
+    /// Returns the bare message if it represents the whole task. Metadata that the agent set on the task is moved to
+    /// the message.
     pub(super) fn answer(&self, task: &Task) -> Option<Message> {
         let is_done = task.status.state == TaskState::Completed;
         if !is_done || !is_single_message(task) {
@@ -55,7 +55,7 @@ impl BareReply {
         Some(message)
     }
 
-    /// The stream of the bare message; none if the answer is none.
+    /// Waits for the bare message and returns it as the only stream item; `None` if the answer is a task.
     pub(super) async fn stream(
         self,
         service: Service,
@@ -65,7 +65,7 @@ impl BareReply {
         let (store, caller) = (service.turns.store(), &context.caller);
         let watch = store.watch(caller, &begin.task).await;
         let mut watch = watch.map_err(error::of_store)?;
-        // The log never ends before its store is closed, and then nobody is answered.
+        // The log only ends when the store is closed.
         let mut seen = begin.seq.saturating_sub(1);
         while let Some(head) = watch.after(seen).await {
             seen = head.seq;
@@ -89,14 +89,13 @@ impl BareReply {
     }
 }
 
-/// Whether the agent may still come to answer with one message.
+/// Returns whether the task may still end with a single message of the agent.
 fn is_at_work(task: &Task) -> bool {
     let state = &task.status.state;
     matches!(state, TaskState::Submitted | TaskState::Working) && is_single_message(task)
 }
 
-/// Whether the task has, beside the message that it began with, at most one of the agent's, and nothing
-/// else.
+/// Returns whether the task consists of the caller's message and at most one message of the agent.
 fn is_single_message(task: &Task) -> bool {
     let answers = |artifact| answer::message_id(artifact).is_some();
     let heard = task.history.iter().filter(|one| one.role == Role::User);
@@ -104,13 +103,13 @@ fn is_single_message(task: &Task) -> bool {
     task.artifacts.iter().all(answers) && count <= 1 && heard.count() == 1
 }
 
-/// What the agent said and did not make an artifact.
+/// Returns the agent's messages that are not artifacts.
 fn said(task: &Task) -> impl Iterator<Item = &Message> {
     let all = task.history.iter().chain(&task.status.message);
     all.filter(|one| one.role != Role::User)
 }
 
-/// The item that is the whole stream, or the stream that there is without it.
+/// Returns a stream of the item alone, or the other stream if there is no item.
 pub(super) fn bare_or_stream(
     item: impl Future<Output = Result<Option<StreamItem>, Error>> + Send + 'static,
     otherwise: impl Future<Output = Result<StreamItems, Error>> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Cards, and GetExtendedAgentCard (specification 3.1.11, 13.3).
+//! Agent cards, and GetExtendedAgentCard (specification 3.1.11, 13.3).
 
 use std::{
     collections::BTreeMap,
@@ -12,11 +12,11 @@ use bridge_protocol::{
 
 use super::{Context, Service, sequence};
 
-/// What agents say to those they know, by their names.
+/// The extended cards by agent name.
 pub(super) type ExtendedCards = Arc<RwLock<BTreeMap<String, AgentCard>>>;
 
 impl Service {
-    /// An agent's card as it was given, without interfaces.
+    /// Returns an agent's card without interfaces.
     pub fn card(&self, agent: &str) -> Option<AgentCard> {
         let mut card = self.turns.agent(agent).map(|agent| agent.card.clone())?;
         if self.extended(agent).is_some() {
@@ -26,7 +26,7 @@ impl Service {
         Some(card)
     }
 
-    /// The agent's card as an authenticated caller sees it, without interfaces.
+    /// Returns the agent's card for authenticated callers, without interfaces.
     pub async fn extended_agent_card(
         &self,
         context: &Context,
@@ -44,7 +44,7 @@ impl Service {
         Ok(card)
     }
 
-    /// In 1.0 an agent is told apart that never said to have one.
+    /// Returns the error for an agent without an extended card. In 1.0 it depends on whether the card promises one.
     fn missing(&self, context: &Context) -> Error {
         let card = self.card(&context.agent);
         let is_said = card.is_some_and(|card| card.capabilities.extended_agent_card == Some(true));
@@ -56,7 +56,7 @@ impl Service {
         })
     }
 
-    /// Puts these extended cards, by agent, in the place of all others.
+    /// Replaces all extended cards, by agent name.
     pub(crate) fn extend_cards(&self, cards: BTreeMap<String, AgentCard>) {
         *self
             .extended
@@ -70,7 +70,7 @@ impl Service {
     }
 }
 
-/// What the service itself offers, unless the card says so.
+/// Adds the extensions of the service to a card that does not name them itself.
 fn offer(card: &mut AgentCard) {
     let offered = &mut card.capabilities.extensions;
     if offered.iter().all(|one| one.uri != sequence::EXTENSION) {

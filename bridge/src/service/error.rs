@@ -1,4 +1,4 @@
-//! What goes wrong below, in the protocol's words.
+//! Converts internal errors to errors of the protocol.
 
 use bridge_protocol::{
     a2a::{Error, ErrorKind},
@@ -11,13 +11,13 @@ use crate::{
     turns::{TurnError, UnloggedEnd},
 };
 
-/// After how many seconds a request may be sent again that the store could not take.
+/// `Retry-After` in seconds if the store could not accept a request.
 const STORE_RETRY_SECONDS: u32 = 5;
 
-/// The same for a message for which the turns that run leave no room.
+/// `Retry-After` in seconds if running turns leave no memory for a message.
 const MEMORY_RETRY_SECONDS: u32 = 1;
 
-/// A turn that was not taken, as its caller is told.
+/// Converts the reason why a turn was not accepted.
 pub(super) fn of_turn(error: TurnError) -> Error {
     match error {
         TurnError::NotFound { task } => Error::task_not_found(&task),
@@ -52,8 +52,8 @@ pub(super) fn of_turn(error: TurnError) -> Error {
     }
 }
 
-/// An answer that the task log does not take. The message that it answers is in the log: whoever sends that again
-/// gets the answer as soon as it is there too.
+/// Returns the error for an answer that the task log does not accept. The request's message is in the log, so that
+/// a repeated request gets the answer once it is logged.
 pub(super) fn of_unlogged_end(end: UnloggedEnd) -> Error {
     match end {
         UnloggedEnd::Retrying => {
@@ -65,8 +65,7 @@ pub(super) fn of_unlogged_end(end: UnloggedEnd) -> Error {
     }
 }
 
-/// A store that did not do what it was asked. What is its own affair is logged, and only its being broken
-/// is told: paths and reasons of this machine are nobody's business.
+/// Converts a store error. Details of the store are only logged: clients need not know paths and causes.
 pub(super) fn of_store(error: StoreError) -> Error {
     match error {
         StoreError::NotFound { task } => Error::task_not_found(&task),
@@ -91,7 +90,7 @@ pub(super) fn of_store(error: StoreError) -> Error {
             Error::unavailable(message, STORE_RETRY_SECONDS)
         }
         StoreError::Damaged { task, reason } => {
-            // It is told of once, when that is found.
+            // The damage was reported when it was found.
             tracing::debug!(task, reason, "a damaged task was asked for");
             let message = format!(
                 "task {task} is damaged where the agent keeps it: it can neither be read nor continued; others are \

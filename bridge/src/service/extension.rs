@@ -1,4 +1,4 @@
-//! Extensions of the protocol (specification 4.6): those that an agent requires, and those in use.
+//! Extensions of the protocol (specification 4.6): required and active ones.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use bridge_protocol::{
 use super::{Context, Service, sequence};
 
 impl Service {
-    /// The extensions that are in use for a request: those that its client asks for and its agent offers.
-    /// Others are passed over (specification 4.6.3).
+    /// Returns the extensions that are active for a request: those that the client requests and the agent offers.
+    /// Others are ignored (specification 4.6.3).
     pub fn active_extensions(&self, context: &Context) -> BTreeSet<String> {
         if context.extensions.is_empty() {
             return BTreeSet::new();
@@ -27,8 +27,8 @@ impl Service {
         wanted.map(str::to_owned).collect()
     }
 
-    /// Notes on a message that its client asked for activities, where the agent offers them whole: what is
-    /// said in answer has to know. An activity in it must be one that a user can send.
+    /// Marks a message whose client requests whole activities, if the agent offers them, so that the answers contain
+    /// them too. Returns an error if the message carries an activity that a user cannot send.
     pub(super) fn request_activities(
         &self,
         context: &Context,
@@ -47,8 +47,8 @@ impl Service {
         Ok(())
     }
 
-    /// Refuses a client that does not say that it knows what the agent's card requires (3.3.4). The
-    /// extended card stays open to everybody: it is where a client can learn of it.
+    /// Refuses a request that does not name an extension that the agent's card requires (3.3.4). The extended card is
+    /// exempt, because it shows what is required.
     pub(super) fn require_extensions(
         &self,
         context: &Context,

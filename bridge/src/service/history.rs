@@ -1,4 +1,4 @@
-//! How much of a task's history is shown (specification 3.2.4).
+//! Limits the history in returned tasks (specification 3.2.4).
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use bridge_protocol::{
     wire::FieldError,
 };
 
-/// Refuses a length that is none.
+/// Refuses a negative length.
 pub(super) fn check(length: Option<i32>) -> Result<(), Error> {
     match length {
         Some(length) if length < 0 => {
@@ -18,7 +18,7 @@ pub(super) fn check(length: Option<i32>) -> Result<(), Error> {
     }
 }
 
-/// The task with at most so many of its latest messages; all of them if nobody says how many.
+/// Keeps at most this number of a task's latest messages, or all if `length` is absent.
 pub(super) fn with_history(mut task: Arc<Task>, length: Option<i32>) -> Arc<Task> {
     let Some(length) = length else {
         return task;

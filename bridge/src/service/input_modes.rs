@@ -1,4 +1,4 @@
-//! Whether an agent takes what a message holds: media types that its card names (specification 3.1.1, 4.4.1).
+//! Checks a message's media types against those in the agent's card (specification 3.1.1, 4.4.1).
 
 use bridge_protocol::{
     a2a::{Content, Error, ErrorKind, Message, Part},
@@ -9,10 +9,10 @@ use bridge_protocol::{
 use super::{Context, Service};
 
 impl Service {
-    /// Refuses a message with a part that says to be of a type which neither the card nor any skill names. A
-    /// card that names none takes everything. Most clients say no type with text and data, and most cards
-    /// name text alone, of agents that take data too: so what says nothing is taken. A skill with a schema
-    /// takes JSON.
+    /// Refuses a message with a part whose media type is not among the input modes of the card and its skills. A card
+    /// without input modes accepts everything. Parts without a media type are accepted, since most clients send text
+    /// and data without one, and many agents that accept data name only text in their card. If a skill has a schema,
+    /// JSON is accepted.
     pub(super) fn check_media_types(
         &self,
         context: &Context,
@@ -57,13 +57,13 @@ impl Service {
     }
 }
 
-/// What a part says to be.
+/// Returns the media type of a part, without parameters.
 fn media_type(part: &Part) -> Option<&str> {
     let said = part.media_type.as_deref()?;
     Some(said.split(';').next().unwrap_or_default().trim())
 }
 
-/// Whether a mode of a card takes a part. Cards also name kinds, as before 0.2: `text`, `file`, `data`.
+/// Returns whether an input mode covers a part. Modes may be kinds, as before 0.2: `text`, `file`, `data`.
 fn is_taken(mode: &str, part: &Part) -> bool {
     let mode = mode.split(';').next().unwrap_or_default().trim();
     let (kind, Some(said)) = (mode.to_ascii_lowercase(), media_type(part)) else {

@@ -14,12 +14,11 @@ use crate::store::{ListQuery, Snapshot};
 const LARGEST_PAGE: i32 = 100;
 const USUAL_PAGE: i32 = 50;
 
-/// How large a page is at most, in bytes, but for one task that is larger: half of what clients over gRPC take by
-/// default.
+/// The size limit of a page in bytes, unless a single task is larger: half of what gRPC clients accept by default.
 const PAGE_BYTES: usize = 2 << 20;
 
 impl Service {
-    /// The caller's tasks with this agent, newest status first.
+    /// Lists the caller's tasks with this agent, latest status first.
     pub async fn list_tasks(
         &self,
         context: &Context,
@@ -68,7 +67,7 @@ fn page_size(wanted: Option<i32>) -> Result<i32, Error> {
     }
 }
 
-/// What is unspecified is not asked for.
+/// Returns `None` for the unspecified state, which is no filter.
 fn state(wanted: Option<TaskState>) -> Result<Option<TaskState>, Error> {
     match wanted {
         Some(TaskState::Unknown(name)) => {

@@ -1,7 +1,7 @@
-//! The operations of A2A, one function each: the only room where turns and store meet.
+//! Implements the operations of A2A, one function each. This is the only module that uses both turns and store.
 //!
-//! Whatever the binding, an operation comes here in the types of 1.0 with its [`Context`]: which agent is
-//! asked, and by whom. What belongs to another caller or agent does not exist.
+//! All bindings and versions are converted to the types of 1.0 before. The [`Context`] of an operation names the
+//! agent and the caller. Tasks of other callers and agents are treated as nonexistent.
 
 mod bare_message;
 mod card;
@@ -42,7 +42,7 @@ use crate::{
 };
 use card::ExtendedCards;
 
-/// How long the task log may take to show that it answers.
+/// The time limit for a readiness check of the task log.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The operations of all hosted agents.
@@ -54,10 +54,10 @@ pub struct Service {
     extended: ExtendedCards,
 }
 
-/// How the service answers.
+/// Settings of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How long a waiting send waits; then it answers with the task as it stands.
+    /// The time limit of a blocking send, after which it returns the task in its current state.
     pub wait: Duration,
 }
 
@@ -69,29 +69,29 @@ impl Default for Settings {
     }
 }
 
-/// Which agent is asked, and by whom.
+/// The agent, the caller and other circumstances of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {
     /// The agent's name.
     pub agent: String,
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
-    /// The client's last event of the stream that it takes up again: `Last-Event-ID`.
+    /// The last event that the client has received, for resuming a stream: `Last-Event-ID`.
     pub last_event: Option<Position>,
     /// The id that the client chose for the task (A2A 0.1).
     pub client_id: Option<String>,
-    /// The client knows of no answer but a task (A2A 0.1).
+    /// Whether the client accepts only tasks as answers (A2A 0.1).
     pub wants_task: bool,
-    /// The version that the client speaks: what is delivered to it later speaks it too.
+    /// The client's protocol version, also used for later deliveries to the client.
     pub version: Version,
-    /// Extensions that the client asks for, by URI: `A2A-Extensions` (specification 4.6).
+    /// The extensions that the client requests, by URI: `A2A-Extensions` (specification 4.6).
     pub extensions: BTreeSet<String>,
-    /// The tenant that is asked under, by the address or a field of the request (specification 4.4.6): tasks
-    /// are only seen under the one that they were made under.
+    /// The tenant, from the path or a field of the request (specification 4.4.6). Tasks are only visible under the
+    /// tenant under which they were created.
     pub tenant: Option<String>,
 }
 
-/// A place in a task's log, `TASK/SEQUENCE` as an SSE id.
+/// A position in a task's log: `TASK/SEQUENCE`, also used as SSE event id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The task.
@@ -100,20 +100,20 @@ pub struct Position {
     pub seq: Seq,
 }
 
-/// One item of a stream, with its place in the log.
+/// A stream item with its position in the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamItem {
-    /// Where it stands.
+    /// The position in the log.
     pub position: Position,
-    /// What it is.
+    /// The item.
     pub response: StreamResponse,
-    /// The turn that the stream is about still waits for one before it: a state that asks for input is
-    /// that one's, and no reason for the reader to leave.
+    /// Whether the stream's turn is still queued. In this case a state that asks for input belongs to an earlier
+    /// turn, and is no reason to stop reading.
     pub is_behind: bool,
 }
 
 impl StreamItem {
-    /// About how large it is as JSON, in bytes.
+    /// Returns the approximate size as JSON, in bytes.
     pub(crate) fn size(&self) -> usize {
         match &self.response {
             StreamResponse::Task(task) => size::task(task),
@@ -126,31 +126,31 @@ impl StreamItem {
     }
 }
 
-/// The items of a stream. It ends after an error.
+/// The items of a stream. The stream ends after an error.
 pub type StreamItems = BoxStream<'static, Result<StreamItem, Error>>;
 
-/// What an operation answers.
+/// The result of an operation.
 pub enum Reply {
-    /// To SendMessage.
+    /// Of SendMessage.
     Message(SendMessageResponse<Arc<Task>>),
-    /// To GetTask and CancelTask.
+    /// Of GetTask and CancelTask.
     Task(Arc<Task>),
-    /// To ListTasks.
+    /// Of ListTasks.
     Tasks(ListTasksResponse),
-    /// To SendStreamingMessage and SubscribeToTask.
+    /// Of SendStreamingMessage and SubscribeToTask.
     Stream(StreamItems),
-    /// To CreateTaskPushNotificationConfig and GetTaskPushNotificationConfig.
+    /// Of CreateTaskPushNotificationConfig and GetTaskPushNotificationConfig.
     PushConfig(TaskPushNotificationConfig),
-    /// To ListTaskPushNotificationConfigs.
+    /// Of ListTaskPushNotificationConfigs.
     PushConfigs(ListTaskPushNotificationConfigsResponse),
-    /// To DeleteTaskPushNotificationConfig.
+    /// Of DeleteTaskPushNotificationConfig.
     Deleted,
-    /// To GetExtendedAgentCard. Without interfaces: where the agent is reached is the transport's to say.
+    /// Of GetExtendedAgentCard, without interfaces, which the server adds.
     Card(Box<AgentCard>),
 }
 
 impl Reply {
-    /// The id of the task that it is, if it is one.
+    /// Returns the task's id if the result is a task.
     pub(crate) fn task(&self) -> Option<&str> {
         match self {
             Self::Message(SendMessageResponse::Task(task)) | Self::Task(task) => Some(&task.id),
@@ -164,7 +164,7 @@ impl Reply {
         }
     }
 
-    /// About how large it is as JSON, in bytes; of a stream, nothing.
+    /// Returns the approximate size as JSON, in bytes; 0 for streams.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Message(SendMessageResponse::Task(task)) | Self::Task(task) => size::task(task),
@@ -180,7 +180,7 @@ impl Reply {
 }
 
 impl Context {
-    /// Without anything special.
+    /// Returns a context with defaults for everything else.
     pub fn new(agent: impl Into<String>, caller: Caller) -> Self {
         Self {
             agent: agent.into(),
@@ -194,10 +194,10 @@ impl Context {
         }
     }
 
-    /// Takes over what the call itself says: its tenant, and the extensions that its message uses.
+    /// Adds the call's own circumstances: its tenant, and the extensions that its message uses.
     ///
     /// # Errors
-    /// If the address names another tenant than the call, or the call leaves open what it must say (see
+    /// Returns an error if the path names another tenant than the call, or the call lacks required information (see
     /// [`Call::settle`]).
     pub fn apply_call(&mut self, call: &mut Call) -> Result<(), Error> {
         call.settle(self.version)?;
@@ -240,7 +240,7 @@ impl std::str::FromStr for Position {
 }
 
 impl Service {
-    /// The operations on these turns.
+    /// Creates the operations on these turns.
     pub fn new(turns: Turns, settings: Settings) -> Self {
         Self {
             turns,
@@ -250,42 +250,42 @@ impl Service {
         }
     }
 
-    /// With push notifications, which must be those of the same store.
+    /// Adds push notifications, which must use the same store.
     #[must_use]
     pub fn with_push(mut self, push: Push) -> Self {
         self.push = Some(push);
         self
     }
 
-    /// Whether there are push notifications.
+    /// Returns whether push notifications are supported.
     pub fn pushes(&self) -> bool {
         self.push.is_some()
     }
 
-    /// The turns and the store below.
+    /// Returns the turns, and through them the store.
     pub fn turns(&self) -> &Turns {
         &self.turns
     }
 
-    /// How it all does.
+    /// Returns the metrics with current values.
     pub fn measured(&self) -> &Metrics {
         self.turns.measured()
     }
 
-    /// Counts a request of which no operation can be made.
+    /// Counts a request that could not be parsed as an operation.
     pub(crate) fn refused(&self, agent: &str, error: &Error) {
         let metrics = self.turns.metrics();
         metrics.answered(agent, "none", error.kind.reason());
     }
 
-    /// Whether the task log takes what is said, or why not; `None` if it does not answer in time.
+    /// Checks whether the task log accepts data; `None` if it does not respond in time.
     pub(crate) async fn ready(&self) -> Option<Result<(), StoreError>> {
         timeout(READY_TIMEOUT, self.turns.store().ready())
             .await
             .ok()
     }
 
-    /// A stream that counts as open for as long as it is read.
+    /// Returns a stream that the metrics count as open until it is dropped.
     fn counted_stream(&self, context: &Context, items: StreamItems) -> Reply {
         let open = self.turns.metrics().stream(&context.agent);
         let items = items.inspect(move |_| {
@@ -294,7 +294,7 @@ impl Service {
         Reply::Stream(items.boxed())
     }
 
-    /// Carries out any operation.
+    /// Executes an operation.
     pub async fn call(&self, context: &Context, call: Call) -> Result<Reply, Error> {
         let operation = call.operation().name();
         let reply = match tenant::resolve_tenant(context) {
@@ -312,7 +312,7 @@ impl Service {
 
     async fn dispatch(&self, context: &Context, call: Call) -> Result<Reply, Error> {
         self.require_extensions(context, call.operation())?;
-        // On the heap, each as large as it is: all of them together would be made room for by every request.
+        // The futures are boxed one by one; otherwise every request would need the memory of the largest one.
         match call {
             Call::SendMessage(request) => Box::pin(self.send_message(context, request))
                 .await

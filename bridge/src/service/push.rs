@@ -19,15 +19,15 @@ use crate::{
     turns::Submitted,
 };
 
-/// What clients from before 1.0, the official kit among them, call a setting that was made without an id.
+/// The name that clients before 1.0, such as the official kit, use for a setting that was created without an id.
 const UNNAMED: &str = "default";
 
-/// How many settings a page has at most, and if nobody says how many.
+/// The default and largest number of settings on a page.
 const PAGE: i32 = 100;
 
 impl Service {
-    /// Has a task's later events delivered. A setting with the id of another takes its place, goes on where
-    /// that was, and is tried anew if that was given up.
+    /// Creates a setting for the delivery of a task's further events. A setting with an existing id replaces the
+    /// previous one, continues at its position, and resumes delivery if that was given up.
     pub async fn create_push_config(
         &self,
         context: &Context,
@@ -50,7 +50,7 @@ impl Service {
         Ok(shown(kept.map_err(wrong)?, context))
     }
 
-    /// One such setting; in 0.3 and 0.1 the task's first, if none is named or the one called [`UNNAMED`].
+    /// Returns a setting. In 0.3 and 0.1, no id and the id [`UNNAMED`] select the task's first setting.
     pub async fn get_push_config(
         &self,
         context: &Context,
@@ -70,7 +70,7 @@ impl Service {
         })
     }
 
-    /// A task's such settings, in the order of their ids.
+    /// Lists a task's settings in the order of their ids.
     pub async fn list_push_configs(
         &self,
         context: &Context,
@@ -96,7 +96,7 @@ impl Service {
         })
     }
 
-    /// Removes one: nothing is delivered for it any more. It is no error if there is none.
+    /// Deletes a setting, which ends its deliveries. A setting that does not exist is no error.
     pub async fn delete_push_config(
         &self,
         context: &Context,
@@ -110,7 +110,7 @@ impl Service {
         removed.await.map_err(error::of_store)
     }
 
-    /// The setting that comes with a message, looked at before anything is kept of the message.
+    /// Checks the setting that comes with a message, before the message is stored.
     pub(super) async fn checked_push(
         &self,
         context: &Context,
@@ -139,7 +139,7 @@ impl Service {
         Ok(Some(checked))
     }
 
-    /// Keeps it, for all that came of the message.
+    /// Stores the setting for all events that follow from the message.
     pub(super) async fn keep_push(
         &self,
         caller: &Caller,
@@ -163,7 +163,7 @@ impl Service {
     }
 }
 
-/// The setting as its owner knows it: with the client's own id of the task in 0.1.
+/// Returns the setting for its owner: in 0.1 with the client's own id of the task.
 fn shown(mut config: TaskPushNotificationConfig, context: &Context) -> TaskPushNotificationConfig {
     if let Some(own) = &context.client_id {
         config.task_id = Some(own.clone());
@@ -183,8 +183,8 @@ fn page_size(wanted: Option<i32>) -> Result<usize, Error> {
     }
 }
 
-/// Why a setting is not kept, as its owner is told; `places` is where the setting stands in the request, from
-/// the inside.
+/// Converts the reason why a setting is refused. `places` is the path of the setting in the request, innermost
+/// first.
 fn of_push(error: PushError, places: &[&str]) -> Error {
     match error {
         PushError::Field(error) => {

@@ -19,16 +19,16 @@ use crate::{
     turns::{IncomingMessage, Submitted},
 };
 
-/// How many events of a log are read at a time.
+/// The number of events that are read at a time.
 const PAGE: usize = 256;
 
 impl Service {
-    /// Says something and answers with the task: at once if asked so, else at the first state that ends
-    /// or interrupts it after the message, or at the limit with the task as it stands. An agent that
-    /// answers so is heard with a bare message, see [`AnswerKind::Messages`](crate::agent::AnswerKind).
+    /// Sends a message and returns the task: at once if requested, otherwise in the first final or interrupted state
+    /// after the message, or in its current state when the wait limit is reached. An agent with
+    /// [`AnswerKind::Messages`] may be answered with a bare message, see [`AnswerKind`](crate::agent::AnswerKind).
     ///
     /// # Errors
-    /// Those of the protocol; so for all operations.
+    /// The errors of the protocol, as for all operations.
     pub async fn send_message(
         &self,
         context: &Context,
@@ -43,7 +43,7 @@ impl Service {
         let submitted = self.submit(context, request, false).await?;
         let mut settled = None;
         if !returns_at_once {
-            // Over the limit, the task is shown as it stands.
+            // At the limit, the task is returned in its current state.
             let waiting = timeout(
                 self.settings.wait,
                 self.wait_for_answer_or_failure(context, &submitted),
@@ -65,9 +65,10 @@ impl Service {
         Ok(SendMessageResponse::Task(task))
     }
 
-    /// Says something and shows the task's changes until its turn has ended. A turn that waits behind
-    /// another one shows what that does meanwhile, as all streams of the task do (specification 3.5.2);
-    /// it does not end with it, unless the task does.
+    /// Sends a message and streams the task's changes until its turn has ended. While the turn is queued, the stream
+    /// shows the changes by earlier turns, as do all streams of the task (specification 3.5.2). It does not end with
+    /// an earlier turn unless the task ends.
+    /// With `Last-Event-ID`, the stream of an earlier request is resumed and shows only later events.
     ///
     /// With `Last-Event-ID` the old turn is taken up again: only later events are shown.
     pub async fn send_streaming_message(
@@ -120,7 +121,7 @@ impl Service {
         let configuration = request.configuration.as_ref();
         let is_pushed =
             configuration.is_some_and(|one| one.task_push_notification_config.is_some());
-        // On the heap, for few messages bring one.
+        // Boxed because few messages come with a setting.
         let push = match is_pushed {
             true => Box::pin(self.checked_push(context, &request)).await?,
             false => None,
@@ -152,7 +153,7 @@ impl Service {
         }
     }
 
-    /// Waits for the answer, but not for a store that does not take it.
+    /// Waits for the answer, or for the error that the store does not accept it.
     async fn wait_for_answer_or_failure(
         &self,
         context: &Context,
@@ -165,8 +166,8 @@ impl Service {
         }
     }
 
-    /// Waits for the first event after the message that ends or interrupts the task, or its turn, and tells
-    /// how the task stood then; `None` if the store is closed before that.
+    /// Waits for the first event after the message that ends or interrupts the task or its turn, and returns the
+    /// task's head as of then; `None` if the store is closed first.
     async fn wait_for_answer(
         &self,
         context: &Context,
@@ -175,16 +176,16 @@ impl Service {
         let store = self.turns.store();
         let watch = store.watch(&context.caller, &submitted.task).await;
         let mut watch = watch.map_err(error::of_store)?;
-        // What was logged with the message only begins its turn.
+        // The events that were logged with the message only start its turn.
         let mut seen = submitted.last;
         while let Some(head) = watch.after(seen).await {
-            // A turn that has left the task at work is no answer yet (specification 3.2.2).
+            // A turn that leaves the task working has not answered yet (specification 3.2.2).
             let is_over = head.turns.iter().all(|open| open.turn != submitted.turn);
             let ended = is_over && head.state.is_interrupted();
             if ended || head.state.is_terminal() {
                 return Ok(Some(head));
             }
-            // The head says how the task stands now: it may have been interrupted in between.
+            // The head is the newest one: the task may have been interrupted in between.
             if self
                 .was_interrupted(context, &head, submitted.turn, seen)
                 .await?
@@ -196,8 +197,8 @@ impl Service {
         Ok(None)
     }
 
-    /// Whether the turn has interrupted the task after `seen`, up to the head. An interruption by a turn
-    /// before it is none of its own: it waited behind that.
+    /// Returns whether the turn has interrupted the task after `seen`, up to the head. Interruptions by earlier turns
+    /// do not count.
     async fn was_interrupted(
         &self,
         context: &Context,
@@ -237,7 +238,7 @@ impl Service {
     }
 }
 
-/// What the types cannot say of a request.
+/// Checks what the types of a request cannot express.
 fn check(request: &SendMessageRequest) -> Result<(), Error> {
     let message = &request.message;
     if message.message_id.is_empty() {

@@ -1,13 +1,13 @@
-//! The extension by which a client knows how far it has seen a task: [`EXTENSION`].
+//! The extension that numbers the events of tasks: [`EXTENSION`].
 //!
-//! While it is in use (specification 4.6), each task has the number of its last event under the URI in its metadata,
-//! and each event of a stream its own: `{"sequence": 7}`. Numbers grow within a task, and not always by one: what
-//! streams do not show is numbered too. The service parameter `Last-Event-ID: TASK/7` takes a stream up again behind
-//! that event, and has GetTask wait until the task has a later one. A message with `{"ifSequence": 7}` under the URI in
-//! the metadata of its request is refused if more was said or shown in its task since.
+//! While the extension is active (specification 4.6), each task has the number of its last event under the URI in
+//! its metadata, and each stream item has its own number: `{"sequence": 7}`. Numbers grow within a task, not always
+//! by one, since events that streams do not show are numbered too. The service parameter `Last-Event-ID: TASK/7`
+//! resumes a stream after that event, and makes GetTask wait for a later event. A message with `{"ifSequence": 7}`
+//! under the URI in the metadata of its request is refused if its task has visible changes after that event.
 //!
-//! A2A 1.1 will have fields for it: `generation` of tasks and events, `currentGeneration` of GetTask, `ifGenerationMatch` of
-//! SendMessage.
+//! A2A 1.1 will have fields for this: `generation` of tasks and events, `currentGeneration` of GetTask,
+//! `ifGenerationMatch` of SendMessage.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,10 +25,10 @@ use crate::store::Seq;
 /// The URI, and the key in metadata.
 pub const EXTENSION: &str = "urn:activity:sequence:v1";
 
-/// How long GetTask waits for something new at most: less than proxies wait for an answer.
+/// The time limit for GetTask to wait for a later event, shorter than usual proxy timeouts.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// What cards say of it. Every agent offers it: the log is the same for all.
+/// Returns the extension for cards. Every agent offers it, because the log is the same for all.
 pub(super) fn offer() -> AgentExtension {
     AgentExtension::new(
         EXTENSION,
@@ -36,12 +36,12 @@ pub(super) fn offer() -> AgentExtension {
     )
 }
 
-/// Whether the client wants numbers.
+/// Returns whether the client requests numbers.
 pub(super) fn is_wanted(context: &Context) -> bool {
     context.extensions.contains(EXTENSION)
 }
 
-/// The task with the number of its last event, for those who want it.
+/// Adds the number of the task's last event, if the client requests numbers.
 pub(super) fn numbered(context: &Context, mut task: Arc<Task>, seq: Seq) -> Arc<Task> {
     if is_wanted(context) {
         number(&mut Arc::make_mut(&mut task).metadata, seq);
@@ -49,7 +49,7 @@ pub(super) fn numbered(context: &Context, mut task: Arc<Task>, seq: Seq) -> Arc<
     task
 }
 
-/// The same for an item of a stream. A bare message is of no task.
+/// Adds the number to a stream item. A bare message has none, since it belongs to no task.
 pub(super) fn number_item(item: &mut StreamResponse, seq: Seq) {
     match item {
         StreamResponse::Task(task) => number(&mut task.metadata, seq),
@@ -64,11 +64,12 @@ fn number(metadata: &mut Option<Metadata>, seq: Seq) {
     metadata.insert(EXTENSION.to_owned(), json!({ "sequence": seq }));
 }
 
-/// What a request says under the URI.
+/// The key of the condition under the URI.
 const CONDITION: &str = "ifSequence";
 
-/// The last event that the caller has seen of the task that its message is for, if it says so; whether the extension
-/// is in use or not, since a condition that is not looked at would be taken for met. It is no data of the task.
+/// Takes the condition out of a request: the last event of the task that the caller has seen. It is also read if
+/// the extension is not active, since ignoring it would seem to satisfy it. It does not become metadata of the
+/// task.
 pub(super) fn seen(request: &mut SendMessageRequest) -> Result<Option<Seq>, Error> {
     let metadata = request.metadata.as_mut();
     let Some(mut said) = metadata.and_then(|metadata| metadata.remove(EXTENSION)) else {
@@ -77,7 +78,7 @@ pub(super) fn seen(request: &mut SendMessageRequest) -> Result<Option<Seq>, Erro
     let Some(seen) = said.get_mut(CONDITION).map(Value::take) else {
         return Ok(None);
     };
-    // Numbers of protocol buffers are doubles.
+    // Numbers in protocol buffers are doubles.
     let number = seen.as_u64().or_else(|| {
         let number = seen.as_f64()?;
         let is_whole = (0.0..9e15).contains(&number) && number.fract() == 0.0;
@@ -93,14 +94,14 @@ pub(super) fn seen(request: &mut SendMessageRequest) -> Result<Option<Seq>, Erro
     Ok(Some(number))
 }
 
-/// What is wrong with the condition, at its place.
+/// Returns a field error with the path of the condition.
 pub(super) fn not_met(error: FieldError) -> FieldError {
     error.inside(CONDITION).inside(EXTENSION).inside("metadata")
 }
 
 impl Service {
-    /// Waits until the task that GetTask asks for has an event after the one that its client has seen, if the client
-    /// says so. Whatever is wrong with the call, carrying it out says it.
+    /// Waits until the task of a GetTask request has an event after the one that its client has seen, if the client
+    /// names one. Errors of the call are ignored here and returned when it is executed.
     pub(crate) async fn await_news(&self, context: &Context, call: &Call) {
         let (Call::GetTask(request), Some(last)) = (call, &context.last_event) else {
             return;
@@ -119,7 +120,7 @@ impl Service {
             return;
         }
         if let Ok(mut watch) = self.turns.store().watch(&context.caller, &head.task).await {
-            // It is answered with the task as it stands then.
+            // At the limit, GetTask returns the task in its current state.
             let limit = LONGEST.min(self.settings.wait);
             let _ = timeout(limit, watch.after(last.seq)).await;
         }

@@ -14,7 +14,7 @@ use super::{
 use crate::{completion::run_to_completion, store::Head, turns::TurnError};
 
 impl Service {
-    /// A task as it stands.
+    /// Returns a task in its current state.
     pub async fn get_task(
         &self,
         context: &Context,
@@ -31,7 +31,7 @@ impl Service {
         Ok(sequence::numbered(context, task, snapshot.seq))
     }
 
-    /// Ends a task at once; its agent is told afterwards.
+    /// Cancels a task at once; its agent is notified afterwards.
     pub async fn cancel_task(
         &self,
         context: &Context,
@@ -51,8 +51,8 @@ impl Service {
         }
     }
 
-    /// A task as it stands, then its further events until it ends. With `Last-Event-ID` only what came
-    /// later, of an ended task too.
+    /// Streams a task in its current state and then its further events until it ends. With `Last-Event-ID`, streams
+    /// only later events, also of a task that has ended.
     pub async fn subscribe_to_task(
         &self,
         context: &Context,
@@ -85,7 +85,7 @@ impl Service {
         .await
     }
 
-    /// Whether a client knows a task of this agent under an id of its own (A2A 0.1).
+    /// Returns whether a task of this agent has an id of the client's own choice (A2A 0.1).
     pub async fn knows_client_task(&self, context: &Context, id: &str) -> Result<bool, Error> {
         let context = tenant::resolve_tenant(context)?;
         let store = self.turns.store();
@@ -95,7 +95,7 @@ impl Service {
         Ok(found.map_err(error::of_store)?.is_some())
     }
 
-    /// The task that a request names, by our id or, for 0.1, by the client's own.
+    /// Returns the task that a request names by our id or, in 0.1, by the client's own.
     pub(super) async fn head(&self, context: &Context, id: &str) -> Result<Arc<Head>, Error> {
         let store = self.turns.store();
         let known = match &context.client_id {

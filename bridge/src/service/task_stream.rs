@@ -1,4 +1,4 @@
-//! Streams: a task as it stands, then what the log says further.
+//! Streams of tasks: the current state, then further events from the log.
 
 use std::sync::Arc;
 
@@ -15,24 +15,24 @@ use crate::{
     turns::{EventProjection, Follower, snapshot_at},
 };
 
-/// When a stream ends: a stream never goes on after the task.
+/// The end of a stream. A stream never continues after the task's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StreamEnd {
-    /// With the turn that answers a message.
+    /// At the end of the turn that answers a message.
     Turn {
         /// The turn.
         turn: u64,
-        /// The message's event.
+        /// The event of the message.
         message: Seq,
-        /// The event up to where it has begun, if that is known.
+        /// The event with which the turn has begun, if known.
         begun: Option<Seq>,
     },
-    /// With the task.
+    /// At the end of the task.
     Task,
 }
 
-/// The task as it stood at a position, then what came later. Whoever starts from the same position is
-/// shown the same, however fast or slow it reads.
+/// Streams the task as of a position, then later events. All streams from the same position show the same items,
+/// however fast they are read.
 pub(super) async fn from(
     service: &Service,
     context: &Context,
@@ -45,7 +45,7 @@ pub(super) async fn from(
     let snapshot = snapshot.map_err(error::of_store)?;
     let task = with_history(snapshot.task, history);
     let mut task_stream = Box::new(TaskStream::after(service, context, position, end));
-    // What happens while the task is shown comes along then.
+    // Subscribes before the task is sent, so that events in the meantime need not be read from the log.
     task_stream
         .follower
         .listen()
@@ -55,7 +55,7 @@ pub(super) async fn from(
     Ok(stream::unfold(Some(task_stream), read).boxed())
 }
 
-/// What came after a position.
+/// Streams the events after a position.
 pub(super) fn after(
     service: &Service,
     context: &Context,
@@ -67,29 +67,29 @@ pub(super) fn after(
 }
 
 struct TaskStream {
-    /// The task as it stood, while it was not shown.
+    /// The task as of the position, until it is sent.
     first: Option<Arc<Task>>,
-    /// What is kept for the reader of that.
+    /// The share of the memory for outgoing answers that the task uses.
     room: Option<Room>,
     follower: Follower,
     projection: EventProjection,
     store: Arc<dyn Store>,
     caller: Caller,
-    /// The last event that was read, or is not to be shown because the client has it.
+    /// The last event that was read or that the client already has.
     position: Position,
     bounds: Option<StreamBounds>,
-    /// Whether the client wants the items numbered.
+    /// Whether the client requests numbers.
     is_numbered: bool,
-    /// The stream's turn has not begun yet, as far as was read.
+    /// Whether the stream's turn is still queued, as far as the log was read.
     is_behind: bool,
     end: StreamEnd,
 }
 
-/// What is looked up once, when the first event is asked for.
+/// Data that is read once, with the first event.
 #[derive(Clone)]
 struct StreamBounds {
     context_id: String,
-    /// The last event to read, if the stream's end had come before it began.
+    /// The last event to read, if the end of the stream came before it began.
     last: Option<Seq>,
 }
 
@@ -116,7 +116,7 @@ impl TaskStream {
         let caller = context.caller.clone();
         let has_begun = |end| matches!(end, StreamEnd::Turn { begun: Some(begun), .. } if begun <= position.seq);
         let is_behind = matches!(end, StreamEnd::Turn { .. }) && !has_begun(end);
-        // From the message on, to see whether its turn has begun before the position.
+        // Reads from the message on, to see whether its turn has begun before the position.
         let begin = match end {
             StreamEnd::Turn { message, .. } if is_behind => position.seq.min(message),
             StreamEnd::Turn { .. } | StreamEnd::Task => position.seq,
@@ -137,14 +137,14 @@ impl TaskStream {
         }
     }
 
-    /// The task as it stood. It is shared with others until there is room to send it.
+    /// Returns the task as of the position. It is not copied until there is memory for sending it.
     async fn first(&mut self, task: Arc<Task>) -> StreamItem {
         self.room = outgoing().room(size::task(&task)).await;
         let task = StreamResponse::Task(Arc::unwrap_or_clone(task));
         self.item(task, false)
     }
 
-    /// An item that stands where was read last.
+    /// Returns an item at the position of the last event that was read.
     fn item(&self, mut response: StreamResponse, is_behind: bool) -> StreamItem {
         if self.is_numbered {
             sequence::number_item(&mut response, self.position.seq);
@@ -156,7 +156,7 @@ impl TaskStream {
         }
     }
 
-    /// The next event that streams show, and whether the stream ends with it.
+    /// Returns the next item, and whether the stream ends with it.
     async fn next(&mut self) -> Result<Option<(StreamItem, bool)>, StoreError> {
         let bounds = self.bounds().await?;
         while bounds.last.is_none_or(|last| self.position.seq < last) {
@@ -192,7 +192,7 @@ impl TaskStream {
         Ok(None)
     }
 
-    /// Whether the stream is about this turn.
+    /// Returns whether this is the stream's turn.
     fn is_own(&self, turn: u64) -> bool {
         matches!(self.end, StreamEnd::Turn { turn: own, .. } if own == turn)
     }

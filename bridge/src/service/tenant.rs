@@ -1,5 +1,5 @@
-//! Tenants (specification 3.2.6, 13.1): under each of them a caller is another owner, so that nothing below
-//! has to know of them.
+//! Resolves tenants (specification 3.2.6, 13.1). Under each tenant a caller is a different owner, so that the
+//! layers below need not know about tenants.
 
 use std::borrow::Cow;
 
@@ -7,13 +7,13 @@ use bridge_protocol::{a2a::Error, wire::FieldError};
 
 use super::Context;
 
-/// The longest name of a tenant, in bytes: it stands in every key of the store.
+/// The length limit of a tenant's name in bytes. The name is a part of keys in the store.
 const MAX_TENANT_BYTES: usize = 256;
 
-/// The context whose caller owns what belongs to the tenant that it asks under.
+/// Returns the context with the caller as the owner under the requested tenant.
 ///
-/// Who may not ask under a tenant is told what those are told who name one that makes no sense: nobody
-/// learns which tenants there are.
+/// A caller who may not use a tenant gets the same error as for an invalid name, so that errors do not show which
+/// tenants exist.
 pub(super) fn resolve_tenant(context: &Context) -> Result<Cow<'_, Context>, Error> {
     let tenant = context.tenant.as_deref().filter(|name| !name.is_empty());
     if !context.caller.may_name(tenant) {

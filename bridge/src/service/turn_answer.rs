@@ -1,5 +1,5 @@
-//! Where a turn's answer stands in the log: whoever waited for it is shown the task as it was then, and not
-//! what a turn that waited behind it has begun since.
+//! Finds the end of a turn's answer in the log, so that a client that waited for the turn gets the task as of then,
+//! without the effects of later turns.
 
 use super::{Context, Service};
 use crate::{
@@ -7,12 +7,12 @@ use crate::{
     turns::{Submitted, snapshot_at},
 };
 
-/// How many events of a log are read at a time.
+/// The number of events that are read at a time.
 const PAGE: usize = 256;
 
 impl Service {
-    /// The task as it stood when the turn of this message was over or asked for something, of which `head`
-    /// told.
+    /// Returns the task as of the event with which the turn of this message ended or asked for input. `head` is a
+    /// head at or after that event.
     pub(super) async fn task_at_answer(
         &self,
         context: &Context,
@@ -21,7 +21,7 @@ impl Service {
     ) -> Result<Snapshot, StoreError> {
         let (store, caller, task) = (self.turns.store(), &context.caller, &submitted.task);
         let now = store.task(caller, task).await?;
-        // Mostly nobody has said anything since; and who says the same again wants to know how it stands.
+        // Usually nothing was logged since. A repetition of a message gets the current state.
         let is_last = now.seq == head.seq && head.last_turn == submitted.turn;
         if is_last || submitted.repeated {
             return Ok(now);
@@ -43,13 +43,13 @@ impl Service {
     }
 }
 
-/// Looks for the place, event by event.
+/// Searches for the end of the answer, event by event.
 struct AnswerScan {
     turn: u64,
     /// The last event that was logged with the message.
     last: Seq,
     has_begun: bool,
-    /// The last event that belongs to the answer.
+    /// The last event of the answer.
     answer_end: Option<Seq>,
     is_done: bool,
 }
@@ -79,7 +79,7 @@ impl AnswerScan {
                 let asks = self.has_begun && status.state.is_interrupted();
                 stored.seq > self.last && (asks || status.state.is_terminal())
             }
-            // What comes with the next message is no part of the answer to this one.
+            // Events that come with the next message are not part of this answer.
             Event::Message(_) | Event::TurnQueued { .. } | Event::TurnStarted { .. } => {
                 self.is_done = self.answer_end.is_some();
                 false

@@ -1,4 +1,4 @@
-//! The caller has enough: the task is canceled at once, and the agent is told afterwards.
+//! Cancels tasks: the task ends at once, and the agent is notified afterwards.
 
 use std::sync::{
     Arc,
@@ -16,14 +16,14 @@ use crate::{
     store::{Event, Head, Snapshot, Turn, TurnState},
 };
 
-/// How long an agent may take to clean up after a task that was canceled.
+/// The time limit for an agent's cleanup after a cancelation.
 const CLEANUP_TIME: Duration = Duration::from_secs(30);
 
 impl Turns {
-    /// Cancels a task. It overtakes a running turn: what the agent still says is dropped.
+    /// Cancels a task. A running turn is not waited for; what its agent emits afterwards is dropped.
     ///
     /// # Errors
-    /// [`TurnError::Ended`] if the task is terminal.
+    /// Returns [`TurnError::Ended`] if the task is in a terminal state.
     pub async fn cancel(
         &self,
         agent: &str,
@@ -38,7 +38,7 @@ impl Turns {
         let handle = TaskHandle::new(self.0.store.clone(), Arc::clone(&head));
         let agent_is_aware = AtomicBool::new(true);
         let events = |head: &Head, closing: &[Event]| {
-            // What is made last is what is appended.
+            // The last evaluation is the one that is appended.
             agent_is_aware.store(agent_knows(head), Ordering::Relaxed);
             [closing, &cancelation(&handle, head)].concat()
         };
@@ -59,7 +59,7 @@ impl Turns {
     }
 }
 
-/// The task is canceled, and with it every turn that has not ended.
+/// Returns the events that cancel the task and end all of its open turns.
 fn cancelation(handle: &TaskHandle, head: &Head) -> Vec<Event> {
     let ended = head
         .turns
@@ -69,15 +69,15 @@ fn cancelation(handle: &TaskHandle, head: &Head) -> Vec<Event> {
     canceled.into_iter().chain(ended).collect()
 }
 
-/// Whether the agent may have seen anything of the task: not if its turns, all of them, still wait. A task
-/// without turns was begun by the agent.
+/// Returns whether the agent may have seen the task. It has not if all of the task's turns are still queued. A task
+/// without turns was created by the agent.
 fn agent_knows(head: &Head) -> bool {
     let waiting = |turn: &Turn| turn.state == TurnState::Queued;
     let waiting = head.turns.iter().filter(|turn| waiting(turn)).count() as u64;
     head.state != TaskState::Submitted || head.last_turn == 0 || waiting < head.last_turn
 }
 
-/// Tells the agent, without anybody waiting for it.
+/// Notifies the agent in a task of its own.
 pub(super) fn notify_agent(agent: Arc<Agent>, task: Arc<Task>, caller: Caller) {
     tokio::spawn(async move {
         let id = task.id.clone();

@@ -1,4 +1,4 @@
-//! What those who read a task's log are shown of it, and the task as it stood.
+//! Converts log entries to the items that streams and webhooks show, and computes a task as of an earlier event.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::{
     store::{Event, Seq, Snapshot, Store, StoreError, StoredEvent},
 };
 
-/// How many events of a log are read at a time.
+/// The number of events that are read at a time.
 const PAGE: usize = 256;
 
-/// Shows events one after the other. The task as it stands is kept from when it is first needed.
+/// Converts the events of one task in order. The task is read when it is first needed, and then kept up to date.
 #[derive(Debug)]
 pub(crate) struct EventProjection {
     store: Arc<dyn Store>,
@@ -31,21 +31,21 @@ impl EventProjection {
         }
     }
 
-    /// Takes note of the next event. Whoever reads on calls it for each, shown or not.
+    /// Takes note of the next event. To be called for every event, shown or not.
     pub(crate) fn observe(&mut self, stored: &StoredEvent) {
         if let Some(snapshot) = &mut self.snapshot {
             snapshot.apply(stored.clone());
         }
     }
 
-    /// The task that an event which was taken note of is shown with: most are shown without.
+    /// Returns the task that is needed to convert an event that was observed; `None` for most events.
     pub(crate) async fn needed_task(
         &mut self,
         seq: Seq,
         event: &Event,
     ) -> Result<Option<Arc<Task>>, StoreError> {
         match event {
-            // On the heap, for it is rare.
+            // Boxed because it is rarely needed.
             Event::Metadata {
                 revised: Some(_), ..
             } => Box::pin(self.task(seq)).await.map(Some),
@@ -61,7 +61,7 @@ impl EventProjection {
         }
     }
 
-    /// What streams show of an event, with the task that it needs.
+    /// Returns the stream item for an event, given the task if it is needed; `None` if streams do not show the event.
     pub(crate) fn project(
         &self,
         event: Event,
@@ -73,7 +73,7 @@ impl EventProjection {
         event.into_stream_response(self.task.clone(), context_id.to_owned(), &status)
     }
 
-    /// The task after an event that was taken note of.
+    /// Returns the task as of an event that was observed.
     pub(crate) async fn task(&mut self, seq: Seq) -> Result<Arc<Task>, StoreError> {
         let snapshot = match &mut self.snapshot {
             Some(snapshot) => snapshot,
@@ -83,8 +83,7 @@ impl EventProjection {
     }
 }
 
-/// The task as it stood after an event: what the store shows now, if that is just it, or else the log applied
-/// up to there.
+/// Returns the task as of an event: from the store if that is the task's last event, otherwise from the log.
 pub(crate) async fn snapshot_at(
     store: &dyn Store,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! Nobody answers: tasks that have waited too long for their caller are canceled, and the agent is told.
+//! Cancels tasks that have waited too long for their caller, and notifies their agents.
 
 use std::{
     collections::BTreeMap,
@@ -18,15 +18,14 @@ use crate::{
     store::{Event, Head, ListPosition},
 };
 
-/// How many tasks are looked at at a time.
+/// The number of tasks that are read at a time.
 const PAGE: usize = 256;
 
-/// How often tasks are looked at, at least and at most. A task waits a quarter longer than it may.
+/// The shortest and the longest interval between checks. A task may wait a quarter longer than its limit.
 const CHECK_INTERVALS: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(60)];
 
 impl Turns {
-    /// Looks for tasks that have waited too long from now on, for as long as somebody holds these turns; if
-    /// some agent has a limit for that.
+    /// Starts checking for expired tasks if an agent has a limit. The checks end when the last [`Turns`] is dropped.
     pub(crate) fn start_expiry(&self) {
         if self.can_expire() {
             let inner = Arc::downgrade(&self.0);
@@ -36,10 +35,10 @@ impl Turns {
         }
     }
 
-    /// Cancels every task that has waited too long by now, and tells how many there were.
+    /// Cancels every task that has waited too long as of `now`, and returns the number of canceled tasks.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub async fn expire(&self, now: Timestamp) -> Result<usize, TurnError> {
         let mut expired = 0;
         for agent in self.agents().values() {
@@ -50,8 +49,8 @@ impl Turns {
         Ok(expired)
     }
 
-    /// Cancels those of an agent. Only tasks that are due are looked at, and each of them once, unless that fails: a task
-    /// that waits again does so since a later time.
+    /// Cancels the expired tasks of an agent. Only tasks that are due are read, and each of them once unless
+    /// canceling fails: a task that waits again does so since a later time.
     async fn expire_of(
         &self,
         agent: &Arc<Agent>,
@@ -107,7 +106,7 @@ impl Turns {
         Ok(is_canceled)
     }
 
-    /// Cancels the task, unless somebody has said something meanwhile.
+    /// Cancels the task unless it has changed meanwhile.
     async fn cancel_waiting(&self, seen: &Head, limit: Duration) -> Result<bool, EmitError> {
         let handle = TaskHandle::new(self.0.store.clone(), Arc::new(seen.clone()));
         let id = format!("{}.expired", seen.task);
@@ -138,7 +137,7 @@ impl Turns {
         self.agents().values().any(has_limit)
     }
 
-    /// How long until tasks are looked at again: a part of the shortest time that one may wait.
+    /// Returns the interval between checks, a fraction of the shortest limit.
     fn interval(&self) -> Duration {
         let agents = self.agents();
         let limits = agents
@@ -179,7 +178,7 @@ mod tests {
         turns::IncomingMessage,
     };
 
-    /// Asks back, and remembers who was told of the end.
+    /// Asks for input, and records the tasks of whose cancelation it was notified.
     #[derive(Default)]
     struct Asking(Mutex<Vec<String>>);
 

@@ -1,5 +1,5 @@
-//! Reading a task's log as it grows: all who wait for a task read it in this way. What happens while they wait comes to
-//! them with the news; they read the log for what was there before, and where they are behind.
+//! Reads a task's log as it grows. All readers that wait for a task use it. New events are delivered together with
+//! the notification; the log is read for earlier events and by readers that are too slow.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -10,11 +10,11 @@ use crate::{
     store::{Seq, Store, StoreError, StoredEvent, Watch},
 };
 
-/// How many events are read at a time: at first, and at most.
+/// The number of events that are read at a time: initially, and at most.
 const FIRST: usize = 4;
 const PAGE: usize = 256;
 
-/// Gives a task's events one by one, those that are there and then those that come.
+/// Returns a task's events one by one, first the existing ones and then new ones as they are logged.
 #[derive(Debug)]
 pub struct Follower {
     store: Arc<dyn Store>,
@@ -23,16 +23,16 @@ pub struct Follower {
     seen: Seq,
     read: VecDeque<StoredEvent>,
     watch: Option<Watch>,
-    /// How many events are read next.
+    /// The number of events of the next read.
     page_size: usize,
-    /// Whether it is read for somebody who may take long to take it.
+    /// Whether the events are for a client that may read slowly.
     is_slow_reader: bool,
-    /// What is kept for that reader.
+    /// The share of the memory for outgoing answers that the current page uses.
     outgoing_room: Option<Room>,
 }
 
 impl Follower {
-    /// Follows a task from after `seen`. Nothing is read before the first event is asked for.
+    /// Follows a task's events after `seen`. Nothing is read before the first call of [`next`](Self::next).
     pub fn new(store: Arc<dyn Store>, caller: Caller, task: String, seen: Seq) -> Self {
         Self {
             store,
@@ -47,18 +47,18 @@ impl Follower {
         }
     }
 
-    /// The same for a reader who may take long to take what is read: at most one page is read ahead, and a
-    /// large one has its [`Room`] among the answers that are being sent until the next event is asked for.
+    /// Makes the follower fit for a slow reader: at most one page is read ahead, and a large page counts as an
+    /// outgoing answer (see [`Room`]) until the next event is requested.
     #[must_use]
     pub fn for_slow_reader(mut self) -> Self {
         self.is_slow_reader = true;
         self
     }
 
-    /// The next event; waits for it. `None` when the store is closed.
+    /// Waits for the next event and returns it; `None` when the store is closed.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Returns an error if the store cannot be read.
     pub async fn next(&mut self) -> Result<Option<StoredEvent>, StoreError> {
         loop {
             if let Some(stored) = self.read.pop_front() {
@@ -79,47 +79,47 @@ impl Follower {
         }
     }
 
-    /// Begins to listen, so that what happens from now on need not be read from the log.
+    /// Subscribes to new events, so that they need not be read from the log.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Returns an error if the store cannot be read.
     pub(crate) async fn listen(&mut self) -> Result<(), StoreError> {
         self.watch().await.map(|_| ())
     }
 
-    /// What came with the news, if that goes on where was read last.
+    /// Returns the events of the last notification if they continue after the last event that was read.
     fn pushed_events(&mut self) -> Option<Arc<[StoredEvent]>> {
         self.watch.as_mut()?.events(self.seen)
     }
 
-    /// What others were told too is copied, since readers change what they show.
+    /// The events are shared by all readers. They are cloned because readers modify them.
     fn queue_events(&mut self, events: &[StoredEvent]) {
         let later = events.iter().filter(|stored| stored.seq > self.seen);
         self.read.extend(later.cloned());
     }
 
-    /// Whether the log holds more than was given, as far as was told: then [`Follower::next`] does not wait for news.
+    /// Returns whether the log is known to hold further events. If so, [`Follower::next`] does not wait for new ones.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Returns an error if the store cannot be read.
     pub(crate) async fn has_more(&mut self) -> Result<bool, StoreError> {
         let (seen, is_read_ahead) = (self.seen, !self.read.is_empty());
         Ok(is_read_ahead || self.watch().await?.seq() > seen)
     }
 
-    /// The same without asking the store: true also of one that was never asked for news.
+    /// The same as [`has_more`](Self::has_more) without a query to the store; also true before the subscription.
     pub(crate) fn has_news(&self) -> bool {
         let watch = self.watch.as_ref();
         !self.read.is_empty() || watch.is_none_or(|watch| watch.seq() > self.seen)
     }
 
-    /// The number of the last event that it gave.
+    /// Returns the number of the last event that was returned.
     pub(crate) fn seen(&self) -> Seq {
         self.seen
     }
 
-    /// The next events. How large they are is known once they are read: if there is no room for them, they
-    /// are read again when there is.
+    /// Reads the next events. Their size is known only after reading: if there is no memory for them, they are
+    /// dropped and read again later.
     async fn read_page(&mut self) -> Result<Vec<StoredEvent>, StoreError> {
         let reading = match self.is_slow_reader {
             true => outgoing().reading(&self.task).await,
@@ -151,7 +151,7 @@ impl Follower {
             .await
     }
 
-    /// Waits until the log holds more than was seen; false when there will be no more.
+    /// Waits until the log holds further events; returns false if it will not.
     async fn wait_for_news(&mut self) -> Result<bool, StoreError> {
         let seen = self.seen;
         Ok(self.watch().await?.after(seen).await.is_some())

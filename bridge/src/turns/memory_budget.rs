@@ -1,5 +1,5 @@
-//! How much all turns that run hold together: a slow agent works on its message for minutes, and a message can have
-//! many megabytes. A turn that waits holds nothing, for its message stands in the log.
+//! Limits the memory of all running turns: a slow agent may work on a message for minutes, and a message may have
+//! many megabytes. Queued turns need no memory, because their messages are in the log.
 
 use std::{
     collections::BTreeMap,
@@ -11,28 +11,29 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{caller::Caller, store::size};
 
-/// What all turns that run hold by default, in bytes.
+/// The default limit for all running turns, in bytes.
 pub(crate) const DEFAULT_BYTES: usize = 96 << 20;
 
-/// How often a message is there while its turn runs, beside once in its task: for the agent, and on its way there.
+/// The number of copies of a message during its turn, beside the one in the task: one for the agent, and one on its
+/// way.
 const COPIES: usize = 2;
 
-/// In what it is counted.
+/// The unit of reservations, in bytes.
 const UNIT: usize = 1 << 10;
 
-/// What holds at most so much is small, and has a part of the room to itself: large messages to slow agents keep nobody
-/// from being answered who says no more than a few words.
+/// The size limit of small turns, in bytes. They have a pool of their own, so that large messages to slow agents do
+/// not delay small ones.
 const SMALL: usize = 64 << 10;
 const SMALL_FRACTION: usize = 4;
 
-/// What all turns that run hold together.
+/// The memory of all running turns.
 #[derive(Debug)]
 pub(super) struct MemoryBudget {
     small: BudgetPool,
     large: BudgetPool,
 }
 
-/// A part of the room; one caller gets half of it.
+/// A part of the memory. One caller gets at most half of it.
 #[derive(Debug)]
 struct BudgetPool {
     all: Arc<Semaphore>,
@@ -43,22 +44,23 @@ struct BudgetPool {
 #[derive(Debug, Default)]
 struct CallerShares {
     shares: BTreeMap<Caller, Weak<Semaphore>>,
-    /// How many there are when those that hold nothing any more are looked for.
+    /// The number of callers at which unused entries are removed.
     next_cleanup: usize,
 }
 
-/// What one turn holds: of its caller's share, and of all.
+/// The memory of one turn: permits of its caller's share and of the whole pool.
 #[derive(Debug)]
 pub(super) struct BudgetReservation(
     #[expect(dead_code, reason = "it is there to be dropped")] [OwnedSemaphorePermit; 2],
 );
 
-/// What a turn holds of a task of this size, for a message that is to come into it.
+/// Returns the memory in bytes for a turn on a task of this size, with a message that is not yet a part of the
+/// task.
 pub(super) fn bytes_with_message(task: usize, message: &Message) -> usize {
     task + (COPIES + 1) * size::message(message)
 }
 
-/// The same, for a message that is in the task.
+/// Returns the memory in bytes for a turn with a message that is already a part of the task.
 pub(super) fn bytes_of_turn(task: &Task, message: &Message) -> usize {
     size::task(task) + COPIES * size::message(message)
 }
@@ -72,8 +74,8 @@ impl MemoryBudget {
         }
     }
 
-    /// Room for a turn, if there is some now. What is larger than a caller's share gets all of that: it runs when no
-    /// other large one of the caller does.
+    /// Reserves memory for a turn if it is available now. If the turn is larger than a caller's share, it gets the
+    /// whole share: it runs when the caller has no other large turn.
     pub(super) fn try_reserve(&self, caller: &Caller, bytes: usize) -> Option<BudgetReservation> {
         let pool = self.pool(bytes);
         let (units, own) = (pool.units(bytes), pool.caller_share(caller));
@@ -82,7 +84,8 @@ impl MemoryBudget {
         Some(BudgetReservation([own, of_all]))
     }
 
-    /// The same as soon as there is some, which the ends of other turns make. Nothing closes what is waited for.
+    /// The same as [`try_reserve`](Self::try_reserve), but waits until other turns have ended. The semaphores are
+    /// never closed.
     pub(super) async fn reserve(&self, caller: &Caller, bytes: usize) -> Option<BudgetReservation> {
         let pool = self.pool(bytes);
         let (units, own) = (pool.units(bytes), pool.caller_share(caller));

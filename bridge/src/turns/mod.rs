@@ -1,21 +1,21 @@
-//! Turns: messages are logged, agents are called one after the other, what they say is logged.
+//! Runs turns: logs messages, calls agents one after the other, and logs what the agents answer.
 //!
-//! A turn is queued in the log before it starts and started in the log before the agent is called, so
-//! a restart knows which agents may have seen their message. Turns of one conversation run one at a
-//! time, in the order in which their messages came.
+//! A turn is logged as queued before it starts and as started before the agent is called, so that after a restart
+//! it is known which agents may have seen their message. Turns of one conversation run one at a time, in the order
+//! of their messages.
 //!
-//! - `submit`: a message comes in
-//! - `run`: one turn, from the call of the agent to its end
-//! - `cancel`: the caller has enough
-//! - `expiry`: nobody answers
+//! - `submit`: accepts a message
+//! - `run`: runs one turn, from the call of the agent to the end
+//! - `cancel`: cancels tasks for their callers
+//! - `expiry`: cancels tasks whose callers do not answer
 //! - `timer_heartbeat`: makes timers cheap
-//! - `recover`: after a restart
-//! - `repeated_message`: a message whose id came before
-//! - `memory_budget`: how much all turns that run hold
-//! - `unlogged_ends`: ends of turns that the store does not take
-//! - `open_artifacts`: artifacts that a cut off turn leaves open
-//! - [`Follower`]: how everybody else reads it
-//! - `event_projection`: what they are shown of it
+//! - `recover`: continues after a restart
+//! - `repeated_message`: compares messages with the same id
+//! - `memory_budget`: limits the memory of running turns
+//! - `unlogged_ends`: retries ends of turns that the store does not accept
+//! - `open_artifacts`: closes artifacts that an interrupted turn leaves open
+//! - [`Follower`]: reads a task's log as it grows
+//! - `event_projection`: converts log entries to stream items
 
 mod cancel;
 mod event_projection;
@@ -69,74 +69,74 @@ struct TurnsInner {
     unlogged_ends: UnloggedEnds,
     metrics: Metrics,
     expiry_started: Once,
-    /// The last task of each agent that was looked at for that: those before it wait no more.
+    /// The last task of each agent that was checked for expiry; none before it is waiting.
     last_checked: Mutex<BTreeMap<String, ListPosition>>,
     heartbeat: Once,
 }
 
-/// Why a turn was not taken, or a task not canceled.
+/// The reason why a message was not accepted or a task not canceled.
 #[derive(Debug, thiserror::Error)]
 pub enum TurnError {
-    /// There is no such task, or it belongs to another caller or agent.
+    /// The task does not exist, or belongs to another caller or agent.
     #[error("task {task} not found")]
     NotFound {
         /// The task.
         task: String,
     },
-    /// The task has ended, so nothing can be said in it.
+    /// The task has ended and accepts no messages.
     #[error("task {task} has ended: send the message without taskId to begin another")]
     Ended {
         /// The task.
         task: String,
     },
-    /// The message names a context that is not its task's.
+    /// The message names another context than its task's.
     #[error("task {task} belongs to context {actual}, not {named}")]
     OtherContext {
         /// The task.
         task: String,
-        /// Its context.
+        /// The task's context.
         actual: String,
-        /// The one that the message names.
+        /// The context in the message.
         named: String,
     },
-    /// The id is that of another message.
+    /// Another message has the same id.
     #[error(
         "message {message_id} is in task {task} already, and differs from this one in {differs}"
     )]
     OtherMessage {
         /// The id.
         message_id: String,
-        /// The task that holds the message that came before.
+        /// The task of the earlier message.
         task: String,
-        /// The field in which they differ.
+        /// The name of the first field that differs.
         differs: &'static str,
     },
-    /// More happened in the task than the message's caller has seen, or not yet so much.
+    /// The task has changed since the event that the caller has seen last, or that event does not exist yet.
     #[error("task {task} is at event {newest}, not {seen}")]
     MovedOn {
         /// The task.
         task: String,
-        /// Its last event.
+        /// The task's last event.
         newest: Seq,
-        /// The last one that the caller has seen.
+        /// The last event that the caller has seen.
         seen: Seq,
     },
-    /// Too many turns wait already.
+    /// The conversation's queue is full.
     #[error("{waiting} turns wait in this conversation already: send the message again later")]
     Busy {
-        /// How many.
+        /// The number of waiting turns.
         waiting: usize,
     },
-    /// The turns that run hold as much as they may together, or those of this caller do.
+    /// Running turns use all of their memory, or all of this caller's share.
     #[error("the agents have no room for another message at present: send it again later")]
     OutOfMemory {
-        /// How much it would hold.
+        /// The memory that the turn would need, in bytes.
         bytes: usize,
     },
-    /// There is no such agent.
+    /// The agent does not exist.
     #[error("there is no agent {agent}")]
     NoAgent {
-        /// Its name.
+        /// The agent's name.
         agent: String,
     },
     /// The store failed.
@@ -155,13 +155,13 @@ impl From<StoreError> for TurnError {
 }
 
 impl Turns {
-    /// Turns of these agents, kept in this store.
+    /// Creates the turns of these agents, with their tasks in this store.
     pub fn new(store: Arc<dyn Store>, agents: impl IntoIterator<Item = Agent>) -> Self {
         Self::with_memory(memory_budget::DEFAULT_BYTES, store, agents)
     }
 
-    /// The same where all turns that run hold at most so many bytes together. Small ones have a quarter of that to
-    /// themselves, and one caller gets half.
+    /// The same as [`new`](Self::new), with a limit for the memory of all running turns, in bytes. A quarter is
+    /// reserved for small turns, and one caller gets at most half.
     pub fn with_memory(
         memory: usize,
         store: Arc<dyn Store>,
@@ -183,17 +183,17 @@ impl Turns {
         }))
     }
 
-    /// The log that everything is kept in.
+    /// Returns the store of all tasks.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.0.store
     }
 
-    /// Where everything is counted.
+    /// Returns the metrics.
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.0.metrics
     }
 
-    /// How it all does, with the turns that run and wait now.
+    /// Returns the metrics, with current values for running and waiting turns and for damage of the store.
     pub fn measured(&self) -> &Metrics {
         let mut load = self.0.queues.load();
         for agent in self.agents().keys() {
@@ -205,14 +205,13 @@ impl Turns {
         &self.0.metrics
     }
 
-    /// An agent by name.
+    /// Returns an agent by name.
     pub fn agent(&self, name: &str) -> Option<Arc<Agent>> {
         self.agents().get(name).cloned()
     }
 
-    /// Puts these agents in the place of those there are, all at once, and tells the names of those that
-    /// were not there before. Turns that run end with the agent that they began with; those that wait for an
-    /// agent that is gone fail when it is their turn.
+    /// Replaces all agents at once and returns the names of the new ones. Running turns end with the agent with which
+    /// they began; waiting turns of agents that no longer exist fail when they are due.
     pub fn replace(&self, agents: impl IntoIterator<Item = Agent>) -> BTreeSet<String> {
         let agents = named(agents);
         agents.values().for_each(|agent| agent.executor.on_added());

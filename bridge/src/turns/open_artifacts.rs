@@ -1,5 +1,5 @@
-//! Artifacts that come in pieces, of which no further one will come: a task that has failed or was
-//! canceled must not look as if more was to come.
+//! Closes artifacts whose last piece will not come, because a task that has failed or was canceled must not seem to
+//! expect more.
 
 use std::collections::BTreeSet;
 
@@ -10,17 +10,17 @@ use crate::{
     store::{Event, Head, Seq, StoreError, StoredEvent},
 };
 
-/// How many events are read at a time.
+/// The number of events that are read at a time.
 const PAGE: usize = 256;
 
-/// How often the log is read again because somebody has written to it meanwhile.
+/// The number of attempts when others write to the log at the same time.
 const ATTEMPTS: usize = 64;
 
-/// Appends what `events` makes of the task's head and of the last pieces of its open artifacts, those
-/// left out that `last` has itself. Nothing is appended if it makes nothing.
+/// Appends the result of `events`, which gets the task's head and closing pieces for the open artifacts, except
+/// those that `last` closes. If the result is empty, nothing is appended.
 ///
 /// # Errors
-/// Those of [`TaskHandle::emit`].
+/// The errors of [`TaskHandle::emit`].
 pub(super) async fn append_closing(
     handle: &TaskHandle,
     last: &[Event],
@@ -32,7 +32,7 @@ pub(super) async fn append_closing(
         open.read(handle).await.map_err(EmitError::Store)?;
         last.iter().for_each(|event| open.take(event));
         let closing = handle.events(open.artifacts.into_iter().map(closing_piece).collect());
-        // What was written since might have opened or closed one.
+        // Later events may have opened or closed an artifact.
         let unchanged = |head: &Head| (head.seq == open.seen).then(|| events(head, &closing));
         let made = |head: &Head| unchanged(head).filter(|events| !events.is_empty());
         if handle.append(made).await?.is_some() {
@@ -50,7 +50,7 @@ pub(super) async fn append_closing(
     }))
 }
 
-/// The artifacts whose last piece has not come.
+/// The artifacts without a last piece.
 #[derive(Default)]
 struct OpenArtifacts {
     artifacts: BTreeSet<String>,
@@ -94,7 +94,8 @@ impl OpenArtifacts {
     }
 }
 
-/// An artifact has at least one part (specification 4.1.7), so the piece that ends it has an empty one.
+/// Returns a piece that closes the artifact. It has an empty part because at least one is required (specification
+/// 4.1.7).
 fn closing_piece(id: String) -> Update {
     Update::piece(id, vec![Part::text("")], true)
 }

@@ -1,6 +1,6 @@
-//! Which conversations are busy, what waits in them, and how a running turn hears of its end.
+//! Orders the turns of each conversation, and signals cancelations to running turns.
 //!
-//! This is only the order of work within the process: what must survive it stands in the log.
+//! The queues only order the work in this process; everything that must survive the process is in the log.
 
 use std::{
     collections::{
@@ -17,28 +17,28 @@ use crate::{
     store::Unordered,
 };
 
-/// A turn that waits or runs.
+/// A queued or running turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TurnJob {
     pub(super) agent: String,
     pub(super) caller: Caller,
     pub(super) task: String,
     pub(super) turn: u64,
-    /// Whether the message's caller watches the answer as it comes; nobody does any more after a restart.
+    /// Whether the caller streams the answer; false after a restart.
     pub(super) is_watched: bool,
 }
 
 impl TurnJob {
-    /// Whether both are the same turn.
+    /// Returns whether both are the same turn.
     fn is(&self, other: &Self) -> bool {
         self.task == other.task && self.turn == other.turn
     }
 }
 
-/// What a conversation is known by: turns of the same key run one at a time.
+/// Identifies a conversation: turns with the same key run one at a time.
 pub(super) type ConversationKey = Arc<(String, Caller, String)>;
 
-/// Whose turns come one after the other.
+/// Returns the key of the conversation to which a task belongs.
 pub(super) fn conversation_key(
     agent: &Agent,
     caller: &Caller,
@@ -59,13 +59,13 @@ struct ConversationQueue {
     waiting: VecDeque<Arc<TurnJob>>,
 }
 
-/// The conversations in which something runs.
+/// The conversations in which a turn runs.
 #[derive(Debug, Default)]
 pub(super) struct ConversationQueues(Mutex<Unordered<ConversationKey, ConversationQueue>>);
 
 impl ConversationQueues {
-    /// Takes the conversation for a turn if nothing runs in it; else tells how many turns wait. What
-    /// comes back on success tells the turn of its cancelation.
+    /// Starts a turn if its conversation is free, and returns its cancelation signal; otherwise returns the number of
+    /// waiting turns.
     pub(super) fn try_start(
         &self,
         key: &ConversationKey,
@@ -77,7 +77,8 @@ impl ConversationQueues {
         }
     }
 
-    /// Takes the conversation for a turn, or has it wait behind the others.
+    /// Starts a turn if its conversation is free, and returns its cancelation signal; otherwise appends the turn to
+    /// the queue.
     pub(super) fn enqueue(&self, key: &ConversationKey, job: Arc<TurnJob>) -> Option<CancelSignal> {
         match self.lock().entry(Arc::clone(key)) {
             Entry::Occupied(mut queue) => {
@@ -88,7 +89,7 @@ impl ConversationQueues {
         }
     }
 
-    /// Whether the turn runs or waits in this conversation.
+    /// Returns whether the turn runs or waits in this conversation.
     pub(super) fn contains(&self, key: &ConversationKey, job: &TurnJob) -> bool {
         let queues = self.lock();
         let queue = queues.get(key);
@@ -97,7 +98,7 @@ impl ConversationQueues {
         })
     }
 
-    /// Gives the place to the next, if there is one.
+    /// Removes the running turn and starts the next one, if there is one.
     pub(super) fn next(&self, key: &ConversationKey) -> Option<(Arc<TurnJob>, CancelSignal)> {
         let mut queues = self.lock();
         let queue = queues.get_mut(key)?;
@@ -110,7 +111,7 @@ impl ConversationQueues {
         Some((next, queue.cancel_signal.clone()))
     }
 
-    /// Tells the running turn of a task that it was canceled, and forgets those that wait.
+    /// Signals the cancelation to a task's running turn and removes its waiting turns.
     pub(super) fn cancel(&self, key: &ConversationKey, task: &str) {
         if let Some(queue) = self.lock().get_mut(key) {
             queue.waiting.retain(|job| job.task != task);
@@ -120,7 +121,7 @@ impl ConversationQueues {
         }
     }
 
-    /// How many turns of each agent run and wait.
+    /// Returns the numbers of running and waiting turns of each agent.
     pub(super) fn load(&self) -> BTreeMap<String, (usize, usize)> {
         let mut load = BTreeMap::<_, (usize, usize)>::new();
         for (key, queue) in &*self.lock() {

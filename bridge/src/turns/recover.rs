@@ -1,5 +1,6 @@
-//! After a restart: turns that waited start, turns whose agent may have been called fail, and say so. Only those of
-//! an agent outside of this process that is known to have got its message stay open until their limit.
+//! Continues after a restart: queued turns start, and turns whose agent may have been called fail with an
+//! explanation. Only turns of agents outside of this process that are known to have the message stay open until
+//! their limit.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -14,17 +15,17 @@ use crate::{
     store::{Event, Head, Seq, StoreError, TurnState},
 };
 
-/// What is said of turns whose agent had died with the bridge, and of those whose agent had perhaps not been called.
+/// The texts for turns whose agent ended with the bridge, and for turns whose agent may not have the message.
 const INTERRUPTED: &str = "The bridge was restarted while the agent worked on this message.";
 const MAYBE_UNDELIVERED: &str = "The bridge was restarted before the agent was known to have this message. It is not sent again \
                       by itself, since the agent may have it.";
 
-/// How many tasks are looked at at a time.
+/// The number of tasks that are read at a time.
 const PAGE: usize = 256;
 
 impl Turns {
-    /// Brings every task with open turns into a truthful state and takes up what waited. To be called once, before
-    /// anything is served; tells how many tasks were looked at. Those that wait for their callers are only counted.
+    /// Recovers all tasks with open turns and continues queued turns. To be called once, before anything is served.
+    /// Returns the number of recovered tasks. Tasks that wait for their callers are only counted in the metrics.
     pub async fn recover(&self) -> Result<usize, TurnError> {
         for (agent, count) in self.0.store.open_counts().await? {
             (0..count).for_each(|_| self.0.metrics.task_began(&agent));
@@ -32,11 +33,11 @@ impl Turns {
         self.recover_open_tasks(|_| true).await
     }
 
-    /// The same for agents that were not hosted before, while others are served: their tasks were left as they
-    /// were. Tells how many there were.
+    /// Recovers the tasks of agents that were not hosted before, while other agents are being served. Returns the
+    /// number of recovered tasks.
     ///
     /// # Errors
-    /// If the store fails.
+    /// Returns an error if the store fails.
     pub async fn recover_agents(&self, agents: &BTreeSet<String>) -> Result<usize, TurnError> {
         self.recover_open_tasks(|head| agents.contains(&head.agent))
             .await
@@ -54,7 +55,7 @@ impl Turns {
             for head in heads.iter().filter(|head| wanted(head)) {
                 seen += 1;
                 match self.recover_task(head).await {
-                    // It costs nobody but its caller, who is told when they ask for it.
+                    // Only the task's caller is affected, and gets an error on reading the task.
                     Err(TurnError::Store(error @ StoreError::Damaged { .. })) => {
                         tracing::error!(%error, "an open task is left as it is");
                     }
@@ -81,13 +82,13 @@ impl Turns {
                 turn: turn.turn,
                 is_watched: false,
             });
-            // A turn has its place before it is logged, so that one without a place is nobody's.
+            // A turn is in the queue before it is logged. One that is logged but not in the queue is abandoned.
             if self.is_in_process(head, &job) {
                 continue;
             }
             let lost = match &turn.state {
                 TurnState::Queued => None,
-                // The agent may have seen the message, and may have acted on it: it is not called again.
+                // The agent may have seen the message and acted on it, so it is not called again.
                 TurnState::Started {
                     open_until,
                     reference,
@@ -112,8 +113,8 @@ impl Turns {
         Ok(())
     }
 
-    /// Whether the turn runs or waits in this process, as one of its task or of its context: that may have
-    /// been another since it began.
+    /// Returns whether the turn runs or waits in this process. Both possible keys are checked, because the agent's
+    /// conversation scope may have changed since the turn began.
     fn is_in_process(&self, head: &Head, job: &TurnJob) -> bool {
         let key = |conversation: &String| {
             let (agent, caller) = (job.agent.clone(), job.caller.clone());
@@ -133,7 +134,7 @@ impl Turns {
         let mut last = handle.events(failed(job, text));
         match end(&handle, job.turn, &mut last).await {
             Ok(()) | Err(EmitError::Ended { .. }) => Ok(()),
-            // A full disk keeps nobody from being served.
+            // A full disk must not prevent the start.
             Err(EmitError::Store(error)) if error.is_passing() => {
                 let (turns, job) = (self.clone(), job.clone());
                 tokio::spawn(async move { turns.fail(&job, text).await });
@@ -143,7 +144,8 @@ impl Turns {
         }
     }
 
-    /// Whether the agent has said anything since the turn was logged as started: then it has the message.
+    /// Returns whether the agent has emitted anything since the turn was logged as started, which shows that it has
+    /// the message.
     async fn agent_has_spoken(&self, head: &Head, turn: u64) -> Result<bool, StoreError> {
         let (mut seen, mut is_started): (Seq, bool) = (0, false);
         loop {
@@ -168,7 +170,7 @@ fn survives_restart(agent: &Agent) -> bool {
     agent.executor.survives_restart_for().is_some()
 }
 
-/// Whether it can only come from an agent.
+/// Returns whether only an agent can have caused the event.
 fn is_from_agent(event: &Event) -> bool {
     match event {
         Event::Status { status, .. } => status.message.is_some(),

@@ -1,6 +1,6 @@
-//! A message whose id came before: the same message again, or another one under its id.
+//! Compares a message with an earlier one of the same id: it is either a repetition or an error.
 //!
-//! Ids are remembered for as long as the store keeps the task that holds the message.
+//! Ids are known as long as the store holds the task with the message.
 
 use bridge_protocol::a2a::{Message, Part};
 
@@ -8,12 +8,11 @@ use super::{IncomingMessage, Submitted, TurnError, Turns};
 use crate::store::{Event, Head, Seq, StoreError, StoredEvent};
 
 impl Turns {
-    /// What became of the message that came before, if this is that message: it has the same role and parts,
-    /// and names the same task and context or none. Metadata and what is asked for beside the message may
-    /// differ, as they do when a client tries again.
+    /// Returns the result of the earlier message if this one is a repetition: it has the same role and parts, and
+    /// names the same task and context or none. Metadata and configuration may differ, as they do in retries of some
+    /// clients.
     ///
-    /// # Errors
-    /// [`TurnError::OtherMessage`] if this is another message.
+    /// Returns [`TurnError::OtherMessage`] if the message is a different one.
     pub(super) async fn repeated(
         &self,
         incoming: &IncomingMessage,
@@ -22,7 +21,7 @@ impl Turns {
     ) -> Result<Submitted, TurnError> {
         let store = &self.0.store;
         let head = store.head(&incoming.caller, &task).await?;
-        // With the event before it, if there is one: the message that creates a task stands behind `Created`.
+        // The event before the message is read too: a message that creates its task follows `Created`.
         let after = message.saturating_sub(2);
         let events = store.read(&incoming.caller, &task, after, 3).await?;
         let logged = LoggedMessage::of(&events, message).ok_or_else(|| {
@@ -46,7 +45,7 @@ impl Turns {
         })
     }
 
-    /// The refusal of a message whose id came before.
+    /// Returns the error for a message whose id is already in use, if it is.
     pub(super) async fn duplicate(
         &self,
         incoming: &IncomingMessage,
@@ -69,11 +68,11 @@ impl Turns {
     }
 }
 
-/// A message as it stands in the log.
+/// A message and its context in the log.
 struct LoggedMessage<'e> {
     message: &'e Message,
     turn: u64,
-    /// It created its task, so it named none.
+    /// The message created its task, so it named none.
     creates: bool,
     names_context: Option<bool>,
 }
@@ -101,7 +100,7 @@ impl<'e> LoggedMessage<'e> {
         })
     }
 
-    /// The first field in which the other message is not this one.
+    /// Returns the name of the first field in which the messages differ.
     fn difference(&self, other: &IncomingMessage, head: &Head) -> Option<&'static str> {
         let said = &other.message;
         let is_same_task = match (&said.task_id, &other.client_id) {
@@ -127,8 +126,8 @@ impl<'e> LoggedMessage<'e> {
     }
 }
 
-/// Whether parts are those that were logged. What is read from the disk was written as JSON, which may change
-/// the last digit of a number.
+/// Compares parts with those in the log. Parts from the disk were written as JSON, which may change the last digit
+/// of a number.
 fn are_alike(said: &[Part], logged: &[Part]) -> bool {
     let as_logged = || {
         let written = serde_json::to_vec(said).ok()?;

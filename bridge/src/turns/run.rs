@@ -1,4 +1,4 @@
-//! One turn, from the call of the agent to the end that is logged.
+//! Runs one turn, from the call of the agent to its end in the log.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -25,22 +25,21 @@ use crate::{
     store::{Event, Head, StoreError, TurnState},
 };
 
-/// How long an agent may go on with a turn whose task was canceled.
+/// The time that an agent has for a running turn after its task was canceled.
 const CLEANUP_TIME: Duration = Duration::from_secs(5);
 
-/// A turn that has the conversation.
+/// A turn that holds its conversation's slot and can run.
 pub(super) struct ReadyTurn {
     pub(super) slot: ConversationSlot,
     pub(super) job: Arc<TurnJob>,
     pub(super) cancel_signal: CancelSignal,
-    /// Whoever has just written the start of the turn knows the head after it, and spares the turn from
-    /// reading it.
+    /// The task's head if it was just written, so that it need not be read.
     pub(super) known: Option<Arc<Head>>,
-    /// What it holds of the room that all turns have; a turn that has waited asks for it when it runs.
+    /// The turn's memory. A turn that was queued reserves it when it runs.
     pub(super) reservation: Option<BudgetReservation>,
 }
 
-/// The place in a conversation. Whatever becomes of the one who has it, the next one gets it.
+/// The right to run turns in a conversation. When it is dropped, the next waiting turn starts.
 pub(super) struct ConversationSlot {
     turns: Turns,
     key: ConversationKey,
@@ -56,7 +55,7 @@ impl ConversationSlot {
         }
     }
 
-    /// Gives the place to the turn that waits next; if there is none, nobody has it any more.
+    /// Passes the slot to the next waiting turn; if there is none, the conversation becomes free.
     fn next(&mut self) -> Option<(Arc<TurnJob>, CancelSignal)> {
         let next = self.turns.0.queues.next(&self.key);
         self.is_released = next.is_none();
@@ -66,7 +65,7 @@ impl ConversationSlot {
 
 impl Drop for ConversationSlot {
     fn drop(&mut self) {
-        // Without a runtime the program ends, and a restart takes up what waits.
+        // Without a runtime the program is ending, and a restart continues waiting turns.
         if !self.is_released
             && let Some((job, cancel_signal)) = self.next()
             && tokio::runtime::Handle::try_current().is_ok()
@@ -83,13 +82,13 @@ impl Drop for ConversationSlot {
 }
 
 impl Turns {
-    /// Runs a turn in a task of its own, then those that wait behind it.
+    /// Runs a turn and those that wait behind it, in a task of their own.
     pub(super) fn spawn(&self, begun: ReadyTurn) {
         let turns = self.clone();
         tokio::spawn(async move { turns.run_all(begun).await });
     }
 
-    /// Runs a turn, then those that wait behind it.
+    /// Runs a turn and those that wait behind it.
     pub(super) async fn run_all(&self, begun: ReadyTurn) {
         let ReadyTurn {
             mut slot,
@@ -108,14 +107,14 @@ impl Turns {
                     "the work on a turn panicked"
                 );
                 let text = "The bridge broke down while the agent worked on this message.";
-                // On the heap, as all that few turns come to: what a turn may need is held for as long as it lasts.
+                // Boxed, like all rare steps: their state would enlarge the future of every turn for its whole duration.
                 Box::pin(self.fail(&job, text)).await;
             }
             next = slot.next();
         }
     }
 
-    /// Ends a turn as failed, as soon as the store takes that.
+    /// Ends a turn as failed, as soon as the store accepts it.
     pub(super) async fn fail(&self, job: &TurnJob, text: &str) {
         let mut retry = EndRetry::new(&self.0.unlogged_ends, job);
         let ended = loop {
@@ -138,8 +137,8 @@ impl Turns {
         end(&handle, job.turn, &mut handle.events(failed(job, text))).await
     }
 
-    /// Runs a turn to its end. Whatever its agent does, the turn's end is logged, unless its task is damaged or
-    /// the store is closed; then a restart finds it open.
+    /// Runs a turn to its end. The end is logged whatever the agent does, unless the task is damaged or the store is
+    /// closed; then the turn stays open until a restart.
     async fn run(
         &self,
         job: &TurnJob,
@@ -172,8 +171,8 @@ impl Turns {
         }
     }
 
-    /// Room for a turn that is in the log already: others end sooner or later and make some. One that began before
-    /// a restart does not wait, for its agent may answer at any time.
+    /// Reserves memory for a turn that is already in the log, and waits for it if necessary. A turn from before a
+    /// restart does not wait, because its agent may answer at any time.
     async fn reserve_memory(&self, job: &TurnJob) -> Result<Option<BudgetReservation>, StoreError> {
         let Turns(shared) = self;
         let head = shared.store.head(&job.caller, &job.task).await?;
@@ -205,14 +204,14 @@ impl Turns {
         }
     }
 
-    /// Ends a turn whose agent was taken away while it waited.
+    /// Ends a turn whose agent was removed while it waited.
     async fn fail_unhosted(&self, job: &TurnJob) -> Result<(), EmitError> {
         let handle = TaskHandle::new(self.0.store.clone(), self.head(job).await?);
         let text = "The agent is not hosted here any more.";
         end(&handle, job.turn, &mut handle.events(failed(job, text))).await
     }
 
-    /// Logs the start of a turn, unless that is done, and gathers what the agent is told.
+    /// Logs the start of a turn if necessary, and collects what the agent needs.
     async fn prepare(
         &self,
         agent: &Agent,
@@ -226,14 +225,14 @@ impl Turns {
         };
         let store = &self.0.store;
         let handle = TaskHandle::new(store.clone(), Arc::clone(&head));
-        // Only a start that was not logged just now is of an earlier process.
+        // A start that was not logged just now was logged by an earlier process.
         let until = open_until(&head, job.turn).filter(|_| is_recovered);
         if is_queued(&head, job.turn) {
             let start = |head: &Head| {
                 is_queued(head, job.turn).then(|| start_events(job.turn, agent).into())
             };
             match handle.append(start).await {
-                // The turn before it has ended the task, so it can only end too.
+                // The previous turn has ended the task, so this turn can only end.
                 Err(EmitError::Ended { .. }) => {
                     let ending = Box::pin(end(&handle, job.turn, &mut []));
                     return ending.await.map(|()| None);
@@ -271,7 +270,7 @@ impl Turns {
         head.map_err(EmitError::Store)
     }
 
-    /// Calls the agent and logs how the turn ends.
+    /// Calls the agent and logs the end of the turn.
     async fn call(
         &self,
         agent: &Arc<Agent>,
@@ -296,11 +295,11 @@ impl Turns {
                 last = failed(job, &timeout_message(agent, is_recovered));
                 "timed_out"
             }
-            // The task has ended, so there is nothing to say of it.
+            // The task has ended, so there is no change to log.
             Ended::Canceled => "canceled",
         };
         self.0.metrics.turn(&job.agent, outcome, begun.elapsed());
-        // What the agent said last is kept until there is room for it.
+        // The last changes are kept until the store accepts them.
         let mut last = handle.events(last);
         let mut retry = EndRetry::new(&self.0.unlogged_ends, job);
         loop {
@@ -312,16 +311,16 @@ impl Turns {
     }
 }
 
-/// A turn whose agent works. What it works with is its own, so that here little is held for as long as it takes.
+/// A turn whose agent is working. The agent's task owns its input, so that little memory is held here meanwhile.
 struct RunningTurn {
-    /// In a task of its own, so that an agent that blocks its thread cannot keep the clock from us.
+    /// The agent's task, separate so that an agent cannot delay the timeout by blocking its thread.
     executing: JoinHandle<Vec<Update>>,
     cancel_signal: CancelSignal,
     limit: Duration,
     is_recovered: bool,
 }
 
-/// How the agent's work ended.
+/// The result of the agent's work.
 enum Ended {
     Answered(Vec<Update>),
     Panicked,
@@ -390,23 +389,23 @@ impl RunningTurn {
     }
 }
 
-/// Comes when a canceled turn has had its time to clean up. An agent that does not listen must not keep its
-/// conversation from the next message until its limit.
+/// Waits until the cleanup time of a canceled turn is over. An agent that ignores the cancelation must not delay
+/// the next message of its conversation until the turn's limit.
 async fn cleanup_timed_out(mut cancel_signal: CancelSignal) {
     cancel_signal.canceled().await;
     sleep(CLEANUP_TIME).await;
 }
 
-/// What the agent is told of a turn, and how it may answer.
+/// The input for the agent, and the handle for its changes.
 struct PreparedTurn {
     handle: TaskHandle,
     message: MessageOfTask,
     task: Arc<Task>,
-    /// Until when the turn is open, if it was begun before a restart.
+    /// The deadline of a turn that began before a restart.
     until: Option<Timestamp>,
 }
 
-/// What is said of an agent that did not answer in time.
+/// Returns the text for a turn whose agent did not answer in time.
 fn timeout_message(agent: &Agent, is_recovered: bool) -> String {
     match is_recovered {
         true => "The bridge was restarted, and the agent did not answer in its time.".into(),
@@ -417,7 +416,7 @@ fn timeout_message(agent: &Agent, is_recovered: bool) -> String {
     }
 }
 
-/// Until when a turn is open that has started, if its agent outlives the process.
+/// Returns the deadline of a started turn whose agent runs outside of this process.
 fn open_until(head: &Head, turn: u64) -> Option<Timestamp> {
     let turn = head.turns.iter().find(|one| one.turn == turn)?;
     match turn.state {
@@ -431,16 +430,15 @@ fn is_queued(head: &Head, turn: u64) -> bool {
     head.turns.iter().any(queued)
 }
 
-/// The change that a turn ends with when its agent did not end it. The id is the turn's, so that it is
-/// the same however often it is tried.
+/// Returns the change that ends a turn as failed. Its message id is derived from the turn, so that repeated
+/// attempts are the same.
 pub(super) fn failed(job: &TurnJob, text: &str) -> Vec<Update> {
     let id = format!("{}-turn-{}-failed", job.task, job.turn);
     vec![Update::said(TaskState::Failed, id, text)]
 }
 
-/// Logs the last changes of a turn together with its end. A task that has ended meanwhile takes no
-/// changes any more, but the turn ends all the same. What fails was perhaps cut off in the middle of an
-/// artifact: then that is closed too.
+/// Logs the last changes of a turn together with its end. If the task has ended meanwhile, only the end of the turn
+/// is logged. If the turn fails, artifacts that it left open are closed.
 pub(super) async fn end(
     handle: &TaskHandle,
     turn: u64,
@@ -475,7 +473,7 @@ fn fails(event: &Event) -> bool {
 mod tests {
     use super::*;
 
-    /// The bytes of what a function does meanwhile.
+    /// Returns the size of a future in bytes.
     fn size<A, F: Future>(_: impl Fn(A) -> F) -> usize {
         size_of::<F>()
     }

@@ -1,4 +1,4 @@
-//! A message comes in: it is logged, and its turn starts or waits.
+//! Accepts messages: logs a message, and starts or queues its turn.
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
@@ -21,13 +21,13 @@ use crate::{
     store::{Append, Event, Head, Seq, StoreError, size},
 };
 
-/// How often a message is tried again after somebody else's append came first.
+/// The number of attempts when others append to the same task.
 const ATTEMPTS: usize = 64;
 
-/// How long a message waits until the turns that run have let go of enough for it.
+/// The time that a message waits for memory.
 const MEMORY_WAIT: Duration = Duration::from_secs(2);
 
-/// How many events of a log are read at a time.
+/// The number of events that are read at a time.
 const PAGE: usize = 256;
 
 /// A message for an agent.
@@ -35,49 +35,49 @@ const PAGE: usize = 256;
 pub struct IncomingMessage {
     /// The agent's name.
     pub agent: String,
-    /// Who says it.
+    /// The sender.
     pub caller: Caller,
-    /// What is said.
+    /// The message.
     pub message: Message,
     /// The id that the client chose for the task (A2A 0.1).
     pub client_id: Option<String>,
-    /// Free-form data for the task, if one is made.
+    /// Metadata for the task, if one is created.
     pub metadata: Option<Metadata>,
-    /// The last event that its caller has seen of the task: if more happened since, the message is refused.
+    /// The last event of the task that the caller has seen. If the task has changed since, the message is refused.
     pub seen: Option<Seq>,
-    /// Whether its caller watches the answer as it comes.
+    /// Whether the caller streams the answer.
     pub is_watched: bool,
 }
 
-/// Where a message stands in the log.
+/// The location of a message in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submitted {
     /// The task.
     pub task: String,
-    /// The message's event.
+    /// The event of the message.
     pub message: Seq,
-    /// The last event that was logged with it.
+    /// The last event that was appended with the message.
     pub last: Seq,
-    /// The turn that answers it.
+    /// The turn that answers the message.
     pub turn: u64,
-    /// It had come before: nothing was logged and nothing runs because of it.
+    /// Whether the message is a repetition: nothing was logged, and no turn runs for it.
     pub repeated: bool,
-    /// Its turn began with it, and has not waited.
+    /// Whether the turn started with the message, without being queued.
     pub has_begun: bool,
 }
 
-/// A message that was logged, and its turn, if that is to run now.
+/// A message that was logged, and its turn if it can run now.
 type SubmitResult = (Submitted, Option<ReadyTurn>);
 
 impl Turns {
-    /// Logs a message and has it answered. A message that came before is found, not answered again; another
-    /// message under its id is refused.
+    /// Logs a message and starts or queues its turn. A repetition of an earlier message returns that message's
+    /// location; a different message with the same id is refused.
     ///
-    /// It is carried through even if the future is dropped: a client that leaves must not leave a
-    /// conversation behind that waits for a turn that never runs.
+    /// The work continues even if the future is dropped, because otherwise a client that disconnects could leave a
+    /// conversation blocked by a turn that never runs.
     pub async fn submit(&self, incoming: IncomingMessage) -> Result<Submitted, TurnError> {
         self.keep_heartbeat();
-        // On the heap, for it goes long before the turn ends.
+        // Boxed because it is dropped long before the turn ends.
         let (turns, incoming) = (self.clone(), Box::new(incoming));
         let (answer, answered) = oneshot::channel();
         let flight = Flight::current();
@@ -92,7 +92,7 @@ impl Turns {
                 |error| (Err(error), None),
                 |(submitted, ready)| (Ok(submitted), ready),
             );
-            // Whoever asked may have left.
+            // The caller may be gone.
             let _ = answer.send(submitted);
             if let Some(ready) = ready {
                 turns.run_all(ready).await;
@@ -116,7 +116,7 @@ impl Turns {
         let (mut reservation, mut has_waited) = (None, false);
         for _ in 0..ATTEMPTS {
             match self.try_submit(&agent, &incoming, reservation.take()).await {
-                // Most turns take no time, so there is room in a moment.
+                // Most turns are short, so memory will be available soon.
                 Err(TurnError::OutOfMemory { bytes }) if !has_waited => {
                     has_waited = true;
                     let taking = self.0.memory_budget.reserve(&incoming.caller, bytes);
@@ -124,7 +124,7 @@ impl Turns {
                     reservation = taking.await.ok().flatten();
                 }
                 Err(TurnError::Store(StoreError::Conflict { .. })) => {}
-                // Another message to the same 0.1 task came first: this one goes on with it.
+                // Another message created the same 0.1 task first. The next attempt continues that task.
                 Err(TurnError::Store(StoreError::Taken { .. })) => {}
                 Err(TurnError::Store(StoreError::Duplicate { task, seq, .. })) => {
                     match agent.settings.repeats {
@@ -177,7 +177,7 @@ impl Turns {
         if let Err(waiting) = &start
             && *waiting >= agent.settings.queue
         {
-            // A repeated message waits for nothing, so that it is found though the conversation is full.
+            // A repetition need not wait, so it is found even if the queue is full.
             let (waiting, known) = (*waiting, self.duplicate(incoming).await?);
             return Err(known.map_or(TurnError::Busy { waiting }, TurnError::Store));
         }
@@ -188,7 +188,7 @@ impl Turns {
                 let reservation = reservation
                     .or_else(|| self.0.memory_budget.try_reserve(&incoming.caller, bytes));
                 if reservation.is_none() {
-                    // A repeated message runs nothing, so that it is found though there is no room.
+                    // A repetition runs nothing, so it is found even without memory.
                     let known = self.duplicate(incoming).await?;
                     return Err(known.map_or(TurnError::OutOfMemory { bytes }, TurnError::Store));
                 }
@@ -200,11 +200,12 @@ impl Turns {
             events.push(Event::Created(created_event(agent, incoming, &context)));
         }
         events.extend(message_events(&incoming.message, &task, &context, turn));
-        // A turn that can start does so in the same append: one write less before the agent is called.
+        // If the turn can start, its start is logged in the same append, which saves one write before the agent is
+        // called.
         match (&start, &head) {
             (Ok(_), _) => events.extend(start_events(turn, agent)),
             (Err(_), Some(head)) => events.push(queued_status(head)),
-            // A new task is submitted as it is.
+            // A new task is in the state submitted anyway.
             (Err(_), None) => {}
         }
         let expected = head.as_ref().map_or(0, |head| head.seq);
@@ -226,7 +227,7 @@ impl Turns {
                     reservation,
                 });
             }
-            // The next one may run.
+            // Dropping the slot starts the next turn.
             (Ok((slot, _)), Err(_)) => drop(slot),
             (Err(_), Ok(_)) => self.wait_or_run(key, job),
             (Err(_), Err(_)) => {}
@@ -242,7 +243,7 @@ impl Turns {
         Ok((submitted, ready))
     }
 
-    /// What was logged as queued waits in the process too, or runs if the conversation became free.
+    /// Queues a turn that is already in the log, or runs it if its conversation has become free.
     pub(super) fn wait_or_run(&self, key: ConversationKey, job: Arc<TurnJob>) {
         if let Some(cancel_signal) = self.0.queues.enqueue(&key, Arc::clone(&job)) {
             self.spawn(ReadyTurn {
@@ -255,7 +256,7 @@ impl Turns {
         }
     }
 
-    /// The task that the message is for, if it names one, and how large it is.
+    /// Returns the task that the message names, if it names one, with its size in bytes.
     async fn addressed(
         &self,
         incoming: &IncomingMessage,
@@ -283,11 +284,11 @@ impl Turns {
             (None, None) => return Ok(None),
         };
         let head = self.0.store.head(caller, &task).await?;
-        // Another agent's task does not exist for this one.
+        // Tasks of other agents are treated as nonexistent.
         if head.agent != *agent {
             return Err(TurnError::NotFound { task });
         }
-        // A repeated message is recognised even when its task has ended since.
+        // A repetition is recognized even if its task has ended since.
         if head.state.is_terminal() {
             let known = self.duplicate(incoming).await?;
             return Err(known.map_or(TurnError::Ended { task }, TurnError::Store));
@@ -299,7 +300,7 @@ impl Turns {
                 named: named.clone(),
             }),
             Some(_) | None => {
-                // The turn will need all of the task: one that is damaged is not continued.
+                // The turn will need the whole task, so a damaged one is not continued.
                 let snapshot = self.0.store.task(caller, &task).await?;
                 self.has_seen_all(incoming, &head).await?;
                 Ok(Some((head, size::task(&snapshot.task))))
@@ -307,9 +308,8 @@ impl Turns {
         }
     }
 
-    /// Refuses a message whose caller has not seen all that was said in the task, if it says what it has seen. A
-    /// message that came before has itself moved the task on. What is appended before this one is makes it be
-    /// looked at again.
+    /// Refuses a message if its caller states the last event seen, and the task has changed since. A repetition is
+    /// accepted, because the earlier message itself changed the task. An append by others leads to another check.
     async fn has_seen_all(&self, incoming: &IncomingMessage, head: &Head) -> Result<(), TurnError> {
         let Some(seen) = incoming.seen else {
             return Ok(());
@@ -327,7 +327,8 @@ impl Turns {
         Err(known.map_or(moved, TurnError::Store))
     }
 
-    /// Whether something was said or shown in the task after this event; turns that begin and end are neither.
+    /// Returns whether streams show anything of the task after this event. The beginning and end of a turn are not
+    /// shown.
     async fn is_news_after(
         &self,
         incoming: &IncomingMessage,

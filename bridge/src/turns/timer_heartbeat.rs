@@ -1,8 +1,8 @@
-//! A timer that is always set, so that setting others costs nothing.
+//! Keeps a timer set at all times, which makes all other timers cheap.
 //!
-//! Each message sets timers of minutes, for its turn and for who waits, and takes them back. tokio wakes its
-//! reactor, by two system calls, whenever a timer is set that comes before all others: never, if there is one
-//! that comes sooner anyway.
+//! Each message sets timers of minutes, for its turn and for its waiting clients, and removes them again. tokio
+//! wakes its reactor, with two system calls, whenever a new timer is the earliest one. That never happens if an
+//! earlier timer always exists.
 
 use std::{
     sync::{Arc, Weak},
@@ -13,11 +13,11 @@ use tokio::time::sleep;
 
 use super::{Turns, TurnsInner};
 
-/// How often that timer is set again.
+/// The interval of the timer.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Turns {
-    /// Keeps the timer for as long as somebody holds these turns.
+    /// Keeps the timer running as long as these turns exist.
     pub(super) fn keep_heartbeat(&self) {
         let held = Arc::downgrade(&self.0);
         self.0

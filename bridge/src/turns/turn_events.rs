@@ -1,4 +1,4 @@
-//! What is logged of a message and of the beginning of its turn.
+//! Builds the events for a message and the start of its turn.
 
 use bridge_protocol::a2a::{Message, TaskState, TaskStatus};
 
@@ -9,7 +9,7 @@ use crate::{
     store::{Created, Event, Head, Turn, TurnState},
 };
 
-/// What is logged first of a new task.
+/// Returns the first event of a new task.
 pub(super) fn created_event(agent: &Agent, incoming: &IncomingMessage, context: &str) -> Created {
     Created {
         agent: agent.name.clone(),
@@ -20,7 +20,7 @@ pub(super) fn created_event(agent: &Agent, incoming: &IncomingMessage, context: 
     }
 }
 
-/// What is logged when a message comes.
+/// Returns the events for a message.
 pub(super) fn message_events(
     message: &Message,
     task: &str,
@@ -42,8 +42,8 @@ pub(super) fn message_events(
     ]
 }
 
-/// What is logged with a message that waits, so that everybody sees that it was taken: a task that asked
-/// for input does not ask for it any more.
+/// Returns the event for a message that is queued. It shows that the message was accepted: a task that asked for
+/// input does not ask any more.
 pub(super) fn queued_status(head: &Head) -> Event {
     let runs = |turn: &Turn| matches!(turn.state, TurnState::Started { .. });
     let state = match head.turns.iter().any(runs) {
@@ -56,7 +56,7 @@ pub(super) fn queued_status(head: &Head) -> Event {
     }
 }
 
-/// What is logged when a turn starts.
+/// Returns the events for the start of a turn.
 pub(super) fn start_events(turn: u64, agent: &Agent) -> [Event; 2] {
     let survives_restart_for = agent.executor.survives_restart_for();
     let start = Event::TurnStarted {

@@ -1,4 +1,5 @@
-//! Turns whose end the store does not take: who waits for one of them is told, and does not wait for room on a disk.
+//! Tracks turns whose end the store does not accept, so that waiting clients get an error instead of waiting for
+//! disk space.
 
 use std::{
     collections::BTreeMap,
@@ -14,26 +15,26 @@ use tokio::{
 use super::{Turns, queue::TurnJob};
 use crate::executor::EmitError;
 
-/// How long is waited before a turn's end is logged again that the store could not take, at first and at most.
+/// The first and the longest delay between attempts to log the end of a turn.
 const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
 
-/// How long the store may refuse a turn's end before those who wait for it are told.
+/// The time after which waiting clients are informed that the store refuses the end of a turn.
 const REPORT_AFTER: Duration = Duration::from_secs(1);
 
-/// Why a turn's end is not in the log.
+/// The reason why the end of a turn is not in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnloggedEnd {
-    /// There was no room for it, and it is tried again until there is.
+    /// The store has no space. Logging is retried until it succeeds.
     Retrying,
-    /// It never will be by this process. A restart finds the turn open.
+    /// This process will not log it. After a restart the turn is open.
     Lost,
 }
 
-/// The turns whose end was refused, by their tasks: as many as run, and those that are lost.
+/// The turns whose end was refused, by task.
 #[derive(Debug, Default)]
 pub(super) struct UnloggedEnds {
     turns: Mutex<BTreeMap<String, BTreeMap<u64, UnloggedEnd>>>,
-    /// One was put there.
+    /// Notified when a turn is added.
     added: Notify,
 }
 
@@ -56,7 +57,7 @@ impl UnloggedEnds {
         }
     }
 
-    /// What became of this turn, or of the newest before it in its task.
+    /// Returns the state of this turn, or of the last one before it in its task.
     fn find(&self, task: &str, turn: u64) -> Option<UnloggedEnd> {
         let tasks = self.lock();
         let (_, unlogged_end) = tasks.get(task)?.range(..=turn).next_back()?;
@@ -69,12 +70,12 @@ impl UnloggedEnds {
 }
 
 impl Turns {
-    /// Comes when the store has refused the end of a turn, or of one before it in its task, for so long that nobody
-    /// should wait for it; never otherwise.
+    /// Waits until the store has refused the end of this turn, or of an earlier one in the same task, for so long
+    /// that clients should not wait any longer. Never returns otherwise.
     pub(crate) async fn unlogged_end(&self, task: &str, turn: u64) -> UnloggedEnd {
         let unlogged_ends = &self.0.unlogged_ends;
         loop {
-            // It hears of what is put there from here on, before it waits.
+            // Registered before the check, so that no notification is missed.
             let added = unlogged_ends.added.notified();
             match unlogged_ends.find(task, turn) {
                 Some(unlogged_end) => return unlogged_end,
@@ -83,7 +84,7 @@ impl Turns {
         }
     }
 
-    /// Of how many turns the end was refused.
+    /// Returns the number of turns whose end was refused.
     #[cfg(test)]
     pub(crate) fn unlogged_end_count(&self) -> usize {
         self.0
@@ -95,8 +96,7 @@ impl Turns {
     }
 }
 
-/// Tries again what the store cannot do just now, for as long as it cannot: nothing else that could be said of the
-/// turn would be true.
+/// Retries to log the end of a turn while the store refuses it. No other outcome of the turn would be true.
 pub(super) struct EndRetry<'a> {
     unlogged_ends: &'a UnloggedEnds,
     job: &'a TurnJob,
@@ -116,7 +116,7 @@ impl<'a> EndRetry<'a> {
         }
     }
 
-    /// What came of it; after a pause, `None` if it is to be tried again.
+    /// Returns the result of an attempt; after a delay, `None` if it is to be retried.
     pub(super) async fn next_attempt(
         &mut self,
         tried: Result<(), EmitError>,

@@ -1,24 +1,24 @@
-//! What a bot's own turns show about its 202: whether it comes when the turn is over, or when the turn begins.
+//! Learns from a bot's turns whether its 202 comes at the beginning or at the end of a turn.
 //!
-//! Most SDKs answer 202 after the bot's turn (the Agents SDK for Python does), others at once (that for .NET does).
-//! The status does not tell which. A bot that answers at once speaks after its 202. So a bot that spoke before its
-//! 202 in many turns, and after it in none, answers at the end of its turns.
+//! Most SDKs answer 202 after the bot's turn (the Agents SDK for Python does), others at once (the one for .NET
+//! does). The status does not tell which. A bot that answers at once sends activities after its 202. So a bot that
+//! has sent activities before its 202 in many turns, and after it in none, answers at the end of its turns.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How many turns in a row must have been over at their 202. A bot that answers at once can be overtaken by its own
-/// words now and then, when the machine is busy, but not so often in a row.
+/// The number of consecutive turns that must have been over at their 202. On a busy machine, activities of a bot
+/// that answers at once may overtake its 202 now and then, but not so often in a row.
 const REQUIRED_TURNS: u32 = 8;
 
-/// The turns of one bot that it accepted with 202.
+/// The timing of the 202 in the turns of one bot.
 #[derive(Debug, Default)]
 pub(super) struct AcceptanceTiming {
-    /// How many were over at their 202 since one was not.
+    /// The number of consecutive turns that were over at their 202.
     over: AtomicU32,
 }
 
 impl AcceptanceTiming {
-    /// A turn was over at its 202: the bot had spoken, and said no more.
+    /// Records a turn that was over at its 202: the bot had sent activities before, and sent none after it.
     pub(super) fn record_over(&self) {
         let next = |over: u32| Some(over.saturating_add(1));
         let _ = self
@@ -26,12 +26,12 @@ impl AcceptanceTiming {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
 
-    /// The bot spoke after a 202, or had not spoken before it. What was learnt is forgotten.
+    /// Records a turn in which the bot sent activities after its 202, or none before. The count starts again.
     pub(super) fn record_not_over(&self) {
         self.over.store(0, Ordering::Relaxed);
     }
 
-    /// Whether a 202 of this bot is the end of its turn, if it has spoken before.
+    /// Returns whether a 202 of this bot is the end of its turn, if the bot has sent activities before.
     pub(super) fn is_at_turn_end(&self) -> bool {
         self.over.load(Ordering::Relaxed) >= REQUIRED_TURNS
     }

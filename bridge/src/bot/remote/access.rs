@@ -1,4 +1,4 @@
-//! Who may speak with whom: what goes with calls to a bot, and what must come with calls of one.
+//! Authentication between the bridge and remote bots, in both directions.
 
 use async_trait::async_trait;
 use reqwest::header::HeaderValue;
@@ -6,64 +6,62 @@ use url::Url;
 
 use crate::bot::BotError;
 
-/// What the bridge shows a bot to be let in.
+/// Authenticates the bridge's calls to a bot.
 #[async_trait]
 pub trait Credential: Send + Sync + 'static {
-    /// The `Authorization` header of a call, sensitive; none for bots that want no header at all. Bots that
-    /// let everybody in may still refuse a token that they do not know.
+    /// Returns the `Authorization` header of a call, marked as sensitive, or `None` for bots that expect no header.
+    /// Bots without authentication may still reject unknown tokens.
     ///
     /// # Errors
-    /// If there is none to be had. It is logged, and the task fails without the reason.
+    /// Returns an error if no credential is available. It is logged, and the task fails without naming the reason.
     async fn authorization(&self, call: &BotCall<'_>) -> Result<Option<HeaderValue>, BotError>;
 }
 
-/// A call of the bridge to a bot.
+/// A call from the bridge to a bot.
 #[derive(Clone, Copy, Debug)]
 pub struct BotCall<'a> {
-    /// Where the bot takes activities.
+    /// The bot's endpoint for activities.
     pub bot: &'a Url,
-    /// Where it shall answer, for the claim `serviceurl`. A secret.
+    /// The service URL for the bot's answers, for the claim `serviceurl`. It is a secret.
     pub service_url: &'a str,
 }
 
-/// Decides which calls of bots are let in. That a call knows its unguessable service URL is checked
-/// before.
+/// Authenticates calls of bots to the bridge. The unguessable service URL of a call is checked before.
 #[async_trait]
 pub trait Admission: Send + Sync + 'static {
-    /// Says yes or no to a call.
+    /// Checks a call.
     ///
     /// # Errors
-    /// [`AdmissionError`]
+    /// Returns an [`AdmissionError`] if the call is refused.
     async fn admit(&self, call: &ConnectorCall<'_>) -> Result<(), AdmissionError>;
 }
 
-/// A call of a bot to the bridge.
+/// A call from a bot to the bridge.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectorCall<'a> {
-    /// The agent whose conversation it is about.
+    /// The agent of the conversation.
     pub agent: &'a str,
-    /// The service URL that the bot was given. A secret.
+    /// The service URL that the bot was given. It is a secret.
     pub service_url: &'a str,
-    /// The `Authorization` header, as it came.
+    /// The `Authorization` header as received.
     pub authorization: Option<&'a HeaderValue>,
 }
 
-/// Why a bot's call is not let in.
+/// The reason why a bot's call is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdmissionError {
-    /// It does not say who calls, or cannot prove it: HTTP 401.
+    /// The call has no valid credential: HTTP 401.
     #[error("expected a bearer token that proves who calls: {0}")]
     Unauthenticated(String),
-    /// It is known who calls, and that is not the conversation's bot: HTTP 403.
+    /// The caller is known, but is not the bot of this conversation: HTTP 403.
     #[error("expected the bot of this conversation: {0}")]
     Forbidden(String),
-    /// Nobody can tell at the moment, and that is not the caller's fault: HTTP 503. The same call may be let
-    /// in later.
+    /// The credential cannot be checked at present, through no fault of the caller: HTTP 503. A retry may succeed.
     #[error("cannot check who calls now, try again: {0}")]
     Unavailable(String),
 }
 
-/// Sends no header at all, and lets everybody in.
+/// Sends no header and admits every call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anonymous;
 

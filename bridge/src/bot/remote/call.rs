@@ -1,4 +1,4 @@
-//! One call of a bot: an activity is posted.
+//! Posts activities to a bot.
 
 use std::{error::Error, time::Duration};
 
@@ -13,14 +13,14 @@ use url::Url;
 use super::{BotCall, RemoteBot};
 use crate::bot::BotError;
 
-/// How long is waited before a bot is called again that could not be connected: nothing was sent then, so
-/// it cannot have seen the message. Any other failure is the last.
+/// The delays before retries if no connection to the bot can be made. Nothing was sent in this case, so the bot
+/// cannot have seen the message. Other failures are not retried.
 const RETRIES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
 
-/// Why a call of a bot failed, for the log. Callers are told [`CallError::told`].
+/// The reason why a call to a bot failed, for the log. Users see [`CallError::told`].
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CallError {
-    #[error("POST {bot}: no credential for the bot can be had")]
+    #[error("POST {bot}: no credential for the bot is available")]
     Credential {
         bot: String,
         #[source]
@@ -34,7 +34,7 @@ pub(super) enum CallError {
     },
     #[error("POST {bot}: expected an answer within {limit:?}")]
     Late { bot: String, limit: Duration },
-    #[error("POST {bot}: expected a status that says success, found {status}")]
+    #[error("POST {bot}: expected a success status, found {status}")]
     Status { bot: String, status: StatusCode },
     #[error("POST {bot}: expected an answer of at most {limit} bytes")]
     TooLarge { bot: String, limit: usize },
@@ -45,8 +45,8 @@ pub(super) enum CallError {
 }
 
 impl CallError {
-    /// The same for callers: without the bot's address, and without causes, which may name hosts too. Who
-    /// runs the bridge finds both in its log.
+    /// Returns the text for users: without the bot's address and without causes, which may contain host names. Both
+    /// are in the log.
     pub(super) fn told(&self) -> String {
         match self {
             Self::Credential { .. } => "the bridge has no credential for it".into(),
@@ -62,8 +62,8 @@ impl CallError {
     }
 }
 
-/// Posts an activity and gives the beginning of the answer, whatever its status. The activity is let go of as soon
-/// as it is written: a bot may take minutes to begin to answer.
+/// Posts an activity and returns the answer with any status, before its body is read. The activity is dropped as
+/// soon as it is serialized, because a bot may take minutes to answer.
 pub(super) async fn post(
     http: &reqwest::Client,
     bot: &RemoteBot,
@@ -96,7 +96,7 @@ pub(super) async fn post(
 
 async fn send(bot: &RemoteBot, request: RequestBuilder) -> Result<Response, CallError> {
     for wait in RETRIES {
-        // A body of bytes can always be had again.
+        // A body in memory can always be cloned.
         let Some(again) = request.try_clone() else {
             break;
         };
@@ -118,7 +118,7 @@ async fn send(bot: &RemoteBot, request: RequestBuilder) -> Result<Response, Call
         })
 }
 
-/// The whole body of an answer.
+/// Returns the whole body of an answer.
 pub(super) async fn body(bot: &RemoteBot, mut answer: Response) -> Result<Vec<u8>, CallError> {
     let limit = bot.settings.answer_limit;
     let reading = async {
@@ -163,17 +163,17 @@ fn too_late(bot: &RemoteBot) -> CallError {
     }
 }
 
-/// A bot's address without what may be secret in it.
+/// Returns a bot's address without the parts that may be secret.
 pub(super) fn display_url(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);
-    // They fail for addresses that cannot have them, and then there is nothing to hide.
+    // The setters fail only for addresses that cannot have these parts.
     let _ = (url.set_username(""), url.set_password(None));
     url.into()
 }
 
-/// The first cause of an error: the errors around it only say that there was one.
+/// Returns the innermost cause of an error, which is the one with information.
 fn root_cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(source) = cause.source() {

@@ -1,4 +1,4 @@
-//! The channel between remote bots and the task log, as all of them share it.
+//! The channel between remote bots and the task log, with the data that all remote bots share.
 
 use std::{
     collections::BTreeMap,
@@ -33,33 +33,33 @@ use crate::{
     store::Store,
 };
 
-/// How long a connection to a bot may take to stand.
+/// The time limit for connecting to a bot.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a connection may be unused and still be used again. Servers close theirs after some seconds, and
-/// a message that is sent at that moment is lost: nobody knows whether the bot has seen it.
+/// The time that an unused connection is kept for reuse. Servers close idle connections after some seconds, and if
+/// a message is sent at that moment, nobody knows whether the bot has seen it.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How much longer the bridge waits for the end of a turn than the turn may take: time to say so.
+/// The time that the bridge waits beyond a turn's limit, for the bot's executor to report the timeout itself.
 const LIMIT_GRACE: Duration = Duration::from_secs(10);
 
-/// A bot behind a URL, and how it is hosted.
+/// A bot behind a URL, and its settings.
 #[derive(Clone)]
 pub struct RemoteBot {
     /// The agent's name.
     pub name: String,
-    /// Where the bot takes activities, such as `http://localhost:3979/api/messages`.
+    /// The bot's endpoint for activities, such as `http://localhost:3979/api/messages`.
     pub url: Url,
-    /// How it is hosted.
+    /// How the bot is hosted.
     pub settings: RemoteSettings,
-    /// What it is shown to let the bridge in.
+    /// Authenticates calls to the bot.
     pub credential: Arc<dyn Credential>,
-    /// Who is let in that says to be it.
+    /// Authenticates calls from the bot.
     pub admission: Arc<dyn Admission>,
 }
 
 impl RemoteBot {
-    /// A bot that wants no credentials and shows none, hosted in the usual way.
+    /// Returns a bot in default settings, without authentication in either direction.
     pub fn new(name: impl Into<String>, url: Url) -> Self {
         Self {
             name: name.into(),
@@ -70,7 +70,7 @@ impl RemoteBot {
         }
     }
 
-    /// The bot's own account.
+    /// Returns the bot's own account.
     pub(super) fn account(&self) -> ChannelAccount {
         let RemoteSettings {
             bot_id, bot_name, ..
@@ -79,7 +79,7 @@ impl RemoteBot {
         ChannelAccount::new(id, bot_name.as_ref().unwrap_or(&self.name), "bot")
     }
 
-    /// The account of a caller.
+    /// Returns the account of a caller.
     pub(super) fn user(&self, caller: &Caller) -> ChannelAccount {
         let id = match &self.settings.user {
             UserId::Fixed(id) => id,
@@ -89,7 +89,7 @@ impl RemoteBot {
         ChannelAccount::new(id, id, "user")
     }
 
-    /// The conversation that a task belongs to.
+    /// Returns the id of the conversation that a task belongs to.
     pub(super) fn conversation<'a>(&self, task: &'a str, context: &'a str) -> &'a str {
         match self.settings.conversation {
             ConversationScope::Task => task,
@@ -106,21 +106,21 @@ impl std::fmt::Debug for RemoteBot {
     }
 }
 
-/// Where the channel is reached, and how much it keeps.
+/// The addresses and limits of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelSettings {
-    /// Where clients reach the bridge, for the files that bots upload.
+    /// The bridge's URL for clients, used for files that bots upload.
     pub public_url: Url,
-    /// Where bots reach the bridge, unless their own settings name another place.
+    /// The bridge's URL for bots, unless a bot's own settings name another one.
     pub callback_url: Url,
-    /// The largest file that a bot may upload, in bytes.
+    /// The size limit of an upload by a bot, in bytes.
     pub upload_limit: usize,
-    /// How much the bots of one task may upload in all, in bytes.
+    /// The size limit of all uploads for one task, in bytes.
     pub uploads_per_task: usize,
 }
 
 impl ChannelSettings {
-    /// For bots and clients that reach the bridge at the same place.
+    /// Returns settings for a bridge that bots and clients reach at the same URL.
     pub fn at(url: Url) -> Self {
         Self {
             callback_url: url.clone(),
@@ -131,9 +131,9 @@ impl ChannelSettings {
     }
 }
 
-/// What remote bots are connected with: their conversations, their open turns and their files.
+/// Connects remote bots with their conversations, open turns and files.
 ///
-/// The bots' own calls come in by the routes of the connector.
+/// Calls from bots arrive through the routes of [`connector`](crate::connector).
 #[derive(Clone, Debug)]
 pub struct Channel(pub(super) Arc<ChannelInner>);
 
@@ -148,22 +148,22 @@ pub(super) struct ChannelInner {
     pub(super) creation_locks: CreationLocks,
     pub(super) recent_activities: RecentActivities,
     bots: Mutex<BTreeMap<String, Arc<RemoteBot>>>,
-    /// What the turns of each bot have shown, by its URL.
+    /// When each bot sends its 202, by the bot's URL.
     acceptances: Mutex<BTreeMap<Url, Arc<AcceptanceTiming>>>,
 }
 
-/// Why there is no channel.
+/// The reason why a channel cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[error("no HTTP client for bots can be made: {0}")]
 pub struct ChannelError(#[from] reqwest::Error);
 
 impl Channel {
-    /// A channel that keeps in `store` what must survive a restart.
+    /// Creates a channel. Everything that must survive a restart is stored in `store`.
     ///
     /// # Errors
-    /// If the system has no means for TLS.
+    /// Returns an error if the system's TLS setup cannot be used.
     pub fn new(store: Arc<dyn Store>, settings: ChannelSettings) -> Result<Self, ChannelError> {
-        // A redirect could lead a credential, and the secret of a service URL, to another host.
+        // A redirect could send a credential, and the secret of a service URL, to another host.
         let http = reqwest::Client::builder()
             .redirect(redirect::Policy::none())
             .no_proxy()
@@ -189,13 +189,13 @@ impl Channel {
         })))
     }
 
-    /// The largest file that a bot may upload, in bytes.
+    /// Returns the size limit of an upload by a bot, in bytes.
     pub(crate) fn upload_limit(&self) -> usize {
         self.0.settings.upload_limit
     }
 
-    /// A bot as an agent. Its calls are taken for as long as that is hosted, in the place of those of another
-    /// bot of its name; after that, only those of turns that still run.
+    /// Returns a bot as an agent. Calls from the bot are accepted while the agent is hosted, in place of a previous
+    /// bot of the same name; later, only calls for turns that still run.
     pub fn agent(&self, bot: RemoteBot) -> Agent {
         let settings = TurnSettings {
             limit: bot.settings.limit + LIMIT_GRACE,
@@ -213,12 +213,12 @@ impl Channel {
 }
 
 impl ChannelInner {
-    /// Takes this bot's calls from now on, in the place of those of another one of its name.
+    /// Accepts calls from this bot from now on, in place of a previous bot of the same name.
     pub(super) fn register(&self, bot: &Arc<RemoteBot>) {
         self.lock().insert(bot.name.clone(), bot.clone());
     }
 
-    /// Takes them no longer, unless another bot has its place already.
+    /// Stops accepting calls from this bot, unless another bot has replaced it.
     pub(super) fn unregister(&self, bot: &Arc<RemoteBot>) {
         let mut bots = self.lock();
         if bots.get(&bot.name).is_some_and(|own| Arc::ptr_eq(own, bot)) {
@@ -226,14 +226,14 @@ impl ChannelInner {
         }
     }
 
-    /// The bot that may call at this address: the one that is hosted, or one that is not any more while a
-    /// turn of it runs there.
+    /// Returns the bot that may call a service URL of this scope: the hosted one, or one that is no longer hosted but
+    /// still has an open turn.
     pub(super) fn bot(&self, scope: &ServiceUrlScope) -> Option<Arc<RemoteBot>> {
         let hosted = self.lock().get(&scope.agent).cloned();
         hosted.or_else(|| self.open_turns.bot(scope))
     }
 
-    /// What the turns of a bot have shown so far. A reload of the configuration does not forget it.
+    /// Returns what is known about the timing of a bot's 202. It is kept when the configuration is reloaded.
     pub(super) fn acceptance(&self, bot: &RemoteBot) -> Arc<AcceptanceTiming> {
         let mut all = self
             .acceptances
@@ -242,26 +242,25 @@ impl ChannelInner {
         all.entry(bot.url.clone()).or_default().clone()
     }
 
-    /// Where a bot reaches the bridge, without a slash at the end.
+    /// Returns the bridge's URL for a bot, without a trailing slash.
     pub(super) fn callback_base<'a>(&'a self, bot: &'a RemoteBot) -> &'a str {
         let own = bot.settings.callback_url.as_ref();
         let url = own.unwrap_or(&self.settings.callback_url);
         url.as_str().trim_end_matches('/')
     }
 
-    /// Where a bot calls whom this secret was told. The slash at its end is what SDKs expect of an address
-    /// with a path.
+    /// Returns the service URL with this secret. It ends with a slash because SDKs expect one after a path.
     pub(super) fn service_url(&self, bot: &RemoteBot, secret: &UrlSecret) -> String {
         format!("{}/bots/{}/", self.callback_base(bot), secret.as_str())
     }
 
-    /// Takes the secrets of a bot out of what it says.
+    /// Returns a redactor for the texts and activities of a bot.
     pub(super) fn redactor(&self, bot: &RemoteBot, secret: &UrlSecret) -> Redactor {
         let public = self.settings.public_url.as_str().trim_end_matches('/');
         Redactor::new(secret.as_str(), self.callback_base(bot), public)
     }
 
-    /// Where a turn takes place that answers the activity with this id.
+    /// Returns the addresses and ids for the turn that answers the activity with this id.
     pub(super) fn translation_context(
         &self,
         bot: &RemoteBot,

@@ -1,4 +1,4 @@
-//! A bot calls: who it is, and which of its conversations it means.
+//! Authenticates calls from bots and finds the conversation that they refer to.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     store::{Head, ListQuery, StoreError},
 };
 
-/// A call of a bot that was let in: it may speak in the conversations of its address.
+/// An admitted call from a bot. It may act in the conversations of its service URL's scope.
 #[derive(Debug)]
 pub(crate) struct ConnectorSession {
     pub(super) channel: Arc<ChannelInner>,
@@ -25,34 +25,34 @@ pub(crate) struct ConnectorSession {
     pub(super) scope: ServiceUrlScope,
 }
 
-/// Why a bot's call is refused. Nothing has changed then.
+/// The reason why a bot's call is refused. Nothing has changed in this case.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectorError {
-    /// The address has no valid secret in it, or is no route.
+    /// The URL has no valid secret, or no such path exists.
     #[error("there is nothing at this address: expected one below the serviceUrl of an activity")]
     UnknownAddress,
-    /// The service URL leads to other conversations than the one that is named.
+    /// The named conversation does not belong to the service URL.
     #[error("there is no conversation {conversation} at this service URL")]
     Conversation { conversation: String },
-    /// No activity of the conversation has the id.
+    /// The conversation has no activity with this id.
     #[error("there is no activity {activity} in this conversation")]
     Activity { activity: String },
-    /// Nobody in the conversation has the id.
+    /// The conversation has no member with this id.
     #[error("there is no member {member} in this conversation")]
     Member { member: String },
-    /// No file has the id, or it has no such view.
+    /// There is no file with this id, or it has no such view.
     #[error("there is no such attachment")]
     Attachment,
-    /// The body is not as it should be.
+    /// The body is invalid.
     #[error("{0}")]
     Body(FieldError),
-    /// It is not let in.
+    /// The call's credential is not accepted.
     #[error(transparent)]
     Access(#[from] AdmissionError),
-    /// It uploads too much.
+    /// The upload exceeds a limit.
     #[error("{0}")]
     TooLarge(UploadError),
-    /// What it says cannot be kept.
+    /// The store failed.
     #[error("what was said could not be kept")]
     Store(#[source] StoreError),
 }
@@ -73,7 +73,7 @@ impl From<UploadError> for ConnectorError {
 }
 
 impl Channel {
-    /// Lets a bot in that calls a service URL.
+    /// Authenticates a call from a bot to a service URL.
     pub(crate) async fn admit(
         &self,
         secret: &str,
@@ -97,13 +97,13 @@ impl Channel {
         })
     }
 
-    /// What is known of a file.
+    /// Returns the description of a file.
     pub(crate) async fn file(&self, id: &str) -> Result<File, ConnectorError> {
         let found = self.0.files.find(id).await?;
         found.ok_or(ConnectorError::Attachment)
     }
 
-    /// The bytes of a view of a file.
+    /// Returns the bytes of a view of a file.
     pub(crate) async fn view(
         &self,
         id: &str,
@@ -116,8 +116,8 @@ impl Channel {
 }
 
 impl ConnectorSession {
-    /// The task that is meant: that of the conversation, or, of one with several, that of the answered
-    /// activity or else the last one.
+    /// Returns the task that a call refers to. In a conversation with several tasks, this is the task of the activity
+    /// that is being answered, or else the newest one.
     pub(crate) async fn task(
         &self,
         conversation: &str,
@@ -136,19 +136,19 @@ impl ConnectorSession {
         })
     }
 
-    /// Who takes part: the user and the bot.
+    /// Returns the members of the conversation: the user and the bot.
     pub(crate) fn members(&self) -> [ChannelAccount; 2] {
         [self.bot.user(&self.scope.caller), self.bot.account()]
     }
 
-    /// Who has this id.
+    /// Returns the member with this id.
     pub(crate) fn member(&self, id: &str) -> Result<ChannelAccount, ConnectorError> {
         let mut members = self.members().into_iter();
         let found = members.find(|member| member.id.as_deref() == Some(id));
         found.ok_or_else(|| ConnectorError::Member { member: id.into() })
     }
 
-    /// The ids of the conversations that can be spoken in, newest first, as many as one page has.
+    /// Returns the ids of the open conversations, newest first, at most one page.
     pub(crate) async fn conversations(&self) -> Result<Vec<String>, ConnectorError> {
         match self.bot.settings.conversation {
             ConversationScope::Context => Ok(vec![self.scope.context.clone()]),
@@ -161,12 +161,12 @@ impl ConnectorSession {
         }
     }
 
-    /// The service URL that the bot was given.
+    /// Returns the service URL that the bot was given.
     pub(crate) fn service_url(&self) -> String {
         self.channel.service_url(&self.bot, &self.secret)
     }
 
-    /// A task's head if it belongs here.
+    /// Returns the head of a task if the task belongs to this scope.
     async fn head(&self, task: &str) -> Result<Option<Arc<Head>>, StoreError> {
         match self.channel.store.head(&self.scope.caller, task).await {
             Ok(head) => Ok(Some(head).filter(|head| self.is_own(head))),
@@ -179,7 +179,7 @@ impl ConnectorSession {
         head.agent == self.scope.agent && head.context_id == self.scope.context
     }
 
-    /// The task of an activity that the bot got: its id begins with the task's.
+    /// Returns the task of an activity that the bot received. The activity's id begins with the task's id.
     async fn answered(&self, activity: Option<&str>) -> Result<Option<Arc<Head>>, StoreError> {
         match activity.and_then(|id| id.split('.').next()) {
             Some(task) => self.head(task).await,
@@ -187,7 +187,7 @@ impl ConnectorSession {
         }
     }
 
-    /// The newest task of the address.
+    /// Returns the newest task of this scope.
     pub(super) async fn newest_task(&self) -> Result<Option<Arc<Head>>, StoreError> {
         match self.newest_task_ids(1).await?.first() {
             Some(task) => self.head(task).await,
@@ -195,7 +195,7 @@ impl ConnectorSession {
         }
     }
 
-    /// The ids of the newest tasks of the address.
+    /// Returns the ids of the newest tasks of this scope.
     async fn newest_task_ids(&self, page_size: usize) -> Result<Vec<String>, StoreError> {
         let query = ListQuery {
             context_id: Some(self.scope.context.clone()),

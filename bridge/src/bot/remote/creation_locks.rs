@@ -1,4 +1,4 @@
-//! Who begins a task because there is no open one: one at a time for each service URL.
+//! Locks for the creation of tasks by bots, one for each service URL.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use std::{
 pub(super) struct CreationLocks(Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>);
 
 impl CreationLocks {
-    /// The lock of the service URL with this secret. It lives for as long as somebody has it.
+    /// Returns the lock of the service URL with this secret. It exists as long as somebody holds it.
     pub(super) fn of(&self, secret: &str) -> Arc<tokio::sync::Mutex<()>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, lock| lock.strong_count() > 0);

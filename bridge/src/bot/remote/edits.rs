@@ -1,4 +1,4 @@
-//! What bots change and take back of what they have said.
+//! Changes and deletes activities that a bot posted before.
 
 use std::sync::Arc;
 
@@ -13,8 +13,7 @@ use super::connector_session::{ConnectorError, ConnectorSession};
 use crate::store::Head;
 
 impl ConnectorSession {
-    /// Puts another version in the place of an earlier activity. A task that has ended stays as it ended: then
-    /// the version begins another one.
+    /// Replaces an earlier activity. A task that has ended does not change; then the new version starts another task.
     pub(crate) async fn update(
         &self,
         head: &Arc<Head>,
@@ -34,7 +33,7 @@ impl ConnectorSession {
         Ok(id.into())
     }
 
-    /// Takes an earlier activity back. In a task that has ended it stays.
+    /// Deletes an earlier activity. It remains in a task that has ended.
     pub(crate) async fn delete(&self, head: &Arc<Head>, id: &str) -> Result<(), ConnectorError> {
         self.check(head, id).await?;
         let delete = Activity {
@@ -44,7 +43,7 @@ impl ConnectorSession {
         self.append(head, delete).await.map(drop)
     }
 
-    /// Refuses ids that nothing has which the bot has said in the task.
+    /// Returns an error if the bot has posted nothing with this id in the task.
     async fn check(&self, head: &Head, id: &str) -> Result<(), ConnectorError> {
         let found = self
             .channel

@@ -1,4 +1,4 @@
-//! A remote bot as an executor: its turns, from the first call to the end.
+//! Runs the turns of a remote bot, from the first call to the end.
 
 use std::{sync::Arc, time::Duration};
 
@@ -37,20 +37,20 @@ use crate::{
     store::StoreError,
 };
 
-/// A remote bot, called through its channel.
+/// Calls a remote bot through its channel.
 pub(super) struct RemoteExecutor {
     channel: Arc<ChannelInner>,
     bot: Arc<RemoteBot>,
-    /// What the bot's turns have shown so far.
+    /// The timing of the bot's 202.
     acceptance: Arc<AcceptanceTiming>,
 }
 
-/// What the calls of one turn have in common.
+/// The common data of the calls of one turn.
 struct RemoteTurn<'a> {
     turn: &'a Turn,
     place: TranslationContext,
     redactor: Redactor,
-    /// Whether the bot is told first who is there.
+    /// Whether a greeting is sent before the message.
     sends_greeting: bool,
 }
 
@@ -78,7 +78,7 @@ impl Executor for RemoteExecutor {
             Ok(remote_turn) => remote_turn,
             Err(error) => return preparation_failure(&turn, &error),
         };
-        // What was said before the restart has lower numbers.
+        // Activities before the restart have lower numbers.
         let before = turn.handle.known().seq;
         let talk = async |open_turn: &OpenTurn| self.wait_after_restart(&turn, open_turn).await;
         let updates = Box::pin(self.run_turn(&remote_turn, before, talk)).await;
@@ -132,7 +132,7 @@ impl RemoteExecutor {
         })
     }
 
-    /// Whether the bot is told who is there before the message, because it hears of the conversation for the first time.
+    /// Returns whether a greeting is sent before the message because the bot does not know the conversation.
     async fn sends_greeting(
         &self,
         turn: &Turn,
@@ -153,8 +153,7 @@ impl RemoteExecutor {
         }
     }
 
-    /// Carries what the bot says into the log until the talk with it has ended. The ids of what it says
-    /// are counted from after `from`.
+    /// Logs the bot's activities until `talk` has ended. Their ids are numbered from `from + 1`.
     async fn run_turn(
         &self,
         remote_turn: &RemoteTurn<'_>,
@@ -178,7 +177,7 @@ impl RemoteExecutor {
         let machine = machine
             .with_artifacts(artifacts.map(|one| one.artifact_id.clone()))
             .with_unanswered(sign_in::unanswered(&remote_turn.turn.task).cloned());
-        // A bot that has not said when it is done may say more until it was quiet for long enough.
+        // A bot that does not mark the end of its turn may send more until it was silent for long enough.
         let flush_delay = ending.quiet + FLUSH_DELAY;
         let log_writer = LogWriter::new(machine, remote_turn.turn.handle.clone(), queue);
         let mut log_writer = log_writer.with_flush_delay(flush_delay);
@@ -194,7 +193,7 @@ impl RemoteExecutor {
             .unwrap_or_else(|error| unkept(&error, number))
     }
 
-    /// How the turn ends: as the talk does, or because it was canceled or took too long.
+    /// Waits for the end of `talk`, a cancelation or the time limit, and returns how the turn ends.
     async fn end_of_turn(
         &self,
         turn: &Turn,
@@ -226,7 +225,7 @@ impl RemoteExecutor {
         match self.call(remote_turn, open_turn, activity).await? {
             ResponseOutcome::TurnOver if self.bot.settings.ending.answer => {}
             ResponseOutcome::TurnOver | ResponseOutcome::Accepted => {
-                // What it has said is in the log, which tells as much.
+                // Activities in the log show the same.
                 if open_turn.progress().borrow().count == 0 {
                     self.log_arrival(remote_turn).await;
                 }
@@ -236,7 +235,7 @@ impl RemoteExecutor {
         Ok(())
     }
 
-    /// Waits for the end of a turn that the bot accepted, and learns from it when the next ones end.
+    /// Waits for the end of a turn that the bot accepted with 202, and records whether it was over at that time.
     async fn wait_until_finished(&self, open_turn: &OpenTurn) {
         let ending = &self.bot.settings.ending;
         match turn_progress::wait_until_finished(open_turn.progress(), ending, &self.acceptance)
@@ -247,7 +246,7 @@ impl RemoteExecutor {
         }
     }
 
-    /// The bot has taken the message, and answers later: it is logged, so that a restart waits for that too.
+    /// Logs that the bot has the message and will answer later, so that the turn stays open over a restart.
     async fn log_arrival(&self, remote_turn: &RemoteTurn<'_>) {
         let reference = Metadata::from_iter([("taken".to_owned(), true.into())]);
         let turn = remote_turn.turn;
@@ -256,7 +255,7 @@ impl RemoteExecutor {
         }
     }
 
-    /// Tells the bot who is there. It is a courtesy: a bot that does not take it still gets the message.
+    /// Sends the greeting. If the bot does not accept it, it still gets the message.
     async fn greet(&self, remote_turn: &RemoteTurn<'_>, open_turn: &OpenTurn) {
         let greeting = request::greeting(&remote_turn.turn.task, &remote_turn.place);
         if let Err(error) = self.call(remote_turn, open_turn, greeting).await {
@@ -284,13 +283,13 @@ impl RemoteExecutor {
         listener.read(answer).await
     }
 
-    /// Waits for a bot that had been called before a restart. If nothing was heard of it, it may not
-    /// have begun: then the turn's limit counts.
+    /// Waits for a bot that was called before a restart. If the bot has sent nothing so far, it may not have begun;
+    /// then only the turn's limit applies.
     async fn wait_after_restart(&self, turn: &Turn, open_turn: &OpenTurn) -> Result<(), CallError> {
         let mut progress = open_turn.progress();
         match turn.task.status.message.is_some() {
             true => open_turn.reset_progress(TurnProgress::Spoken),
-            // The line is open for as long as this is waited for.
+            // The turn is open while this function waits.
             false => drop(progress.changed().await),
         }
         let TurnEndRules { quiet, .. } = self.bot.settings.ending;
@@ -302,7 +301,7 @@ impl RemoteExecutor {
         Ok(())
     }
 
-    /// Tells a bot that knows of the task of its end; what it says to it is dropped.
+    /// Notifies a bot of the cancelation of a task that it knows. Its answer is dropped.
     async fn notify_canceled(&self, task: &Task, caller: &Caller) -> Result<(), CancelNoticeError> {
         let scope = self.scope(task, caller);
         let secret = self.channel.service_urls.secret(&scope).await?;
@@ -318,7 +317,7 @@ impl RemoteExecutor {
     }
 }
 
-/// Why a bot was not told something.
+/// The reason why a bot was not notified of a cancelation.
 #[derive(Debug, thiserror::Error)]
 enum CancelNoticeError {
     #[error(transparent)]
@@ -327,8 +326,9 @@ enum CancelNoticeError {
     Store(#[from] StoreError),
 }
 
-/// After a restart nobody knows what was said before it but the task: its last words are the answer or part of
-/// it if the task completes, and else they stay in its status. What they asked is still asked.
+/// Completes the last changes of a turn that was resumed after a restart, when earlier activities are known only
+/// from the task. The message of the task's status becomes a part of the answer if the task completes; otherwise it
+/// stays in the status. If it asked for something, the task keeps waiting for that.
 fn restore_last_message(remote_turn: &RemoteTurn<'_>, mut updates: Vec<Update>) -> Vec<Update> {
     let said = remote_turn.turn.task.status.message.as_ref();
     let (

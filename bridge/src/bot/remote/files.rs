@@ -1,8 +1,8 @@
-//! Files on their way: what users send by bytes and what bots upload, for the other side to fetch.
+//! Stores the files of users and bots, which the other side downloads by URL.
 //!
-//! A file is found by an unguessable id for as long as its task is in the store. The bytes of a user's
-//! file stand in the task's log already, so only their place is kept; those of a bot's upload are kept in
-//! pieces of the size of a record.
+//! A file has an unguessable id, which is valid as long as its task is in the store. The bytes of a user's file are
+//! in the task's log already, so only their location is stored. The bytes of a bot's upload are stored in pieces of
+//! the size of a record.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,64 +17,64 @@ use crate::{
     store::{Head, RecordKey, Store, StoreError, decoded, encoded},
 };
 
-/// The records that say what a file is.
+/// The record kind of file descriptions.
 const FILE: &str = "attachment";
-/// The records that say which files a task has, with their sizes.
+/// The record kind of the list of a task's files, with their sizes.
 const OF_TASK: &str = "attachment-of";
-/// The records that hold the bytes.
+/// The record kind of bytes.
 const BYTES: &str = "attachment-bytes";
 
-/// How many bytes stand in one record.
+/// The number of bytes in one record.
 const PIECE_SIZE: usize = 48 * 1024;
 
-/// The view of a file that is the file itself.
+/// The name of the view with the file's own bytes.
 pub(crate) const ORIGINAL: &str = "original";
-/// The view of a file that is a small picture of it.
+/// The name of the view with a preview image.
 pub(crate) const THUMBNAIL: &str = "thumbnail";
 
-/// What is known of a file.
+/// The description of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct File {
     caller: Caller,
     task: String,
-    /// Its name, if it has one.
+    /// The file name, if known.
     pub(crate) name: Option<String>,
-    /// Its media type, if it is known.
+    /// The media type, if known.
     pub(crate) media_type: Option<String>,
     views: BTreeMap<String, FileView>,
 }
 
-/// One way to see a file.
+/// A view of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct FileView {
     size: usize,
     place: BytesLocation,
 }
 
-/// Where the bytes are.
+/// The location of a view's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum BytesLocation {
-    /// In a part of a message of the task.
+    /// In a part of one of the task's messages.
     Said { message: String, part: usize },
-    /// In records of their own.
+    /// In records.
     Kept,
 }
 
 /// A file that a bot uploads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Upload {
-    /// Its name, if it has one.
+    /// The file name, if known.
     pub(crate) name: Option<String>,
-    /// Its media type, if it is known.
+    /// The media type, if known.
     pub(crate) media_type: Option<String>,
     /// The bytes of each view.
     pub(crate) views: BTreeMap<String, Vec<u8>>,
 }
 
-/// Why an upload is not kept.
+/// The reason why an upload is refused.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UploadError {
-    /// It is too large by itself, or with the others.
+    /// The upload exceeds the limit of one file or of the task.
     #[error("expected at most {limit} bytes {of}, found {size}")]
     TooLarge {
         of: &'static str,
@@ -86,7 +86,7 @@ pub(crate) enum UploadError {
     Store(#[from] StoreError),
 }
 
-/// All files of all tasks.
+/// The files of all tasks.
 #[derive(Debug)]
 pub(super) struct FileStore {
     store: Arc<dyn Store>,
@@ -95,7 +95,7 @@ pub(super) struct FileStore {
 }
 
 impl File {
-    /// The names of its views, with their sizes in bytes.
+    /// Returns the names of the views with their sizes in bytes.
     pub(crate) fn views(&self) -> impl Iterator<Item = (&str, usize)> {
         self.views
             .iter()
@@ -104,7 +104,7 @@ impl File {
 }
 
 impl FileStore {
-    /// Files of which each has at most `limit` bytes, and those of one task `per_task`.
+    /// Creates a store for files of at most `limit` bytes each and `per_task` bytes for each task.
     pub(super) fn new(store: Arc<dyn Store>, limit: usize, per_task: usize) -> Self {
         Self {
             store,
@@ -113,7 +113,7 @@ impl FileStore {
         }
     }
 
-    /// The id under which a file is found that is a part of a message in the task's log.
+    /// Returns an id for a file that is a part of a message in the task's log.
     pub(super) async fn offer(
         &self,
         caller: &Caller,
@@ -141,12 +141,12 @@ impl FileStore {
         Ok(id)
     }
 
-    /// Keeps an upload of the task's bot and gives the id under which it is found.
+    /// Stores an upload and returns its id.
     pub(super) async fn keep(&self, head: &Head, upload: Upload) -> Result<String, UploadError> {
         let size: usize = upload.views.values().map(Vec::len).sum();
         self.check(head, size).await?;
         let id = clock::new_secret();
-        // The index first: what is cut off in the middle counts, but is not found.
+        // The list is written first: a file whose writing is interrupted counts against the limit, but is not found.
         let index = key(OF_TASK, &head.task, &id);
         self.put(&index, size.to_string().into_bytes()).await?;
         for (view, bytes) in &upload.views {
@@ -174,7 +174,7 @@ impl FileStore {
         Ok(id)
     }
 
-    /// What is known of a file, if there is one.
+    /// Returns the description of a file, if there is one.
     pub(super) async fn find(&self, id: &str) -> Result<Option<File>, StoreError> {
         if id.len() != clock::SECRET {
             return Ok(None);
@@ -184,7 +184,7 @@ impl FileStore {
         record.map(|record| decoded(&key, &record)).transpose()
     }
 
-    /// The bytes of a view, if there is such a view.
+    /// Returns the bytes of a view, if there is such a view.
     pub(super) async fn bytes(
         &self,
         id: &str,

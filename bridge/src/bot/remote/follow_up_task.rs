@@ -1,4 +1,4 @@
-//! What a bot says in a context whose tasks have ended: a message of its own begins another one.
+//! Starts another task when a bot posts a message in a context whose tasks have ended.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,14 +12,13 @@ use serde_json::json;
 use super::connector_session::{ConnectorError, ConnectorSession};
 use crate::{agent::ConversationScope, bot::conversations::silent_end_for, clock, store::Head};
 
-/// How long after a cancel a bot counts as cleaning up: what it says then is dropped.
+/// The time after a cancelation in which a bot counts as cleaning up; its messages are dropped.
 const CLEANUP_TIME: Duration = Duration::from_secs(30);
 
 impl ConnectorSession {
-    /// The task in which an activity is said that was meant for this one. A conversation that is a context
-    /// goes on after the end of a task, and so a message that comes after it is said in the context's open
-    /// task, or begins one. Any other activity is about what has ended, and so is a message of the turn
-    /// that ended it, or one about its cancel.
+    /// Returns the task for an activity that was addressed to `meant`. If the conversation is a context, it outlives
+    /// its tasks: a message after the end of a task goes to the context's open task, or starts one. Other activities
+    /// refer to the ended task, as do messages of the turn that ended it and messages about its cancelation.
     pub(super) async fn target_task(
         &self,
         meant: &Arc<Head>,
@@ -31,7 +30,7 @@ impl ConnectorSession {
         if !goes_on {
             return Ok(meant.clone());
         }
-        // Of several messages at once, the first one begins the task and the others are said in it.
+        // Of several simultaneous messages, the first one creates the task.
         let beginning = self.channel.creation_locks.of(self.secret.as_str());
         let _one_by_one = beginning.lock().await;
         match self.newest_task().await? {
@@ -40,8 +39,8 @@ impl ConnectorSession {
         }
     }
 
-    /// Begins a task with another version of a message of a task that has ended, and refers to that. What is
-    /// changed of the turn that ended the task, or after its cancel, is not worth one.
+    /// Creates a task for the new version of a message in a task that has ended, with a reference to that task.
+    /// Changes of the turn that ended the task, and changes after its cancelation, create none.
     pub(super) async fn follow_up(
         &self,
         ended: &Arc<Head>,
@@ -63,14 +62,14 @@ impl ConnectorSession {
         self.append(&head.await?, message).await.map(drop)
     }
 
-    /// Whether a task has ended, and its end is over too.
+    /// Returns whether a task has ended, and its last turn or cleanup is over too.
     fn is_over(&self, head: &Head) -> bool {
         let is_open = self.channel.open_turns.find(&head.task).is_some();
         head.state.is_terminal() && !is_open && !is_being_cleaned_up(head)
     }
 
-    /// What silence leaves behind after something was said outside of a turn: what was there before, or, in
-    /// a task that the bot began, what it leaves behind after a turn.
+    /// Returns the end of a silent turn for activities outside of turns. It leaves the task's state unchanged; a task
+    /// that the bot has created ends as after a turn.
     pub(super) fn silent_end(&self, head: &Head) -> SilentEnd {
         let is_new = head.state == TaskState::Submitted && head.last_turn == 0;
         match is_new && head.turns.is_empty() {

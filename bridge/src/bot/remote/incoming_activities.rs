@@ -1,4 +1,5 @@
-//! What bots say by calls of their own: in the open turn if there is one, else without being asked.
+//! Logs the activities that bots post by their own calls: in the open turn if there is one, otherwise outside of a
+//! turn.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -23,32 +24,32 @@ use crate::{
     store::{Append, Created, Event, Head, Turn, TurnState},
 };
 
-/// How long a turn may take to open or to end once that has begun.
+/// The time to wait for a turn that is being opened or ended.
 const OPEN_TURN_WAIT: Duration = Duration::from_secs(2);
 
-/// How often is looked whether it has opened.
+/// The interval of checks whether a turn has been opened.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Something that a bot has said.
+/// An activity after it was posted.
 pub(super) struct PostedActivity {
     /// Its id.
     pub(super) id: String,
-    /// Whether it was dropped, because the task had ended.
+    /// Whether it was dropped because the task had ended.
     pub(super) is_late: bool,
 }
 
-/// A conversation that a bot has begun.
+/// A conversation that a bot has created.
 #[derive(Debug)]
 pub(crate) struct CreatedConversation {
-    /// The conversation.
+    /// The id of the conversation.
     pub(crate) conversation: String,
-    /// The first activity in it, if there was one.
+    /// The id of the first activity, if there was one.
     pub(crate) activity: Option<String>,
 }
 
 impl ConnectorSession {
-    /// Takes an activity as the bot posted it and gives its id. It is logged when this returns, or its
-    /// task has ended and it begins no other: then it is dropped. What is posted again is the same activity.
+    /// Posts an activity and returns its id. The activity is logged when this function returns, or dropped because
+    /// its task has ended and it does not start another one. Posting the same activity again returns the same id.
     pub(crate) async fn post(
         &self,
         head: &Arc<Head>,
@@ -69,7 +70,7 @@ impl ConnectorSession {
         }
     }
 
-    /// Tells that a member was taken out. A task always has its two, so nothing else changes.
+    /// Reports that a member was removed. A task always has two members, so nothing else changes.
     pub(crate) async fn remove_member(
         &self,
         head: &Arc<Head>,
@@ -82,7 +83,7 @@ impl ConnectorSession {
         self.append(head, removed).await.map(drop)
     }
 
-    /// Tells of what was said elsewhere before. It is data: nobody says it now.
+    /// Stores activities from another conversation as data: they are not messages of this conversation.
     pub(crate) async fn post_history(
         &self,
         head: &Arc<Head>,
@@ -99,7 +100,7 @@ impl ConnectorSession {
         self.post(head, history).await
     }
 
-    /// Keeps a file and gives the id under which it is found.
+    /// Stores a file and returns its id.
     pub(crate) async fn upload(&self, head: &Head, body: &Value) -> Result<String, ConnectorError> {
         let text = |name: &str| body.get(name).and_then(Value::as_str).map(String::from);
         let mut views = BTreeMap::new();
@@ -122,8 +123,8 @@ impl ConnectorSession {
         Ok(self.channel.files.keep(head, upload).await?)
     }
 
-    /// Begins a conversation with the user of this service URL, as a task in the same context. A bot can
-    /// only reach users who have spoken to it: it knows their service URLs.
+    /// Creates a conversation with the user of this service URL, as a task in the same context. A bot can only reach
+    /// users who have talked to it, because it knows their service URLs.
     pub(crate) async fn create_conversation(
         &self,
         mut body: Value,
@@ -165,14 +166,14 @@ impl ConnectorSession {
             if let Ok(id) = open_turn.enqueue_and_flush(activity.clone()).await {
                 return Ok(PostedActivity { id, is_late: false });
             }
-            // It ended meanwhile: this is said after its end, once that is logged.
+            // The turn has ended meanwhile. Waits until its end is logged, so that this activity comes after it.
             self.wait_for_open_turn(&head.task).await?;
         }
         self.append_outside_turn(head, *activity).await
     }
 
-    /// The open turn of a task. One that is just being opened after a restart, or whose end is just being
-    /// logged, is waited for: what is said in between would be overtaken by older words.
+    /// Returns the open turn of a task. Waits for a turn that is being opened after a restart, or whose end is being
+    /// logged, because activities that are logged in between would come before older ones.
     async fn wait_for_open_turn(
         &self,
         task: &str,
@@ -193,7 +194,7 @@ impl ConnectorSession {
                 Some(watch) => watch,
                 none => none.insert(store.watch(caller, task).await?),
             };
-            // The log tells of the end of a turn, but not of its opening.
+            // The log reports the end of a turn, but not its opening.
             let _ = timeout(POLL_INTERVAL, watch.after(head.seq)).await;
         }
     }
@@ -207,7 +208,7 @@ impl ConnectorSession {
         let store = &self.channel.store;
         let task = store.task(&self.scope.caller, &head.task).await?.task;
         let (caller, secret) = (&self.scope.caller, &self.secret);
-        // The task's id is how the task is found whose message the bot changes later.
+        // The id begins with the task's id: edits of the message find their task by it.
         let id = format!("{}.{}", head.task, clock::new_id());
         let place = self
             .channel
@@ -222,7 +223,7 @@ impl ConnectorSession {
             ..activity
         };
         let handle = TaskHandle::new(store.clone(), Arc::clone(head));
-        // How the task stands is looked at again each time: a turn may end at the same moment.
+        // The task's state is evaluated at each attempt, because a turn may end at the same time.
         let events = |head: &Head| {
             let updates = updates_outside_turn(&place, &task, self.silent_end(head), &activity);
             (!updates.is_empty()).then(|| handle.events(updates))
@@ -284,8 +285,8 @@ impl ConnectorSession {
     }
 }
 
-/// The changes of a task that an activity makes which comes outside of its turns: the task stands
-/// afterwards as it stood before, unless the activity says otherwise.
+/// Returns the changes that an activity outside of turns makes to its task. The task's state stays the same unless
+/// the activity changes it.
 fn updates_outside_turn(
     place: &TranslationContext,
     task: &Task,
@@ -295,7 +296,7 @@ fn updates_outside_turn(
     let artifacts = task.artifacts.iter().map(|one| one.artifact_id.clone());
     let mut machine = Translation::new(place.clone(), silent_end).with_artifacts(artifacts);
     let mut updates = Vec::new();
-    // A new machine has not ended, so that it takes everything.
+    // A new translation accepts everything.
     let _ = machine.handle(Input::Activity(activity.clone()));
     updates.extend(std::iter::from_fn(|| machine.poll()).filter_map(log_writer::update));
     let has_status = updates.iter().any(log_writer::is_status);
@@ -306,7 +307,7 @@ fn updates_outside_turn(
     updates
 }
 
-/// Whether a turn of the task has begun and not ended.
+/// Returns whether a turn of the task has started and not ended.
 fn has_begun(head: &Head) -> bool {
     let begun = |turn: &Turn| matches!(turn.state, TurnState::Started { .. });
     head.turns.iter().any(begun)
@@ -315,7 +316,7 @@ fn has_begun(head: &Head) -> bool {
 fn bytes(body: &Value, field: &str) -> Result<Option<Vec<u8>>, ConnectorError> {
     match body.get(field) {
         None | Some(Value::Null) => Ok(None),
-        // Parts are read from base64 in every spelling.
+        // [`Part`] accepts all variants of base64.
         Some(encoded) => match Part::read(json!({ "raw": encoded })) {
             Ok(part) => Ok(match part.content {
                 Content::Raw(bytes) => Some(bytes),

@@ -1,20 +1,20 @@
-//! Bots behind a URL: any bot on the Bot Framework or the Microsoft 365 Agents SDK, as it is.
+//! Connects bots behind a URL: unmodified bots on the Bot Framework or the Microsoft 365 Agents SDK.
 //!
-//! The bridge is the bot's channel. It posts activities to the bot; what the bot says comes back in the
-//! HTTP answer, or by calls of its own to the routes of the connector. Either way it passes through the
-//! same translation as what a bot in this process says.
+//! The bridge acts as the bot's channel. It posts activities to the bot. The bot answers in the HTTP response, or
+//! by its own calls to the routes of [`connector`](crate::connector). Its activities pass through the same
+//! translation as those of a bot in this process.
 //!
 //! - [`Channel`], [`RemoteBot`]: a bot as an agent
-//! - [`RemoteSettings`]: how it is hosted
-//! - [`Credential`], [`Admission`]: what lets the bridge into the bot, and the bot into the bridge
+//! - [`RemoteSettings`]: the settings of a bot
+//! - [`Credential`], [`Admission`]: authentication of calls to the bot, and of calls from it
 //!
-//! Within:
-//! - `executor`, `request`, `call`, `response`: to the bot, and what it answers
-//! - `open_turns`, `turn_progress`, `acceptance_timing`: the turns that are open, and when they are over
-//! - `connector_session`, `incoming_activities`, `edits`, `follow_up_task`: the bot calls
-//! - `creation_locks`, `recent_activities`: what must happen once
-//! - `tokens`: what lets them in, for those that want tokens
-//! - `service_url`, `service_url_keys`, `files`, `redactor`: service URLs, files, and what clients must not see of either
+//! Private modules:
+//! - `executor`, `request`, `call`, `response`: calls to the bot and its HTTP answers
+//! - `open_turns`, `turn_progress`, `acceptance_timing`: open turns, and when they are over
+//! - `connector_session`, `incoming_activities`, `edits`, `follow_up_task`: calls from the bot
+//! - `creation_locks`, `recent_activities`: protection against duplicate tasks and activities
+//! - `tokens`: authentication with tokens
+//! - `service_url`, `service_url_keys`, `files`, `redactor`: service URLs, files, and the removal of their secrets
 
 mod acceptance_timing;
 mod access;

@@ -1,4 +1,4 @@
-//! The turns that are open: who calls in one of them is connected with it.
+//! The open turns, to which calls from bots deliver their activities.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::bot::output::{BotOutput, OutputItem, SendError};
 
-/// The open turns, by their tasks: a task has one at a time.
+/// The open turns by task. A task has at most one at a time.
 #[derive(Debug, Default)]
 pub(super) struct OpenTurns(Mutex<BTreeMap<String, Arc<OpenTurn>>>);
 
@@ -26,7 +26,7 @@ pub(super) struct OpenTurns(Mutex<BTreeMap<String, Arc<OpenTurn>>>);
 #[derive(Debug)]
 pub(super) struct OpenTurn {
     output: BotOutput,
-    /// The activity that is answered; the ids of the answers are made from its id.
+    /// The id of the activity that is being answered; the ids of the answers are derived from it.
     answered: String,
     count: AtomicU64,
     ending: TurnEndRules,
@@ -34,16 +34,16 @@ pub(super) struct OpenTurn {
     owner: TurnOwner,
 }
 
-/// Whose turn is open.
+/// The bot and the conversations of an open turn.
 #[derive(Debug)]
 pub(super) struct TurnOwner {
-    /// Where the bot calls.
+    /// The scope of the turn's service URL.
     pub(super) scope: ServiceUrlScope,
-    /// The bot that the turn began with.
+    /// The bot with which the turn began.
     pub(super) bot: Arc<RemoteBot>,
 }
 
-/// Keeps a turn open.
+/// Keeps a turn open until it is dropped.
 #[derive(Debug)]
 pub(super) struct OpenTurnGuard<'a> {
     open_turns: &'a OpenTurns,
@@ -52,7 +52,7 @@ pub(super) struct OpenTurnGuard<'a> {
 }
 
 impl OpenTurns {
-    /// Opens a turn that answers this activity. The ids of the answers are counted from after `from`.
+    /// Opens a turn that answers this activity. The ids of the answers are numbered from `from + 1`.
     pub(super) fn open(
         &self,
         task: &str,
@@ -79,12 +79,12 @@ impl OpenTurns {
         (open, queue)
     }
 
-    /// The open turn of a task.
+    /// Returns the open turn of a task.
     pub(super) fn find(&self, task: &str) -> Option<Arc<OpenTurn>> {
         self.lock().get(task).cloned()
     }
 
-    /// The bot of a turn that is open at this address.
+    /// Returns the bot of an open turn with this scope.
     pub(super) fn bot(&self, scope: &ServiceUrlScope) -> Option<Arc<RemoteBot>> {
         let open_turns = self.lock();
         let mut owners = open_turns.values().map(|open_turn| &open_turn.owner);
@@ -116,7 +116,7 @@ impl std::ops::Deref for OpenTurnGuard<'_> {
 }
 
 impl OpenTurn {
-    /// Takes what the bot says, and gives it an id.
+    /// Queues an activity of the bot and returns the id that it was given.
     pub(super) async fn enqueue(&self, mut activity: Box<Activity>) -> Result<String, SendError> {
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         let id = format!("{}.{count}", self.answered);
@@ -125,13 +125,13 @@ impl OpenTurn {
         }
         let progress = turn_progress::progress_of(&activity, &self.ending);
         self.output.send(activity).await?;
-        // Only now: whoever ends the turn because of it must find it said.
+        // The progress changes after the activity is queued: whoever ends the turn because of it must find it there.
         self.progress
             .send_modify(|state| *state = state.after(progress));
         Ok(id)
     }
 
-    /// The same, and waits until it is logged.
+    /// The same as [`enqueue`](Self::enqueue), but waits until the activity is logged.
     pub(super) async fn enqueue_and_flush(
         &self,
         activity: Box<Activity>,
@@ -141,19 +141,19 @@ impl OpenTurn {
         Ok(id)
     }
 
-    /// What was heard, and what will be.
+    /// Returns the turn's progress, with its further changes.
     pub(super) fn progress(&self) -> watch::Receiver<ProgressState> {
         self.progress.subscribe()
     }
 
-    /// What is heard from here on counts.
+    /// Starts counting activities again, with this progress.
     pub(super) fn reset_progress(&self, progress: TurnProgress) {
         self.progress
             .send_replace(ProgressState { count: 0, progress });
     }
 }
 
-/// Whether the id of an activity is that of an earlier one.
+/// Returns whether the activity has the id of an earlier one.
 pub(super) fn refers_to_earlier(activity: &Activity) -> bool {
     use bridge_protocol::activity::ActivityType as Type;
     matches!(activity.kind, Type::MessageUpdate | Type::MessageDelete)

@@ -1,4 +1,4 @@
-//! What a bot posts again: an SDK that did not see the answer sends the same activity once more.
+//! Recognizes activities that are posted again: an SDK that got no response repeats the same request.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -9,13 +9,12 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::OnceCell;
 
-/// How many activities are remembered, of all bots together.
+/// The number of remembered activities of all bots.
 const CAPACITY: usize = 4096;
 
 type ActivityHash = [u8; 32];
 
-/// The newest activities that bots have posted with ids of their own, and the ids that they were given. A
-/// restart forgets them.
+/// The most recent activities with ids of their own, and the ids that they were given. A restart clears them.
 #[derive(Debug, Default)]
 pub(super) struct RecentActivities(Mutex<RecentSet>);
 
@@ -26,9 +25,9 @@ struct RecentSet {
 }
 
 impl RecentActivities {
-    /// Where the id of an activity stands that is posted at the service URL with this secret; none if it has no
-    /// id of its own, because bots may well say the same twice. Some SDKs give all pieces of a stream one id,
-    /// so that an activity is only the same if all of it is.
+    /// Returns the cell for the new id of an activity that is posted at the service URL with this secret. Returns
+    /// `None` for activities without an id, because a bot may send the same text twice. Some SDKs give all pieces of
+    /// a stream the same id, so activities are compared as a whole.
     pub(super) fn of(&self, secret: &str, activity: &Value) -> Option<Arc<OnceCell<String>>> {
         let id = activity.get("id").and_then(Value::as_str);
         id.filter(|id| !id.is_empty())?;

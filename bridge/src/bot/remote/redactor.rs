@@ -1,18 +1,19 @@
-//! What a bot must not tell the clients: the secret of its service URL, and addresses that only it can
-//! reach.
+//! Removes from a bot's texts what clients must not see: the secret of its service URL, and URLs that only the bot
+//! can reach.
 
 use serde_json::Value;
 
-/// Makes what a bot says fit for clients.
+/// Makes a bot's texts and activities fit for clients.
 #[derive(Clone)]
 pub(super) struct Redactor {
     secret: String,
-    /// Each with what stands in its place.
+    /// URL prefixes and their replacements.
     replacements: Vec<(String, String)>,
 }
 
 impl Redactor {
-    /// For the bot that has this secret and calls at `callback_base`, and clients that call at `public`.
+    /// Creates a redactor for the bot with this secret, where the bot reaches the bridge at `callback_base` and
+    /// clients reach it at `public`.
     pub(super) fn new(secret: &str, callback_base: &str, public: &str) -> Self {
         let files = |base: &str| format!("{base}/v3/attachments/");
         let own = files(&format!("{callback_base}/bots/{secret}"));
@@ -23,8 +24,8 @@ impl Redactor {
         }
     }
 
-    /// An activity as the bot posted it, with the files of the channel where clients reach them and without
-    /// the service URL. A field that one SDK misspells gets its name.
+    /// Returns an activity with files at the URLs for clients, and without the service URL. Renames a field that one
+    /// SDK misspells.
     pub(super) fn activity(&self, mut activity: Value) -> Value {
         if let Value::Object(fields) = &mut activity {
             fields.remove("serviceUrl");
@@ -36,7 +37,7 @@ impl Redactor {
         activity
     }
 
-    /// A text for a log.
+    /// Redacts a text for the log.
     pub(super) fn text(&self, text: &str) -> String {
         text.replace(&self.secret, "***")
     }

@@ -1,4 +1,4 @@
-//! What is posted to a bot.
+//! Builds the activities that are posted to a bot.
 
 use super::{RemoteBot, channel::ChannelInner};
 use crate::{executor::Turn, store::StoreError};
@@ -8,7 +8,7 @@ use bridge_protocol::{
     translate::{TurnContext as TranslationContext, full_activity, to_activity},
 };
 
-/// The activity that a bot gets for the user's message. Files in it are the bot's to fetch.
+/// Returns the activity for a user's message. Files in the message become URLs for the bot to download.
 pub(super) async fn message(
     channel: &ChannelInner,
     bot: &RemoteBot,
@@ -23,7 +23,7 @@ pub(super) async fn message(
     } = turn;
     let mut activity = to_activity::message(message, &slim(task), place);
     activity.text_format.get_or_insert(TextFormat::Plain);
-    // The files of an activity that came whole stay in it as they came.
+    // Files of an activity that was sent as a whole stay unchanged.
     if full_activity::is_used(message) && matches!(full_activity::carried(message), Ok(Some(_))) {
         return Ok(activity);
     }
@@ -35,7 +35,7 @@ pub(super) async fn message(
     Ok(activity)
 }
 
-/// Tells a bot who is there, before the message of this place.
+/// Returns the greeting, which is sent before the message of this turn.
 pub(super) fn greeting(task: &Task, place: &TranslationContext) -> Activity {
     let place = TranslationContext {
         activity_id: format!("{}.0", place.task_id),
@@ -44,13 +44,12 @@ pub(super) fn greeting(task: &Task, place: &TranslationContext) -> Activity {
     to_activity::first_contact(&slim(task), &place)
 }
 
-/// Tells a bot that its task was canceled.
+/// Returns the activity that reports the cancelation of a task.
 pub(super) fn cancel(task: &Task, place: &TranslationContext) -> Activity {
     to_activity::cancel(&slim(task), place)
 }
 
-/// The addresses of files of the message that stand in its activity as `data:` URIs, each with the index
-/// of its part.
+/// Returns the `data:` URLs of an activity that hold files of the message, each with the index of its part.
 fn inline_files<'a>(
     message: &Message,
     activity: &'a mut Activity,
@@ -59,7 +58,7 @@ fn inline_files<'a>(
     let inline: Vec<(usize, bool)> = parts
         .filter_map(|(index, part)| match &part.content {
             Content::Raw(_) => Some((index, true)),
-            // It is a `data:` URI of the user's own.
+            // A `data:` URL that the user sent.
             Content::Url(url) if is_inline(url) => Some((index, false)),
             Content::Url(_) | Content::Text(_) | Content::Data(_) | Content::Unknown => None,
         })
@@ -75,8 +74,8 @@ fn is_inline(url: &str) -> bool {
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
 
-/// The task of `channelData`, without what the bot has been told or has said itself: SDKs refuse bodies of some hundred
-/// kilobytes, and a history only grows.
+/// Returns the task for `channelData` without messages and artifacts: SDKs refuse bodies of some hundred kilobytes,
+/// and a history grows without limit.
 fn slim(task: &Task) -> Task {
     Task {
         id: task.id.clone(),

@@ -1,12 +1,12 @@
-//! What a bot answers to a call, in whichever way it does.
+//! Reads a bot's HTTP answers in all their forms.
 //!
 //! | answer | meaning |
 //! |-|-|
-//! | 202 | taken: the bot has finished, or is still at it |
-//! | 200, 201 and others of success | the turn is over |
-//! | with `{activities}`, as of `expectReplies` | the same, and this is what was said |
-//! | with `text/event-stream`, as of `stream` | the same, piece by piece |
-//! | to an `invoke`: any but 401, 403 and 5xx | what the bot answers; 501 too, which says that it cannot |
+//! | 202 | the message was accepted; the turn may be over or not |
+//! | 200, 201 and other success codes | the turn is over |
+//! | with `{activities}`, as for `expectReplies` | the turn is over, with these activities |
+//! | with `text/event-stream`, as for `stream` | the same, as a stream of events |
+//! | to an `invoke`: all codes but 401, 403 and 5xx | the result of the invoke; also 501, for an unsupported one |
 
 use bridge_protocol::{
     activity::{Activity, ActivityType},
@@ -24,31 +24,31 @@ use super::{
     redactor::Redactor,
 };
 
-/// How much of an answer that is an error stands in the log, in characters.
+/// The length of the excerpt of an error response in the log, in characters.
 const EXCERPT: usize = 300;
 
-/// What an answer tells of the turn.
+/// What an HTTP answer says about the turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResponseOutcome {
-    /// It is over.
+    /// The turn is over.
     TurnOver,
-    /// The message was taken; nothing more is known.
+    /// The message was accepted; it is not known whether the turn is over.
     Accepted,
 }
 
-/// Takes a bot's answers.
+/// Reads the HTTP answers of one turn.
 pub(super) struct ResponseReader<'a> {
     pub(super) bot: &'a RemoteBot,
     pub(super) open_turn: &'a OpenTurn,
     /// Whether the bot was asked for a list of replies.
     pub(super) expects_replies: bool,
     pub(super) redactor: &'a Redactor,
-    /// Whether an invoke was posted.
+    /// Whether the request was an invoke.
     pub(super) is_invoke: bool,
 }
 
 impl ResponseReader<'_> {
-    /// Takes the whole answer; what it says is said in the turn.
+    /// Reads a whole answer and passes its activities to the turn.
     pub(super) async fn read(&self, answer: Response) -> Result<ResponseOutcome, CallError> {
         let status = answer.status();
         if self.is_invoke && is_from_handler(status) {
@@ -68,7 +68,7 @@ impl ResponseReader<'_> {
         })
     }
 
-    /// What was said, if the body is a list of replies.
+    /// Delivers the activities of a body that is a list of replies.
     async fn deliver_replies(&self, body: &[u8]) -> Result<(), CallError> {
         if body.iter().all(u8::is_ascii_whitespace) {
             return Ok(());
@@ -116,7 +116,7 @@ impl ResponseReader<'_> {
         match event.event.as_str() {
             "activity" => self.deliver(data?).await,
             "invokeResponse" => self.deliver_invoke_response(data?).await,
-            // Whatever else comes was not agreed upon.
+            // Other events are not part of the protocol.
             _ => Ok(()),
         }
     }
@@ -130,7 +130,7 @@ impl ResponseReader<'_> {
         }
     }
 
-    /// The answer to an invoke is data like any other, with its status. Replies may stand beside it.
+    /// Delivers the result of an invoke as data with its status. Replies may accompany it.
     async fn read_invoke_response(&self, answer: Response) -> Result<ResponseOutcome, CallError> {
         let status = answer.status().as_u16();
         let body = call::body(self.bot, answer).await?;
@@ -157,7 +157,7 @@ impl ResponseReader<'_> {
 
     async fn deliver(&self, activity: Value) -> Result<(), FieldError> {
         let activity = Activity::read(self.redactor.activity(activity))?;
-        // If the log fails, the end of the turn says so.
+        // If the log fails, the end of the turn reports it.
         let _ = self.open_turn.enqueue(Box::new(activity)).await;
         Ok(())
     }
@@ -176,7 +176,7 @@ impl ResponseReader<'_> {
     }
 }
 
-/// Whether a status is the answer of an invoke's handler, not of what stands before it.
+/// Returns whether a status comes from the handler of an invoke, and not from the server in front of it.
 fn is_from_handler(status: StatusCode) -> bool {
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => false,
@@ -191,7 +191,7 @@ fn is_stream(answer: &Response) -> bool {
         .is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
-/// The replies in a body, if it has a list of them.
+/// Returns the list of replies in a body, if it has one.
 fn activities(body: Value) -> Option<Vec<Value>> {
     match body {
         Value::Object(mut fields) => match fields.remove("activities") {

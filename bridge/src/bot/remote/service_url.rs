@@ -1,8 +1,8 @@
-//! The secret part of service URLs, and whose conversations it opens.
+//! Creates and resolves the secret part of service URLs.
 //!
-//! A bot is given one service URL for all that one caller says to it in one context. Whoever knows it may
-//! speak in those conversations and in no others. The secret is the address itself, sealed: nothing need be
-//! written before a bot can be called, and the same address always has the same secret.
+//! A bot gets one service URL for everything that one caller sends to it in one context. Whoever knows the URL may
+//! act in those conversations and in no others. The secret is the URL's scope, encrypted: nothing has to be stored
+//! before a bot can be called, and the same scope always has the same secret.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::{
     store::{RecordKey, Store, StoreError, decoded, encoded},
 };
 
-/// The records that say that a bot was told that a conversation begins. Those that older programs wrote hold the secret
-/// of its address.
+/// The record kind of contexts of which a bot was informed. Records of older versions hold the secret of their
+/// scope.
 const CONTACT_KIND: &str = "bot-secret";
 
-/// The records that hold the address of a secret that an older program drew.
+/// The record kind of scopes whose secrets are random, as older versions made them.
 const LEGACY_SCOPE_KIND: &str = "bot-address";
 
 /// The unguessable part of a service URL.
@@ -39,18 +39,18 @@ impl std::fmt::Debug for UrlSecret {
     }
 }
 
-/// What a service URL opens.
+/// The conversations that a service URL gives access to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ServiceUrlScope {
-    /// The agent that the bot is.
+    /// The bot's agent.
     pub(super) agent: String,
-    /// Who speaks to it.
+    /// The user.
     pub(super) caller: Caller,
-    /// In which context.
+    /// The context.
     pub(super) context: String,
 }
 
-/// The addresses that bots are told.
+/// Creates and resolves service URLs.
 #[derive(Debug)]
 pub(super) struct ServiceUrls {
     store: Arc<dyn Store>,
@@ -63,15 +63,15 @@ impl ServiceUrls {
         Self { store, keys }
     }
 
-    /// The secret of an address. Nothing is read or written for it.
+    /// Returns the secret of a scope. Neither reads nor writes records.
     pub(super) async fn secret(&self, scope: &ServiceUrlScope) -> Result<UrlSecret, StoreError> {
         Ok(UrlSecret(self.keys().await?.seal(scope)?))
     }
 
-    /// Whether this was never asked of the address before.
+    /// Returns whether this function is called for the first time for the scope.
     ///
-    /// That it was is kept without waiting for it: if the process dies first, the bot is told once more that the
-    /// conversation begins.
+    /// That is stored without waiting for it: if the process ends before, the bot is informed of the conversation
+    /// again.
     pub(super) async fn is_first_contact(
         &self,
         scope: &ServiceUrlScope,
@@ -96,7 +96,7 @@ impl ServiceUrls {
         Ok(is_first_contact)
     }
 
-    /// What a secret opens, if it opens anything, and the secret as one that is known.
+    /// Returns the scope of a secret, if it is valid, and the secret itself.
     pub(super) async fn find(
         &self,
         secret: &str,
@@ -113,7 +113,7 @@ impl ServiceUrls {
         self.keys.get_or_try_init(read).await
     }
 
-    /// What a secret opens that an older program drew.
+    /// Returns the scope of a secret that an older version made.
     async fn legacy_scope(&self, secret: &str) -> Result<Option<ServiceUrlScope>, StoreError> {
         let key = RecordKey {
             kind: LEGACY_SCOPE_KIND.into(),
@@ -125,12 +125,12 @@ impl ServiceUrls {
     }
 }
 
-/// Older programs drew secrets at random.
+/// Returns whether a secret has the form of older versions, which were random.
 fn is_legacy_secret(secret: &str) -> bool {
     secret.len() == clock::SECRET && secret.bytes().all(|c| c.is_ascii_hexdigit())
 }
 
-/// To whom records belong that are looked up by a secret: the secret is what gives the right to them.
+/// The owner of records that are looked up by a secret: knowing the secret is the permission.
 pub(super) fn records_owner() -> Caller {
     Caller::anonymous()
 }
@@ -165,7 +165,7 @@ mod tests {
         let service_urls = ServiceUrls::new(store);
         let two = service_urls.secret(&scope("two")).await.unwrap();
         assert_ne!(one, two);
-        // What was told is kept in a task of its own.
+        // The record is stored by a task of its own.
         tokio::task::yield_now().await;
         assert!(!service_urls.is_first_contact(&scope("one")).await.unwrap());
         assert!(service_urls.is_first_contact(&scope("two")).await.unwrap());

@@ -1,5 +1,5 @@
-//! The keys that service URLs are sealed with (AES-256-GCM). They are drawn when a store is first used for a bot, and
-//! kept in it, so that all who use the store open what one of them has sealed.
+//! The keys that encrypt service URLs (AES-256-GCM). The first one is created when a store is first used for a bot.
+//! They are kept in the store, so that all its users can decrypt the same URLs.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
@@ -14,10 +14,10 @@ use crate::{
     store::{RecordKey, Store, StoreError, decoded, encoded},
 };
 
-/// The record that holds them.
+/// The record kind of the keys.
 const KEYS_KIND: &str = "bot-address-keys";
 
-/// The keys: the first seals, all open.
+/// The keys. The first one encrypts; all of them decrypt.
 pub(super) struct ServiceUrlKeys(Vec<Key>);
 
 struct Key {
@@ -25,7 +25,7 @@ struct Key {
     nonce: hmac::Key,
 }
 
-/// As they are kept: secrets that keys follow from.
+/// The stored form: the secrets from which the keys are derived.
 #[derive(Default, Serialize, Deserialize)]
 struct StoredKeys {
     secrets: Vec<String>,
@@ -38,7 +38,7 @@ impl std::fmt::Debug for ServiceUrlKeys {
 }
 
 impl ServiceUrlKeys {
-    /// Those of a store; the first is drawn if there is none yet.
+    /// Reads the keys of a store, and creates the first one if there is none yet.
     pub(super) async fn of(store: &dyn Store) -> Result<Self, StoreError> {
         let stored = match StoredKeys::read(store)
             .await?
@@ -56,7 +56,7 @@ impl ServiceUrlKeys {
         ))
     }
 
-    /// The address as the unguessable part of a URL. It is the same each time.
+    /// Encrypts a scope as the unguessable part of a URL. The result is always the same.
     pub(super) fn seal(&self, scope: &ServiceUrlScope) -> Result<String, StoreError> {
         let text = encoded(scope);
         let sealed = self.0.first().and_then(|key| key.seal(text));
@@ -64,7 +64,7 @@ impl ServiceUrlKeys {
         sealed.ok_or_else(|| StoreError::corrupt("the keys of service URLs", "they cannot be used"))
     }
 
-    /// What was sealed with one of the keys.
+    /// Decrypts a secret that was encrypted with one of the keys.
     pub(super) fn open(&self, secret: &str) -> Option<ServiceUrlScope> {
         let sealed = URL_SAFE_NO_PAD.decode(secret).ok()?;
         let text = self.0.iter().find_map(|key| key.open(&sealed))?;
@@ -72,11 +72,11 @@ impl ServiceUrlKeys {
     }
 }
 
-/// Draws a new key, with which addresses are sealed from the next start on. The former keys open what they have
-/// sealed, unless `revokes_old`: then every service URL that was given out before leads nowhere.
+/// Creates a new key, which encrypts service URLs from the next start on. The former keys still decrypt, unless
+/// `revokes_old` is set: then all existing service URLs become invalid.
 ///
 /// # Errors
-/// If the store fails.
+/// Returns an error if the store fails.
 pub async fn rotate_service_url_keys(
     store: &dyn Store,
     revokes_old: bool,
@@ -94,7 +94,7 @@ impl StoredKeys {
         record.map(|record| decoded(&key(), &record)).transpose()
     }
 
-    /// Draws another secret and keeps it before the others.
+    /// Adds a new secret in front of the others and stores them.
     async fn with_new(mut self, store: &dyn Store) -> Result<Self, StoreError> {
         self.secrets.insert(0, clock::new_secret());
         store
@@ -123,7 +123,8 @@ impl Key {
         })
     }
 
-    /// The nonce follows from the text: two texts never share one, and one text is always sealed alike.
+    /// The nonce is derived from the text: different texts never share one, and the same text always has the same
+    /// result.
     fn seal(&self, mut text: Vec<u8>) -> Option<Vec<u8>> {
         let tag = hmac::sign(&self.nonce, &text);
         let nonce: [u8; NONCE_LEN] = tag.as_ref()[..NONCE_LEN].try_into().ok()?;

@@ -1,4 +1,4 @@
-//! How a remote bot is hosted.
+//! Settings of remote bots.
 
 use std::time::Duration;
 
@@ -7,45 +7,45 @@ use url::Url;
 
 use crate::{agent::ConversationScope, bot::TurnMode};
 
-/// How long a bot is quiet that answers after its turn, when it has said all.
+/// The silence that ends a turn of a bot that answers after its turn.
 const LATE: Duration = Duration::from_secs(10);
 
-/// The channel on which bots of every SDK that is known do best.
+/// The channel id on which bots of all known SDKs work best.
 pub(crate) const WEBCHAT: &str = "webchat";
 
-/// How a remote bot is hosted. The default works with every SDK that is known.
+/// Settings of a remote bot. The default works with every known SDK.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteSettings {
-    /// How the bot is asked to answer.
+    /// The requested form of the bot's answer.
     pub delivery: Delivery,
-    /// The channel that the bot believes to be on. SDKs decide by it how a bot answers: on `webchat`, the
-    /// default, those that can stream do, on a channel that they do not know, such as `a2a`, most do not.
+    /// The channel id in activities. It determines how SDKs answer: on `webchat`, the default, bots stream if they
+    /// can; on unknown channels, such as `a2a`, most do not.
     pub channel_id: String,
-    /// The language that the users speak, such as `en-US`.
+    /// The language of the users, such as `en-US`.
     pub locale: String,
-    /// By which id the bot knows the user.
+    /// The id of the user in activities.
     pub user: UserId,
-    /// The bot's account on the channel; the agent's name if absent.
+    /// The id of the bot's account; the agent's name if absent.
     pub bot_id: Option<String>,
-    /// What the bot is called; the agent's name if absent.
+    /// The name of the bot's account; the agent's name if absent.
     pub bot_name: Option<String>,
-    /// What the bot's conversations are.
+    /// The extent of the bot's conversations.
     pub conversation: ConversationScope,
-    /// What a turn means that ends without saying so.
+    /// The meaning of a turn that ends without an explicit end.
     pub silent_end: SilentEnd,
-    /// Whether the bot gets a `conversationUpdate` with `membersAdded` before the first message of a
-    /// conversation. Many bots answer it with a welcome.
+    /// Whether the bot gets a `conversationUpdate` with `membersAdded` before the first message of a conversation.
+    /// Many bots answer it with a welcome.
     pub first_contact: bool,
-    /// What ends a turn where the bot's HTTP answer does not tell it.
+    /// The signals that end a turn if the bot's HTTP answer does not.
     pub ending: TurnEndRules,
-    /// How long the bot's HTTP answer may take. Most bots answer when their turn has ended.
+    /// The time limit for the bot's HTTP answer. Most bots answer at the end of their turn.
     pub request_timeout: Duration,
-    /// How long a turn may take in all, over a restart of the bridge too; the task fails afterwards.
+    /// The time limit for a turn, including a restart of the bridge. A longer turn fails the task.
     pub limit: Duration,
-    /// The largest HTTP answer, in bytes; of streamed answers all events together.
+    /// The size limit of the bot's HTTP answer, in bytes; for streams, of all events together.
     pub answer_limit: usize,
-    /// Where the bot reaches the bridge, if not where the others do: a bot in a container sees another
-    /// host.
+    /// The bridge's URL for this bot, if it differs from that of other bots: a bot in a container needs another host
+    /// name.
     pub callback_url: Option<Url>,
 }
 
@@ -56,7 +56,7 @@ impl Default for RemoteSettings {
 }
 
 impl RemoteSettings {
-    /// Those of a bot whose turns end so.
+    /// Returns the default settings for this turn mode.
     pub fn with(turns: TurnMode) -> Self {
         Self {
             delivery: Delivery::default(),
@@ -77,27 +77,27 @@ impl RemoteSettings {
     }
 }
 
-/// How a bot is asked to answer. However it is asked, each of the three answers is understood.
+/// The requested form of a bot's answer. All three forms are understood, whichever was requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Delivery {
-    /// In the way that every bot knows, which is `normal`: of the others, each makes some bot fail, and a
-    /// bot that has failed may have acted on the message, so that it cannot be asked again.
+    /// As [`Delivery::Normal`], which every bot supports. Each of the other forms makes some bots fail, and after a
+    /// failure the bot cannot be asked again, since it may have acted on the message.
     #[default]
     Auto,
     /// By calls to the service URL.
     Normal,
-    /// In the HTTP answer, all at once, where the caller does not watch it come; else as `Normal`, since bots do not
-    /// stream then. Bots on botbuilder-python fail, and words that are changed afterwards are not.
+    /// All at once in the HTTP answer if the caller does not stream; otherwise as [`Delivery::Normal`], since bots do
+    /// not stream in this form. Bots on botbuilder-python fail, and later changes of messages are not supported.
     ExpectReplies,
-    /// In the HTTP answer, all at once, whoever asks: for bots that cannot call back.
+    /// All at once in the HTTP answer, for all callers: for bots that cannot call back.
     ExpectRepliesAlways,
-    /// In the HTTP answer, as a stream of events. Bots on the Agents SDK for Python fail.
+    /// As a stream of events in the HTTP answer. Bots on the Agents SDK for Python fail.
     Stream,
 }
 
 impl Delivery {
-    /// What the activity says that a caller's message becomes who does or does not watch; normal delivery need not
-    /// be said.
+    /// Returns the delivery mode for the activity of a message, depending on whether its caller streams. Normal
+    /// delivery needs no mode.
     pub(super) fn mode(self, is_watched: bool) -> Option<DeliveryMode> {
         match self {
             Self::Auto | Self::Normal => None,
@@ -108,38 +108,38 @@ impl Delivery {
     }
 }
 
-/// By which id a bot knows the user.
+/// The id by which a bot knows the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum UserId {
-    /// The caller's own; `unknown` for those who were not asked who they are.
+    /// The caller's own id; `unknown` for callers without authentication.
     #[default]
     Caller,
-    /// The same for everybody.
+    /// The same id for all callers.
     Fixed(String),
 }
 
-/// What ends a turn whose message the bot took with 202, which says nothing about its end, or that of a bot that
-/// answers after its turn: whichever of these comes first. `endOfConversation` always does, since it ends the
+/// The signals that end a turn if the bot accepted the message with 202, which says nothing about the end, or
+/// answers after its turn. The first signal ends the turn. `endOfConversation` always does, because it ends the
 /// task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnEndRules {
-    /// Whether the bot's HTTP answer ends it, if that tells: with all but 202 most bots have done their turn.
+    /// Whether an HTTP answer with another status than 202 ends the turn. Most bots have then completed their turn.
     pub answer: bool,
-    /// Whether the final piece of a stream ends it.
+    /// Whether the final piece of a stream ends the turn.
     pub final_piece: bool,
-    /// Whether a message that expects input ends it.
+    /// Whether a message that expects input ends the turn.
     pub expecting_input: bool,
-    /// How long after the last thing that the bot said.
+    /// The silence after the bot's last activity that ends the turn.
     pub quiet: Duration,
-    /// The same where the bot had spoken before it answered 202: most such bots have finished by then. `None` is
-    /// 50 ms until the bot's own turns have shown that its 202 comes at their end, and nothing from then on.
+    /// The same if the bot had sent activities before its 202; most such bots have finished by then. `None` means 50
+    /// ms until the bot's turns have shown that its 202 comes at their end, and no wait from then on.
     pub settle: Option<Duration>,
-    /// How long a bot may be silent that has said nothing yet, or that was typing last.
+    /// The silence that ends the turn if the bot has sent nothing yet, or only typing.
     pub patience: Duration,
 }
 
 impl TurnEndRules {
-    /// That of a bot whose turns end so.
+    /// Returns the rules for this turn mode.
     fn of(turns: TurnMode) -> Self {
         match turns {
             TurnMode::Answers | TurnMode::Dotnet => Self::default(),

@@ -1,4 +1,4 @@
-//! Tokens between the bridge and bots that want them.
+//! Authenticates calls between the bridge and bots with tokens.
 
 use async_trait::async_trait;
 use reqwest::header::{HeaderMap, HeaderValue};
@@ -35,7 +35,7 @@ impl Admission for Verifier {
     }
 }
 
-/// Who is known, and not the one that is meant, need not try with another token.
+/// Converts a refusal. A caller that is known but not the expected one need not try again with another token.
 fn admission_error(refusal: auth::Refusal) -> AdmissionError {
     let text = refusal.to_string();
     match refusal {

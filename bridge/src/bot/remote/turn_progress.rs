@@ -1,4 +1,4 @@
-//! What was heard of a bot in a turn, and when that means that it has finished.
+//! Derives from a bot's activities whether it has finished its turn.
 
 use std::time::Duration;
 
@@ -7,36 +7,36 @@ use tokio::{sync::watch, time::timeout};
 
 use super::{TurnEndRules, acceptance_timing::AcceptanceTiming};
 
-/// How long the end of the conversation may take behind what bots say last, and more words of a bot that had
-/// spoken before it took the message.
+/// The time in which the end of the conversation may follow a bot's last activity, or further activities may follow
+/// after the 202 of a bot that has sent some before.
 const END_GRACE: Duration = Duration::from_millis(50);
 
-/// What was heard of a bot so far.
+/// What is known of a bot's turn so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ProgressState {
-    /// How many activities.
+    /// The number of activities.
     pub(super) count: u64,
     pub(super) progress: TurnProgress,
 }
 
-/// How the bot seems to stand.
+/// The progress of a bot's turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TurnProgress {
-    /// It has said nothing.
+    /// The bot has sent nothing.
     #[default]
     Silent,
-    /// It was typing last, or in the middle of a stream.
+    /// The bot was typing last, or is in the middle of a stream.
     AtWork,
-    /// It has said something that may have been all.
+    /// The bot has sent an activity that may be its last.
     Spoken,
-    /// It has said what bots say last; but the end of the conversation may still follow.
+    /// The bot has sent what is usually the last activity; the end of the conversation may still follow.
     Finished,
-    /// It has ended the conversation.
+    /// The bot has ended the conversation.
     Ended,
 }
 
 impl ProgressState {
-    /// The same after one more activity, which says this about how the bot stands.
+    /// Returns the state after one more activity with this progress.
     pub(super) fn after(self, progress: Option<TurnProgress>) -> Self {
         let progress = match self.progress {
             TurnProgress::Ended => TurnProgress::Ended,
@@ -55,7 +55,7 @@ impl ProgressState {
     }
 }
 
-/// What an activity says about how the bot stands, if it says anything.
+/// Returns the progress that an activity indicates, if any.
 pub(super) fn progress_of(activity: &Activity, ending: &TurnEndRules) -> Option<TurnProgress> {
     match &activity.kind {
         ActivityType::EndOfConversation => Some(TurnProgress::Ended),
@@ -94,8 +94,8 @@ fn message_progress(activity: &Activity, ending: &TurnEndRules) -> TurnProgress 
     }
 }
 
-/// Comes when the bot seems to have finished its turn, and says whether it had when this was asked: it had spoken
-/// by then and said no more.
+/// Waits until the bot seems to have finished its turn. Returns whether the turn was over when this function was
+/// called: the bot had sent activities by then and sent no more.
 pub(super) async fn wait_until_finished(
     mut state: watch::Receiver<ProgressState>,
     ending: &TurnEndRules,
@@ -123,7 +123,7 @@ pub(super) async fn wait_until_finished(
         }
         match timeout(wait, state.changed()).await {
             Ok(Ok(())) => {}
-            // Nothing more came, or nothing more can.
+            // No more activities came in time, or can come.
             Ok(Err(_)) | Err(_) => {
                 return was_over
                     && matches!(now.progress, TurnProgress::Spoken | TurnProgress::Finished);
@@ -194,8 +194,8 @@ mod tests {
         }
     }
 
-    /// How long it takes until a bot counts as finished that says these things after so many seconds
-    /// each, the first `before` of them before it answered.
+    /// Measures the time until a bot counts as finished. The bot sends these activities after the given seconds each,
+    /// the first `before` of them before its HTTP answer.
     async fn waited(
         acceptance: &AcceptanceTiming,
         before: usize,
@@ -281,7 +281,7 @@ mod tests {
             (0, &[(1, "trace")], 61_000),
         ] {
             let waited = waited(&AcceptanceTiming::default(), before, said).await;
-            // The clock of tests goes in milliseconds.
+            // The clock in tests has a resolution of milliseconds.
             let expected = Duration::from_millis(millis);
             let late = waited.saturating_sub(expected);
             assert!(
