@@ -209,6 +209,18 @@ async fn the_index_is_made_anew_when_it_is_lost_or_broken() {
 }
 
 #[tokio::test]
+async fn the_index_of_an_earlier_version_is_removed_and_made_anew() {
+    let backend = Sled::new();
+    let store = backend.try_open().unwrap();
+    fill(&store, 0..100).await;
+    drop(store);
+    let [former, index] = ["lists", "tables"].map(|name| backend.0.path().join(name));
+    fs::rename(&index, &former).unwrap();
+    check(&backend.try_open().unwrap(), 100).await;
+    assert!(index.exists() && !former.exists());
+}
+
+#[tokio::test]
 async fn an_index_that_is_behind_follows_the_log() {
     let backend = Sled::new();
     let (index, copy) = (
