@@ -1,4 +1,4 @@
-//! An app with one agent, asked without a socket.
+//! Builds an app with one agent, which tests call without a socket.
 
 use std::{
     pin::pin,

@@ -1,4 +1,4 @@
-//! Code of one agent that keeps its thread, or the log, from going on: nobody else's acknowledgement waits for it.
+//! Tests that an agent or a log that blocks its thread does not delay acknowledgements for others.
 
 use std::{
     pin::pin,

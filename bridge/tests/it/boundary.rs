@@ -1,4 +1,4 @@
-//! What the server does not let through, whichever binding and version it comes in.
+//! Tests what the server refuses in every binding and version.
 
 use axum::{
     Router,

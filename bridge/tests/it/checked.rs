@@ -1,4 +1,4 @@
-//! `bridge init` and `bridge check`, as people run them.
+//! Tests `bridge init` and `bridge check` from the command line.
 
 use std::{fs, path::Path, time::Duration};
 

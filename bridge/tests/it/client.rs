@@ -1,4 +1,4 @@
-//! The least client there can be: JSON-RPC by POST, in A2A 1.0.
+//! A minimal client: JSON-RPC by POST, in A2A 1.0.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What all programs have in common on the command line: their help, and readers that leave.
+//! Tests of all programs' command lines: help texts, and readers that close the pipe.
 
 use std::{
     io::Read as _,

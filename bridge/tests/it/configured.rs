@@ -1,4 +1,4 @@
-//! The program as its configuration says: paths, cards, expiry, reload, TLS, proxies and web pages.
+//! Tests the program's configuration: paths, cards, expiry, reload, TLS, proxies and web pages.
 
 use std::{fs, path::PathBuf, time::Duration};
 

@@ -1,4 +1,4 @@
-//! A process is killed while it writes, again and again, on the same store.
+//! Kills a process while it writes, repeatedly, on the same store.
 //!
 //! This test binary runs itself as the writer, which reports each append when it is acknowledged. After
 //! the kill everything that was acknowledged must be there as it was written, and nothing by halves.

@@ -1,5 +1,5 @@
-//! A program that neither the end of its input nor SIGTERM ends, and what is left of it once the program that started
-//! it was killed.
+//! A program that ignores the end of its input and SIGTERM, for testing that nothing is left running when its
+//! parent ends.
 
 use std::{
     fs,

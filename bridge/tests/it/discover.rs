@@ -1,4 +1,4 @@
-//! `bridge discover` and `bridge registry`, as people and programs see them.
+//! Tests `bridge discover` and `bridge registry` from the command line.
 
 #[expect(
     dead_code,

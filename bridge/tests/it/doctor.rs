@@ -1,4 +1,4 @@
-//! `bridge doctor` with the settings of an agent: what the bot is shown, what it takes, what would be taken of it.
+//! Tests `bridge doctor` with the settings of an agent: the activity for the bot, and the bot's answers.
 
 use std::{
     sync::{Arc, Mutex},

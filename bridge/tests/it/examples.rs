@@ -1,4 +1,4 @@
-//! The examples of this crate, run as a reader of them would.
+//! Runs this crate's examples as their documentation says.
 //!
 //! They listen on the port that they name, so one test runs them one after the other, each as soon as
 //! the port is free.

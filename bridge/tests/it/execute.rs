@@ -1,4 +1,4 @@
-//! Skills as methods: the documents' own requests and errors, and the catalogue by skill.
+//! Tests skills as methods, with the requests and errors of their specification, and the catalogue by skill.
 
 use std::sync::Arc;
 

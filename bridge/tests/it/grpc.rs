@@ -1,4 +1,4 @@
-//! gRPC as clients see it, without a socket.
+//! Tests gRPC from a client's view, without a socket.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! An unmodified bot that demands tokens, and is shown those of the bridge's own issuer.
+//! Tests an unmodified bot that requires tokens, with tokens of the bridge's own issuer.
 
 use std::{fs, path::Path, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Small requests that would take much memory: each binding and version refuses them in its own form.
+//! Tests small requests that would need much memory: each binding and version refuses them in its own form.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Folders that take long to fill, each filled once and kept below `target/`.
+//! Folders that are slow to fill, filled once and kept below `target/`.
 
 use std::{
     fs::{self, File},

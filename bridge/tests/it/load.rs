@@ -1,4 +1,4 @@
-//! Many conversations at once through one bot, each kept apart, in memory that does not grow.
+//! Runs many conversations through one bot at once: they stay separate, and memory does not grow.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! What needs more than one process, or the whole of the crate.
+//! Tests that need several processes or the whole crate.
 
 #[cfg(test)]
 mod access;

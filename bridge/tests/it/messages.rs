@@ -1,4 +1,4 @@
-//! Agents that answer with bare messages, in every version.
+//! Tests agents that answer with bare messages, in every version.
 
 use std::sync::Arc;
 

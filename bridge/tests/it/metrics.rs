@@ -1,4 +1,4 @@
-//! What those who run a bridge are told.
+//! Tests the metrics for operators.
 
 use std::{sync::Arc, time::Duration};
 

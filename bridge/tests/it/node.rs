@@ -1,4 +1,4 @@
-//! Packages of npm for the programs that are not ours, each set installed once.
+//! npm packages for external programs, each set installed once.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,4 +1,4 @@
-//! A store that is written outside of the crate: with what is public, it passes the suite.
+//! A store outside of the crate, written with its public items, which passes the suite of stores.
 //!
 //! It keeps all appends in a list, and looks through all of it each time.
 

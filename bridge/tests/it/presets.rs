@@ -1,4 +1,4 @@
-//! What the end of a turn means: where users are told of it, and which clients keep a stock bot's conversation by it.
+//! Tests the turn modes: where they are documented for users, and which clients can continue a bot's conversation.
 
 use std::{fs, time::Duration};
 

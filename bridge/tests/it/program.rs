@@ -1,4 +1,4 @@
-//! The program as others run it, and how programs of others are run.
+//! Runs the program, and external programs, as child processes.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! What clients saw of bots, without what differs from run to run.
+//! Replaces what differs from run to run in what clients received from bots.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 

@@ -1,4 +1,4 @@
-//! Messages whose id came before: the same message is the same task, another one is refused.
+//! Tests messages with an id that was used before: a repetition returns the same task, another message is refused.
 
 use std::sync::Arc;
 

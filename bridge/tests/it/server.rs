@@ -1,4 +1,4 @@
-//! The server as clients see it, without a socket.
+//! Tests the server from a client's view, without a socket.
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};

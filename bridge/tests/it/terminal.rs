@@ -1,4 +1,4 @@
-//! What people do from a terminal: look at a bot, talk to an agent, check a configuration.
+//! Tests the commands that people use: asking a bot, chatting with an agent, checking a configuration.
 
 use std::{
     process::{Output, Stdio},

@@ -1,4 +1,4 @@
-//! The extension that carries activities whole, between a client that knows activities and a bot.
+//! Tests the extension for whole activities, between a client that knows activities and a bot.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A service with one agent that does what it is told.
+//! A service with one agent whose behavior the message selects.
 
 use std::{
     sync::{Arc, Mutex},

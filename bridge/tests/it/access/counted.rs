@@ -1,4 +1,4 @@
-//! Those who are not let in are counted, by agent, outcome and scheme; nobody is named.
+//! Tests that refused callers are counted by agent, outcome and scheme, without naming them.
 
 #[cfg(feature = "grpc")]
 use bridge_protocol::a2a::Operation;

@@ -1,4 +1,4 @@
-//! What is shown where, and how those are answered who show something else.
+//! Tests credentials over HTTP, and the answers to missing and wrong ones.
 
 use axum::http::{StatusCode, header::WWW_AUTHENTICATE};
 use insta::assert_snapshot;

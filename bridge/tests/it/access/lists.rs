@@ -1,4 +1,4 @@
-//! Lists, pages and streams are a caller's own, in every binding.
+//! Tests that lists, pages and streams contain only the caller's own tasks, in every binding.
 
 use axum::Router;
 #[cfg(feature = "grpc")]

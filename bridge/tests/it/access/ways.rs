@@ -1,4 +1,4 @@
-//! The same question in every binding, and whether its caller is let in.
+//! Sends the same request in every binding and returns whether its caller is admitted.
 
 use axum::{
     Router,

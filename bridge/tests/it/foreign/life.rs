@@ -1,4 +1,4 @@
-//! The whole life of a task, as our client sees it.
+//! Runs the whole life of a task with the client.
 
 use bridge_client::{Client, Fault};
 use bridge_protocol::{

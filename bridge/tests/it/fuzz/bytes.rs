@@ -1,4 +1,4 @@
-//! Texts changed as bytes.
+//! Changes texts at random as bytes.
 
 use super::rng::Rng;
 

@@ -1,4 +1,4 @@
-//! Inputs that once failed: every run begins with them.
+//! Inputs that failed before; every run begins with them.
 
 /// Target and input.
 const CASES: &[(&str, &str)] = &[

@@ -1,4 +1,4 @@
-//! What of webhooks stands on the disk.
+//! Tests what the disk contains of webhooks and their secrets.
 
 use std::{fs, path::Path};
 

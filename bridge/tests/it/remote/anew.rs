@@ -1,4 +1,4 @@
-//! Bots whose conversations are contexts, and what they say there after the end of a task.
+//! Tests bots whose conversations are contexts: their messages after the end of a task.
 
 use axum::response::IntoResponse as _;
 use bridge::{agent::ConversationScope, bot::remote::RemoteSettings};

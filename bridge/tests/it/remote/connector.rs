@@ -1,4 +1,4 @@
-//! The routes that bots call.
+//! Tests the routes that bots call.
 
 use std::sync::{Arc, Mutex};
 

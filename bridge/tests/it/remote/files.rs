@@ -1,4 +1,4 @@
-//! Files both ways.
+//! Tests files from users and from bots.
 
 use axum::response::IntoResponse as _;
 use reqwest::StatusCode;

@@ -1,4 +1,4 @@
-//! What bots say when no turn is open, and what becomes of it after a cancel or the end.
+//! Tests activities of bots without an open turn, and after a cancelation or the end of a task.
 
 use axum::response::IntoResponse as _;
 use bridge::{

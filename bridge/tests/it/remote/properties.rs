@@ -1,4 +1,4 @@
-//! Whatever a bot sends: nothing breaks, and no other conversation changes.
+//! Tests that no input from a bot breaks anything or changes another conversation.
 
 use proptest::{
     collection::{btree_map, vec},

@@ -1,4 +1,4 @@
-//! A bridge that ends in the middle: bots outlive it.
+//! Tests restarts of the bridge during a turn, with bots that keep running.
 
 use std::{sync::Arc, time::Duration};
 

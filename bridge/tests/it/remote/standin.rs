@@ -1,4 +1,4 @@
-//! Bots that do what a test wants: an HTTP server with a function behind it.
+//! A fake bot: an HTTP server whose behavior is a function.
 
 use std::{
     net::SocketAddr,

@@ -1,4 +1,4 @@
-//! Bots that cannot, will not or do not answer: the task fails and says why, without the bot's address.
+//! Tests bots that fail, refuse or do not answer: the task fails with a reason, without the bot's address.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What the end of a turn means, by the preset of its bot.
+//! Tests the meaning of the end of a turn for each turn mode.
 
 use std::time::Duration;
 

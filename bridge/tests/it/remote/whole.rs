@@ -1,4 +1,4 @@
-//! Activities that are carried whole to a bot behind a URL, and what it says of itself later.
+//! Tests whole activities for remote bots, and later activities of the bot.
 
 use bridge_protocol::translate::full_activity::EXTENSION;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What is said to those who ask wrongly.
+//! Tests the answers to invalid requests.
 
 use axum::{body::Body, http::Request};
 use serde_json::{Value, json};
