@@ -50,7 +50,7 @@ pub struct TurnSettings {
     pub conversation: ConversationScope,
     /// The kind of answers for callers.
     pub answers: AnswerKind,
-    /// How messages with an id that was used before are treated.
+    /// The treatment of messages with an id that was used before.
     pub repeats: RepeatPolicy,
     /// The time that a task may wait for its caller before it is canceled; unlimited if absent.
     pub expire_after: Option<Duration>,
@@ -71,7 +71,7 @@ pub enum AnswerKind {
     Messages,
 }
 
-/// How a message is treated whose id the same caller has used before.
+/// The treatment of a message whose id the same caller has used before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RepeatPolicy {
     /// As a repetition: it gets the result of the earlier message and runs nothing (specification 3.3.1). If its

@@ -31,7 +31,7 @@ pub trait Executor: Send + Sync + 'static {
     /// Runs one turn and returns the changes that end it. They are logged together with the end of the turn. Changes
     /// that should be visible earlier are emitted through the turn's [`TaskHandle`].
     ///
-    /// It is never called twice for the same message. If it panics or exceeds the agent's time limit, the task fails
+    /// This function is never called twice for the same message. If it panics or exceeds the agent's time limit, the task fails
     /// with an explanation, and later changes are refused.
     async fn execute(&self, turn: Turn) -> Vec<Update>;
 
@@ -49,7 +49,7 @@ pub trait Executor: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Called when the agent is hosted. It may be hosted already, and for a moment twice.
+    /// Called when the agent is hosted. During a reload it may be hosted twice for a moment.
     fn on_added(&self) {}
 
     /// Called when the agent is no longer hosted, or is replaced. Its running turns continue to their ends.
@@ -139,7 +139,7 @@ impl CancelSignal {
     pub async fn canceled(&mut self) {
         let Canceled { is_canceled, told } = &*self.0;
         loop {
-            // It hears of what is told from here on, before it looks.
+            // Registered before the check, so that no signal is missed.
             let told = told.notified();
             if is_canceled.load(Ordering::Acquire) {
                 return;

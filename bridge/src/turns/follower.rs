@@ -14,7 +14,7 @@ use crate::{
 const FIRST: usize = 4;
 const PAGE: usize = 256;
 
-/// Returns a task's events one by one, first the existing ones and then new ones as they are logged.
+/// Reads a task's events one by one, first the existing ones and then new ones as they are logged.
 #[derive(Debug)]
 pub struct Follower {
     store: Arc<dyn Store>,

@@ -50,7 +50,7 @@ pub struct RemoteBot {
     pub name: String,
     /// The bot's endpoint for activities, such as `http://localhost:3979/api/messages`.
     pub url: Url,
-    /// How the bot is hosted.
+    /// The settings of the bot.
     pub settings: RemoteSettings,
     /// Authenticates calls to the bot.
     pub credential: Arc<dyn Credential>,

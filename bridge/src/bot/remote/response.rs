@@ -27,7 +27,7 @@ use super::{
 /// The length of the excerpt of an error response in the log, in characters.
 const EXCERPT: usize = 300;
 
-/// What an HTTP answer says about the turn.
+/// The state of the turn according to an HTTP answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResponseOutcome {
     /// The turn is over.

@@ -70,7 +70,7 @@ impl ServiceUrls {
 
     /// Returns whether this function is called for the first time for the scope.
     ///
-    /// That is stored without waiting for it: if the process ends before, the bot is informed of the conversation
+    /// The record of the call is stored without waiting for it: if the process ends before, the bot is informed of the conversation
     /// again.
     pub(super) async fn is_first_contact(
         &self,

@@ -11,7 +11,7 @@ use super::{TurnEndRules, acceptance_timing::AcceptanceTiming};
 /// after the 202 of a bot that has sent some before.
 const END_GRACE: Duration = Duration::from_millis(50);
 
-/// What is known of a bot's turn so far.
+/// The activities and the progress of a bot's turn so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ProgressState {
     /// The number of activities.
