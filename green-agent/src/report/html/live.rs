@@ -196,4 +196,33 @@ mod tests {
             assert!(!is_this_machine(host), "{host}");
         }
     }
+
+    #[tokio::test]
+    async fn a_run_is_served_block_by_block_to_this_machine_only() {
+        use axum::{body::Body, body::to_bytes, http};
+        use tower::ServiceExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = crate::record::Manifest::begun("2026-01-02T03:04:05Z".to_owned());
+        manifest.write(folder.path()).unwrap();
+        let get = async |path: &str, host: &str| {
+            let request = http::Request::get(path).header("host", host);
+            let request = request.body(Body::empty()).unwrap();
+            let response = router(folder.path()).oneshot(request).await.unwrap();
+            let status = response.status().as_u16();
+            let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            (status, String::from_utf8(body.to_vec()).unwrap())
+        };
+        let (status, page) = get("/", "127.0.0.1:1").await;
+        assert_eq!(status, 200);
+        assert!(page.contains("connect-src 'self'") && page.contains("data-source=\"server\""));
+        assert_eq!(get("/", "evil.example").await.0, 421);
+        assert_eq!(get("/state", "localhost").await.1, "{\"bytes\":0}");
+        let (status, run) = get("/blocks/run", "localhost").await;
+        assert_eq!(status, 200);
+        let run: serde_json::Value = serde_json::from_str(&run).unwrap();
+        assert_eq!(run["trials"]["key"], json!([]));
+        assert_eq!(get("/blocks/t00-1", "localhost").await.0, 404);
+        assert_eq!(get("/blocks/..%2f..%2fetc", "localhost").await.0, 404);
+    }
 }

@@ -3,6 +3,7 @@
 //! - `page`: the parts of the file and its content security policy
 //! - `block`: compressed data in the page, read by its script when it is shown
 //! - `run_block`: all trials as a table; `trial_blocks`: one trial's transcript and logs
+//! - `comparison`: the differences between two runs
 //! - `live`: the same, served while the run goes on
 //! - `message`: what the list of messages shows of one transcript entry
 //!
@@ -10,6 +11,7 @@
 //! data is in base64, and the script shows it as text only.
 
 mod block;
+mod comparison;
 mod live;
 mod message;
 mod page;
@@ -55,6 +57,7 @@ fn write_new(
 ) -> io::Result<()> {
     let mut trials = Blocks::new(BufWriter::new(fs::File::create(spool)?), MOST_BYTES);
     let in_page = trial_blocks::write(run, "t", &mut trials)?;
+    let compared = other;
     let other = match other {
         Some(other) => {
             let in_page = trial_blocks::write(other, "o", &mut trials)?;
@@ -63,7 +66,8 @@ fn write_new(
         None => None,
     };
     trials.into_inner().flush()?;
-    let run_table = run_block::of(run, &in_page, None);
+    let compared = compared.map(|other| comparison::of(run, other));
+    let run_table = run_block::of(run, &in_page, compared.as_ref());
 
     let mut page = BufWriter::new(fs::File::create(new)?);
     page::begin(&mut page, &run.name, page::Source::File)?;

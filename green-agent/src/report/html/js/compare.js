@@ -46,7 +46,7 @@ function paired(run, other) {
 
 /** The differences by scenario and cell. The intervals come with the report, where it has them. */
 function differences(run, other, pairs) {
-  const known = new Map((run.comparison ?? []).map((one) => [one.name, one]));
+  const known = new Map((run.comparison ?? []).map((one) => [[one.scenario, one.cell].filter(Boolean).join(' · '), one]));
   const names = new Map(other.groups.map((group) => [nameOf(other, group), group]));
   const inBoth = new Map();
   for (const { now } of pairs) {

@@ -24,7 +24,7 @@ function figures(run, outcomes) {
     figure(all.rate ? percent(all.rate.mean) : '–', `passed, of ${counted(scored, 'scored trial')}${range && `; ${range}`}`, '95 % interval'),
     figure(count(total), `trials of ${counted(run.scenarios.length, 'scenario')}`),
     figure(count(total - scored), 'ended by others than the agent', 'They count in no rate and in no mean'),
-    figure(seconds(run.seconds), `${seconds(all.seconds)} in all trials`));
+    figure(seconds(run.seconds), `from first to last; ${seconds(all.seconds)} in all trials`));
   if (all.tokens) box.append(figure(count(all.tokens), 'tokens, as agents told'));
   if (run.retried) box.append(figure(count(run.retried), 'earlier tries, reported apart'));
   return box;
@@ -57,23 +57,24 @@ function scores(run, other) {
   return make('section', { class: 'card' }, bar, place);
 }
 
-/** What failed: problems of one kind, owner and scenario together, the most frequent first. */
+/** What failed: problems that say the same together, the most frequent first, each with a link to its first trial. */
 function faults(run) {
   const found = new Map();
   for (let index = 0; index < run.length; index += 1) {
     if (run.outcome(index) === 'passed' || !run.trials.last[index]) continue;
     const problem = run.trials.problem[index] ?? titleOf(run.outcome(index));
-    const name = `${run.trials.owner[index] ?? ''}\n${run.scenario(index)}\n${problem.replace(/[\d.:]+/g, '#').slice(0, 120)}`;
-    const one = found.get(name) ?? { index, problem, number: 0 };
+    const name = `${run.trials.owner[index] ?? ''}\n${problem.replace(/[\d.:]+/g, '#').slice(0, 120)}`;
+    const one = found.get(name) ?? { index, problem, number: 0, scenarios: new Set() };
     one.number += 1;
+    one.scenarios.add(run.trials.scenario[index]);
     found.set(name, one);
   }
   const all = [...found.values()].sort((a, b) => b.number - a.number);
-  const rows = all.slice(0, 12).map(({ index, problem, number }) => make('tr', {},
+  const rows = all.slice(0, 12).map(({ index, problem, number, scenarios }) => make('tr', {},
     make('td', { class: 'number', text: count(number) }),
     make('td', {}, outcomeMark(run.outcome(index))),
     make('td', {}, make('a', { href: run.link(index), class: 'said', text: brief(problem, 160) }),
-      make('div', { class: 'quiet', text: run.scenario(index) }))));
+      make('div', { class: 'quiet', text: scenarios.size === 1 ? run.scenario(index) : `in ${counted(scenarios.size, 'scenario')}` }))));
   const body = rows.length
     ? make('table', {}, make('tbody', {}, ...rows))
     : make('p', { class: 'empty', text: 'Every trial passed.' });

@@ -63,8 +63,8 @@ class Summary {
     const rows = head.roles.map((role) => {
       const [asked, answered] = [handOffs.filter((one) => one.from === role), handOffs.filter((one) => one.to === role)];
       const tokens = head.usage?.by_role?.[role]?.total_tokens;
-      return [role, count(sum(asked, 'requests')), count(sum(answered, 'requests')), seconds(sum(answered, 'seconds')), tokens ? count(tokens) : '',
-        count(sum(answered, 'faults')) || ''];
+      return [role, count(sum(asked, 'requests')), count(sum(answered, 'requests')), answered.length ? seconds(sum(answered, 'seconds')) : '', tokens ? count(tokens) : '',
+        some(sum(answered, 'faults'))];
     });
     return tableOf('Who took part', ['party', 'asked', 'was asked', 'answering', 'tokens', 'faults'], rows);
   }
@@ -72,7 +72,7 @@ class Summary {
   handOffs() {
     const rows = this.transcript.handOffs().sort((a, b) => b.seconds - a.seconds).map((one) => [
       one.name, [...one.protocols].map((name) => PROTOCOL_TITLES[name]).join(', '), count(one.requests), count(one.messages), bytes(one.bytes), seconds(one.seconds),
-      count(one.faults) || '', count(one.retries) || '']);
+      some(one.faults), some(one.retries)]);
     return tableOf('Who handed what to whom', ['hop', 'by', 'requests', 'messages', 'size', 'open for', 'faults', 'again'], rows);
   }
 
@@ -93,6 +93,11 @@ class Summary {
     viewer.box.classList.add('low');
     return make('section', {}, make('h3', { text: 'Results' }), viewer.box);
   }
+}
+
+/** A count, of which none says nothing. */
+function some(number) {
+  return number ? count(number) : '';
 }
 
 function tableOf(title, head, rows) {
