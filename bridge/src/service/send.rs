@@ -25,7 +25,7 @@ const PAGE: usize = 256;
 impl Service {
     /// Sends a message and returns the task: at once if requested, otherwise in the first final or interrupted state
     /// after the message, or in its current state when the wait limit is reached. An agent with
-    /// [`AnswerKind::Messages`] may be answered with a bare message, see [`AnswerKind`](crate::agent::AnswerKind).
+    /// `AnswerKind::Messages` may be answered with a bare message, see [`AnswerKind`](crate::agent::AnswerKind).
     ///
     /// # Errors
     /// The errors of the protocol, as for all operations.
