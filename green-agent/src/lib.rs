@@ -22,6 +22,7 @@
 //! - [`statistics`]: means, rates and differences with their intervals
 //! - [`summary`]: the figures of a run, from its records
 //! - [`gate`]: whether figures are as demanded, and whether more trials are needed
+//! - [`comparison`]: two runs side by side
 //! - [`report`]: the output for people and for programs
 //!
 //! [`cli`] is the command line.
@@ -32,6 +33,7 @@
 
 pub mod assessment;
 pub mod cli;
+pub mod comparison;
 pub mod evaluator;
 pub mod expect;
 pub mod gate;

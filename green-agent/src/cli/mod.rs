@@ -1,8 +1,10 @@
 //! The command line: one file for each command. Flags become options; the library does the work.
 
 mod check;
+mod diff;
 mod list;
 mod new;
+mod noise;
 mod pipeline_args;
 mod report;
 mod run;
@@ -58,6 +60,10 @@ enum Command {
     Run(run::Run),
     /// Serve a green agent over A2A, which evaluates the agents that ask for it, or runs a pipeline of agents
     Serve(Box<serve::Serve>),
+    /// Compare two runs: figures with the interval of their difference, flipped samples, what changed there
+    Diff(diff::Diff),
+    /// Say how far two runs of the same agent differ by chance, and which difference could be found
+    Noise(noise::Noise),
     /// Read scenarios and report what is wrong with them, without running anything
     Check(check::Check),
     /// List scenarios with their agents, requirements and snapshots
@@ -117,6 +123,8 @@ pub fn main() -> ExitCode {
     match cli.command {
         Command::Run(command) => command.execute(),
         Command::Serve(command) => command.execute(),
+        Command::Diff(command) => command.execute(),
+        Command::Noise(command) => command.execute(),
         Command::Check(command) => command.execute(),
         Command::Report(command) => command.execute(),
         Command::View(command) => command.execute(),

@@ -13,6 +13,7 @@ use crate::{
         gate::{Comparison, Condition, FigureGate, Gates, RegressionGate},
         model::Scenario,
     },
+    statistics::number,
     summary::{Figures, ScenarioSummary, SummaryBuilder},
 };
 
@@ -214,16 +215,6 @@ fn describe(measured: &Measured, of: &str) -> String {
         number(value),
         measured.n
     )
-}
-
-/// Returns a figure with three digits after the point at most.
-fn number(value: f64) -> String {
-    let text = format!("{value:.3}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    match text {
-        "-0" => "0".to_owned(),
-        text => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

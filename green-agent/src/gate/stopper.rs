@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     record::TrialRecord,
     scenario::gate::StopWhen,
+    statistics::number,
     summary::{SummaryBuilder, SummaryOptions},
 };
 
@@ -69,7 +70,7 @@ impl Cell {
             self.reason = Some(format!(
                 "the interval of {} was narrow enough: ±{} after {} trials, wanted ±{}",
                 when.figure,
-                super::number(half),
+                number(half),
                 estimate.n,
                 when.half_width,
             ));

@@ -113,7 +113,7 @@ pub fn compare(
         }
         (SnapshotMode::Check | SnapshotMode::Off, Existing::Text(old)) => {
             write(&new, &actual)?;
-            let diff = diff(old.content(), actual.content());
+            let diff = diff(old.content(), actual.content(), ("snapshot", "this run"));
             Ok(SnapshotOutcome::Different { diff, new })
         }
         (SnapshotMode::Check | SnapshotMode::Off, Existing::Nothing | Existing::Unreadable) => {
@@ -179,12 +179,13 @@ fn remove(path: &Path) -> Result<(), SnapshotError> {
     }
 }
 
-fn diff(old: &str, new: &str) -> String {
+/// Returns a unified diff with three lines of context and these names in its head.
+pub(crate) fn diff(old: &str, new: &str, (old_name, new_name): (&str, &str)) -> String {
     // Add the final newline that contents lack, so that the diff does not mention it.
     TextDiff::from_lines(format!("{old}\n"), format!("{new}\n"))
         .unified_diff()
         .context_radius(3)
-        .header("snapshot", "this run")
+        .header(old_name, new_name)
         .to_string()
 }
 

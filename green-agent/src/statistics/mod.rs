@@ -18,8 +18,11 @@ pub mod distribution;
 pub mod mean;
 pub mod pass;
 pub mod rate;
+mod text;
 
 use serde::Serialize;
+
+pub use text::number;
 
 /// The probability with which an interval contains the true value.
 pub const LEVEL: f64 = 0.95;

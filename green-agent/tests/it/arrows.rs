@@ -296,6 +296,7 @@ const GREEN: Rooms = &[
     (
         "cli",
         &[
+            "comparison",
             "evaluator",
             "install",
             "participant",
@@ -304,6 +305,8 @@ const GREEN: Rooms = &[
             "run",
             "scenario",
             "snapshot",
+            "statistics",
+            "summary",
         ],
     ),
     (
@@ -347,7 +350,18 @@ const GREEN: Rooms = &[
     ("participant", &["scenario"]),
     ("expect", &["assessment", "scenario", "transcript"]),
     ("snapshot", &[]),
-    ("gate", &["record", "scenario", "summary"]),
+    (
+        "comparison",
+        &[
+            "problem",
+            "record",
+            "scenario",
+            "snapshot",
+            "summary",
+            "transcript",
+        ],
+    ),
+    ("gate", &["record", "scenario", "statistics", "summary"]),
     ("summary", &["problem", "record", "statistics"]),
     ("statistics", &[]),
     // Expectations name hops, and the canonical form depends on the scenario's settings.

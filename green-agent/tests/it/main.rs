@@ -10,6 +10,8 @@ mod command_line;
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
+mod compare;
+#[cfg(test)]
 #[cfg(target_os = "linux")]
 #[path = "../../../bridge/tests/it/deaf.rs"]
 mod deaf;

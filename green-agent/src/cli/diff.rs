@@ -1,0 +1,185 @@
+//! `green-agent diff`: compares two runs.
+
+use std::path::PathBuf;
+
+use bridge_program::{
+    Exit, errln, outln,
+    terminal::{line, lines},
+};
+use clap::Args;
+
+use super::complain;
+use crate::{
+    comparison::{Comparison, Flip},
+    record::RunFolder,
+    statistics::number,
+    summary::{Difference, Figures, Task},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  green-agent diff runs/monday runs/tuesday
+  green-agent diff runs/monday runs/tuesday --json | jq .differences
+  green-agent diff runs/monday runs/tuesday --fail-on-regression
+
+Trials are paired by scenario, cell and sample; without a dataset, by the number of the trial. A figure has certainly changed if the \
+interval of its difference does not contain 0.";
+
+/// Compare two runs: figures with the interval of their difference, flipped samples, and what changed there
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Diff {
+    /// The folder of the first run
+    #[arg(value_name = "A")]
+    a: PathBuf,
+    /// The folder of the second run
+    #[arg(value_name = "B")]
+    b: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Of how many flipped samples to show what changed in the transcript
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    transcripts: usize,
+    /// Exit with 1 if pass rate, score, success or reward certainly got worse
+    #[arg(long)]
+    fail_on_regression: bool,
+}
+
+impl Diff {
+    pub(super) fn execute(&self) -> Exit {
+        let (a, b) = match (read(&self.a), read(&self.b)) {
+            (Ok(a), Ok(b)) => (a, b),
+            (Err(exit), _) | (_, Err(exit)) => return exit,
+        };
+        let comparison = Comparison::new(&a, &b, self.transcripts);
+        match (self.json, serde_json::to_string_pretty(&comparison)) {
+            (true, Ok(text)) => outln!("{text}"),
+            (true, Err(error)) => {
+                complain(&error);
+                return Exit::Infrastructure;
+            }
+            (false, _) => self.show(&comparison),
+        }
+        match self.fail_on_regression && comparison.regressions().next().is_some() {
+            true => Exit::Failed,
+            false => Exit::Passed,
+        }
+    }
+
+    fn show(&self, comparison: &Comparison) {
+        for (name, path, figures) in [("A", &self.a, &comparison.a), ("B", &self.b, &comparison.b)]
+        {
+            outln!("{name}  {}  {}", path.display(), overview(figures));
+        }
+        let of = comparison.differences.first();
+        let unpaired = of.map_or((0, 0), |rate| (rate.only_a, rate.only_b));
+        if unpaired != (0, 0) {
+            outln!(
+                "only in A: {}, only in B: {} samples or trials; they are left out below",
+                unpaired.0,
+                unpaired.1
+            );
+        }
+        outln!();
+        comparison.differences.iter().for_each(show_difference);
+        if !comparison.flips.is_empty() {
+            outln!("\nflipped:");
+        }
+        comparison.flips.iter().for_each(show_flip);
+        if !comparison.problems.is_empty() {
+            outln!("\nproblems:");
+        }
+        for change in &comparison.problems {
+            let word = match (change.a, change.b) {
+                (0, _) => "new",
+                (_, 0) => "gone",
+                (a, b) if a < b => "more",
+                _ => "fewer",
+            };
+            let (kind, message) = (change.kind.title(), line(&change.message));
+            outln!(
+                "  {word:5}  {} -> {}  {}  {kind}: {message}",
+                change.a,
+                change.b,
+                change.scenario
+            );
+        }
+        for flip in &comparison.flips {
+            if let Some(diff) = &flip.transcript {
+                outln!(
+                    "\ntranscript of {}:\n{}",
+                    place(&flip.pair.task),
+                    lines(diff).trim_end()
+                );
+            }
+        }
+    }
+}
+
+/// Reads a run's folder; if it cannot be read, prints why and returns the exit code.
+pub(super) fn read(path: &std::path::Path) -> Result<RunFolder, Exit> {
+    let run = RunFolder::read(path).map_err(|error| {
+        complain(&error);
+        Exit::Unreadable
+    })?;
+    if let Some(line) = run.torn {
+        errln!(
+            "note: {}: line {line} of the records is incomplete and was left out",
+            path.display()
+        );
+    }
+    Ok(run)
+}
+
+fn overview(figures: &Figures) -> String {
+    let rate = &figures.pass_rate;
+    format!(
+        "{} trials of {} samples  pass_rate {rate}",
+        figures.trials, figures.samples
+    )
+}
+
+fn show_difference(one: &Difference) {
+    let value = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
+    let verdict = match (one.pairs, one.difference.half_width(), one.is_certain()) {
+        (0, _, _) => "nothing in common",
+        (_, None, _) => "too few to tell",
+        (_, _, true) => "changed",
+        (_, _, false) => "could be chance",
+    };
+    outln!(
+        "{}  {} -> {}  difference {}  {} pairs: {} greater, {} smaller (p {})  {verdict}",
+        line(&one.figure),
+        value(one.a),
+        value(one.b),
+        one.difference,
+        one.pairs,
+        one.greater,
+        one.smaller,
+        number(one.p_value),
+    );
+}
+
+fn show_flip(flip: &Flip) {
+    let word = match flip.pair.b < flip.pair.a {
+        true => "worse ",
+        false => "better",
+    };
+    let (a, b) = (number(flip.pair.a), number(flip.pair.b));
+    outln!("  {word}  {a} -> {b}  {}", place(&flip.pair.task));
+}
+
+fn place(task: &Task) -> String {
+    let mut text = line(&task.scenario).into_owned();
+    for (axis, value) in &task.cell {
+        text += &format!(", {} {}", line(axis), line(value));
+    }
+    if let Some(sample) = &task.sample {
+        text += &format!(", sample {}", line(sample));
+    }
+    if let Some(trial) = task.trial {
+        text += &format!(", trial {trial}");
+    }
+    text
+}

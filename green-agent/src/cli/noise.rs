@@ -1,0 +1,165 @@
+//! `green-agent noise`: how far two runs of the same agent differ by chance.
+
+use std::path::PathBuf;
+
+use bridge_program::{Exit, outln, terminal::line};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{complain, diff};
+use crate::{
+    comparison,
+    record::RunFolder,
+    statistics::{
+        NotFinite,
+        compare::{Noise as Figures, noise},
+        number,
+    },
+    summary::SummaryBuilder,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  green-agent run scenario.toml --trials 20 && green-agent noise runs/20261121-230142-26301
+  green-agent noise runs/first runs/second      two runs of the same agent: what was seen, too
+  green-agent noise runs/first --detect 0.05    how many trials would show a difference of 0.05
+
+A run needs at least two trials of a sample, or of a scenario without a dataset.";
+
+/// Say how far two runs of the same agent differ by chance, and which difference could be found
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Noise {
+    /// The folder of a run
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// The folder of a second run of the same agent
+    #[arg(value_name = "RUN2")]
+    second: Option<PathBuf>,
+    /// How many trials of each sample the two runs would have [default: as many as the run has]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    trials: Option<u32>,
+    /// The difference that is to be found
+    #[arg(long, value_name = "DIFFERENCE")]
+    detect: Option<f64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The noise of one figure.
+struct Finding {
+    figure: String,
+    /// The number of samples, or of scenarios without a dataset, with several trials.
+    samples: usize,
+    /// The trials of each in the two runs.
+    trials: usize,
+    noise: Option<Figures>,
+    /// The difference between the two runs that were given.
+    seen: Option<f64>,
+    /// The trials that would show the difference asked for.
+    needed: Option<u64>,
+}
+
+impl Noise {
+    pub(super) fn execute(&self) -> Exit {
+        let run = match diff::read(&self.run) {
+            Ok(run) => run,
+            Err(exit) => return exit,
+        };
+        let second = match self.second.as_deref().map(diff::read).transpose() {
+            Ok(second) => second,
+            Err(exit) => return exit,
+        };
+        let findings = match self.findings(&run, second.as_ref()) {
+            Ok(findings) => findings,
+            Err(error) => {
+                complain(&error);
+                return Exit::Unreadable;
+            }
+        };
+        match self.json {
+            true => outln!("{:#}", Value::from_iter(findings.iter().map(Finding::json))),
+            false => findings.iter().for_each(|finding| self.show(finding)),
+        }
+        Exit::Passed
+    }
+
+    fn findings(
+        &self,
+        run: &RunFolder,
+        second: Option<&RunFolder>,
+    ) -> Result<Vec<Finding>, NotFinite> {
+        let (rows, second) = (comparison::rows(run), second.map(comparison::rows));
+        let names = rows.figures();
+        let names = names.into_iter();
+        names
+            .map(|name| self.finding(name, &rows, second.as_ref()))
+            .collect()
+    }
+
+    fn finding(
+        &self,
+        figure: String,
+        rows: &SummaryBuilder,
+        second: Option<&SummaryBuilder>,
+    ) -> Result<Finding, NotFinite> {
+        let mut samples = rows.by_sample(&figure);
+        samples.retain(|values| values.len() > 1);
+        let most = samples.iter().map(Vec::len).max().unwrap_or(1);
+        let trials = self.trials.map_or(most, |trials| trials as usize);
+        let noise = noise(&samples, trials)?;
+        let difference = second.map(|second| rows.difference(second, &figure).difference);
+        let needed = |noise: &Figures| {
+            let wanted = self.detect.filter(|wanted| *wanted > 0.0)?;
+            // The noise falls with the square root of the trials.
+            let trials = trials as f64 * (noise.detectable / wanted).powi(2);
+            Some(trials.ceil().max(1.0) as u64)
+        };
+        Ok(Finding {
+            samples: samples.len(),
+            trials,
+            seen: difference.and_then(|difference| difference.mean),
+            needed: noise.as_ref().and_then(needed),
+            figure,
+            noise,
+        })
+    }
+
+    fn show(&self, finding: &Finding) {
+        let name = line(&finding.figure);
+        let (samples, trials) = (finding.samples, finding.trials);
+        match &finding.noise {
+            None => outln!("{name}: cannot be said; the run has only one trial of each sample"),
+            Some(noise) if noise.standard_error == 0.0 => outln!(
+                "{name}: all trials of each sample gave the same value ({samples} samples). Such a run cannot show how \
+                 much two runs differ; rare differences need more trials."
+            ),
+            Some(noise) => outln!(
+                "{name}: two runs of the same agent with {trials} trials of each of {samples} samples differ by up to \
+                 {} by chance (in 95 of 100 cases).\n  A smaller difference between two runs says nothing. A true \
+                 difference of {} would be found in 4 of 5 comparisons.",
+                number(noise.by_chance),
+                number(noise.detectable),
+            ),
+        }
+        if let Some(seen) = finding.seen {
+            outln!("  These two runs differ by {}.", number(seen.abs()));
+        }
+        if let (Some(needed), Some(wanted)) = (finding.needed, self.detect) {
+            outln!(
+                "  To find a difference of {}, run {needed} trials of each sample.",
+                number(wanted)
+            );
+        }
+    }
+}
+
+impl Finding {
+    fn json(&self) -> Value {
+        json!({
+            "figure": self.figure, "samples": self.samples, "trials": self.trials, "noise": self.noise,
+            "seen": self.seen, "trials_needed": self.needed,
+        })
+    }
+}

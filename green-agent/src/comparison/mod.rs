@@ -1,0 +1,115 @@
+//! Compares two runs: their figures, paired by sample, the tasks whose result flipped, what changed in the
+//! transcripts of those, and the problems that are new or gone.
+
+mod problems;
+mod transcripts;
+
+use serde::Serialize;
+
+pub use self::problems::ProblemChange;
+use crate::{
+    record::{RunFolder, TrialRecord},
+    summary::{Difference, Figures, PASS_RATE, Pair, RunSummary, SummaryBuilder, Task},
+};
+
+/// The version of this form.
+pub const VERSION: u32 = 1;
+
+/// Two runs side by side. `a` is the earlier one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The version of this form, [`VERSION`].
+    pub version: u32,
+    /// The figures of all trials of the first run.
+    pub a: Figures,
+    /// The figures of all trials of the second run.
+    pub b: Figures,
+    /// How each figure differs over the tasks that both have; the pass rate first.
+    pub differences: Vec<Difference>,
+    /// The tasks with another pass rate, those that got worse first.
+    pub flips: Vec<Flip>,
+    /// The problems whose number changed, those that are new or more frequent first.
+    pub problems: Vec<ProblemChange>,
+}
+
+/// A task whose pass rate differs between two runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Flip {
+    /// The task with both pass rates.
+    #[serde(flatten)]
+    pub pair: Pair,
+    /// What changed in the transcript of the first trial with another outcome: a unified diff of the form
+    /// that snapshots have, or why there is none. `null` if it was not asked for.
+    pub transcript: Option<String>,
+}
+
+impl Comparison {
+    /// Compares two runs. Of the first `transcripts` flips, the transcripts are compared too.
+    pub fn new(a: &RunFolder, b: &RunFolder, transcripts: usize) -> Self {
+        let (rows_a, rows_b) = (rows(a), rows(b));
+        let both = rows_a.figures();
+        let both = both
+            .intersection(&rows_b.figures())
+            .cloned()
+            .collect::<Vec<_>>();
+        let metrics = both.into_iter().filter(|figure| figure != PASS_RATE);
+        let figures = std::iter::once(PASS_RATE.to_owned()).chain(metrics);
+        Self {
+            version: VERSION,
+            a: RunSummary::of(a, None).total,
+            b: RunSummary::of(b, None).total,
+            differences: figures
+                .map(|figure| rows_a.difference(&rows_b, &figure))
+                .collect(),
+            flips: flips(rows_a.pairs(&rows_b, PASS_RATE), (a, b), transcripts),
+            problems: problems::changes(&a.counted(), &b.counted()),
+        }
+    }
+
+    /// Returns the figures that certainly got worse: the interval of the difference is below 0, and greater
+    /// values are better.
+    pub fn regressions(&self) -> impl Iterator<Item = &Difference> {
+        let is_better = |figure: &str| figure == PASS_RATE || crate::problem::is_worth(figure);
+        self.differences.iter().filter(move |one| {
+            is_better(&one.figure) && one.difference.upper.is_some_and(|upper| upper < 0.0)
+        })
+    }
+}
+
+/// Returns the records of a run in the form that is compared.
+pub fn rows(run: &RunFolder) -> SummaryBuilder {
+    let mut rows = SummaryBuilder::default();
+    run.records.iter().for_each(|record| rows.add(record));
+    rows
+}
+
+fn flips(pairs: Vec<Pair>, runs: (&RunFolder, &RunFolder), transcripts: usize) -> Vec<Flip> {
+    let mut flipped: Vec<Pair> = pairs.into_iter().filter(|pair| pair.a != pair.b).collect();
+    flipped.sort_by(|one, other| (one.b - one.a).total_cmp(&(other.b - other.a)));
+    let (a, b) = (runs.0.counted(), runs.1.counted());
+    let with_transcript = |(index, pair): (usize, Pair)| {
+        let records = || (of_task(&a, &pair.task), of_task(&b, &pair.task));
+        Flip {
+            transcript: (index < transcripts).then(|| transcripts::change(runs, records())),
+            pair,
+        }
+    };
+    flipped
+        .into_iter()
+        .enumerate()
+        .map(with_transcript)
+        .collect()
+}
+
+fn of_task<'a>(records: &[&'a TrialRecord], task: &Task) -> Vec<&'a TrialRecord> {
+    let of_it = records.iter().filter(|record| {
+        record.scenario == task.scenario
+            && record.cell == task.cell
+            && record.sample == task.sample
+            && task.trial.is_none_or(|trial| trial == record.trial)
+    });
+    of_it.copied().collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+use std::{fs, path::Path};
+
+use super::*;
+use crate::{
+    problem::{Outcome, ProblemKind},
+    record::{Manifest, tests::record},
+};
+
+fn trial(number: u32, passed: bool) -> TrialRecord {
+    let problem = || ProblemKind::GoalMissed.because(format!("at port 80{number}\nmore"));
+    TrialRecord {
+        trial: number,
+        outcome: if passed {
+            Outcome::Passed
+        } else {
+            Outcome::Failed
+        },
+        problems: (!passed).then(problem).into_iter().collect(),
+        folder: Some(format!("debate/trial-{number}")),
+        ..record(&format!("{number}"), 1)
+    }
+}
+
+fn run(path: &Path, passed: &[bool]) -> RunFolder {
+    let numbered = (1..).zip(passed);
+    RunFolder {
+        path: path.to_owned(),
+        manifest: Manifest::begun(String::new()),
+        records: numbered
+            .map(|(number, passed)| trial(number, *passed))
+            .collect(),
+        torn: None,
+    }
+}
+
+fn write_transcript(run: &Path, text: &str) {
+    let folder = run.join("debate/trial-1");
+    fs::create_dir_all(&folder).unwrap();
+    let line = serde_json::json!({
+        "seq": 1, "time": 0.5, "hop": "runner -> green", "exchange": 1, "direction": "forward",
+        "kind": "request", "method": "POST", "path": "/", "text": text,
+    });
+    fs::write(folder.join("transcript.jsonl"), format!("{line}\n")).unwrap();
+}
+
+#[test]
+fn flips_and_the_problems_behind_them_are_found() {
+    let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write_transcript(a.path(), "the old words");
+    write_transcript(b.path(), "the new words");
+    let a = run(a.path(), &[true, true, false, true]);
+    let b = run(b.path(), &[false, true, true, false]);
+    let comparison = Comparison::new(&a, &b, 2);
+    let flipped: Vec<_> = comparison
+        .flips
+        .iter()
+        .map(|flip| flip.pair.task.trial)
+        .collect();
+    assert_eq!(flipped, [Some(1), Some(4), Some(3)]);
+    let diff = comparison.flips[0].transcript.as_ref().unwrap();
+    assert!(
+        diff.contains("-the old words") && diff.contains("+the new words"),
+        "{diff}"
+    );
+    let unread = comparison.flips[1].transcript.as_ref().unwrap();
+    assert!(unread.contains("cannot read the transcript"), "{unread}");
+    assert_eq!(comparison.flips[2].transcript, None);
+    let problems: Vec<_> = comparison
+        .problems
+        .iter()
+        .map(|one| (one.message.as_str(), one.a, one.b))
+        .collect();
+    assert_eq!(problems, [("at port #", 1, 2)]);
+    let rate = &comparison.differences[0];
+    assert_eq!((rate.figure.as_str(), rate.pairs), (PASS_RATE, 4));
+    assert_eq!((rate.greater, rate.smaller, rate.p_value), (1, 2, 1.0));
+    assert_eq!(rate.difference.mean, Some(-0.25));
+    assert_eq!(comparison.regressions().count(), 0);
+}
+
+#[test]
+fn a_large_drop_is_a_regression() {
+    let (a, b) = ([true; 20], [[false; 10], [true; 10]].concat());
+    let comparison = Comparison::new(&run(Path::new("a"), &a), &run(Path::new("b"), &b), 0);
+    let found: Vec<_> = comparison
+        .regressions()
+        .map(|one| one.figure.as_str())
+        .collect();
+    assert_eq!(found, [PASS_RATE]);
+    assert!(comparison.differences[0].p_value < 0.01);
+    let same = Comparison::new(&run(Path::new("a"), &a), &run(Path::new("a"), &a), 0);
+    assert!(same.flips.is_empty() && same.problems.is_empty());
+}
+
+#[test]
+fn a_transcript_elsewhere_is_not_read() {
+    let mut a = run(Path::new("a"), &[true]);
+    a.records[0].folder = Some("../../secret".to_owned());
+    let comparison = Comparison::new(&a, &run(Path::new("b"), &[false]), 1);
+    let said = comparison.flips[0].transcript.as_ref().unwrap();
+    assert!(said.contains("is not a folder below the run's"), "{said}");
+}

@@ -1,0 +1,120 @@
+//! Tests `green-agent diff` and `green-agent noise` on the folders of runs.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    process::{Command, Output},
+};
+
+use bridge_program::Exit;
+use green_agent::{
+    problem::Outcome,
+    record::{MANIFEST, Manifest, RECORDS, RecordWriter, TrialRecord, VERSION},
+};
+use serde_json::Value;
+
+fn record(number: u32, passed: bool) -> TrialRecord {
+    TrialRecord {
+        version: VERSION,
+        key: format!("{number:032x}"),
+        scenario: "club/success".to_owned(),
+        scenario_digest: String::new(),
+        sample: Some(format!("{}", number.div_ceil(2))),
+        sample_digest: None,
+        cell: BTreeMap::new(),
+        trial: 2 - number % 2,
+        seed: 0,
+        attempt: 1,
+        outcome: if passed {
+            Outcome::Passed
+        } else {
+            Outcome::Failed
+        },
+        exit: if passed { Exit::Passed } else { Exit::Failed },
+        problems: Vec::new(),
+        state: None,
+        metrics: [("score".to_owned(), if passed { 1.0 } else { 0.5 })].into(),
+        results: Vec::new(),
+        usage: None,
+        started: "2026-01-01T00:00:00.000Z".to_owned(),
+        seconds: 1.0,
+        phases: BTreeMap::new(),
+        folder: None,
+        parties: BTreeMap::new(),
+    }
+}
+
+/// Writes a run of 40 samples with two trials each.
+fn write_run(folder: &Path, passes: impl Fn(u32) -> bool) {
+    std::fs::create_dir(folder).unwrap();
+    Manifest::begun("2026-01-01T00:00:00Z".to_owned())
+        .write(folder)
+        .unwrap();
+    assert!(folder.join(MANIFEST).exists());
+    let writer = RecordWriter::open(&folder.join(RECORDS)).unwrap();
+    (1..=80).for_each(|number| writer.append(&record(number, passes(number))).unwrap());
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_green-agent"));
+    command
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn text(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+#[test]
+fn diff_tells_what_changed_and_fails_only_if_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_run(&folder.join("a"), |_| true);
+    write_run(&folder.join("b"), |number| number > 20);
+    let output = run(folder, &["diff", "a", "b"]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for part in [
+        "pass_rate  1 -> 0.75  difference -0.25 (",
+        "40 pairs: 0 greater, 10 smaller (p 0.002)  changed",
+        "  worse   1 -> 0  club/success, sample 1",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let failed = run(folder, &["diff", "a", "b", "--fail-on-regression"]);
+    assert_eq!(failed.status.code(), Some(1));
+    let better = run(folder, &["diff", "b", "a", "--fail-on-regression"]);
+    assert_eq!(better.status.code(), Some(0));
+    let json = run(folder, &["diff", "a", "b", "--json"]);
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["differences"][0]["difference"]["mean"], -0.25);
+    assert_eq!(json["flips"].as_array().unwrap().len(), 10);
+    let missing = run(folder, &["diff", "a", "nowhere"]);
+    assert_eq!(missing.status.code(), Some(3), "{}", text(&missing));
+}
+
+#[test]
+fn noise_says_which_differences_mean_something() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_run(&folder.join("a"), |number| number % 2 == 0);
+    write_run(&folder.join("b"), |number| number % 4 < 2);
+    let output = run(folder, &["noise", "a", "b", "--detect", "0.05"]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    // Each sample has a variance of 0.5: the standard error is sqrt(2 * 40 * 0.5 / 2) / 40.
+    for part in [
+        "pass_rate: two runs of the same agent with 2 trials of each of 40 samples differ by up to 0.226 by chance",
+        "To find a difference of 0.05, run 83 trials of each sample.",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let json = run(folder, &["noise", "a", "--json"]);
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json[0]["figure"], "pass_rate");
+    assert!((json[0]["noise"]["standard_error"].as_f64().unwrap() - 0.111_803).abs() < 1e-6);
+}
