@@ -74,7 +74,7 @@ impl SettingRepository {
             .transpose()
     }
 
-    /// Returns a setting, and stores it anew if it is not encrypted with the current key.
+    /// Returns a setting, and stores it again if it is not encrypted with the current key.
     pub(super) async fn renewed(&self, key: &SettingKey) -> Result<Option<Setting>, StoreError> {
         let Some(stored) = self.stored(key).await? else {
             return Ok(None);

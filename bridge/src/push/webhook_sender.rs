@@ -36,7 +36,7 @@ pub(super) enum Outcome {
     Delivered,
     /// The attempt failed; a later one may succeed.
     Failed {
-        /// What went wrong.
+        /// The reason.
         reason: String,
         /// The delay that the webhook asked for.
         again: Option<Duration>,

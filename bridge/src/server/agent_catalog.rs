@@ -39,7 +39,7 @@ pub(super) async fn cards(
     serve(Some(document), since.unwrap_or_default(), &headers)
 }
 
-/// Returns the ids of the requested skills; none stands for all agents.
+/// Returns the ids of the requested skills; an empty list selects all agents.
 fn wanted(uri: &Uri) -> Vec<String> {
     let pairs = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     pairs

@@ -67,7 +67,7 @@ impl Readiness {
         {
             return;
         }
-        // The sender is gone, so nobody can ask for it any more.
+        // The sender was dropped, so this never happens.
         std::future::pending::<()>().await;
     }
 }

@@ -52,7 +52,7 @@ pub enum StoreError {
     Invalid {
         /// The task.
         task: String,
-        /// What is wrong with them.
+        /// The reason why the events are refused.
         reason: String,
     },
     /// An append or a record is too large.
@@ -76,7 +76,7 @@ pub enum StoreError {
     Corrupt {
         /// The stored object, with its ids.
         what: String,
-        /// What is wrong with it.
+        /// The reason why it cannot be read.
         reason: String,
     },
     /// The task's data on the disk is damaged. Other tasks are not affected.
@@ -84,7 +84,7 @@ pub enum StoreError {
     Damaged {
         /// The task.
         task: String,
-        /// What is wrong with it.
+        /// The reason why it cannot be read.
         reason: String,
     },
     /// The index was damaged and is being rebuilt from the log. Nothing can be written until that is done.

@@ -185,7 +185,7 @@ impl ListPosition {
         format!("{}.{}", self.millis, self.task)
     }
 
-    /// Parses a page token; returns `None` for the empty one, which stands for the first page.
+    /// Parses a page token; returns `None` for the empty one, which selects the first page.
     fn parse(token: &str) -> Result<Option<Self>, StoreError> {
         if token.is_empty() {
             return Ok(None);

@@ -133,7 +133,7 @@ fn started(store: &Arc<dyn Store>, sender: &Arc<RecordingSender>, seal: Seal) ->
 }
 
 impl World {
-    /// The same store with push notifications that are started anew.
+    /// Restarts the push notifications of the same store.
     fn restarted(self, seal: Seal) -> Self {
         let Self {
             store,

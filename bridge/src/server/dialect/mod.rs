@@ -1,9 +1,9 @@
-//! Repairs for clients of older dialects of A2A.
+//! Adapts requests and responses for clients of older dialects of A2A.
 //!
-//! - [`client_task_id`]: tasks under the ids that clients of A2A 0.1 chose
-//! - [`execute`]: skills as methods, `POST {base}/execute`
-//! - [`flat_task_result`]: the wrapped task with a flat state that the smallest clients of 0.3 read
-//! - [`python_a2a`]: A2A 0.1 as python-a2a speaks it
+//! - [`client_task_id`]: replaces task ids by those that clients of A2A 0.1 chose
+//! - [`execute`]: serves skills as methods at `POST {base}/execute`
+//! - [`flat_task_result`]: returns wrapped tasks with a flat state to minimal clients of 0.3
+//! - [`python_a2a`]: serves A2A 0.1 as python-a2a uses it
 
 pub(super) mod client_task_id;
 pub(super) mod execute;
