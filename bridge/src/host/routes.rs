@@ -46,8 +46,8 @@ pub(super) fn routes(
             service: service.clone(),
             agent: agent_route.agent.clone(),
             public_url: public_url.to_owned(),
-            home: home.to_owned(),
-            own: own.to_owned(),
+            path: home.to_owned(),
+            own_path: own.to_owned(),
             since: clock::now(),
             grpc: options
                 .grpc

@@ -11,7 +11,7 @@ use axum::{
 use bridge_protocol::dialect::places;
 use serde_json::{Value, json};
 
-use super::{Endpoint, Origin, card::serve, rest, service_parameters};
+use super::{Endpoint, Origin, card::serve_document, rest, service_parameters};
 
 /// The media type of an API catalog (RFC 9727, section 4.1): links as JSON (RFC 9264) with a profile.
 const LINKS: &str =
@@ -27,7 +27,7 @@ pub(super) async fn cards(
 ) -> Response {
     let named = match service_parameters::named_version(&headers, &uri) {
         Ok(named) => named,
-        Err(error) => return rest::refused(&headers, error),
+        Err(error) => return rest::error_response(&headers, error),
     };
     let wanted = wanted(&uri);
     let cards = endpoints
@@ -36,7 +36,7 @@ pub(super) async fn cards(
         .filter_map(|one| one.document(named, origin.as_deref()));
     let document = json!({"agents": cards.collect::<Vec<_>>()});
     let since = endpoints.iter().map(|one| one.since).max();
-    serve(Some(document), since.unwrap_or_default(), &headers)
+    serve_document(Some(document), since.unwrap_or_default(), &headers)
 }
 
 /// Returns the ids of the requested skills; an empty list selects all agents.

@@ -37,9 +37,9 @@ pub(super) async fn current(
 ) -> Response {
     let named = match service_parameters::named_version(&headers, &uri) {
         Ok(named) => named,
-        Err(error) => return rest::refused(&headers, error),
+        Err(error) => return rest::error_response(&headers, error),
     };
-    serve(
+    serve_document(
         endpoint.document(named, origin.as_deref()),
         endpoint.since,
         &headers,
@@ -68,7 +68,7 @@ pub(super) async fn legacy(
         }
         document
     });
-    serve(document, endpoint.since, &headers)
+    serve_document(document, endpoint.since, &headers)
 }
 
 impl Endpoint {
@@ -101,32 +101,32 @@ impl Endpoint {
     /// Returns the agent's card with its interfaces.
     fn card(&self, origin: Option<&Origin>) -> Option<AgentCard> {
         let card = self.service.card(&self.agent)?;
-        Some(self.reachable_at(self.outside(origin), card))
+        Some(self.with_interfaces_at(self.base_url_for(origin), card))
     }
 
     /// Returns the agent's address, as the client knows it.
     pub(super) fn address(&self, origin: Option<&Origin>) -> String {
-        format!("{}{}", self.outside(origin), self.home)
+        format!("{}{}", self.base_url_for(origin), self.path)
     }
 
-    fn outside<'a>(&'a self, origin: Option<&'a Origin>) -> &'a str {
+    fn base_url_for<'a>(&'a self, origin: Option<&'a Origin>) -> &'a str {
         origin.map_or(&self.public_url, |Origin(origin)| origin)
     }
 
     /// Adds the agent's interfaces to a card, with the configured public URL.
-    pub(super) fn reachable(&self, card: AgentCard) -> AgentCard {
-        self.reachable_at(&self.public_url, card)
+    pub(super) fn with_interfaces(&self, card: AgentCard) -> AgentCard {
+        self.with_interfaces_at(&self.public_url, card)
     }
 
-    fn reachable_at(&self, url: &str, mut card: AgentCard) -> AgentCard {
+    fn with_interfaces_at(&self, url: &str, mut card: AgentCard) -> AgentCard {
         let address = |path: &str| format!("{url}{path}");
         // JSON-RPC comes first: clients of 0.3 expect it at a card's `url`. For HTTP+JSON of 0.3 clients add `/v1`
         // themselves, because the paths contain it (0.3.0, section 3.2.3).
         let ways = [
-            (Binding::JsonRpc, &self.home, Version::V1_0),
-            (Binding::HttpJson, &self.own, Version::V1_0),
-            (Binding::JsonRpc, &self.home, Version::V0_3),
-            (Binding::HttpJson, &self.own, Version::V0_3),
+            (Binding::JsonRpc, &self.path, Version::V1_0),
+            (Binding::HttpJson, &self.own_path, Version::V1_0),
+            (Binding::JsonRpc, &self.path, Version::V0_3),
+            (Binding::HttpJson, &self.own_path, Version::V0_3),
         ];
         let interface = |(binding, path, version): (Binding, &String, Version)| AgentInterface {
             url: address(path),
@@ -170,7 +170,11 @@ fn authority(url: &Url) -> Option<String> {
     Some(format!("{}:{}", url.host()?, url.port_or_known_default()?))
 }
 
-pub(super) fn serve(document: Option<Value>, since: Timestamp, headers: &HeaderMap) -> Response {
+pub(super) fn serve_document(
+    document: Option<Value>,
+    since: Timestamp,
+    headers: &HeaderMap,
+) -> Response {
     let Some(document) = document else {
         return StatusCode::NOT_FOUND.into_response();
     };

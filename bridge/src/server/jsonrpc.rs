@@ -42,11 +42,11 @@ pub(super) async fn post(
 pub(super) fn body_error(endpoint: &Endpoint, body_error: BodyError) -> Response {
     let error = body_error.error();
     endpoint.service.refused(&endpoint.agent, &error);
-    refused(body_error.status(), error)
+    error_response(body_error.status(), error)
 }
 
 /// Returns an error with an HTTP status, for a request whose id is unknown.
-pub(super) fn refused(status: StatusCode, error: Error) -> Response {
+pub(super) fn error_response(status: StatusCode, error: Error) -> Response {
     let again = error.retry_after();
     let mut response = render::error(Id::Null, error);
     *response.status_mut() = status;
@@ -295,8 +295,8 @@ fn response(
         Reply::Card(card) => {
             // The signatures cover the document of 1.0, so older documents have none.
             let card = match version {
-                Version::V1_0 => endpoint.signed(endpoint.reachable(*card), None),
-                Version::V0_1 | Version::V0_3 => endpoint.reachable(*card),
+                Version::V1_0 => endpoint.signed(endpoint.with_interfaces(*card), None),
+                Version::V0_1 | Version::V0_3 => endpoint.with_interfaces(*card),
             };
             translated(|losses| version.card_from_v1(&card, losses))
         }

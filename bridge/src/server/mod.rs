@@ -63,9 +63,9 @@ pub struct Endpoint {
     /// [`Origin`].
     pub public_url: String,
     /// The agent's path below the public URL, empty or without a slash at the end.
-    pub home: String,
+    pub path: String,
     /// The path that belongs to this agent alone, where HTTP+JSON also accepts a tenant before its paths.
-    pub own: String,
+    pub own_path: String,
     /// The time of the card's last change.
     pub since: jiff::Timestamp,
     /// The agent's gRPC interface, if it has one.

@@ -27,9 +27,11 @@ pub fn refuse(head: &Parts, why: Unserved) -> Response<Body> {
     let path = head.uri.path();
     match presumed_binding(head, path) {
         #[cfg(feature = "grpc")]
-        PresumedBinding::Grpc => super::grpc::refused(&error),
-        PresumedBinding::HttpJson => rest::refused_at(path, &head.headers, why.status(), error),
-        PresumedBinding::JsonRpc => jsonrpc::refused(why.status(), error),
+        PresumedBinding::Grpc => super::grpc::error_response(&error),
+        PresumedBinding::HttpJson => {
+            rest::error_response_at(path, &head.headers, why.status(), error)
+        }
+        PresumedBinding::JsonRpc => jsonrpc::error_response(why.status(), error),
         PresumedBinding::Unknown => plain(why),
     }
 }

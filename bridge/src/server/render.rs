@@ -54,17 +54,17 @@ pub(super) fn item(
             write(to, &RpcResponse { id, outcome });
         }
         Version::V0_1 | Version::V0_3 => {
-            let outcome = Ok(older_item(version, item, client_id));
+            let outcome = Ok(convert_item(version, item, client_id));
             write(to, &RpcResponse { id, outcome });
         }
     }
 }
 
 /// Converts an item to an older version, with the task id that the client chose, if any.
-fn older_item(version: Version, item: StreamItem, client_id: Option<&str>) -> Value {
+fn convert_item(version: Version, item: StreamItem, client_id: Option<&str>) -> Value {
     let turn_continues = turn_continues(&item);
     let response = client_task_id::item(item.response, client_id);
-    translated(|losses| older(version, &response, turn_continues, losses))
+    translated(|losses| convert_stream_item(version, &response, turn_continues, losses))
 }
 
 /// Whether a state that would end the stream does not end it, because it belongs to a turn before the client's own.
@@ -80,7 +80,7 @@ pub(super) fn turn_continues(item: &StreamItem) -> bool {
 }
 
 /// Converts an item to an older version, in which `final` marks the last item.
-pub(super) fn older(
+pub(super) fn convert_stream_item(
     version: Version,
     response: &StreamResponse,
     turn_continues: bool,
@@ -106,15 +106,15 @@ pub(super) fn translated(write: impl FnOnce(&mut Losses) -> Value) -> Value {
 /// Returns a response with a result of about this size in its envelope.
 pub(super) fn json<T: Serialize>(id: Id, size: usize, result: T) -> Response {
     let outcome: Result<T, RpcError> = Ok(result);
-    sent(text(size, &RpcResponse { id, outcome }))
+    json_response(text(size, &RpcResponse { id, outcome }))
 }
 
 /// Returns a response with a result or an error in its envelope.
 pub(super) fn response<T: Serialize>(response: &RpcResponse<T>) -> Response {
-    sent(text(0, response))
+    json_response(text(0, response))
 }
 
-fn sent(text: Vec<u8>) -> Response {
+fn json_response(text: Vec<u8>) -> Response {
     let mut http = HttpResponse::new(Body::from(text));
     *http.status_mut() = StatusCode::OK;
     let json = axum::http::HeaderValue::from_static("application/json");
@@ -172,9 +172,9 @@ mod tests {
                     response: update.clone(),
                     is_behind,
                 };
-                let write_when_room = older_item(version, item, None);
+                let written = convert_item(version, item, None);
                 assert_eq!(
-                    write_when_room["final"], is_final,
+                    written["final"], is_final,
                     "{version} {state} {is_behind}"
                 );
             }

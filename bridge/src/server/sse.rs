@@ -56,7 +56,7 @@ fn event(
             let size = item.size();
             write_item(size, move || {
                 let ((id, client_id), position) = (&*client, item.position.clone());
-                placed(size, &position, |to| {
+                positioned_event(size, &position, |to| {
                     render::item(to, version, id, item, client_id.as_deref());
                 })
             })
@@ -65,7 +65,7 @@ fn event(
             let outcome: Result<(), RpcError> = Err(error.into());
             let id = client.0.clone();
             write_item(0, || {
-                framed(ROOM, &[], |to| {
+                write_event(ROOM, &[], |to| {
                     render::write(to, &RpcResponse { id, outcome });
                 })
             })
@@ -74,16 +74,24 @@ fn event(
 }
 
 /// Writes an event of about this size, with its position in the log as id.
-pub(super) fn placed(size: usize, position: &Position, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
-    framed(size + ROOM, &[("id", position)], write)
+pub(super) fn positioned_event(
+    size: usize,
+    position: &Position,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> Bytes {
+    write_event(size + ROOM, &[("id", position)], write)
 }
 
 /// Writes an event with this name.
-pub(super) fn named(name: &str, data: &impl Serialize) -> Bytes {
-    framed(ROOM, &[("event", &name)], |to| render::write(to, data))
+pub(super) fn named_event(name: &str, data: &impl Serialize) -> Bytes {
+    write_event(ROOM, &[("event", &name)], |to| render::write(to, data))
 }
 
-fn framed(room: usize, fields: &[(&str, &dyn Display)], write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+fn write_event(
+    room: usize,
+    fields: &[(&str, &dyn Display)],
+    write: impl FnOnce(&mut Vec<u8>),
+) -> Bytes {
     let mut event = Vec::with_capacity(room);
     for (field, value) in fields {
         // Writing to memory cannot fail.
@@ -125,7 +133,7 @@ mod tests {
             task: "t".into(),
             seq: 7,
         };
-        let event = placed(0, &position, |to| render::write(to, &"a\nb"));
+        let event = positioned_event(0, &position, |to| render::write(to, &"a\nb"));
         assert_eq!(event, "id: t/7\ndata: \"a\\nb\"\n\n");
         assert_eq!(named("error", &1), "event: error\ndata: 1\n\n");
     }

@@ -30,7 +30,7 @@ use serde_json::Value;
 use crate::server::{
     Endpoint, Origin,
     body::{self, ReceivedRequest},
-    card::serve,
+    card::serve_document,
     jsonrpc,
     large_body::block_if_large,
     render,
@@ -50,7 +50,7 @@ pub(in crate::server) async fn card(
 ) -> Response {
     let address = endpoint.address(origin.as_deref());
     let card = endpoint.typed_card();
-    serve(
+    serve_document(
         card.map(|card| execute::card::from_v1(&card, &address)),
         endpoint.since,
         &headers,

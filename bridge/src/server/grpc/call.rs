@@ -176,7 +176,9 @@ impl GrpcCall {
                 write::<v1::ListTaskPushNotificationConfigsResponse, _>(&configs)
             }
             Reply::Deleted => Vec::new(),
-            Reply::Card(card) => write::<v1::AgentCard, AgentCard>(&self.endpoint.reachable(*card)),
+            Reply::Card(card) => {
+                write::<v1::AgentCard, AgentCard>(&self.endpoint.with_interfaces(*card))
+            }
             Reply::Stream(_) => return Err(ErrorKind::Internal.into()),
         };
         Ok(bytes.into())

@@ -62,7 +62,7 @@ pub fn alone(app: Router) -> Router {
 }
 
 /// Returns the answer to a request that is not processed.
-pub(super) fn refused(error: &Error) -> Response {
+pub(super) fn error_response(error: &Error) -> Response {
     call::status_of(error).into_http::<Body>()
 }
 

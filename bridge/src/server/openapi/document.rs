@@ -77,7 +77,8 @@ fn base(endpoints: &[Endpoint], origin: Option<&Origin>) -> String {
 fn servers(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
     let base = base(endpoints, origin);
     let server = |one: &Endpoint| {
-        let mut server = json!({"url": format!("{base}{}", one.own), "description": one.agent});
+        let mut server =
+            json!({"url": format!("{base}{}", one.own_path), "description": one.agent});
         if let Some(turns) = &one.turns {
             server["x-turns"] = json!(turns);
         }

@@ -145,13 +145,17 @@ impl MountedAgent {
 
     fn route(&self, method: &Method, path: &str) -> Result<RouteMatch, HttpError> {
         let below = self.below(path);
-        let takes_tenants = *self.path == *self.endpoint.own;
+        let takes_tenants = *self.path == *self.endpoint.own_path;
         route::find(method, below, takes_tenants).map_err(|unrouted| self.unrouted(path, unrouted))
     }
 
     /// Returns the error for a request that matches no operation. It says where the operations are.
     fn unrouted(&self, path: &str, unrouted: RouteError) -> HttpError {
-        let Endpoint { own, agent, .. } = &*self.endpoint;
+        let Endpoint {
+            own_path: own,
+            agent,
+            ..
+        } = &*self.endpoint;
         match unrouted {
             RouteError::Method { allowed }
                 if path.trim_end_matches('/') == self.path.trim_end_matches('/') =>
@@ -183,7 +187,7 @@ fn understand(
 ) -> Result<(Call, ResponseFormat), Error> {
     let service_parameters = ServiceParameters::read(&asked.headers, &asked.uri)?;
     if service_parameters.version() != routed.version {
-        return Err(misplaced(service_parameters.named, routed.version));
+        return Err(version_mismatch(service_parameters.named, routed.version));
     }
     service_parameters.fill(context);
     context.version = routed.version;
@@ -194,7 +198,7 @@ fn understand(
 }
 
 /// Returns the error for a request whose version is not the one of its path.
-fn misplaced(named: Option<Version>, served: Version) -> Error {
+fn version_mismatch(named: Option<Version>, served: Version) -> Error {
     let message = match named {
         Some(named) => format!(
             "A2A {served} is spoken at this address, not {named}: 1.0 is spoken without /v1, 0.3 below it"
@@ -208,12 +212,12 @@ fn misplaced(named: Option<Version>, served: Version) -> Error {
 }
 
 /// Returns the error for a request for a document, such as a card.
-pub(super) fn refused(headers: &HeaderMap, error: Error) -> Response {
+pub(super) fn error_response(headers: &HeaderMap, error: Error) -> Response {
     ResponseWriter::for_request(headers, ResponseFormat::V1_0).error(&error.into())
 }
 
 /// Returns the error for a request at a path of this binding.
-pub(super) fn refused_at(
+pub(super) fn error_response_at(
     path: &str,
     headers: &HeaderMap,
     status: StatusCode,

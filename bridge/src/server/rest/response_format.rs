@@ -47,13 +47,14 @@ impl ResponseFormat {
             (Self::V1_0, Reply::Card(card)) => render::text(size, &card),
             // Streams are written item by item, and a deletion has an empty result.
             (_, Reply::Deleted | Reply::Stream(_)) => render::text(size, &json!({})),
-            (Self::V0_3 | Self::V0_3Proto, reply) => {
-                render::text(size, &translated(|losses| self.older(reply, losses)))
-            }
+            (Self::V0_3 | Self::V0_3Proto, reply) => render::text(
+                size,
+                &translated(|losses| self.convert_reply(reply, losses)),
+            ),
         }
     }
 
-    fn older(self, reply: Reply, losses: &mut Losses) -> Value {
+    fn convert_reply(self, reply: Reply, losses: &mut Losses) -> Value {
         let version = Version::V0_3;
         match reply {
             Reply::Message(SendMessageResponse::Task(task)) => {
@@ -116,7 +117,7 @@ impl ResponseFormat {
             StreamResponse::StatusUpdate(_) => "statusUpdate",
             StreamResponse::ArtifactUpdate(_) => "artifactUpdate",
         };
-        let write_when_room = match response {
+        let value = match response {
             StreamResponse::Task(task) if is_proto => proto::task_from_v1(task, losses),
             StreamResponse::Message(message) if is_proto => proto::message_from_v1(message, losses),
             StreamResponse::StatusUpdate(update) if is_proto => {
@@ -131,9 +132,9 @@ impl ResponseFormat {
             | StreamResponse::Message(_)
             | StreamResponse::StatusUpdate(_)
             | StreamResponse::ArtifactUpdate(_) => {
-                render::older(Version::V0_3, response, turn_continues, losses)
+                render::convert_stream_item(Version::V0_3, response, turn_continues, losses)
             }
         };
-        json!({ name: write_when_room })
+        json!({ name: value })
     }
 }

@@ -51,7 +51,7 @@ impl ResponseWriter {
     /// Returns a response with one object.
     pub(super) fn reply(self, endpoint: &Endpoint, reply: Reply) -> Response {
         let reply = match reply {
-            Reply::Card(card) => Reply::Card(Box::new(endpoint.reachable(*card))),
+            Reply::Card(card) => Reply::Card(Box::new(endpoint.with_interfaces(*card))),
             other => other,
         };
         self.json(StatusCode::OK, self.format.text(reply))
@@ -69,11 +69,11 @@ impl ResponseWriter {
                 let size = item.size();
                 write_item(size, move || {
                     let write = |to: &mut _| self.format.item(to, &item);
-                    sse::placed(size, &item.position, write)
+                    sse::positioned_event(size, &item.position, write)
                 })
             }
             Err(error) => write_item(0, move || {
-                sse::named("error", &HttpError::from(error).body(self.format))
+                sse::named_event("error", &HttpError::from(error).body(self.format))
             }),
         }
     }
