@@ -1,7 +1,7 @@
 //! Reads service parameters (specification 3.2.6), which all HTTP bindings share.
 //!
-//! They are sent in headers, or in query parameters by clients that cannot set headers (3.6.1). The tenant, and what a
-//! message says of extensions, is in the call itself: see [`Context::apply_call`].
+//! They are sent in headers, or in query parameters by clients that cannot set headers (3.6.1). The tenant, and the
+//! extensions that a message lists, are in the call itself: see [`Context::apply_call`].
 
 use std::{borrow::Cow, collections::BTreeSet};
 

@@ -1,6 +1,6 @@
 //! The types of A2A 1.0, one family in each file, with the names of their JSON form (specification, section 4).
 //!
-//! Fields that a newer peer sends stand in `extra` and are written again; unknown enum values are kept.
+//! Unknown fields, which newer peers send, are stored in `extra` and written again; unknown enum values are preserved.
 
 mod apply;
 mod binding;

@@ -1,10 +1,10 @@
 //! Reads protocol objects from JSON and writes them: the trait [`Wire`], and an error that names the field.
 //!
-//! serde's derive loses the path to a bad field as soon as unknown fields are kept (`flatten` buffers
-//! them), and this project promises both. So objects are read by a few lines of code that the `object!` macro
-//! writes from a table of fields, in two ways: from text, in one pass and with nothing between; and from a
-//! [`Value`], with an error that names the field. What cannot be read in the first way is read in the second, to
-//! tell why. Every type still implements serde's traits.
+//! serde's derive loses the path to an invalid field as soon as unknown fields are preserved (`flatten` buffers
+//! them), and this project promises both. So the macro `object!` generates two readers from a table of fields: one that
+//! reads text in one pass without an intermediate value, and one that reads a [`Value`] and names the field in errors.
+//! An input that the first reader refuses is read again by the second one for its error. Every type still implements
+//! serde's traits.
 
 mod object;
 mod one_pass;
