@@ -115,11 +115,9 @@ pub(super) async fn reader_if_caught_up(
 fn can_go_on(SettingKey { task, id, .. }: &SettingKey, error: &StoreError) -> bool {
     let is_final = is_final(error);
     match is_final {
-        true => tracing::error!(task, id, %error, "push notifications are stopped until a restart"),
+        true => tracing::error!(task, id, %error, "push notifications stop until a restart"),
         false if error.is_reported_by_store() => {}
-        false => {
-            tracing::warn!(task, id, %error, "push notifications are stopped until the store works again")
-        }
+        false => tracing::warn!(task, id, %error, "push notifications wait for the store"),
     }
     !is_final
 }

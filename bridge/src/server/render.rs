@@ -173,10 +173,7 @@ mod tests {
                     is_behind,
                 };
                 let written = convert_item(version, item, None);
-                assert_eq!(
-                    written["final"], is_final,
-                    "{version} {state} {is_behind}"
-                );
+                assert_eq!(written["final"], is_final, "{version} {state} {is_behind}");
             }
         }
     }
