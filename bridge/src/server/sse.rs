@@ -135,14 +135,14 @@ mod tests {
         };
         let event = positioned_event(0, &position, |to| render::write(to, &"a\nb"));
         assert_eq!(event, "id: t/7\ndata: \"a\\nb\"\n\n");
-        assert_eq!(named("error", &1), "event: error\ndata: 1\n\n");
+        assert_eq!(named_event("error", &1), "event: error\ndata: 1\n\n");
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_idle_stream_sends_comments() {
         let late = stream::once(async {
             tokio::time::sleep(2 * KEEP_ALIVE + KEEP_ALIVE / 2).await;
-            named("late", &1)
+            named_event("late", &1)
         });
         let body = response(late).into_body();
         let body = to_bytes(body, 1 << 10).await.unwrap();
