@@ -4,10 +4,12 @@ use bridge_protocol::{
     dialect::{Call, Version},
     wire::FieldError,
 };
+use futures_util::StreamExt as _;
 use url::Url;
 
 use crate::{
     Binding, ClientError, Credentials, Fault, Limits, Polls, Retries,
+    sequence::Sequence,
     transport::{Items, Transport, reply::ReplyValue},
 };
 
@@ -16,6 +18,8 @@ use crate::{
 pub(crate) struct Agent {
     pub(crate) url: Url,
     pub(crate) version: Version,
+    /// Whether it numbers the events of streams.
+    pub(crate) sequence: Sequence,
     pub(crate) binding: Binding,
     pub(crate) tenant: Option<String>,
     /// Whether the card says that the agent streams; `None` if the card does not say.
@@ -36,7 +40,14 @@ impl Agent {
 
     /// Makes a call whose answer is a stream; see [`Transport::open`].
     pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
-        self.transport.open(call, after).await
+        let items = self.transport.open(call, after).await?;
+        let sequence = self.sequence;
+        Ok(match sequence {
+            Sequence::Absent => items,
+            Sequence::Own | Sequence::Shared => items
+                .map(move |item| item.map(|item| item.numbered(sequence)))
+                .boxed(),
+        })
     }
 
     /// Adds the agent's and the operation's names to a fault, and masks the credentials that it may contain.

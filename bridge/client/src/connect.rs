@@ -21,6 +21,7 @@ use crate::{
     http::Endpoint,
     interface,
     negotiation::{self, ChosenInterface, Requirements},
+    sequence::Sequence,
     transport::{JsonRpc, Rest, Transport},
 };
 
@@ -168,10 +169,12 @@ fn agent(
         limits: options.limits,
         credentials: credentials.clone(),
         extensions: options.extensions.clone(),
+        sequence: Sequence::offered(card, choice.version, &options.extensions),
     };
     Ok(Agent {
         url: endpoint.url.clone(),
         version: choice.version,
+        sequence: endpoint.sequence,
         binding: choice.binding,
         tenant: choice.interface.tenant.clone(),
         streaming: card.capabilities.streaming,

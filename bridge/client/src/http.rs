@@ -13,6 +13,7 @@ use url::Url;
 use crate::{
     Credentials, Fault, Limits,
     body::{self, BodyError},
+    sequence::Sequence,
 };
 
 /// The address of requests, and what is common to all of them.
@@ -25,6 +26,8 @@ pub(crate) struct Endpoint {
     pub(crate) credentials: Credentials,
     /// The URIs of the protocol extensions to request (specification 4.6).
     pub(crate) extensions: Vec<String>,
+    /// Whether its streams are numbered.
+    pub(crate) sequence: Sequence,
 }
 
 impl Endpoint {

@@ -45,6 +45,7 @@ mod options;
 #[cfg(feature = "registry")]
 pub mod registry;
 mod roots;
+mod sequence;
 mod signature;
 mod stream;
 mod tenant;

@@ -23,7 +23,7 @@ use super::{Context, Service, tenant};
 use crate::store::Seq;
 
 /// The URI, and the key in metadata.
-pub const EXTENSION: &str = "urn:activity:sequence:v1";
+pub use bridge_protocol::a2a::SEQUENCE_EXTENSION as EXTENSION;
 
 /// The time limit for GetTask to wait for a later event, shorter than usual proxy timeouts.
 const LONGEST: Duration = Duration::from_secs(30);

@@ -49,7 +49,15 @@ const PROGRAM: Rooms = &[
 const CLIENT: Rooms = &[
     (
         "invocation",
-        &["client", "connect", "discovery", "error", "http", "options"],
+        &[
+            "client",
+            "connect",
+            "discovery",
+            "error",
+            "http",
+            "options",
+            "sequence",
+        ],
     ),
     ("registry", &["body", "credentials", "discovery", "error"]),
     (
@@ -93,6 +101,7 @@ const CLIENT: Rooms = &[
             "negotiation",
             "options",
             "card_url",
+            "sequence",
             "transport",
             "failover",
         ],
@@ -101,10 +110,14 @@ const CLIENT: Rooms = &[
         "stream",
         &["agent", "error", "options", "tenant", "transport"],
     ),
-    ("agent", &["credentials", "error", "transport"]),
+    ("agent", &["credentials", "error", "sequence", "transport"]),
+    ("sequence", &[]),
     ("tenant", &[]),
     ("negotiation", &["error", "interface"]),
-    ("transport", &["error", "http", "lenient_card", "options"]),
+    (
+        "transport",
+        &["error", "http", "lenient_card", "options", "sequence"],
+    ),
     (
         "card",
         &[
@@ -116,7 +129,10 @@ const CLIENT: Rooms = &[
             "card_url",
         ],
     ),
-    ("http", &["body", "credentials", "error", "options"]),
+    (
+        "http",
+        &["body", "credentials", "error", "options", "sequence"],
+    ),
     ("body", &[]),
     (
         "options",

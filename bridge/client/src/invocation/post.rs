@@ -9,6 +9,7 @@ use crate::{
     ClientError, Fault, Options,
     connect::http_client,
     http::{Answer, Endpoint, beginning},
+    sequence::Sequence,
 };
 
 /// An agent's base address with what every request to it needs.
@@ -35,6 +36,7 @@ impl JsonPoster {
             limits: options.limits,
             credentials: options.credentials.chosen(card).map_err(named)?,
             extensions: Vec::new(),
+            sequence: Sequence::Absent,
         }))
     }
 

@@ -21,6 +21,8 @@ pub(super) struct ReportedTask {
     /// Ids of the events that were reported, as the server assigned them.
     ids: RecentSet,
     last_id: Option<String>,
+    /// The number of the last event, if the agent numbers them.
+    number: Option<u64>,
     /// Statuses that were reported and are distinguishable from others.
     statuses: RecentSet,
     /// The stream was resumed, so events may be repeated.
@@ -67,7 +69,11 @@ impl ReportedTask {
 
     /// Takes an item of a stream and returns the events to report.
     pub(super) fn take(&mut self, item: Item) -> Vec<StreamResponse> {
-        let is_repeated = item.id.as_ref().is_some_and(|id| self.ids.contains(id));
+        let is_repeated = match (item.number, self.number) {
+            (Some(number), Some(last)) => number <= last,
+            (Some(_) | None, _) => item.id.as_ref().is_some_and(|id| self.ids.contains(id)),
+        };
+        self.number = self.number.max(item.number);
         if let Some(id) = item.id {
             self.ids.insert(&id);
             self.last_id = Some(id);
@@ -75,7 +81,8 @@ impl ReportedTask {
         match item.event {
             _ if is_repeated => Vec::new(),
             StreamResponse::Task(task) if self.again => self.catch_up(task),
-            event if self.again && self.was_shown(&event) => Vec::new(),
+            // What is numbered is new, however much it looks like something before.
+            event if self.again && item.number.is_none() && self.was_shown(&event) => Vec::new(),
             event => {
                 self.note(&event);
                 vec![event]
@@ -176,8 +183,12 @@ mod tests {
             let update = json!({"taskId": "t", "contextId": "c", "status": {
                 "state": "TASK_STATE_WORKING", "timestamp": format!("{number}")}});
             let event = StreamResponse::StatusUpdate(TaskStatusUpdateEvent::read(update).unwrap());
-            let id = Some(format!("t/{number}"));
-            assert_eq!(reported.take(Item { id, event }).len(), 1);
+            let item = Item {
+                id: Some(format!("t/{number}")),
+                number: None,
+                event,
+            };
+            assert_eq!(reported.take(item).len(), 1);
             if number % 20_000 == 0 {
                 sizes.push((reported.ids.len(), reported.statuses.len()));
             }

@@ -26,7 +26,11 @@ use futures_util::stream::BoxStream;
 
 use self::reply::Reply;
 pub(crate) use self::{json_rpc::JsonRpc, rest::Rest};
-use crate::{Fault, http::Endpoint};
+use crate::{
+    Fault,
+    http::Endpoint,
+    sequence::{Sequence, task_of},
+};
 
 /// Sends calls to one interface, in its binding and version.
 #[derive(Debug)]
@@ -41,7 +45,28 @@ pub(crate) enum Transport {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Item {
     pub(crate) id: Option<String>,
+    /// The number of the event, if the agent numbers them.
+    pub(crate) number: Option<u64>,
     pub(crate) event: StreamResponse,
+}
+
+impl Item {
+    fn new(id: Option<String>, event: StreamResponse) -> Self {
+        Self {
+            id,
+            number: None,
+            event,
+        }
+    }
+
+    /// The event with its number, by which the server can resume the stream whatever the binding.
+    pub(crate) fn numbered(mut self, sequence: Sequence) -> Self {
+        self.number = sequence.number(self.id.as_deref(), &mut self.event);
+        if let (None, Some(number), Some(task)) = (&self.id, self.number, task_of(&self.event)) {
+            self.id = Some(format!("{task}/{number}"));
+        }
+        self
+    }
 }
 
 /// The events of a stream. Nothing follows after an error.

@@ -91,7 +91,7 @@ impl<R: Fn(&str) -> Result<StreamResponse, Fault>> SseReader<R> {
             }
             let event = self.event(&message.data)?;
             let id = Some(message.id).filter(|id| !id.is_empty());
-            return Ok(Some(Item { id, event }));
+            return Ok(Some(Item::new(id, event)));
         }
     }
 

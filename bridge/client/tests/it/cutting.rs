@@ -14,7 +14,7 @@ use axum::{
     routing::{get, post},
 };
 use bridge_protocol::{
-    a2a::{StreamResponse, Task},
+    a2a::{SEQUENCE_EXTENSION, StreamResponse, Task},
     wire::{Wire as _, to_value},
 };
 use futures_util::{StreamExt as _, stream};
@@ -29,6 +29,8 @@ use crate::server::reply;
 pub(crate) enum Manner {
     /// Events have ids, and a resumed stream continues after one of them.
     Ids,
+    /// The same, and by an extension the ids are the numbers of the events.
+    Numbered,
     /// The task first, then the later events, without ids.
     Snapshot,
     /// The same, but the last event before is repeated after the task.
@@ -73,7 +75,12 @@ pub(crate) async fn serve(script: Script) -> (Url, Shared) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}/", listener.local_addr().unwrap());
     let streaming = (script.manner == Manner::Silent).then_some(false);
-    let card = json!({"name": "Cutter", "capabilities": {"streaming": streaming},
+    let extensions = match script.manner {
+        Manner::Numbered => json!([{"uri": SEQUENCE_EXTENSION}]),
+        _ => json!([]),
+    };
+    let card = json!({"name": "Cutter",
+        "capabilities": {"streaming": streaming, "extensions": extensions},
         "supportedInterfaces":
             [{"url": base, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]});
     let stage = Stage {
@@ -109,7 +116,8 @@ async fn answer(State(stage): State<Shared>, headers: HeaderMap, body: Bytes) ->
     let method = request["method"].as_str().unwrap().to_owned();
     let after = headers
         .get("last-event-id")
-        .map(|id| id.to_str().unwrap().parse().unwrap());
+        .map(|id| id.to_str().unwrap().trim_start_matches("t/"))
+        .map(|id| id.parse().unwrap());
     let mut stage = stage.lock().unwrap();
     stage.asked.push(method.clone());
     stage.id = request["id"].clone();
@@ -146,7 +154,7 @@ impl Stage {
         let snapshot = json!({"task": to_value(&self.now())});
         let happened = self.happened;
         match self.script.manner {
-            Manner::Ids => self.stream(after.map_or(0, |id| id + 1), None),
+            Manner::Ids | Manner::Numbered => self.stream(after.map_or(0, |id| id + 1), None),
             Manner::Snapshot => self.stream(happened, Some(snapshot)),
             Manner::Repeats => self.stream(self.repeated(), Some(snapshot)),
             Manner::Later => self.stream(happened, None),
@@ -183,9 +191,10 @@ impl Stage {
 
     fn event(&self, id: Option<usize>, event: &Value) -> Bytes {
         let envelope = json!({"jsonrpc": "2.0", "id": self.id, "result": event});
-        match id.filter(|_| self.script.manner == Manner::Ids) {
-            Some(id) => format!("id: {id}\ndata: {envelope}\n\n").into(),
-            None => format!("data: {envelope}\n\n").into(),
+        match (id, self.script.manner) {
+            (Some(id), Manner::Ids) => format!("id: {id}\ndata: {envelope}\n\n").into(),
+            (Some(id), Manner::Numbered) => format!("id: t/{id}\ndata: {envelope}\n\n").into(),
+            _ => format!("data: {envelope}\n\n").into(),
         }
     }
 }

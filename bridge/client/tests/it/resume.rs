@@ -16,8 +16,9 @@ use crate::{
     server::hello,
 };
 
-const RESUMING: [Manner; 6] = [
+const RESUMING: [Manner; 7] = [
     Manner::Ids,
+    Manner::Numbered,
     Manner::Snapshot,
     Manner::Repeats,
     Manner::Later,
@@ -108,12 +109,22 @@ proptest! {
         let log = log(&steps);
         let (events, shared) = runtime.block_on(run(manner, &log, &cuts, 0));
         prop_assert_eq!(said(&events), said(&log));
-        if manner == Manner::Ids {
+        if [Manner::Ids, Manner::Numbered].contains(&manner) {
             prop_assert_eq!(&events, &log);
         }
         let asked = shared.lock().unwrap().asked.clone();
         let sent = asked.iter().filter(|method| method.starts_with("Send")).count();
         prop_assert_eq!(sent, 1, "{:?}", asked);
+    }
+}
+
+#[tokio::test]
+async fn what_is_numbered_is_shown_though_it_looks_like_something_before() {
+    let mut log = log(&[2, 0]);
+    log.insert(2, log[1].clone());
+    for heard in 1..log.len() {
+        let (events, _) = run(Manner::Numbered, &log, &[(heard, 1)], 0).await;
+        assert_eq!(events, log, "{heard}");
     }
 }
 

@@ -45,3 +45,7 @@ pub use task::{Artifact, Task, TaskState, TaskStatus};
 
 /// Free-form data that travels with an object (`google.protobuf.Struct`).
 pub use crate::wire::Metadata;
+
+/// The extension under which an agent numbers the events of its tasks: `{"sequence": 7}` under this URI in the metadata of
+/// tasks and events, and `Last-Event-ID: TASK/7` takes a stream up again behind an event.
+pub const SEQUENCE_EXTENSION: &str = "urn:activity:sequence:v1";

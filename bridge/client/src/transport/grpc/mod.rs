@@ -65,6 +65,11 @@ impl Grpc {
             Some(id) => self.request(call).header("last-event-id", id),
             None => self.request(call),
         };
+        // The events of the other bindings have ids.
+        let request = match self.endpoint.sequence.request() {
+            Some(extension) => request.header("a2a-extensions", extension),
+            None => request,
+        };
         let opening = Messages::of(&self.endpoint, request);
         let messages = within(limits.reply, opening).await?;
         let items = stream::unfold(Some(messages), move |messages| async move {
@@ -110,7 +115,7 @@ fn timeout(limit: Duration) -> String {
 fn item(message: &[u8]) -> Result<Item, Fault> {
     let event = read::<v1::StreamResponse, StreamResponse>(message).map_err(invalid)?;
     // gRPC messages have no ids.
-    Ok(Item { id: None, event })
+    Ok(Item::new(None, event))
 }
 
 fn reply(operation: Operation, message: &[u8]) -> Result<Reply, Fault> {
