@@ -14,7 +14,7 @@ use super::*;
 use crate::{
     agent::{Agent, TurnSettings},
     executor::{Executor, Turn, Update},
-    store::{MemoryStore, SledSettings, SledStore, Store, testing::FailingStore},
+    store::{MemoryStore, SimulatedDisk, SledSettings, SledStore, Store, testing::FailingStore},
 };
 
 /// Says that it has begun, and answers when it may.
@@ -65,18 +65,22 @@ async fn hello(service: Service) -> Result<Arc<Task>, Error> {
 #[tokio::test]
 async fn who_waits_for_an_answer_does_not_wait_for_room_on_the_disk() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Arc::new(SledStore::open(&SledSettings::in_folder(folder.path())).unwrap());
+    let (settings, disk) = (
+        SledSettings::in_folder(folder.path()),
+        SimulatedDisk::new(1),
+    );
+    let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
     let (service, patient) = serving(store.clone());
     let waiting = tokio::spawn(hello(service.clone()));
     patient.has_begun.acquire().await.unwrap().forget();
-    store.set_room(0);
+    disk.set_room(0);
     patient.may_answer.add_permits(1);
     for refused in [waiting.await.unwrap(), hello(service.clone()).await] {
         let error = refused.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
         assert_eq!(service.turns.unlogged_end_count(), 1);
     }
-    store.set_room(i64::MAX);
+    disk.set_room(usize::MAX);
     // The same message again has the answer, once that is kept; the agent is not called again.
     let task = loop {
         match hello(service.clone()).await {

@@ -31,6 +31,8 @@ mod snapshot;
 pub mod testing;
 mod write_refusals;
 
+#[cfg(test)]
+pub(crate) use self::sled::SimulatedDisk;
 pub use self::sled::{SledSettings, SledStore};
 pub use append::Append;
 pub use damage::{Damage, DamagedTask, StoreReport};

@@ -21,7 +21,8 @@ use crate::{
     caller::Caller,
     executor::{Executor, Turn, Update},
     store::{
-        Append, Created, Event, Head, MemoryStore, SledSettings, SledStore, testing::FailingStore,
+        Append, Created, Event, Head, MemoryStore, SimulatedDisk, SledSettings, SledStore,
+        testing::FailingStore,
     },
 };
 
@@ -157,15 +158,19 @@ async fn a_message_whose_taking_panics_leaves_its_conversation_free() {
 #[tokio::test]
 async fn an_answer_that_the_disk_has_no_room_for_is_kept_when_it_has() {
     let (folder, acting) = (tempfile::tempdir().unwrap(), Acting::new(0));
-    let store = Arc::new(SledStore::open(&SledSettings::in_folder(folder.path())).unwrap());
+    let (settings, disk) = (
+        SledSettings::in_folder(folder.path()),
+        SimulatedDisk::new(1),
+    );
+    let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
     let turns = Turns::new(store.clone(), [agent(&acting)]);
     let submitted = turns.submit(incoming("m-1", "wait", None)).await.unwrap();
-    store.set_room(0);
+    disk.set_room(0);
     acting.may_go_on.add_permits(1);
     let refused = turns.submit(incoming("m-2", "hello", None)).await;
     let is_full = matches!(refused, Err(TurnError::Store(StoreError::Full { .. })));
     assert!(is_full, "{refused:?}");
-    store.set_room(i64::MAX);
+    disk.set_room(usize::MAX);
     let head = settled(&turns, &submitted.task).await;
     assert_eq!(head.state, TaskState::Completed);
     assert_eq!(said(&turns, &submitted.task).await, "done");

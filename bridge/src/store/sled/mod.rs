@@ -33,6 +33,8 @@ mod reader;
 mod tests;
 mod view;
 
+#[cfg(test)]
+pub(crate) use log::SimulatedDisk;
 pub use open::SledSettings;
 
 use std::{
@@ -69,8 +71,6 @@ pub struct SledStore {
     // folder.
     committer: Committer,
     view: View,
-    #[cfg(test)]
-    faults: log::Faults,
 }
 
 impl SledStore {
@@ -79,24 +79,30 @@ impl SledStore {
     ///
     /// Errors: `InUse`, `Older`, `Newer`, `Corrupt`, `Io`, `Full`.
     pub fn open(settings: &SledSettings) -> Result<Self, StoreError> {
-        let Opened { reader, log } = open::open(settings)?;
+        Self::open_on(settings, &log::Disk::Real)
+    }
+
+    /// The same with the log on this disk.
+    fn open_on(settings: &SledSettings, disk: &log::Disk) -> Result<Self, StoreError> {
+        let Opened { reader, log } = open::open(settings, disk)?;
         let publisher = Publisher {
             cache: Arc::new(Cache::new(settings.task_cache)),
             feed: Arc::new(Feed::default()),
         };
         let rebuilder = Rebuilder(settings.clone());
         Ok(Self {
-            #[cfg(test)]
-            faults: log.faults(),
             committer: Committer::start(reader.clone(), log, rebuilder)?,
             view: View { reader, publisher },
         })
     }
 
-    /// From now on so many bytes fit on the disk of the log.
+    /// The same with the log on a simulated disk, which has nothing on it at first.
     #[cfg(test)]
-    pub(crate) fn set_room(&self, bytes: i64) {
-        self.faults.room(bytes);
+    pub(crate) fn open_simulated(
+        settings: &SledSettings,
+        disk: &SimulatedDisk,
+    ) -> Result<Self, StoreError> {
+        Self::open_on(settings, &log::Disk::Simulated(disk.clone()))
     }
 
     /// Looks at all that there is, and tells what of it is damaged. It blocks for as long as that takes.

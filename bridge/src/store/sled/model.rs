@@ -17,6 +17,7 @@ const STATES: [TaskState; 4] = [
 ];
 
 /// Numbers that look drawn by lot.
+#[derive(Clone, Debug)]
 pub(super) struct Lots(pub(super) u64);
 
 impl Lots {

@@ -11,13 +11,14 @@ use std::{
 use super::{
     follow::follow,
     index::{Index, IndexInUse, guarded},
-    log, private,
+    log::{self, Disk},
+    private,
     reader::Reader,
 };
 use crate::store::StoreError;
 
 /// Small values stay out of sled's own blob files, which it never fsyncs.
-const SEGMENT: usize = 8 << 20;
+const SEGMENT: usize = if cfg!(test) { 512 << 10 } else { 8 << 20 };
 
 /// A bridge that was just stopped may need so long to let go of the folder.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -65,15 +66,15 @@ pub(super) struct Opened {
 }
 
 /// Opens the folder's store or makes it.
-pub(super) fn open(settings: &SledSettings) -> Result<Opened, StoreError> {
+pub(super) fn open(settings: &SledSettings, disk: &Disk) -> Result<Opened, StoreError> {
     let folder = &settings.folder;
     let failed = |error| StoreError::io(format!("making {}", folder.display()), error);
     private::folder(folder).map_err(failed)?;
     check_layout(folder)?;
     let lock = Arc::new(lock(folder)?);
     let logs = folder.join("log");
-    private::own_folder(&logs).map_err(failed)?;
-    log::sync_folder(folder).map_err(failed)?;
+    disk.make_folder(&logs).map_err(failed)?;
+    disk.sync_folder(folder).map_err(failed)?;
     for former in FORMER
         .map(|name| folder.join(name))
         .iter()
@@ -82,13 +83,13 @@ pub(super) fn open(settings: &SledSettings) -> Result<Opened, StoreError> {
         tracing::warn!(folder = %former.display(), "an index of an earlier layout is made anew from the log");
         remove(former)?;
     }
-    match open_all(settings, &logs, &lock) {
+    match open_all(settings, disk, &logs, &lock) {
         Err(error) if !is_hopeless(&error) => {
             tracing::warn!("the index is made anew from the log, which takes a while: {error}");
             FOLDERS
                 .iter()
                 .try_for_each(|name| remove(&folder.join(name)))?;
-            open_all(settings, &logs, &lock)
+            open_all(settings, disk, &logs, &lock)
         }
         opened => opened,
     }
@@ -103,7 +104,12 @@ fn is_hopeless(error: &StoreError) -> bool {
     }
 }
 
-fn open_all(settings: &SledSettings, logs: &Path, lock: &Arc<File>) -> Result<Opened, StoreError> {
+fn open_all(
+    settings: &SledSettings,
+    disk: &Disk,
+    logs: &Path,
+    lock: &Arc<File>,
+) -> Result<Opened, StoreError> {
     let [usual, other] = FOLDERS.map(|name| settings.folder.join(name));
     // Of two none was complete when the program ended.
     if usual.exists() && other.exists() {
@@ -112,7 +118,7 @@ fn open_all(settings: &SledSettings, logs: &Path, lock: &Arc<File>) -> Result<Op
     }
     let index = open_index(if other.exists() { &other } else { &usual }, settings)?;
     let reader = Reader {
-        log: log::open(logs, index.now().end())?,
+        log: log::open(disk.clone(), logs, index.now().end())?,
         index,
         quarantine: Arc::default(),
         _lock: Arc::clone(lock),

@@ -8,8 +8,6 @@ use std::{
     path::Path,
 };
 
-use super::log::sync_folder;
-
 /// Makes a folder, and those above it, where there is none; their names are durable when this returns. One that is
 /// there is its owner's to open or close.
 pub(super) fn folder(path: &Path) -> io::Result<()> {
@@ -50,6 +48,11 @@ pub(super) fn close(folder: &Path) {
             tracing::debug!(%error, "the permissions of a file of the index stay as they are");
         }
     }
+}
+
+/// Makes the names in a folder durable.
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
 }
 
 /// How files are made.

@@ -2,6 +2,7 @@
 
 mod damaged;
 mod full;
+mod power_loss;
 mod slow;
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc};

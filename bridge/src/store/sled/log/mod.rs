@@ -3,7 +3,7 @@
 //! A position counts bytes from the log's beginning. Each segment is a file that is named by the position
 //! of its first byte and begins with a header; behind it stand frames, and in the newest one zeros.
 //!
-//! - `disk`: what it is written to, which may be full
+//! - `disk`: what it asks of a file system; `simulated`, in tests, is one that fails and loses power
 //! - `frame`: what makes one record recognisable
 //! - `segment`: the files
 //! - `writer`: appending, a batch at a time
@@ -16,15 +16,17 @@ mod reader;
 mod replay;
 mod segment;
 #[cfg(test)]
+mod simulated;
+#[cfg(test)]
 mod tests;
 mod writer;
 
+pub(super) use disk::Disk;
 pub(super) use frame::HEADER as FRAME;
 pub(super) use reader::Log;
 pub(super) use replay::{LogEntry, open, walk, writer};
-pub(super) use segment::sync_folder;
 #[cfg(test)]
-pub(super) use tests::{Faults, Hanging};
+pub(crate) use simulated::{Faults, Flaw, SimulatedDisk};
 pub(super) use writer::Writer;
 
 use serde::{Deserialize, Serialize};

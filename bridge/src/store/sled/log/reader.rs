@@ -2,15 +2,13 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
     io,
     ops::Range,
     os::unix::fs::FileExt as _,
-    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{LogOffset, frame, frame::Frame, segment};
+use super::{LogOffset, disk::LogFile, frame, frame::Frame, segment::Segments};
 use crate::store::StoreError;
 
 /// At most so many segments are open at a time.
@@ -19,36 +17,32 @@ const OPEN: usize = 128;
 /// The log as its readers see it.
 #[derive(Debug)]
 pub(in crate::store::sled) struct Log {
-    folder: PathBuf,
+    pub(super) segments: Segments,
     /// All segments by their first positions, those that are open with their files.
-    segments: Mutex<BTreeMap<u64, Option<Arc<File>>>>,
+    files: Mutex<BTreeMap<u64, Option<Arc<LogFile>>>>,
     /// What was found to be missing when it was opened.
     lost: Mutex<Vec<Range<u64>>>,
-    #[cfg(test)]
-    hanging: super::Hanging,
 }
 
 impl Log {
     /// With the segments that begin at these positions.
-    pub(super) fn new(folder: PathBuf, bases: impl IntoIterator<Item = u64>) -> Self {
-        let segments = bases.into_iter().map(|base| (base, None)).collect();
+    pub(super) fn new(segments: Segments, bases: impl IntoIterator<Item = u64>) -> Self {
+        let files = bases.into_iter().map(|base| (base, None)).collect();
         Self {
-            folder,
-            segments: Mutex::new(segments),
+            segments,
+            files: Mutex::new(files),
             lost: Mutex::default(),
-            #[cfg(test)]
-            hanging: super::Hanging::default(),
         }
     }
 
     /// Takes note of positions that cannot be read, and tells those who run the bridge.
-    pub(super) fn lose(&self, positions: Range<u64>) {
+    pub(super) fn note_lost(&self, positions: Range<u64>) {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         if positions.is_empty() || lost.contains(&positions) {
             return;
         }
         let Range { start, end } = positions;
-        let folder = self.folder.display();
+        let folder = self.segments.folder.display();
         tracing::error!(
             "the log in {folder} has lost {} bytes from position {start} on: tasks that need them are damaged, all \
              others are served; bridge store check lists them",
@@ -68,24 +62,13 @@ impl Log {
         self.lock().keys().copied().collect()
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     /// Tells of a segment and its open file.
-    pub(super) fn add(&self, base: u64, file: &Arc<File>) {
+    pub(super) fn add(&self, base: u64, file: &Arc<LogFile>) {
         self.lock().insert(base, Some(Arc::clone(file)));
-    }
-
-    #[cfg(test)]
-    pub(in crate::store::sled) fn hanging(&self) -> super::Hanging {
-        self.hanging.clone()
     }
 
     /// The record at a place, if it is still what it was.
     pub(in crate::store::sled) fn read(&self, place: LogOffset) -> Result<Vec<u8>, StoreError> {
-        #[cfg(test)]
-        self.hanging.pass();
         let (base, file) = self.segment(place.at)?;
         let offset = place.at - base;
         let mut bytes = vec![0; frame::HEADER + place.length as usize];
@@ -105,31 +88,31 @@ impl Log {
 
     /// A place, for error messages.
     pub(super) fn name(&self, base: u64, offset: u64) -> String {
-        let path = segment::path(&self.folder, base);
+        let path = self.segments.path(base);
         format!("{} at byte {offset}", path.display())
     }
 
-    fn segment(&self, at: u64) -> Result<(u64, Arc<File>), StoreError> {
-        let mut segments = self.lock();
+    fn segment(&self, at: u64) -> Result<(u64, Arc<LogFile>), StoreError> {
+        let mut files = self.lock();
         let missing = || StoreError::corrupt("the log", &format!("position {at} is in no segment"));
-        let (&base, file) = segments.range(..=at).next_back().ok_or_else(missing)?;
+        let (&base, file) = files.range(..=at).next_back().ok_or_else(missing)?;
         if let Some(file) = file {
             return Ok((base, Arc::clone(file)));
         }
-        let opened = segment::open(&self.folder, base)?.ok_or_else(missing)?;
+        let opened = self.segments.open(base)?.ok_or_else(missing)?;
         let opened = Arc::new(opened);
-        let mut open = segments.values_mut().filter(|file| file.is_some());
+        let mut open = files.values_mut().filter(|file| file.is_some());
         if open.by_ref().take(OPEN).count() == OPEN
-            && let Some(oldest) = segments.values_mut().find(|file| file.is_some())
+            && let Some(oldest) = files.values_mut().find(|file| file.is_some())
         {
             *oldest = None;
         }
-        segments.insert(base, Some(Arc::clone(&opened)));
+        files.insert(base, Some(Arc::clone(&opened)));
         Ok((base, opened))
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Option<Arc<File>>>> {
-        self.segments.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Option<Arc<LogFile>>>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

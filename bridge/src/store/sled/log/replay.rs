@@ -1,9 +1,15 @@
 //! Opening the log: every record after a position, what is lost of them, and the end, where a crash may have
 //! torn a batch.
 
-use std::{fs::File, io, os::unix::fs::FileExt as _, path::Path, sync::Arc};
+use std::{io, os::unix::fs::FileExt as _, path::Path, sync::Arc};
 
-use super::{End, Log, LogOffset, Writer, frame, frame::Frame, segment};
+use super::{
+    Disk, End, Log, LogOffset, Writer,
+    disk::LogFile,
+    frame,
+    frame::Frame,
+    segment::{HEADER, Segments},
+};
 use crate::store::StoreError;
 
 /// What stands in the log.
@@ -18,22 +24,82 @@ pub(in crate::store::sled) enum LogEntry<'b> {
 /// What is done with each of them, and with the end of its batch as far as it is read.
 type Visit<'v> = &'v mut dyn FnMut(&LogEntry<'_>, End) -> Result<(), StoreError>;
 
-/// The log in `folder`, of which all up to `known` was read before. What is missing of it is noted in the log: it costs
-/// only those whose records it had.
+/// The log in a folder of a disk, of which all up to `known` was read before. What is missing of it is noted in the log: it
+/// costs only those whose records it had. All that can be read of it afterwards is durable.
 ///
-/// Errors: `Io`.
-pub(in crate::store::sled) fn open(folder: &Path, known: End) -> Result<Arc<Log>, StoreError> {
-    let mut bases = segment::list(folder)?;
-    // A segment whose making was cut off holds nothing.
+/// Errors: `Newer`, `Io`, `Full`.
+pub(in crate::store::sled) fn open(
+    disk: Disk,
+    folder: &Path,
+    known: End,
+) -> Result<Arc<Log>, StoreError> {
+    let segments = Segments {
+        disk,
+        folder: folder.into(),
+    };
+    let mut bases = segments.list()?;
+    // One in which nothing stands is made again when it is needed: perhaps its name never became durable.
     if let Some(&last) = bases.last()
-        && segment::open(folder, last)?.is_none()
+        && segments.is_empty(last)?
     {
-        segment::remove(folder, last)?;
+        segments.remove(last)?;
         bases.pop();
     }
-    let log = Arc::new(Log::new(folder.into(), bases));
+    segments.sync()?;
+    let log = Arc::new(Log::new(segments, bases));
+    settle_end(&log, known)?;
     check_lengths(&log, known)?;
     Ok(log)
+}
+
+/// Makes the newest segment durable as it is read, and cuts off what was torn: nobody was told that it is there.
+///
+/// A process that was killed may have left a batch that only the system's memory has, and its last batch even if a sync
+/// has failed before: the system takes that for written. So the last batch is written once more.
+fn settle_end(log: &Log, known: End) -> Result<(), StoreError> {
+    let bases = log.bases();
+    let Some(&base) = bases.last() else {
+        return Ok(());
+    };
+    // The segment before tells the number of the batch that comes first.
+    let before = bases
+        .len()
+        .checked_sub(2)
+        .map_or(base, |before| bases[before]);
+    let from = match known.at > before {
+        true => known,
+        false => End {
+            at: before,
+            batch: 0,
+        },
+    };
+    let (mut last, mut start) = (from, from.at);
+    let end = walk(log, from, &mut |entry, end| {
+        if end != last {
+            last = end;
+            start = match *entry {
+                LogEntry::Record(offset, _) => offset.at,
+                LogEntry::Broken(at, _) => at,
+            };
+        }
+        Ok(())
+    })?;
+    let path = log.segments.path(base);
+    let failed = |error| StoreError::io(format!("settling the end of {}", path.display()), error);
+    let settle = || {
+        let file = log.segments.disk.open(&path)?;
+        if base + file.len()? < end.at {
+            return Ok(());
+        }
+        if start > base && start < end.at {
+            let mut batch = vec![0; (end.at - start) as usize];
+            file.read_exact_at(&mut batch, start - base)?;
+            file.write_all_at(&batch, start - base)?;
+        }
+        file.set_len(end.at - base)?;
+        file.sync_all()
+    };
+    settle().map_err(failed)
 }
 
 /// Shows everything after `from` to `visit`, and answers with the end of the last whole batch. What is broken or missing
@@ -64,46 +130,41 @@ fn check_lengths(log: &Log, known: End) -> Result<(), StoreError> {
     let bases = log.bases();
     let mut end = 0;
     for (index, &base) in bases.iter().enumerate() {
-        log.lose(end.min(base)..base);
-        let path = segment::path(log.folder(), base);
+        log.note_lost(end.min(base)..base);
+        let path = log.segments.path(base);
         let failed = |error| StoreError::io(format!("reading {}", path.display()), error);
-        let length = path.metadata().map_err(failed)?.len();
+        let length = log.segments.disk.open(&path).and_then(|file| file.len());
+        let length = length.map_err(failed)?;
         end = base + length;
         // Behind the end of the newest stand zeros.
         if index + 1 == bases.len() && end >= known.at {
             return Ok(());
         }
     }
-    log.lose(end.min(known.at)..known.at);
+    log.note_lost(end.min(known.at)..known.at);
     Ok(())
 }
 
-/// Where the log is written on from `end`, its last whole batch. What was torn behind it is cut off: nobody was told that
-/// it is there.
+/// Where the log is written on from `end`, its last whole batch.
 ///
 /// Errors: `Io`, `Full`.
 pub(in crate::store::sled) fn writer(log: &Arc<Log>, end: End) -> Result<Writer, StoreError> {
-    let folder = log.folder();
-    let new = |base, file: File, end| {
+    let new = |base, file: LogFile, end| {
         let file = Arc::new(file);
         log.add(base, &file);
         Writer::new(Arc::clone(log), file, base, end)
     };
     if let Some(&base) = log.bases().last() {
-        let path = segment::path(folder, base);
+        let path = log.segments.path(base);
         let failed = |error| StoreError::io(format!("opening {}", path.display()), error);
-        let file = File::options().read(true).write(true).open(&path);
-        let file = file.map_err(failed)?;
-        if base + file.metadata().map_err(failed)?.len() >= end.at {
-            // What stands behind the end must not be taken for what will be written there.
-            file.set_len(end.at - base).map_err(failed)?;
-            file.sync_all().map_err(failed)?;
+        let file = log.segments.disk.open(&path).map_err(failed)?;
+        if base + file.len().map_err(failed)? >= end.at {
             return Ok(new(base, file, end));
         }
     }
     // No position is given twice: what was lost at the end is left out.
-    let (base, file) = (end.at, segment::create(folder, end.at)?);
-    let at = base + segment::HEADER;
+    let (base, file) = (end.at, log.segments.create(end.at)?);
+    let at = base + HEADER;
     Ok(new(base, file, End { at, ..end }))
 }
 
@@ -118,17 +179,21 @@ struct Walk<'w, 'v> {
 impl Walk<'_, '_> {
     /// Goes through one segment, which begins at `base`; `next` is where the one behind it begins.
     fn segment(&mut self, base: u64, next: Option<u64>) -> Result<(), StoreError> {
-        let Some(file) = segment::open(self.log.folder(), base)? else {
-            self.log.lose(base..next.unwrap_or(base));
+        let Some(file) = self.log.segments.open(base)? else {
+            self.log.note_lost(base..next.unwrap_or(base));
             return Ok(());
         };
-        self.end.at = self.end.at.max(base + segment::HEADER);
+        self.end.at = self.end.at.max(base + HEADER);
         let start = self.end.at - base;
         let failed = |error| StoreError::io(format!("reading {}", self.log.name(base, 0)), error);
         // It may be shorter than it was when it was read before.
-        let Some(bytes) = rest(&file, start).map_err(failed)? else {
+        let Some(mut bytes) = rest(&file, start).map_err(failed)? else {
             return Ok(());
         };
+        // What stands behind the next segment's beginning was cut off, though not durably.
+        if let Some(next) = next {
+            bytes.truncate(next.saturating_sub(self.end.at) as usize);
+        }
         let mut rest = bytes.as_slice();
         loop {
             while let Some(batch) = Batch::read(rest, self.end.batch + 1) {
@@ -183,7 +248,7 @@ impl Walk<'_, '_> {
         }
         let at = self.end.at;
         self.end.at += (length - broken) as u64;
-        self.log.lose(at..self.end.at);
+        self.log.note_lost(at..self.end.at);
         (self.visit)(&LogEntry::Broken(at, &rest[broken..length]), self.end)?;
         Ok(Some(length))
     }
@@ -225,8 +290,8 @@ fn whole_frames(bytes: &[u8], batch: u64) -> Vec<Frame<'_>> {
 }
 
 /// All from `start` to the file's end; `None` if it ends before.
-fn rest(file: &File, start: u64) -> io::Result<Option<Vec<u8>>> {
-    let Some(length) = file.metadata()?.len().checked_sub(start) else {
+fn rest(file: &LogFile, start: u64) -> io::Result<Option<Vec<u8>>> {
+    let Some(length) = file.len()?.checked_sub(start) else {
         return Ok(None);
     };
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];

@@ -7,14 +7,10 @@
 //! | 8 | the position of the segment's first byte, which is also its name |
 //! | rest | frames; in the newest segment, zeros behind them |
 
-use std::{
-    fs::{self, File},
-    io,
-    os::unix::fs::FileExt as _,
-    path::{Path, PathBuf},
-};
+use std::{io, os::unix::fs::FileExt as _, path::PathBuf};
 
-use crate::store::{StoreError, sled::private};
+use super::disk::{Disk, LogFile};
+use crate::store::StoreError;
 
 /// The bytes before a segment's first frame.
 pub(super) const HEADER: u64 = 16;
@@ -24,81 +20,132 @@ pub(super) const HEADER: u64 = 16;
 const VERSION: u8 = 2;
 const MAGIC: &[u8; 7] = b"a2a-log";
 
-/// Where the segment that begins at `base` is.
-pub(super) fn path(folder: &Path, base: u64) -> PathBuf {
-    folder.join(format!("{base:016x}.log"))
+/// So many bytes are left to the index, which is written later and cannot refuse anything; on a small disk, a
+/// sixteenth of it.
+const RESERVE: u64 = 64 << 20;
+const SMALL: u64 = 16;
+
+/// The folder that the segments are in.
+#[derive(Clone, Debug)]
+pub(super) struct Segments {
+    pub(super) disk: Disk,
+    pub(super) folder: PathBuf,
 }
 
-/// The first positions of all segments, in order.
-pub(super) fn list(folder: &Path) -> Result<Vec<u64>, StoreError> {
-    let failed = |error| StoreError::io(format!("listing {}", folder.display()), error);
-    let mut bases = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
-        let base = name.to_str().and_then(|name| name.strip_suffix(".log"));
-        bases.extend(base.and_then(|base| u64::from_str_radix(base, 16).ok()));
+impl Segments {
+    /// Where the segment that begins at `base` is.
+    pub(super) fn path(&self, base: u64) -> PathBuf {
+        self.folder.join(format!("{base:016x}.log"))
     }
-    bases.sort_unstable();
-    Ok(bases)
-}
 
-/// Makes a segment; it and its name are durable when this returns.
-pub(super) fn create(folder: &Path, base: u64) -> Result<File, StoreError> {
-    let path = path(folder, base);
-    let failed = |error| StoreError::io(format!("making {}", path.display()), error);
-    let make = || {
-        let mut options = private::file();
-        let options = options.read(true).write(true).create(true).truncate(true);
-        let file = options.open(&path)?;
-        file.write_all_at(&header(base), 0)?;
-        file.sync_all()?;
-        sync_folder(folder)?;
+    /// The first positions of all segments, in order.
+    pub(super) fn list(&self) -> Result<Vec<u64>, StoreError> {
+        let failed = |error| StoreError::io(format!("listing {}", self.folder.display()), error);
+        let names = self.disk.names(&self.folder).map_err(failed)?;
+        let base = |name: &str| u64::from_str_radix(name.strip_suffix(".log")?, 16).ok();
+        let mut bases: Vec<u64> = names
+            .iter()
+            .filter_map(|name| base(name.to_str()?))
+            .collect();
+        bases.sort_unstable();
+        Ok(bases)
+    }
+
+    /// Makes a segment; it and its name are durable when this returns.
+    ///
+    /// Errors: `Full`, then it may be made again; `Io`.
+    pub(super) fn create(&self, base: u64) -> Result<LogFile, StoreError> {
+        let path = self.path(base);
+        let doing = || format!("making {}", path.display());
+        let make = || {
+            let file = self.disk.create(&path)?;
+            file.write_all_at(&header(base), 0)?;
+            Ok(file)
+        };
+        let file = make().map_err(|error| StoreError::io(doing(), error))?;
+        let unsynced = |source| StoreError::Io {
+            doing: doing(),
+            source,
+        };
+        file.sync_all().map_err(unsynced)?;
+        self.disk.sync_folder(&self.folder).map_err(unsynced)?;
         Ok(file)
-    };
-    make().map_err(failed)
-}
-
-/// Opens a segment; `None` if its making was cut off, so that nothing can stand in it. A header that has changed
-/// since says nothing of the frames behind it, which have sums of their own.
-///
-/// Errors: `Newer`, `Io`; `Corrupt` if the file is gone.
-pub(super) fn open(folder: &Path, base: u64) -> Result<Option<File>, StoreError> {
-    let path = path(folder, base);
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => StoreError::corrupt(path.display().to_string(), "it is missing"),
-        _ => StoreError::io(format!("opening {}", path.display()), error),
-    };
-    let file = File::options().read(true).write(true).open(&path);
-    let file = file.map_err(failed)?;
-    let mut found = [0; HEADER as usize];
-    match file.read_exact_at(&mut found, 0) {
-        Ok(()) if found == header(base) => Ok(Some(file)),
-        Ok(()) if found == [0; HEADER as usize] => Ok(None),
-        Ok(())
-            if found.starts_with(MAGIC)
-                && found[7] > VERSION
-                && found[8..] == base.to_be_bytes() =>
-        {
-            Err(StoreError::Newer {
-                path: folder.into(),
-                found: found[7].into(),
-                known: VERSION.into(),
-            })
-        }
-        Ok(()) => {
-            tracing::error!(path = %path.display(), "the header of a segment of the log is broken");
-            Ok(Some(file))
-        }
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-        Err(error) => Err(failed(error)),
     }
-}
 
-/// Removes a segment in which nothing can stand.
-pub(super) fn remove(folder: &Path, base: u64) -> Result<(), StoreError> {
-    let path = path(folder, base);
-    let failed = |error| StoreError::io(format!("removing {}", path.display()), error);
-    fs::remove_file(&path).map_err(failed)
+    /// Makes the names of all segments durable.
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
+        let failed = |error| StoreError::io(format!("syncing {}", self.folder.display()), error);
+        self.disk.sync_folder(&self.folder).map_err(failed)
+    }
+
+    /// Whether nothing stands in a segment, not even what is broken.
+    pub(super) fn is_empty(&self, base: u64) -> Result<bool, StoreError> {
+        Ok(match self.open(base)? {
+            Some(file) => {
+                let failed =
+                    |error| StoreError::io(format!("reading {}", self.path(base).display()), error);
+                file.len().map_err(failed)? <= HEADER
+            }
+            None => true,
+        })
+    }
+
+    /// Opens a segment; `None` if its making was cut off, so that nothing can stand in it. A header that has changed
+    /// since says nothing of the frames behind it, which have sums of their own.
+    ///
+    /// Errors: `Newer`, `Io`; `Corrupt` if the file is gone.
+    pub(super) fn open(&self, base: u64) -> Result<Option<LogFile>, StoreError> {
+        let path = self.path(base);
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                StoreError::corrupt(path.display().to_string(), "it is missing")
+            }
+            _ => StoreError::io(format!("opening {}", path.display()), error),
+        };
+        let file = self.disk.open(&path).map_err(failed)?;
+        let mut found = [0; HEADER as usize];
+        match file.read_exact_at(&mut found, 0) {
+            Ok(()) if found == header(base) => Ok(Some(file)),
+            Ok(()) if found == [0; HEADER as usize] => Ok(None),
+            Ok(())
+                if found.starts_with(MAGIC)
+                    && found[7] > VERSION
+                    && found[8..] == base.to_be_bytes() =>
+            {
+                Err(StoreError::Newer {
+                    path: self.folder.clone(),
+                    found: found[7].into(),
+                    known: VERSION.into(),
+                })
+            }
+            Ok(()) => {
+                tracing::error!(path = %path.display(), "the header of a segment of the log is broken");
+                Ok(Some(file))
+            }
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Removes a segment in which nothing can stand.
+    pub(super) fn remove(&self, base: u64) -> Result<(), StoreError> {
+        let path = self.path(base);
+        let failed = |error| StoreError::io(format!("removing {}", path.display()), error);
+        self.disk.remove(&path).map_err(failed)
+    }
+
+    /// Whether there is more room than what is kept for the index.
+    ///
+    /// Errors: `Full`.
+    pub(super) fn check_reserve(&self) -> Result<(), StoreError> {
+        // Where the system does not tell, the writes themselves do.
+        match self.disk.space(&self.folder) {
+            Some(space) if space.free < RESERVE.min(space.all / SMALL) => Err(StoreError::Full {
+                doing: "the index".into(),
+            }),
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 fn header(base: u64) -> [u8; HEADER as usize] {
@@ -107,9 +154,4 @@ fn header(base: u64) -> [u8; HEADER as usize] {
     header[7] = VERSION;
     header[8..].copy_from_slice(&base.to_be_bytes());
     header
-}
-
-/// Makes the names in a folder durable.
-pub(in crate::store::sled) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }

@@ -22,8 +22,12 @@ struct Opened {
 
 /// Opens the log, and tells the records after `from`.
 fn open(folder: &Path, from: End) -> Opened {
+    open_on(Disk::Real, folder, from)
+}
+
+fn open_on(disk: Disk, folder: &Path, from: End) -> Opened {
     let (mut records, mut places, mut broken) = (Vec::new(), Vec::new(), Vec::new());
-    let log = super::open(folder, from).unwrap();
+    let log = super::open(disk, folder, from).unwrap();
     let mut visit = |seen: &LogEntry<'_>, _: End| {
         match *seen {
             LogEntry::Record(place, record) => {
@@ -52,6 +56,13 @@ fn write(writer: &mut Writer, batch: &str) -> End {
         writer.put(|to| to.extend(record.as_bytes()));
     }
     writer.commit().unwrap()
+}
+
+fn segments(folder: &Path) -> segment::Segments {
+    segment::Segments {
+        disk: Disk::Real,
+        folder: folder.into(),
+    }
 }
 
 fn first(folder: &Path) -> PathBuf {
@@ -196,17 +207,17 @@ fn segments_follow_each_other_and_none_may_be_missing() {
         .map(|number| write(&mut writer, &format!("record{number}")))
         .collect();
     drop(writer);
-    let bases = segment::list(folder.path()).unwrap();
+    let bases = segments(folder.path()).list().unwrap();
     assert!(bases.len() > 8);
     for (number, end) in ends.iter().enumerate() {
         let records = open(folder.path(), *end).records;
         assert_eq!(records.len(), 39 - number);
     }
     // One that was just made when the process was killed.
-    fs::write(segment::path(folder.path(), ends[39].at + 900), b"a2a").unwrap();
+    fs::write(segments(folder.path()).path(ends[39].at + 900), b"a2a").unwrap();
     assert_eq!(open(folder.path(), End::default()).records.len(), 40);
-    assert_eq!(segment::list(folder.path()).unwrap(), bases);
-    fs::remove_file(segment::path(folder.path(), bases[3])).unwrap();
+    assert_eq!(segments(folder.path()).list().unwrap(), bases);
+    fs::remove_file(segments(folder.path()).path(bases[3])).unwrap();
     let opened = open(folder.path(), End::default());
     assert_eq!(opened.log.lost().len(), 1);
     assert_eq!(opened.log.lost()[0], bases[3]..bases[4]);
@@ -214,7 +225,7 @@ fn segments_follow_each_other_and_none_may_be_missing() {
     assert_eq!(opened.records.last().unwrap(), "record39");
     // Whoever read all of it before misses the newest, whatever else there is, and no place is given twice.
     let newest = *bases.last().unwrap();
-    fs::remove_file(segment::path(folder.path(), newest)).unwrap();
+    fs::remove_file(segments(folder.path()).path(newest)).unwrap();
     let mut opened = open(folder.path(), ends[39]);
     assert_eq!(opened.log.lost()[1].end, ends[39].at);
     write(&mut opened.writer, "again");
@@ -247,14 +258,15 @@ fn a_header_that_changed_costs_nothing() {
 
 #[test]
 fn what_does_not_fit_leaves_nothing_and_is_written_when_it_does() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut writer = open(folder.path(), End::default()).writer;
-    writer.limit = 400;
-    let faults = writer.faults();
+    let disk = SimulatedDisk::new(1).with_segments(400);
+    let folder = Path::new("log");
+    disk.make_folder(folder).unwrap();
+    let open = || open_on(Disk::Simulated(disk.clone()), folder, End::default());
+    let mut writer = open().writer;
     let (mut written, mut refused) = (Vec::new(), 0);
     for number in 0..200_usize {
         // There is room for some of them, and for some only until they are written.
-        faults.room([1 << 30, 0, 70_000, 66_000][number % 4]);
+        disk.set_room([1 << 30, 0, 70_000, 66_000][number % 4]);
         let record = format!("{number} ").repeat(1 + 4_000 * (number % 3));
         let room = writer.make_room([record.len() as u64, 0][number / 4 % 2]);
         let done = room.and_then(|()| {
@@ -270,7 +282,7 @@ fn what_does_not_fit_leaves_nothing_and_is_written_when_it_does() {
     }
     assert!(written.len() > 50 && refused > 50, "{refused} refused");
     drop(writer);
-    let opened = open(folder.path(), End::default());
+    let opened = open();
     assert!(opened.records == written);
     assert!(opened.log.lost().is_empty());
 }
@@ -283,7 +295,7 @@ fn a_newer_log_is_left_alone() {
     let mut bytes = fs::read(&path).unwrap();
     bytes[7] = 99;
     fs::write(&path, bytes).unwrap();
-    let error = super::open(folder.path(), End::default())
+    let error = super::open(Disk::Real, folder.path(), End::default())
         .and_then(|log| walk(&log, End::default(), &mut |_, _| Ok(())))
         .unwrap_err();
     assert!(
@@ -292,61 +304,76 @@ fn a_newer_log_is_left_alone() {
     );
 }
 
-/// How many bytes may still be written; what is written when there are none fails as on a full disk.
-#[derive(Clone, Debug)]
-pub(in crate::store::sled) struct Faults(std::sync::Arc<std::sync::atomic::AtomicI64>);
-
-impl Default for Faults {
-    fn default() -> Self {
-        Self(std::sync::Arc::new(i64::MAX.into()))
+#[test]
+fn what_a_killed_process_has_left_is_durable_before_it_is_read() {
+    let folder = Path::new("log");
+    for seed in 0..40 {
+        let disk = SimulatedDisk::new(seed);
+        disk.make_folder(folder).unwrap();
+        disk.sync_folder(Path::new("")).unwrap();
+        let simulated = || Disk::Simulated(disk.clone());
+        let mut writer = open_on(simulated(), folder, End::default()).writer;
+        write(&mut writer, "one two");
+        writer.put(|to| to.extend(b"three"));
+        // It is killed between the write and the sync.
+        let stops_at = Some(2);
+        disk.set_faults(Faults {
+            stops_at,
+            ..Faults::default()
+        });
+        writer.commit().unwrap_err();
+        drop(writer);
+        disk.kill();
+        let read = super::open(simulated(), folder, End::default()).unwrap();
+        let mut records = 0;
+        let mut count = |_: &LogEntry<'_>, _: End| {
+            records += 1;
+            Ok(())
+        };
+        walk(&read, End::default(), &mut count).unwrap();
+        assert_eq!(records, 3);
+        disk.lose_power();
+        let opened = open_on(simulated(), folder, End::default());
+        assert_eq!(opened.records, ["one", "two", "three"], "seed {seed}");
     }
 }
 
-/// Reads that do not come back for as long as a test wants, as those of a disk that hangs.
-#[derive(Clone, Debug, Default)]
-pub(in crate::store::sled) struct Hanging(
-    std::sync::Arc<(std::sync::Mutex<(bool, usize)>, std::sync::Condvar)>,
-);
-
-impl Hanging {
-    /// From now on reads hang, or no more.
-    pub(in crate::store::sled) fn set(&self, hangs: bool) {
-        self.0.0.lock().unwrap().0 = hangs;
-        self.0.1.notify_all();
+#[test]
+fn a_segment_that_is_longer_than_it_was_left_costs_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = open(folder.path(), End::default()).writer;
+    writer.limit = 100;
+    for number in 0..20 {
+        write(&mut writer, &format!("record{number}"));
     }
-
-    /// How many do.
-    pub(in crate::store::sled) fn count(&self) -> usize {
-        self.0.0.lock().unwrap().1
-    }
-
-    /// Fails the test if its own thread reads from the hanging disk.
-    pub(in crate::store::sled) fn pass(&self) {
-        const TOO_LONG: std::time::Duration = std::time::Duration::from_secs(20);
-        let mut state = self.0.0.lock().unwrap();
-        state.1 += 1;
-        let hangs = |state: &mut (bool, usize)| state.0;
-        let (mut state, waited) = self.0.1.wait_timeout_while(state, TOO_LONG, hangs).unwrap();
-        state.1 -= 1;
-        assert!(!waited.timed_out(), "nobody let the read go on");
-    }
+    drop(writer);
+    let path = first(folder.path());
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.extend([0; 900]);
+    fs::write(&path, bytes).unwrap();
+    let opened = open(folder.path(), End::default());
+    assert_eq!(opened.records.len(), 20);
+    assert!(opened.log.lost().is_empty());
 }
 
-impl Faults {
-    /// From now on so many bytes fit.
-    pub(in crate::store::sled) fn room(&self, bytes: i64) {
-        self.0.store(bytes, std::sync::atomic::Ordering::SeqCst);
-    }
-
-    pub(super) fn write(&self, bytes: usize) -> std::io::Result<()> {
-        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        let left = self.0.fetch_sub(bytes, std::sync::atomic::Ordering::SeqCst) - bytes;
-        match left < 0 {
-            true => {
-                self.room(0);
-                Err(std::io::ErrorKind::StorageFull.into())
-            }
-            false => Ok(()),
-        }
+#[test]
+fn nothing_is_written_after_a_sync_that_failed() {
+    for (full, sync) in [(0, 100), (100, 0)] {
+        let (disk, folder) = (SimulatedDisk::new(1), Path::new("log"));
+        disk.make_folder(folder).unwrap();
+        let mut writer = open_on(Disk::Simulated(disk.clone()), folder, End::default()).writer;
+        write(&mut writer, "one");
+        writer.put(|to| to.extend(b"two"));
+        disk.set_faults(Faults {
+            full,
+            sync,
+            ..Faults::default()
+        });
+        // It cannot be cut off either, so nobody may be told that it is gone.
+        let error = writer.commit().unwrap_err();
+        assert!(matches!(error, StoreError::Io { .. }), "{error}");
+        disk.set_faults(Faults::default());
+        let error = writer.make_room(1).unwrap_err();
+        assert!(matches!(error, StoreError::Closed), "{error}");
     }
 }

@@ -1,12 +1,10 @@
 //! Appending to the log: a batch is one write and one fsync.
 
-use std::{fs::File, sync::Arc};
+use std::{os::unix::fs::FileExt as _, sync::Arc};
 
-use super::{End, Log, LogOffset, disk::Disk, frame, segment};
+use super::{End, Log, LogOffset, disk::LogFile, frame, segment::HEADER};
 use crate::store::StoreError;
 
-/// The bytes of a segment, roughly.
-const SEGMENT: u64 = 64 << 20;
 /// How far zeros are written ahead, at first and at most. An fsync of bytes that the file had before need
 /// not write to the file system's journal, which is a third of its time.
 const AHEAD: (u64, u64) = (64 << 10, 1 << 20);
@@ -15,8 +13,7 @@ const AHEAD: (u64, u64) = (64 << 10, 1 << 20);
 #[derive(Debug)]
 pub(in crate::store::sled) struct Writer {
     log: Arc<Log>,
-    file: Arc<File>,
-    disk: Disk,
+    file: Arc<LogFile>,
     /// The position of the file's first byte.
     base: u64,
     end: End,
@@ -24,6 +21,8 @@ pub(in crate::store::sled) struct Writer {
     filled: u64,
     /// A write has failed: behind `end` may stand parts of a batch that nobody was told of.
     is_torn: bool,
+    /// Nobody knows what the disk holds, so nothing more is written.
+    has_failed: bool,
     /// The frames of the batch in the making, and where each begins.
     batch: Vec<u8>,
     starts: Vec<usize>,
@@ -33,34 +32,49 @@ pub(in crate::store::sled) struct Writer {
 
 impl Writer {
     /// Goes on at the end of the segment that begins at `base`; `file` ends there too.
-    pub(super) fn new(log: Arc<Log>, file: Arc<File>, base: u64, end: End) -> Self {
+    pub(super) fn new(log: Arc<Log>, file: Arc<LogFile>, base: u64, end: End) -> Self {
         Self {
-            disk: Disk::of(log.folder()),
+            limit: log.segments.disk.segment_limit(),
             log,
             file,
             base,
             end,
             filled: end.at,
             is_torn: false,
+            has_failed: false,
             batch: Vec::new(),
             starts: Vec::new(),
-            limit: SEGMENT,
         }
     }
 
     /// Makes room for a batch of so many bytes, before any of it is put. What an earlier failure left behind
     /// is removed first.
     ///
-    /// Errors: `Full` if there is no room; then nothing has changed, and it may be asked for again.
+    /// Errors: `Full` if there is no room; then nothing has changed, and it may be asked for again. After any other
+    /// error nothing more is written.
     pub(in crate::store::sled) fn make_room(&mut self, bytes: u64) -> Result<(), StoreError> {
+        let done = self.try_make_room(bytes);
+        self.note(done)
+    }
+
+    fn try_make_room(&mut self, bytes: u64) -> Result<(), StoreError> {
+        if self.has_failed {
+            return Err(StoreError::Closed);
+        }
         if self.is_torn {
-            self.cut()?;
+            self.truncate()?;
         }
         if self.end.at - self.base > self.limit {
             self.roll()?;
         }
-        self.disk.check_reserve()?;
+        self.log.segments.check_reserve()?;
         self.fill(self.end.at + bytes)
+    }
+
+    /// A sync that failed is not to be tried again: the system takes for written what it has failed to write.
+    fn note<T>(&mut self, done: Result<T, StoreError>) -> Result<T, StoreError> {
+        self.has_failed |= matches!(&done, Err(error) if !matches!(error, StoreError::Full { .. }));
+        done
     }
 
     /// Takes a record into the batch; `write` appends its bytes.
@@ -94,9 +108,9 @@ impl Writer {
         self.batch.shrink_to(AHEAD.1 as usize);
         self.starts.clear();
         if let Err(error) = written {
-            self.is_torn = true;
             // Only what is surely gone can be refused as if it had never been there.
-            return Err(self.cut().err().unwrap_or(error));
+            let gone = self.truncate();
+            return self.note(gone.and(Err(error)));
         }
         self.end.at += length;
         self.end.batch += 1;
@@ -107,7 +121,7 @@ impl Writer {
     fn write(&self) -> Result<(), StoreError> {
         let failed = |error| StoreError::io("appending to the log", error);
         let offset = self.end.at - self.base;
-        let written = self.disk.write(&self.file, &self.batch, offset);
+        let written = self.file.write_all_at(&self.batch, offset);
         written.and_then(|()| self.file.sync_data()).map_err(failed)
     }
 
@@ -122,9 +136,13 @@ impl Writer {
     }
 
     /// Removes all behind the end.
-    fn cut(&mut self) -> Result<(), StoreError> {
-        let failed =
-            |error| StoreError::io("cutting off what could not be written to the log", error);
+    ///
+    /// Errors: `Io`: it may be there or not.
+    fn truncate(&mut self) -> Result<(), StoreError> {
+        let failed = |source| StoreError::Io {
+            doing: "cutting off what could not be written to the log".into(),
+            source,
+        };
         self.file.set_len(self.end.at - self.base).map_err(failed)?;
         self.filled = self.end.at;
         self.file.sync_all().map_err(failed)?;
@@ -144,7 +162,7 @@ impl Writer {
             let length = (ahead - self.filled).min(AHEAD.1);
             let offset = self.filled - self.base;
             let zeros = &zeros[..length as usize];
-            if let Err(error) = self.disk.write(&self.file, zeros, offset) {
+            if let Err(error) = self.file.write_all_at(zeros, offset) {
                 // Some of the zeros may be there, and would take the room that others wait for.
                 self.is_torn = true;
                 return Err(failed(error));
@@ -156,20 +174,14 @@ impl Writer {
 
     /// Begins a new segment where this one ends.
     fn roll(&mut self) -> Result<(), StoreError> {
-        self.cut()?;
+        self.truncate()?;
         let base = self.end.at;
-        let file = Arc::new(segment::create(self.log.folder(), base)?);
+        let file = Arc::new(self.log.segments.create(base)?);
         self.log.add(base, &file);
         self.file = file;
         self.base = base;
-        self.end.at += segment::HEADER;
+        self.end.at += HEADER;
         self.filled = self.end.at;
         Ok(())
-    }
-
-    /// Where tests make writing fail.
-    #[cfg(test)]
-    pub(in crate::store::sled) fn faults(&self) -> super::Faults {
-        self.disk.faults()
     }
 }

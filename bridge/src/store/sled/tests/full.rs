@@ -12,10 +12,12 @@ fn append(number: i64) -> (Sample, crate::store::Append) {
 #[tokio::test]
 async fn a_full_disk_refuses_what_is_new_shows_what_is_there_and_goes_on_when_there_is_room() {
     let backend = Sled::new();
-    let store = backend.try_open().unwrap();
+    let disk = SimulatedDisk::new(1);
+    let open = || SledStore::open_simulated(&backend.settings(), &disk).unwrap();
+    let store = open();
     let (first, created) = append(0);
     store.append(&first.caller, created).await.unwrap();
-    store.faults.room(0);
+    disk.set_room(0);
     let mut refused = 0;
     for number in 1..400 {
         let (sample, created) = append(number);
@@ -40,7 +42,7 @@ async fn a_full_disk_refuses_what_is_new_shows_what_is_there_and_goes_on_when_th
     let page = store.list(&first.caller, &ListQuery::of("sample")).await;
     assert_eq!(page.unwrap().total, 400 - refused);
     // Nobody has to write for it to be noticed that there is room again.
-    store.faults.room(i64::MAX);
+    disk.set_room(usize::MAX);
     store.ready().await.unwrap();
     for number in 1..400 {
         let (sample, created) = append(number);
@@ -51,7 +53,7 @@ async fn a_full_disk_refuses_what_is_new_shows_what_is_there_and_goes_on_when_th
     }
     assert_eq!(refused, 0);
     drop(store);
-    let store = backend.try_open().unwrap();
+    let store = open();
     let page = store.list(&first.caller, &ListQuery::of("sample")).await;
     assert_eq!(page.unwrap().total, 400);
     assert_eq!(store.damage(), Damage::default());

@@ -10,7 +10,8 @@ async fn reads_that_hang_hold_up_nobody_who_needs_no_disk() {
         task_cache: 0,
         ..backend.settings()
     };
-    let store = Arc::new(SledStore::open(&settings).unwrap());
+    let disk = SimulatedDisk::new(1);
+    let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
     fill(&store, 0..20).await;
     let alice = Sample::new("").caller;
     store
@@ -19,9 +20,8 @@ async fn reads_that_hang_hold_up_nobody_who_needs_no_disk() {
         .unwrap();
     drop(store);
     // Nothing that was written before is in memory now.
-    let store = Arc::new(SledStore::open(&settings).unwrap());
-    let hanging = store.view.reader.log.hanging();
-    hanging.set(true);
+    let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
+    disk.reads().shut(true);
     let head = tokio::spawn({
         let (store, alice) = (store.clone(), alice.clone());
         async move { store.head(&alice, "t1").await.unwrap().seq }
@@ -53,7 +53,7 @@ async fn reads_that_hang_hold_up_nobody_who_needs_no_disk() {
         async move { store.records(&alice, "k", "s").await.unwrap().len() as u64 }
     });
     let reads = [head, task, events, page, record, records];
-    while hanging.count() < reads.len() {
+    while disk.reads().waiting() < reads.len() {
         tokio::task::yield_now().await;
     }
     // Others write, and read what they wrote.
@@ -63,7 +63,7 @@ async fn reads_that_hang_hold_up_nobody_who_needs_no_disk() {
     assert_eq!(store.head(&alice, "new").await.unwrap().seq, 3);
     drop(watch);
     assert!(reads.iter().all(|read| !read.is_finished()));
-    hanging.set(false);
+    disk.reads().shut(false);
     let mut found = Vec::new();
     for read in reads {
         found.push(read.await.unwrap());
