@@ -1,6 +1,6 @@
 //! The agents that come with the bridge.
 //!
-//! - [`bot::BUILTINS`]: bots
+//! - bots: [`bot::BUILTINS`]
 //! - `conformance`: the agent for test kits
 
 mod conformance;

@@ -45,8 +45,11 @@ struct Job {
     /// The bytes that it brings.
     bytes: usize,
     /// Adds it to the batch in the making, unless there is none and why.
-    stage: Box<dyn FnOnce(Result<Batch<'_, '_>, &StoreError>) -> Answer + Send>,
+    stage: Stage,
 }
+
+/// Adds a job to a batch, and returns how its caller is answered.
+type Stage = Box<dyn FnOnce(Result<Batch<'_, '_>, &StoreError>) -> Answer + Send>;
 
 type Batch<'b, 'r> = (&'b mut Draft<'r>, &'b mut log::Writer);
 
