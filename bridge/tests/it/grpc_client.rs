@@ -1,5 +1,10 @@
 //! The client and the program over gRPC, through a socket.
 
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+
 use bridge_client::{Binding, Client, Fault, Options};
 use bridge_protocol::a2a::{
     CancelTaskRequest, GetExtendedAgentCardRequest, GetTaskRequest, ListTasksRequest, Message,
@@ -7,6 +12,11 @@ use bridge_protocol::a2a::{
     SubscribeToTaskRequest, Task, TaskState,
 };
 use futures_util::{StreamExt as _, TryStreamExt as _};
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
 
 use crate::program::Bridge;
 
@@ -101,6 +111,68 @@ async fn live(bridge: &Bridge) {
         matches!(&refused.fault, Fault::Rpc(error) if error.code == -32004),
         "{refused}"
     );
+}
+
+/// Passes connections on to an address until they are killed.
+struct Proxy {
+    address: SocketAddr,
+    open: Arc<Mutex<JoinSet<()>>>,
+}
+
+impl Proxy {
+    async fn to(target: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let open: Arc<Mutex<JoinSet<()>>> = Arc::default();
+        let connections = Arc::clone(&open);
+        tokio::spawn(async move {
+            while let Ok((mut near, _)) = listener.accept().await {
+                let mut far = TcpStream::connect(&target).await.unwrap();
+                let passing = async move {
+                    let _ = copy_bidirectional(&mut near, &mut far).await;
+                };
+                connections.lock().unwrap().spawn(passing);
+            }
+        });
+        Self { address, open }
+    }
+
+    fn kill(&self) {
+        self.open.lock().unwrap().abort_all();
+    }
+}
+
+#[tokio::test]
+async fn a_stream_whose_connection_is_killed_loses_and_repeats_nothing() {
+    let bridge = Bridge::serve(&AGENTS);
+    let direct = client(&bridge, "").await;
+    let url = bridge.url();
+    let host = url.trim_start_matches("http://").trim_end_matches('/');
+    let proxy = Proxy::to(host.to_owned()).await;
+    let mut card = direct.card().clone();
+    for interface in &mut card.supported_interfaces {
+        interface.url = interface.url.replace(host, &proxy.address.to_string());
+    }
+    let options = Options {
+        binding: Some(Binding::Grpc),
+        ..Options::default()
+    };
+    let base = format!("http://{}", proxy.address).parse().unwrap();
+    let proxied = Client::for_card(card, &base, &options).unwrap();
+
+    let begun = sent(&direct, saying("m-1", "-multi")).await;
+    let subscribe = || SubscribeToTaskRequest::new(&begun.id);
+    let mut whole = direct.subscribe_to_task(subscribe()).await.unwrap();
+    let mut killed = proxied.subscribe_to_task(subscribe()).await.unwrap();
+    let first = whole.next().await.unwrap().unwrap();
+    assert_eq!(killed.next().await.unwrap().unwrap(), first);
+    proxy.kill();
+    let mut end = saying("m-2", "end");
+    end.message.task_id = Some(begun.id.clone());
+    sent(&direct, end).await;
+    let whole: Vec<_> = whole.try_collect().await.unwrap();
+    let killed: Vec<_> = killed.try_collect().await.unwrap();
+    assert_eq!(killed, whole);
 }
 
 fn list() -> ListTasksRequest {
