@@ -5,6 +5,7 @@
 //!
 //! From the file to the verdict:
 //! - [`scenario`]: reads scenario files
+//! - [`dataset`]: reads the rows that fill scenarios
 //! - [`install`]: installs what a scenario requires of this machine
 //! - [`participant`]: runs agents as processes
 //! - [`recorder`]: the recording proxy between all parties
@@ -34,6 +35,7 @@
 pub mod assessment;
 pub mod cli;
 pub mod comparison;
+pub mod dataset;
 pub mod evaluator;
 pub mod expect;
 pub mod gate;

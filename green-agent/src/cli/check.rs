@@ -8,7 +8,7 @@ use crate::{
     scenario::{
         files::ScenarioFile,
         model::Scenario,
-        parse,
+        source::ScenarioSource,
         supplied::{self, AgentOverrides},
     },
 };
@@ -49,7 +49,11 @@ fn check(found: &ScenarioFile, supplied: &AgentOverrides) -> bool {
         .sidecar
         .as_ref()
         .filter(|it| it.exit == u8::from(Exit::Unreadable));
-    match (parse::read(&found.path), must_fail) {
+    let read = ScenarioSource::read(&found.path).and_then(|source| {
+        source.check()?;
+        source.first()
+    });
+    match (read, must_fail) {
         (Ok(scenario), None) => is_complete(found, scenario, supplied),
         (Ok(_), Some(_)) => {
             complain(&format!(

@@ -7,14 +7,15 @@ use std::{
     time::Duration,
 };
 
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 
 use super::{Agents, Paths, complain, stop};
 use crate::{
     install::{self, Installer},
     participant::{Supervisor, ports::PortPool},
+    record::{Manifest, RunSettings, Shard},
     report::{ReportKind, ReportRequest, source::ReportSource, terminal::Terminal},
-    run::{self, RunOptions, RunReport},
+    run::{self, RunLog, RunLogError, RunOptions, RunReport},
     scenario::{files::ScenarioFile, parse, supplied::AgentOverrides},
     snapshot::SnapshotMode,
 };
@@ -26,7 +27,9 @@ Examples:
   green-agent run debate.toml --show-logs --snapshots off
   green-agent run debate.toml --snapshots accept     keep what this run shows
   green-agent run debate.toml --serve-only           only start its agents
-  green-agent run leaderboard.toml --agent purple=\"python purple.py --port {port}\" --agent green=http://127.0.0.1:9009";
+  green-agent run leaderboard.toml --agent purple=\"python purple.py --port {port}\" --agent green=http://127.0.0.1:9009
+  green-agent run --resume runs/20260102-030405-77   go on with a run that was ended
+  green-agent run debate.toml --trials 100 --shard 3/8";
 
 /// The most trials that may run at a time.
 const MOST_JOBS: i64 = 256;
@@ -42,8 +45,21 @@ fn usual_jobs() -> usize {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Run {
-    #[command(flatten)]
-    paths: Paths,
+    /// Scenario files, or folders to search for them
+    #[arg(required_unless_present = "resume", value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Use only scenarios whose name contains this text
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Go on with the run in this folder: its trials that have not ended, with the settings it was started with
+    #[arg(long, value_name = "RUN", conflicts_with_all = [
+        "paths", "filter", "snapshots", "trials", "seed", "shard", "agents", "overlay", "rewrite_cards",
+        "serve_only", "runs",
+    ])]
+    resume: Option<PathBuf>,
+    /// Run only a part of the trials, such as 3/8 for the third of eight; `merge` joins the runs of all parts
+    #[arg(long, value_name = "PART/PARTS")]
+    shard: Option<Shard>,
     /// What to do with transcript snapshots
     #[arg(long, value_enum, default_value_t = SnapshotMode::Check)]
     snapshots: SnapshotMode,
@@ -80,29 +96,81 @@ pub(super) struct Run {
     report: Vec<ReportRequest>,
 }
 
+/// What is to be run.
+struct Asked {
+    found: Vec<ScenarioFile>,
+    settings: RunSettings,
+    /// The run's folder.
+    folder: PathBuf,
+}
+
 impl Run {
     pub(super) fn execute(&self) -> Exit {
-        let found = match self.paths.collect() {
-            Ok(found) => found,
+        let asked = match self.asked() {
+            Ok(asked) => asked,
             Err(exit) => return exit,
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build();
-        let ended = runtime.and_then(|runtime| runtime.block_on(self.run(&found)));
+        let ended = runtime.and_then(|runtime| runtime.block_on(self.run(&asked)));
         ended.unwrap_or_else(|error| {
             complain(&error);
             Exit::Infrastructure
         })
     }
 
-    async fn run(&self, found: &[ScenarioFile]) -> std::io::Result<Exit> {
+    /// Returns what is to be run: what the flags say, or what the run that is resumed was asked for.
+    fn asked(&self) -> Result<Asked, Exit> {
+        let Some(folder) = &self.resume else {
+            let paths = Paths {
+                paths: self.paths.clone(),
+                filter: self.filter.clone(),
+            };
+            return Ok(Asked {
+                found: paths.collect()?,
+                settings: self.settings(),
+                folder: self.runs.join(stamp()),
+            });
+        };
+        let unreadable = |error: &dyn std::fmt::Display| {
+            complain(error);
+            Exit::Unreadable
+        };
+        let manifest = Manifest::read(folder).map_err(|error| unreadable(&error))?;
+        Ok(Asked {
+            found: run::scenarios_of(&manifest).map_err(|error| unreadable(&error))?,
+            settings: manifest.settings,
+            folder: folder.clone(),
+        })
+    }
+
+    fn settings(&self) -> RunSettings {
+        let overlay = self.agents.overlay.as_ref();
+        let snapshots = self.snapshots.to_possible_value();
+        RunSettings {
+            trials: self.trials,
+            seed: self.seed,
+            shard: self.shard,
+            snapshots: snapshots.map(|value| value.get_name().to_owned()),
+            agents: self.agents.agents.clone(),
+            overlay: overlay.map(|path| path.display().to_string()),
+            rewrite_cards: self.rewrite_cards,
+        }
+    }
+
+    async fn run(&self, asked: &Asked) -> std::io::Result<Exit> {
         let terminal = Arc::new(Terminal::default());
-        let supplied = match self.agents.supplied() {
+        let settings = &asked.settings;
+        let agents = Agents {
+            agents: settings.agents.clone(),
+            overlay: settings.overlay.as_ref().map(PathBuf::from),
+        };
+        let supplied = match agents.supplied() {
             Ok(supplied) => supplied,
             Err(exit) => return Ok(exit),
         };
-        let options = self.options(supplied, terminal.clone())?;
+        let options = self.options(asked, supplied, terminal.clone())?;
         let ticking = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(Duration::from_secs(1)).await;
@@ -110,18 +178,44 @@ impl Run {
             }
         });
         let exit = match self.serve_only {
-            true => serve(found, &options).await,
-            false => self.report(&run::run(found, &options).await, &options.folder),
+            true => serve(&asked.found, &options).await,
+            false => match self.log(asked, &options.supplied) {
+                Ok(log) => {
+                    let report = run::run(&asked.found, &options, &log).await;
+                    self.report(&report, log.folder())
+                }
+                Err(error) => {
+                    complain(&error);
+                    Exit::Infrastructure
+                }
+            },
         };
         ticking.abort();
         Ok(exit)
     }
 
+    fn log(&self, asked: &Asked, supplied: &AgentOverrides) -> Result<RunLog, RunLogError> {
+        let Asked {
+            found,
+            settings,
+            folder,
+        } = asked;
+        match self.resume {
+            Some(_) => RunLog::resume(folder, found, supplied),
+            None => RunLog::begin(folder, found, settings.clone(), supplied),
+        }
+    }
+
     fn options(
         &self,
+        asked: &Asked,
         supplied: AgentOverrides,
         terminal: Arc<Terminal>,
     ) -> std::io::Result<RunOptions> {
+        let settings = &asked.settings;
+        let snapshots = settings.snapshots.as_deref();
+        let snapshots = snapshots.and_then(|name| SnapshotMode::from_str(name, false).ok());
+        let snapshots = snapshots.unwrap_or(SnapshotMode::Check);
         let working_dir = std::env::current_dir()?;
         let supervisor = Supervisor::current_exe()?;
         let cache = self.cache.clone().or_else(install::default_cache);
@@ -133,15 +227,16 @@ impl Run {
         };
         Ok(RunOptions {
             jobs: self.jobs.map_or_else(usual_jobs, usize::from),
-            trials: self.trials,
-            seed: self.seed,
-            snapshots: self.snapshots,
+            trials: settings.trials,
+            seed: settings.seed,
+            shard: settings.shard,
+            snapshots,
             install: self.install,
             show_logs: self.show_logs || self.serve_only,
-            folder: self.runs.join(stamp()),
+            folder: asked.folder.clone(),
             working_dir,
             supplied,
-            rewrite_cards: self.rewrite_cards,
+            rewrite_cards: settings.rewrite_cards,
             engine: install::engine(),
             installer,
             supervisor,

@@ -54,6 +54,7 @@ impl Terminal {
                 line: said,
             } => eprintln!("{DIM}{scenario} {role} |{DIM:#} {}", line(said)),
             RunEvent::Serving { role, url } => println!("{role} listening on {url}"),
+            RunEvent::TrialEnded(_) => {}
             RunEvent::ScenarioEnded(report) => {
                 self.running().remove(&report.name);
                 self.clear_line();

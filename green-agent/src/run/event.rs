@@ -1,7 +1,7 @@
 //! The events that the runner emits while scenarios run. Terminal and report files only consume them.
 
 use super::report::{RunReport, ScenarioReport};
-use crate::install::InstallEvent;
+use crate::{install::InstallEvent, record::TrialRecord};
 
 /// One event of a run.
 #[derive(Clone, Debug)]
@@ -45,6 +45,8 @@ pub enum RunEvent {
         /// The text.
         text: String,
     },
+    /// An attempt at a trial has ended and is recorded.
+    TrialEnded(Box<TrialRecord>),
     /// A scenario has ended.
     ScenarioEnded(Box<ScenarioReport>),
     /// The run has ended.
@@ -65,6 +67,16 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Returns the name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::WaitingForAgents => "waiting",
+            Self::Evaluating => "evaluating",
+            Self::Stopping => "stopping",
+        }
+    }
+
     /// Returns a short title for people.
     pub fn title(self) -> &'static str {
         match self {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Outcome, Owner, TrialReport, criterion, owner,
     problem::{Problem, ProblemKind, chain},
+    report::TRIAL_REPORT,
 };
 use crate::{
     assessment::Assessment,
@@ -25,10 +26,12 @@ use crate::{
 /// A trial to be judged.
 pub(super) struct JudgedTrial<'a> {
     pub(super) scenario: &'a Scenario,
-    /// What to do with its snapshot.
+    /// What to do with its snapshot, which is that of the first trial.
     pub(super) snapshots: SnapshotMode,
     /// The number of the trial, from 1.
     pub(super) number: u32,
+    /// Whether the scenario has a snapshot.
+    pub(super) with_snapshot: bool,
     pub(super) folder: &'a Path,
 }
 
@@ -40,6 +43,8 @@ pub(super) struct TrialObservation {
     /// The roles by origin (scheme, host and port): each agent has its own address and the recorder's in
     /// front of it.
     pub(super) parties: BTreeMap<String, String>,
+    /// The duration of each phase in seconds.
+    pub(super) phases: BTreeMap<String, f64>,
     /// Removes secrets from everything that is written.
     pub(super) masker: Masker,
 }
@@ -71,13 +76,15 @@ pub(super) fn judge(
         ..problem
     });
     let problems: Vec<Problem> = problems.collect();
+    let outcome = problems.iter().map(Problem::outcome).max();
     let report = TrialReport {
+        sample: None,
+        cell: BTreeMap::new(),
         trial: trial.number,
-        outcome: problems
-            .iter()
-            .map(Problem::outcome)
-            .max()
-            .unwrap_or_default(),
+        attempt: 1,
+        started: String::new(),
+        phases: seen.phases,
+        outcome: outcome.unwrap_or_default(),
         problems,
         results: assessment
             .as_ref()
@@ -153,7 +160,7 @@ fn compare(
         .collect();
     // How far an interrupted trial came depends on chance, so no snapshot is compared. Trials have different
     // seeds, so the snapshot is that of the first.
-    if trial.number == 1 && !so_far.iter().any(Problem::breaks_off) {
+    if trial.with_snapshot && trial.number == 1 && !so_far.iter().any(Problem::breaks_off) {
         let is_well = so_far.is_empty() && problems.is_empty();
         problems.extend(compare_snapshot(trial, &told.written, seen, is_well));
     }
@@ -252,7 +259,7 @@ fn keep(trial: &JudgedTrial<'_>, mut report: TrialReport) -> TrialReport {
         .collect();
     let results = json!({"participants": ids, "results": report.results});
     let whole = serde_json::to_value(&report).unwrap_or_default();
-    for (name, value) in [("results.json", results), ("report.json", whole)] {
+    for (name, value) in [("results.json", results), (TRIAL_REPORT, whole)] {
         if let Err(error) = write(&trial.folder.join(name), &value) {
             report.add(ProblemKind::Harness.because(error));
         }

@@ -2,6 +2,7 @@
 //!
 //! - [`event`]: the events that a run emits
 //! - [`problem`], [`report`]: the results; `owner`: the party at fault
+//! - `log`: the run's folder, manifest and records; `plan`: the trials of a scenario
 //! - `scenario`, `requirements`: one scenario, what it requires, its trials
 //! - `trial`, `agents`, `watch`, `judge`, `criterion`: one trial, its agents, its limits, its verdict, and
 //!   when it passes
@@ -18,8 +19,10 @@ pub mod event;
 mod hops;
 mod hosted;
 mod judge;
+mod log;
 mod owner;
 mod peers;
+mod plan;
 mod port_leases;
 pub mod report;
 mod requirements;
@@ -34,6 +37,7 @@ use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 
 pub use event::{Phase, RunEvent};
+pub use log::{RunLog, RunLogError, scenarios_of};
 pub use report::{RunReport, ScenarioReport, TrialReport, Verdict};
 pub use serve::{ServeError, serve};
 
@@ -41,6 +45,7 @@ pub use crate::problem::{self, Outcome, Owner, Problem, ProblemKind};
 use crate::{
     install::Installer,
     participant::{Supervisor, ports::PortPool},
+    record::Shard,
     scenario::{container::Engine, files::ScenarioFile, supplied::AgentOverrides},
     snapshot::SnapshotMode,
 };
@@ -56,6 +61,8 @@ pub struct RunOptions {
     pub trials: Option<u32>,
     /// The seed; replaces the file's.
     pub seed: Option<u64>,
+    /// The part of the trials to run; all of them if absent.
+    pub shard: Option<Shard>,
     /// What to do with snapshots.
     pub snapshots: SnapshotMode,
     /// Whether to install what scenarios require. Otherwise a scenario with a missing requirement does not
@@ -63,7 +70,7 @@ pub struct RunOptions {
     pub install: bool,
     /// Whether to emit an event for every line that agents print.
     pub show_logs: bool,
-    /// The folder of this run, which gets a folder for each scenario and trial.
+    /// The folder of this run, for agents that are only served.
     pub folder: PathBuf,
     /// The folder in which agents run, and whose `.env` they get.
     pub working_dir: PathBuf,
@@ -107,16 +114,21 @@ impl RunOptions {
     }
 }
 
-/// Runs the scenarios and returns a report on each, in their order.
-pub async fn run(found: &[ScenarioFile], options: &RunOptions) -> RunReport {
+/// Runs the scenarios and returns a report on each, in their order. Each trial is recorded as it ends; those
+/// that the log has already are not run again.
+pub async fn run(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> RunReport {
     let begun = Instant::now();
     options.tell(RunEvent::Started {
         scenarios: found.len(),
     });
     // The trials of all scenarios share one queue, so that a slow scenario does not delay the others.
-    let places = Semaphore::new(options.jobs.max(1));
+    let queue = scenario::Queue {
+        options,
+        log,
+        places: Semaphore::new(options.jobs.max(1)),
+    };
     let running = found.iter().map(async |one| {
-        let report = scenario::run(one, options, &places).await;
+        let report = scenario::run(one, &queue).await;
         options.tell(RunEvent::ScenarioEnded(Box::new(report.clone())));
         report
     });
@@ -124,4 +136,10 @@ pub async fn run(found: &[ScenarioFile], options: &RunOptions) -> RunReport {
     let report = RunReport::new(reports, begun.elapsed().as_secs_f64());
     options.tell(RunEvent::Ended(Box::new(report.clone())));
     report
+}
+
+/// Returns the present time: RFC 3339 in UTC, with milliseconds.
+fn now() -> String {
+    let now = jiff::Timestamp::now();
+    now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }

@@ -2,20 +2,33 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
+    fs,
+    path::{Path, PathBuf},
 };
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
-use super::problem::{Outcome, Problem, ProblemKind};
-use crate::assessment::Assessment;
+use super::{
+    plan::PlannedTrial,
+    problem::{Outcome, Problem, ProblemKind},
+};
+use crate::{assessment::Assessment, record::TrialRecord, scenario::source::cell_texts};
 use bridge_program::Exit;
 
 /// The result of one trial of a scenario.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialReport {
+    /// The row of the dataset; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<String>,
+    /// The value of each axis of the matrix; empty without one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub cell: BTreeMap<String, String>,
     /// The number of the trial, from 1.
     pub trial: u32,
+    /// The number of the attempt, from 1.
+    pub attempt: u32,
     /// The problems; empty if the trial passed.
     pub problems: Vec<Problem>,
     /// The outcome, which follows from the problems.
@@ -26,8 +39,12 @@ pub struct TrialReport {
     pub results: Vec<serde_json::Value>,
     /// The party behind each address of the transcript: roles by origin (scheme, host and port).
     pub parties: BTreeMap<String, String>,
+    /// When the attempt began: RFC 3339 in UTC. Empty if it did not.
+    pub started: String,
     /// The duration in seconds.
     pub seconds: f64,
+    /// The duration of each phase in seconds.
+    pub phases: BTreeMap<String, f64>,
     /// The folder of its transcript and the agents' output.
     pub folder: Option<PathBuf>,
 }
@@ -57,7 +74,8 @@ pub struct ScenarioReport {
     pub verdict: Verdict,
     /// Its contribution to the program's exit code.
     pub exit: Exit,
-    /// Its trials, in order. A scenario that could not start has one.
+    /// Its trials, in order. A scenario that could not start has one. Serialized with what was said in them.
+    #[serde(serialize_with = "whole_trials")]
     pub trials: Vec<TrialReport>,
     /// The number of trials by outcome.
     pub outcomes: BTreeMap<Outcome, usize>,
@@ -65,6 +83,9 @@ pub struct ScenarioReport {
     /// or ended by the agent's own error, which counts as 0. All others are counted in `outcomes` only.
     pub means: BTreeMap<String, f64>,
 }
+
+/// The file of a trial's report in its folder.
+pub(super) const TRIAL_REPORT: &str = "report.json";
 
 /// The result of a whole run.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -81,15 +102,69 @@ impl TrialReport {
     /// Returns the report of a trial that did not begin.
     pub fn not_begun(problem: Problem) -> Self {
         Self {
+            sample: None,
+            cell: BTreeMap::new(),
             trial: 1,
+            attempt: 1,
             outcome: problem.outcome(),
             problems: vec![problem],
             assessment: None,
             results: Vec::new(),
             parties: BTreeMap::new(),
+            started: super::now(),
             seconds: 0.0,
+            phases: BTreeMap::new(),
             folder: None,
         }
+    }
+
+    /// Returns the report of a trial that was recorded earlier, below the run's `folder`.
+    pub(super) fn of(record: &TrialRecord, folder: &Path) -> Self {
+        Self {
+            sample: record.sample.clone(),
+            cell: record.cell.clone(),
+            trial: record.trial,
+            attempt: record.attempt,
+            problems: record.problems.clone(),
+            outcome: record.outcome,
+            assessment: record.state.as_ref().map(|state| Assessment {
+                state: state.clone(),
+                metrics: record.metrics.clone(),
+                ..Assessment::default()
+            }),
+            results: Vec::new(),
+            parties: BTreeMap::new(),
+            started: record.started.clone(),
+            seconds: record.seconds,
+            phases: record.phases.clone(),
+            folder: record.folder.as_ref().map(|below| folder.join(below)),
+        }
+    }
+
+    /// Returns the report as that of an attempt at a planned trial.
+    pub(super) fn planned(self, planned: &PlannedTrial<'_>, attempt: u32) -> Self {
+        Self {
+            sample: planned.row.map(|row| row.name.clone()),
+            cell: cell_texts(planned.cell),
+            trial: planned.trial,
+            attempt,
+            ..self
+        }
+    }
+
+    /// Returns the report without what the evaluator said, which stays in the trial's folder: memory must not
+    /// grow with it.
+    pub(super) fn slim(mut self) -> Self {
+        if self.folder.is_none() {
+            return self;
+        }
+        if let Some(assessment) = &mut self.assessment {
+            assessment.statuses = Vec::new();
+            assessment.artifacts = Vec::new();
+        }
+        self.results = Vec::new();
+        self.parties = BTreeMap::new();
+        self
     }
 
     /// Adds a problem, which is shown first.
@@ -177,6 +252,32 @@ impl RunReport {
             .filter(|scenario| scenario.verdict == verdict)
             .count()
     }
+}
+
+/// The parts of a trial's report that are kept only in its folder, since they may be large.
+const KEPT: [&str; 3] = ["assessment", "results", "parties"];
+
+fn whole_trials<S: Serializer>(trials: &[TrialReport], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(trials.iter().map(whole))
+}
+
+/// Returns the report of a trial with what is kept in its folder, as far as it can be read.
+fn whole(trial: &TrialReport) -> Value {
+    let mut report = serde_json::to_value(trial).unwrap_or_default();
+    let kept = trial
+        .folder
+        .as_ref()
+        .map(|folder| folder.join(TRIAL_REPORT));
+    let kept = kept.and_then(|path| fs::read(path).ok());
+    let kept: Option<Value> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    if let Some(mut kept) = kept {
+        for name in KEPT {
+            if let Some(part) = kept.get_mut(name) {
+                report[name] = part.take();
+            }
+        }
+    }
+    report
 }
 
 fn means(trials: &[TrialReport]) -> BTreeMap<String, f64> {

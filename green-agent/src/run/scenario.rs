@@ -1,27 +1,36 @@
 //! Runs one scenario: reads it, prepares what it requires, runs its trials, and compares them with its
 //! sidecar.
 
-use futures_util::future::join_all;
+use std::fs;
+
+use futures_util::{StreamExt as _, stream};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{
-    RunOptions, ScenarioReport, TrialReport, Verdict,
-    problem::{Problem, ProblemKind},
-    requirements::prepare,
-    trial,
+    RunEvent, RunOptions, ScenarioReport, TrialReport, Verdict,
+    log::{self, RunLog},
+    plan::{Plan, PlannedTrial, written},
+    problem::{Outcome, Owner, Problem, ProblemKind, chain},
+    requirements::{Installed, prepare},
+    trial::{self, Attempt},
 };
-use crate::scenario::{
-    expected::ExpectedFailure, files::ScenarioFile, model::Scenario, parse, supplied,
+use crate::{
+    record::{TrialRecord, VERSION},
+    scenario::{expected::ExpectedFailure, files::ScenarioFile, model::Scenario, supplied},
 };
 use bridge_program::Exit;
 
-/// Runs one scenario and returns its report. The installation and each trial wait for one of the `places`.
-pub(super) async fn run(
-    found: &ScenarioFile,
-    options: &RunOptions,
-    places: &Semaphore,
-) -> ScenarioReport {
-    let trials = trials(found, options, places).await;
+/// What the scenarios of a run share.
+pub(super) struct Queue<'a> {
+    pub(super) options: &'a RunOptions,
+    pub(super) log: &'a RunLog,
+    /// The trials of all scenarios, and installations, wait for one of these places.
+    pub(super) places: Semaphore,
+}
+
+/// Runs one scenario and returns its report.
+pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioReport {
+    let trials = trials(found, queue).await;
     let report = ScenarioReport::new(found.name.clone(), found.path.clone(), trials);
     match &found.sidecar {
         Some(sidecar) if !is_interrupted(&report) => hold_against(sidecar, report),
@@ -29,36 +38,273 @@ pub(super) async fn run(
     }
 }
 
-async fn trials(
-    found: &ScenarioFile,
-    options: &RunOptions,
-    places: &Semaphore,
-) -> Vec<TrialReport> {
-    let not_begun = |problem| vec![TrialReport::not_begun(problem)];
-    let mut scenario = match parse::read(&found.path) {
-        Ok(scenario) => scenario,
-        Err(errors) => return not_begun(ProblemKind::Unreadable.because(errors)),
+async fn trials(found: &ScenarioFile, queue: &Queue<'_>) -> Vec<TrialReport> {
+    let plan = match Plan::read(found, queue.options) {
+        Ok(plan) => plan,
+        Err(problem) => return vec![queue.unreadable(found, problem)],
     };
-    if let Err(problem) = supply(&mut scenario, options) {
-        return not_begun(problem);
-    }
-    let prepared = match place(options, places).await {
-        Ok(_place) => prepare(&scenario, options).await,
-        Err(problem) => Err(problem),
+    let running = RunningScenario {
+        found,
+        plan: &plan,
+        queue,
     };
-    let installed = match prepared {
+    let Some(first) = running.open().next() else {
+        return running
+            .planned()
+            .filter_map(|one| running.finished(&one))
+            .collect();
+    };
+    let installed = match running.prepare(&first).await {
         Ok(installed) => installed,
-        Err(problem) => return not_begun(problem),
+        Err(problem) => return vec![running.not_begun(&first, problem)],
     };
-    let numbers = 1..=options.trials.unwrap_or(scenario.harness.trials);
-    let trials = numbers.map(async |number| match place(options, places).await {
-        Ok(_place) => trial::run(found, &scenario, &installed, number, options).await,
-        Err(problem) => TrialReport {
-            trial: number,
-            ..TrialReport::not_begun(problem)
-        },
+    // Of the trials of one scenario no more are taken up than can run, so that memory does not grow with
+    // their number.
+    let trials = running.planned().enumerate().map(async |(at, planned)| {
+        let report = match running.finished(&planned) {
+            Some(report) => report,
+            None => running.carry_out(&planned, &installed[planned.at]).await,
+        };
+        (at, report)
     });
-    join_all(trials).await
+    let at_once = queue.options.jobs.max(1);
+    let mut trials: Vec<_> = stream::iter(trials)
+        .buffer_unordered(at_once)
+        .collect()
+        .await;
+    trials.sort_by_key(|(at, _)| *at);
+    trials.into_iter().map(|(_, report)| report).collect()
+}
+
+/// One scenario while it runs.
+struct RunningScenario<'a> {
+    found: &'a ScenarioFile,
+    plan: &'a Plan,
+    queue: &'a Queue<'a>,
+}
+
+impl<'a> RunningScenario<'a> {
+    /// Returns the trials of this run's part.
+    fn planned(&self) -> impl Iterator<Item = PlannedTrial<'a>> {
+        let (plan, shard) = (self.plan, self.queue.options.shard);
+        plan.trials()
+            .filter(move |one| shard.is_none_or(|shard| shard.has(&plan.key(one))))
+    }
+
+    /// Returns those that have not ended yet.
+    fn open(&self) -> impl Iterator<Item = PlannedTrial<'a>> {
+        self.planned().filter(|one| self.finished(one).is_none())
+    }
+
+    /// Returns the report of a trial that ended before the run was resumed.
+    fn finished(&self, planned: &PlannedTrial<'_>) -> Option<TrialReport> {
+        let earlier = self.queue.log.earlier(&self.plan.key(planned));
+        let last = earlier.last()?;
+        let is_over = log::is_final(last) && !self.is_tried_again(last, earlier);
+        is_over.then(|| TrialReport::of(last, self.queue.log.folder()))
+    }
+
+    /// Prepares what the agents of each cell require.
+    async fn prepare(&self, first: &PlannedTrial<'_>) -> Result<Vec<Installed>, Problem> {
+        let options = self.queue.options;
+        let _place = self.queue.place().await?;
+        let mut installed = Vec::new();
+        for (at, cell) in self.plan.cells.iter().enumerate() {
+            let planned = PlannedTrial { at, cell, ..*first };
+            let scenario = self.plan.scenario(&planned, options)?;
+            installed.push(prepare(&scenario, options).await?);
+        }
+        Ok(installed)
+    }
+
+    /// Runs a trial, and again if something broke and retries are left.
+    async fn carry_out(&self, planned: &PlannedTrial<'_>, installed: &Installed) -> TrialReport {
+        let _place = match self.queue.place().await {
+            Ok(place) => place,
+            Err(problem) => return TrialReport::not_begun(problem).planned(planned, 1),
+        };
+        let scenario = match self.plan.scenario(planned, self.queue.options) {
+            Ok(scenario) => scenario,
+            Err(problem) => return self.not_begun(planned, problem),
+        };
+        let key = self.plan.key(planned);
+        let mut earlier = self.queue.log.earlier(&key).to_vec();
+        loop {
+            let number = next_attempt(&earlier);
+            let report = self.attempt(planned, number, &scenario, installed).await;
+            let (report, record) = self.keep(planned, report);
+            earlier.push(record.clone());
+            if self.queue.options.is_interrupted() || !self.is_tried_again(&record, &earlier) {
+                return report;
+            }
+        }
+    }
+
+    async fn attempt(
+        &self,
+        planned: &PlannedTrial<'_>,
+        number: u32,
+        scenario: &Scenario,
+        installed: &Installed,
+    ) -> TrialReport {
+        let folder = self.plan.folder(planned, number);
+        let folder = self.queue.log.folder().join(folder);
+        if self.queue.log.is_resumed() && folder.exists() {
+            // A trial that did not end left it; no record names it.
+            if let Err(error) = fs::remove_dir_all(&folder) {
+                let problem = format!("cannot remove {}: {error}", folder.display());
+                return TrialReport::not_begun(ProblemKind::Harness.because(problem))
+                    .planned(planned, number);
+            }
+        }
+        let attempt = Attempt {
+            number: planned.trial,
+            folder,
+            // Samples and cells have transcripts of their own.
+            with_snapshot: !self.plan.source.is_filled(),
+        };
+        let started = super::now();
+        let report = trial::run(self.found, scenario, installed, attempt, self.queue.options).await;
+        TrialReport { started, ..report }.planned(planned, number)
+    }
+
+    /// Returns whether a trial that ended like this is tried again.
+    fn is_tried_again(&self, record: &TrialRecord, attempts: &[TrialRecord]) -> bool {
+        let broken = attempts.iter().filter(|one| is_infrastructure(one)).count();
+        is_infrastructure(record) && broken <= self.plan.retries.infrastructure as usize
+    }
+
+    /// Records and reports a trial that something kept from beginning.
+    fn not_begun(&self, planned: &PlannedTrial<'_>, problem: Problem) -> TrialReport {
+        let is_interrupted = problem.kind == ProblemKind::Interrupted;
+        let earlier = self.queue.log.earlier(&self.plan.key(planned));
+        let report = TrialReport::not_begun(problem).planned(planned, next_attempt(earlier));
+        match is_interrupted {
+            true => report,
+            false => self.keep(planned, report).0,
+        }
+    }
+
+    /// Records an attempt and returns what stays of it in memory.
+    fn keep(&self, planned: &PlannedTrial<'_>, report: TrialReport) -> (TrialReport, TrialRecord) {
+        let record = TrialRecord {
+            key: self.plan.key(planned),
+            scenario_digest: self.plan.digest.clone(),
+            sample_digest: planned.row.map(|row| row.digest.clone()),
+            seed: planned.seed,
+            ..self.queue.record(&self.plan.name, &report)
+        };
+        self.queue.keep(report, record)
+    }
+}
+
+impl Queue<'_> {
+    /// Waits for a place in the queue. Returns none once the run was interrupted, so that nothing more is
+    /// started.
+    async fn place(&self) -> Result<SemaphorePermit<'_>, Problem> {
+        let ended = || ProblemKind::Interrupted.because("before it began");
+        let place = self.places.acquire().await.map_err(|_closed| ended())?;
+        if self.options.is_interrupted() {
+            return Err(ended());
+        }
+        Ok(place)
+    }
+
+    /// Records and reports a scenario that cannot be read.
+    fn unreadable(&self, found: &ScenarioFile, problem: Problem) -> TrialReport {
+        let report = TrialReport::not_begun(problem);
+        let record = self.record(&found.name, &report);
+        match self.log.is_resumed() {
+            true => report,
+            false => self.keep(report, record).0,
+        }
+    }
+
+    /// Returns the record of a report, without what only the plan knows.
+    fn record(&self, scenario: &str, report: &TrialReport) -> TrialRecord {
+        let folder = report.folder.as_ref();
+        let below = folder.map(|folder| folder.strip_prefix(self.log.folder()).unwrap_or(folder));
+        let assessment = report.assessment.as_ref();
+        TrialRecord {
+            version: VERSION,
+            key: String::new(),
+            scenario: scenario.to_owned(),
+            scenario_digest: String::new(),
+            sample: report.sample.clone(),
+            sample_digest: None,
+            cell: report.cell.clone(),
+            trial: report.trial,
+            seed: 0,
+            attempt: report.attempt,
+            outcome: report.outcome,
+            exit: report.exit(),
+            problems: report.problems.clone(),
+            state: assessment.map(|said| said.state.clone()),
+            metrics: assessment
+                .map(|said| said.metrics.clone())
+                .unwrap_or_default(),
+            results: report.results.clone(),
+            usage: None,
+            started: report.started.clone(),
+            seconds: report.seconds,
+            phases: report.phases.clone(),
+            folder: below.map(written),
+            parties: report.parties.clone(),
+        }
+    }
+
+    /// Appends a record, tells of it, and returns what stays of the report in memory. A trial whose record
+    /// cannot be written has not been carried out.
+    fn keep(&self, report: TrialReport, record: TrialRecord) -> (TrialReport, TrialRecord) {
+        let mut report = report.slim();
+        match self.log.append(&record) {
+            Ok(()) => self
+                .options
+                .tell(RunEvent::TrialEnded(Box::new(record.clone()))),
+            Err(error) => report.add(ProblemKind::Harness.because(chain(&error))),
+        }
+        let record = TrialRecord {
+            results: Vec::new(),
+            ..record
+        };
+        (report, record)
+    }
+}
+
+/// Returns the number of the attempt after these.
+fn next_attempt(earlier: &[TrialRecord]) -> u32 {
+    1 + earlier
+        .iter()
+        .map(|one| one.attempt)
+        .max()
+        .unwrap_or_default()
+}
+
+/// Returns whether something other than the agents and the evaluator broke, which may not break again.
+fn is_infrastructure(record: &TrialRecord) -> bool {
+    let is_broken = match record.outcome {
+        Outcome::ModelError | Outcome::EnvironmentError | Outcome::HarnessError => true,
+        // An agent that is never ready may be at fault itself.
+        Outcome::NotRun => record.problems.iter().all(|one| match one.owner {
+            Owner::Environment | Owner::Model | Owner::Harness => true,
+            Owner::Agent | Owner::Evaluator | Owner::User => false,
+        }),
+        Outcome::Passed
+        | Outcome::Failed
+        | Outcome::AgentError
+        | Outcome::EvaluatorError
+        | Outcome::Interrupted => false,
+    };
+    let is_lasting = |kind| {
+        matches!(
+            kind,
+            ProblemKind::Unreadable
+                | ProblemKind::MissingRequirement
+                | ProblemKind::InstallFailed
+                | ProblemKind::StoppedEarly
+        )
+    };
+    is_broken && !record.problems.iter().any(|one| is_lasting(one.kind))
 }
 
 /// Completes a scenario that does not say how to start its agents.
@@ -74,20 +320,6 @@ pub(super) fn supply(scenario: &mut Scenario, options: &RunOptions) -> Result<()
     }
     let lines: Vec<String> = unknown.iter().map(ToString::to_string).collect();
     Err(ProblemKind::NotStarted.because(lines.join("\n")))
-}
-
-/// Waits for a place in the queue. Returns none once the run was interrupted, so that nothing more is
-/// started.
-async fn place<'a>(
-    options: &RunOptions,
-    places: &'a Semaphore,
-) -> Result<SemaphorePermit<'a>, Problem> {
-    let ended = || ProblemKind::Interrupted.because("before it began");
-    let place = places.acquire().await.map_err(|_closed| ended())?;
-    if options.is_interrupted() {
-        return Err(ended());
-    }
-    Ok(place)
 }
 
 fn is_interrupted(report: &ScenarioReport) -> bool {

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Instant,
 };
 
@@ -41,12 +41,24 @@ use crate::{
     transcript::{Content, Transcript},
 };
 
+/// An attempt at a trial.
+pub(super) struct Attempt {
+    /// The number of the trial, from 1.
+    pub(super) number: u32,
+    /// The folder of its transcript and the agents' output.
+    pub(super) folder: PathBuf,
+    /// Whether the scenario has a snapshot.
+    pub(super) with_snapshot: bool,
+}
+
 /// The inputs of a trial.
 struct Trial<'a> {
     scenario: &'a Scenario,
     number: u32,
     folder: PathBuf,
     options: &'a RunOptions,
+    /// The phases, and when each began.
+    phases: Mutex<Vec<(Phase, Instant)>>,
 }
 
 /// What is set up while a trial runs.
@@ -62,18 +74,16 @@ pub(super) async fn run(
     found: &ScenarioFile,
     scenario: &Scenario,
     installed: &Installed,
-    number: u32,
+    attempt: Attempt,
     options: &RunOptions,
 ) -> TrialReport {
     let begun = Instant::now();
     let trial = Trial {
         scenario,
-        number,
-        folder: options
-            .folder
-            .join(&scenario.name)
-            .join(format!("trial-{number}")),
+        number: attempt.number,
+        folder: attempt.folder,
         options,
+        phases: Mutex::default(),
     };
     let mut seen = TrialObservation::default();
     let transcript = match trial.carry_out(installed, begun, &mut seen).await {
@@ -83,10 +93,12 @@ pub(super) async fn run(
             None
         }
     };
+    seen.phases = trial.phases(Instant::now());
     let case = JudgedTrial {
         scenario,
         snapshots: snapshots(found, options.snapshots),
-        number,
+        number: trial.number,
+        with_snapshot: attempt.with_snapshot,
         folder: &trial.folder,
     };
     judge::judge(&case, transcript.as_ref(), seen, begun.elapsed())
@@ -350,7 +362,21 @@ impl Trial<'_> {
             .collect()
     }
 
+    /// Returns the duration of each phase in seconds, the last one until `end`.
+    fn phases(&self, end: Instant) -> BTreeMap<String, f64> {
+        let phases = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        let ends = phases.iter().skip(1).map(|(_, begun)| *begun).chain([end]);
+        let seconds = phases.iter().zip(ends).map(|((phase, begun), ended)| {
+            let seconds = ended.duration_since(*begun).as_secs_f64();
+            (phase.name().to_owned(), seconds)
+        });
+        seconds.collect()
+    }
+
     fn enter(&self, phase: Phase) {
+        let mut phases = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        phases.push((phase, Instant::now()));
+        drop(phases);
         self.options.tell(RunEvent::Phase {
             scenario: self.scenario.name.clone(),
             trial: self.number,

@@ -66,6 +66,20 @@ pub enum Problem {
         /// The TOML parser's error.
         error: String,
     },
+    /// The dataset cannot be used.
+    #[error("{error}")]
+    Dataset {
+        /// A description of the mistake, with its file and line.
+        error: String,
+    },
+    /// A placeholder for which there is no value.
+    #[error("{placeholder}: expected {expected}")]
+    Placeholder {
+        /// The placeholder, as it was written.
+        placeholder: String,
+        /// A description of what it could refer to.
+        expected: String,
+    },
     /// A required key is missing.
     #[error("missing; expected {expected}")]
     Missing {

@@ -3,6 +3,8 @@
 //! - [`model`], [`episode`], [`pipeline`], [`expectation`]: the contents of a file, as types
 //! - [`parse`](mod@parse): parses text into the model
 //! - `reader`: reads TOML with positions, for `parse` and `expected`
+//! - [`source`](mod@source): a file with its dataset and matrix, from which scenarios are made; `fill`: their
+//!   placeholders; `meaning`: what enters the digest
 //! - [`error`]: mistakes in a file, with positions
 //! - [`files`]: finds files from paths on the command line
 //! - [`gate`]: demands on the figures of trials
@@ -19,13 +21,16 @@ pub mod error;
 pub mod expectation;
 pub mod expected;
 pub mod files;
+mod fill;
 pub mod gate;
+mod meaning;
 pub mod model;
 pub mod parse;
 pub mod pipeline;
 pub mod placeholder;
 mod reader;
 pub mod schema;
+pub mod source;
 pub mod supplied;
 pub mod template;
 
@@ -33,8 +38,10 @@ pub use duration::parse as parse_duration;
 pub use error::{Problem, ScenarioError, ScenarioErrors};
 pub use expected::ExpectedFailure;
 pub use files::{CollectError, ScenarioFile, collect};
+pub use fill::Cell;
 pub use parse::{parse, read};
 pub use schema::schema;
+pub use source::ScenarioSource;
 
 #[cfg(test)]
 pub(crate) mod tests;

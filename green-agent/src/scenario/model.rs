@@ -369,6 +369,15 @@ pub struct Harness {
     pub gate: Gates,
     /// When no more trials are needed; `None` if all are run.
     pub stop_when: Option<StopWhen>,
+    /// How often a trial is tried again.
+    pub retries: Retries,
+}
+
+/// How often a trial is tried again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retries {
+    /// After the environment, the model, the harness or the machine broke.
+    pub infrastructure: u32,
 }
 
 /// How a crash, a hang or a broken protocol of an evaluated agent counts, once it was ready.

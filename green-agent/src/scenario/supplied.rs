@@ -8,6 +8,7 @@ use url::Url;
 use super::{
     container::{self, Engine},
     error::ScenarioErrors,
+    meaning,
     model::{Agent, GREEN, Inherits, Requirement, Scenario, Start},
     parse,
 };
@@ -87,6 +88,23 @@ impl AgentOverrides {
             agents.insert(role, given);
         }
         Ok(Self { agents })
+    }
+
+    /// Returns what the settings mean for the digest of a scenario: without addresses and paths.
+    pub(super) fn meaning(&self) -> BTreeMap<&str, Vec<String>> {
+        let meaning = self.agents.iter().map(|(role, given)| {
+            let words = given.start.words().join(" ");
+            let env = given
+                .env
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"));
+            let texts = std::iter::once(words).chain(env);
+            (
+                role.as_str(),
+                texts.map(|text| meaning::words(&text, &[])).collect(),
+            )
+        });
+        meaning.collect()
     }
 
     /// Applies the settings to a scenario.

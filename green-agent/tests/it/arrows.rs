@@ -381,7 +381,8 @@ const GREEN: Rooms = &[
     ("summary", &["problem", "record", "statistics"]),
     ("statistics", &[]),
     // Expectations name hops, and the canonical form depends on the scenario's settings.
-    ("scenario", &["transcript"]),
+    ("scenario", &["dataset", "transcript"]),
+    ("dataset", &[]),
     ("transcript", &["scenario"]),
     ("assessment", &[]),
 ];

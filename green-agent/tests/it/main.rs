@@ -33,6 +33,8 @@ mod program;
 #[cfg(test)]
 mod queue;
 #[cfg(test)]
+mod resume;
+#[cfg(test)]
 #[path = "../../../bridge/tests/it/running.rs"]
 mod running;
 #[cfg(test)]

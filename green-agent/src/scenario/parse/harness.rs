@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::{expect, gate, roles::DeclaredRoles, values};
 use crate::scenario::{
     gate::Gates,
-    model::{AgentErrors, Harness, Ports, SnapshotSettings, Timeouts},
+    model::{AgentErrors, Harness, Ports, Retries, SnapshotSettings, Timeouts},
     reader::{FlagOrTable, Node, Table},
 };
 
@@ -39,6 +41,7 @@ pub(super) fn harness(root: &mut Table<'_>, roles: &DeclaredRoles) -> Harness {
             agent_errors: AgentErrors::default(),
             gate: Gates::default(),
             stop_when: None,
+            retries: Retries::default(),
         },
     }
 }
@@ -78,7 +81,15 @@ fn declared(table: &mut Table<'_>, roles: &DeclaredRoles) -> Harness {
         stop_when: table
             .get("stop_when")
             .and_then(|node| gate::stop_when(&node)),
+        retries: table
+            .table("retries")
+            .map(|mut table| retries(&mut table))
+            .unwrap_or_default(),
     };
+    // Read before the rest of the file, which they fill.
+    for name in ["dataset", "matrix"] {
+        table.get(name);
+    }
     table.reject_unknown();
     harness
 }
@@ -97,6 +108,41 @@ fn agent_errors(node: &Node<'_>) -> Option<AgentErrors> {
         "infrastructure" => Some(AgentErrors::Infrastructure),
         _ => None,
     })
+}
+
+fn retries(table: &mut Table<'_>) -> Retries {
+    let retries = Retries {
+        infrastructure: number(table, "infrastructure", 0).unwrap_or_default(),
+    };
+    table.reject_unknown();
+    retries
+}
+
+/// Reads the axes of `matrix`, in alphabetical order, each with its values.
+pub(in crate::scenario) fn matrix(table: &mut Table<'_>) -> Option<Vec<(String, Vec<Value>)>> {
+    let axes = table.entries().map(|(name, node)| {
+        let values = node.list_of(axis_value)?;
+        if values.is_empty() {
+            return node.expected("at least one value");
+        }
+        for (index, value) in values.iter().enumerate() {
+            if values[..index].contains(value) {
+                return node.expected("each value once");
+            }
+        }
+        Some((name.to_owned(), values))
+    });
+    axes.collect()
+}
+
+/// Reads one value of an axis. It names a cell, so it is a single value.
+fn axis_value(node: &Node<'_>) -> Option<Value> {
+    match node.json()? {
+        Value::Null | Value::Array(_) | Value::Object(_) => {
+            node.expected("a text, a number, true or false")
+        }
+        value @ (Value::String(_) | Value::Number(_) | Value::Bool(_)) => Some(value),
+    }
 }
 
 fn check_version(table: &mut Table<'_>) {
@@ -224,7 +270,7 @@ mod tests {
         for (line, expected) in [
             (
                 "trails = 3",
-                "a.toml:5:1: harness.trails: unknown key; did you mean trials? known here: agent_errors, env, expect, ",
+                "a.toml:5:1: harness.trails: unknown key; did you mean trials? known here: agent_errors, ",
             ),
             (
                 "trials = 0",

@@ -30,6 +30,7 @@ pub(super) use self::{
     check::names as check_names,
     evaluator::{CONVERSATION, EPISODE, PIPELINE},
     harness::VERSION,
+    harness::matrix,
     part::CONTENTS,
     pipeline::PARALLEL,
     turns::endings,
@@ -37,33 +38,43 @@ pub(super) use self::{
 
 use super::{
     error::{Problem, ScenarioError, ScenarioErrors},
+    fill::Filling,
     model::{Agent, Scenario},
-    reader::{Table, document},
+    reader::{Table, document, filled_document},
+    source::ScenarioSource,
 };
 
-/// Reads a scenario file.
+/// Reads a scenario file, with the first row of its dataset in the first cell of its matrix.
 ///
 /// # Errors
 /// All mistakes in the file, or that it cannot be read.
 pub fn read(path: &Path) -> Result<Scenario, ScenarioErrors> {
-    let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-    let mut scenario = parse(path, &text)?;
-    // The name must not depend on the working directory.
-    if let Ok(absolute) = std::path::absolute(path) {
-        scenario.name = name(&absolute);
-    }
-    Ok(scenario)
+    ScenarioSource::read(path)?.first()
 }
 
-/// Parses the text of a scenario file; `path` is used for errors and for the name only.
+/// Parses the text of a scenario file without a dataset; `path` is used for errors and for the name only.
 ///
 /// # Errors
 /// All mistakes in the text, in the file's order.
 pub fn parse(path: &Path, text: &str) -> Result<Scenario, ScenarioErrors> {
-    match path.extension().is_some_and(|ending| ending == "json5") {
+    parse_filled(path, text, &Filling::default())
+}
+
+/// Parses the text of a scenario file whose placeholders are filled.
+pub(super) fn parse_filled(
+    path: &Path,
+    text: &str,
+    filling: &Filling<'_>,
+) -> Result<Scenario, ScenarioErrors> {
+    match is_manifest(path) {
         true => amber::scenario(path, text),
-        false => document(path, text, |root| scenario(path, root)),
+        false => filled_document(path, text, filling, |root| scenario(path, root)),
     }
+}
+
+/// Returns whether the file is a manifest of AgentBeats' newer generation, by its name.
+pub(super) fn is_manifest(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "json5")
 }
 
 /// Reads an overlay: the agents of a file in the same form, which may leave out everything else.

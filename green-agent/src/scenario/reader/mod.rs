@@ -15,7 +15,10 @@ pub(super) use self::{
     node::{FlagOrTable, Node},
     table::{ALIKE, Table},
 };
-use super::error::{Problem, ScenarioError, ScenarioErrors};
+use super::{
+    error::{Problem, ScenarioError, ScenarioErrors},
+    fill::Filling,
+};
 
 /// The most syntax errors that are reported: one missing bracket can cause an error on every following line.
 const MAX_SYNTAX_ERRORS: usize = 10;
@@ -26,14 +29,38 @@ pub(super) fn document<T>(
     text: &str,
     read: impl FnOnce(&mut Table<'_>) -> Option<T>,
 ) -> Result<T, ScenarioErrors> {
+    read_document(path, text, None, read)
+}
+
+/// Reads a document whose placeholders are filled first.
+pub(super) fn filled_document<T>(
+    path: &Path,
+    text: &str,
+    filling: &Filling<'_>,
+    read: impl FnOnce(&mut Table<'_>) -> Option<T>,
+) -> Result<T, ScenarioErrors> {
+    read_document(path, text, Some(filling), read)
+}
+
+fn read_document<T>(
+    path: &Path,
+    text: &str,
+    filling: Option<&Filling<'_>>,
+    read: impl FnOnce(&mut Table<'_>) -> Option<T>,
+) -> Result<T, ScenarioErrors> {
     let source = Source::new(path, text);
-    let (root, errors) = DeTable::parse_recoverable(text);
-    let value = if errors.is_empty() {
-        read(&mut Table::root(&source, &root))
-    } else {
-        source.report_syntax(&errors);
-        None
+    let numbers = filling.map(Filling::numbers).unwrap_or_default();
+    let (mut root, errors) = DeTable::parse_recoverable(text);
+    source.report_syntax(&errors);
+    if let Some(filling) = filling.filter(|_| errors.is_empty()) {
+        let report = |offset, key: &str, problem| source.report(offset, key, problem);
+        filling.fill(root.get_mut(), &numbers, &report);
+    }
+    let value = match source.errors.borrow().is_empty() {
+        true => Some(()),
+        false => None,
     };
+    let value = value.and_then(|()| read(&mut Table::root(&source, &root)));
     source.finish(value)
 }
 

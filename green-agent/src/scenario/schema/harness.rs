@@ -1,5 +1,7 @@
 //! The shape of `[harness]`.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 
 use super::{
@@ -54,6 +56,44 @@ pub(super) struct Harness {
     gate: Option<Gates>,
     /// When no more trials are needed.
     stop_when: Option<StopWhen>,
+    /// A file whose rows fill {row.FIELD} in the texts of this file, each row a sample: JSON Lines (.jsonl), CSV
+    /// (.csv) or TOML with [[row]] (.toml), relative to this file. The field id names the sample.
+    dataset: Option<DatasetFile>,
+    /// Axes whose values fill {matrix.AXIS} in the texts of this file. Every sample runs in every combination of
+    /// values.
+    matrix: Option<BTreeMap<String, Axis>>,
+    /// How often a trial is tried again; the last attempt counts.
+    retries: Option<Retries>,
+}
+
+/// The name of a dataset's file.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct DatasetFile(#[schemars(regex(pattern = r"\.(jsonl|ndjson|csv|toml)$"))] String);
+
+/// The values of an axis.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Axis(#[schemars(length(min = 1), extend("uniqueItems" = true))] Vec<AxisValue>);
+
+/// One value of an axis.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its shape is used")]
+enum AxisValue {
+    Text(String),
+    Number(f64),
+    Flag(bool),
+}
+
+/// How often a trial is tried again.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Retries {
+    /// How often after the environment, the model, the harness or the machine broke, but not the agent.
+    #[schemars(range(min = 0), extend("default" = 0))]
+    infrastructure: Option<u32>,
 }
 
 /// The environment that started agents get.

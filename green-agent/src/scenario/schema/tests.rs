@@ -28,6 +28,7 @@ zz = 1
 version = 1
 zz = 1
 timeout = { zz = 1 }
+retries = { zz = 1 }
 snapshot = { zz = 1 }
 stop_when = { half_width = 0, zz = 1 }
 gate = { score = { zz = 1 }, regress = { against = 'a', zz = 1 } }
@@ -125,6 +126,7 @@ fn parser_and_schema_know_the_same_keys() {
             "config.acknowledge.zz" => "Resending",
             "harness.zz" => "Harness",
             "harness.timeout.zz" => "Timeout",
+            "harness.retries.zz" => "Retries",
             "harness.snapshot.zz" => "SnapshotSettings",
             "harness.stop_when.zz" => "StopWhen",
             "harness.gate.score.zz" => "Bounds",
@@ -139,7 +141,7 @@ fn parser_and_schema_know_the_same_keys() {
         assert_eq!(described, known.into_iter().collect(), "{definition}");
         compared += 1;
     }
-    assert_eq!(compared, 15);
+    assert_eq!(compared, 16);
 }
 
 #[test]
@@ -173,6 +175,10 @@ fn typical_mistakes_are_not() {
         ("/harness", "requires", json!(["uv"])),
         ("/harness", "snapshot", json!({"redact": ["x"]})),
         ("/harness", "snapshot", json!("no")),
+        ("/harness", "dataset", json!("rows.xlsx")),
+        ("/harness", "matrix", json!({"model": []})),
+        ("/harness", "matrix", json!({"model": [["a"]]})),
+        ("/harness", "retries", json!({"infrastructure": -1})),
         ("/harness/timeout", "idle", json!("0s")),
         ("/harness/timeout", "idle", json!("30")),
         ("/harness/expect/0", "eq", json!(1)),
@@ -229,6 +235,8 @@ fn reader_and_schema_agree_on_values() {
         harness("trials = 3\nseed = 7\nports = 'auto'"),
         harness("timeout = { idle = '30s', total = '2m' }"),
         harness("pass_score = 0.5"),
+        harness("retries = { infrastructure = 2 }"),
+        harness("matrix = { model = ['a', 1, true] }"),
     ];
     let refused = [
         agent("env = 'all'"),

@@ -1,0 +1,174 @@
+//! Datasets: files whose rows fill the placeholders of a scenario, each row a sample.
+//!
+//! - JSON Lines (`.jsonl`, `.ndjson`): an object a line, as Inspect AI reads them
+//! - CSV (`.csv`): names in the first line, RFC 4180, as promptfoo reads them; all values are texts
+//! - TOML (`.toml`): tables `[[row]]`
+//!
+//! The field `id` names a sample; without it, the sample is named by its number from 1.
+
+mod csv;
+mod digest;
+mod error;
+mod rows;
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Map, Value};
+
+pub use self::{digest::digest, error::DatasetError};
+
+/// The largest dataset, in bytes.
+pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The most rows of a dataset.
+pub const MAX_ROWS: usize = 100_000;
+
+/// The field that names a sample.
+const ID: &str = "id";
+
+/// A dataset that was read.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its rows, in the file's order; never empty.
+    pub rows: Vec<Row>,
+}
+
+/// One row of a dataset.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The sample's name: the field `id`, or the row's number from 1.
+    pub name: String,
+    /// The line on which the row begins, from 1.
+    pub line: usize,
+    /// The digest of its fields: `sha256:...`.
+    pub digest: String,
+    /// Its fields.
+    pub fields: Map<String, Value>,
+}
+
+impl Dataset {
+    /// Reads the dataset at `path`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is too large, has a row of another form, two rows with the same id, or no
+    /// row.
+    pub fn read(path: &Path) -> Result<Self, DatasetError> {
+        let text = text(path)?;
+        let rows = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("jsonl" | "ndjson") => rows::json_lines(path, &text)?,
+            Some("csv") => csv::rows(path, &text)?,
+            Some("toml") => rows::toml(path, &text)?,
+            _ => {
+                return Err(DatasetError::Format {
+                    path: path.to_owned(),
+                });
+            }
+        };
+        Self::new(path, rows)
+    }
+
+    /// Names the rows; each comes with the line on which it begins.
+    fn new(path: &Path, rows: Vec<(usize, Map<String, Value>)>) -> Result<Self, DatasetError> {
+        let path = path.to_owned();
+        if rows.is_empty() {
+            return Err(DatasetError::Empty { path });
+        }
+        if rows.len() > MAX_ROWS {
+            return Err(DatasetError::TooManyRows { path });
+        }
+        let mut lines = BTreeMap::new();
+        let mut named = Vec::with_capacity(rows.len());
+        for (index, (line, fields)) in rows.into_iter().enumerate() {
+            let name = match fields.get(ID) {
+                None => (index + 1).to_string(),
+                Some(id) => match name(id) {
+                    Some(name) => name,
+                    None => return Err(DatasetError::Id { path, line }),
+                },
+            };
+            if let Some(first) = lines.insert(name.clone(), line) {
+                return Err(DatasetError::DuplicateId {
+                    path,
+                    line,
+                    id: name,
+                    first,
+                });
+            }
+            let digest = digest(&Value::Object(fields.clone()));
+            named.push(Row {
+                name,
+                line,
+                digest,
+                fields,
+            });
+        }
+        Ok(Self { path, rows: named })
+    }
+}
+
+impl Row {
+    /// Returns the value of a field. `a.b` is the field of this name, or else the member `b` of the field
+    /// `a`; `a.0` is the first element of a list.
+    pub fn get(&self, field: &str) -> Option<&Value> {
+        if let Some(value) = self.fields.get(field) {
+            return Some(value);
+        }
+        let mut steps = field.split('.');
+        let first = self.fields.get(steps.next()?)?;
+        steps.try_fold(first, |value, step| match value {
+            Value::Object(members) => members.get(step),
+            Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+        })
+    }
+}
+
+/// Returns the name that an id gives to a sample.
+fn name(id: &Value) -> Option<String> {
+    match id {
+        Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+            None
+        }
+    }
+}
+
+fn text(path: &Path) -> Result<String, DatasetError> {
+    let cannot_read = |source| DatasetError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let file = File::open(path).map_err(cannot_read)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(cannot_read)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(DatasetError::TooLarge {
+            path: path.to_owned(),
+        });
+    }
+    let text = String::from_utf8(bytes).map_err(|error| DatasetError::NotUtf8 {
+        path: path.to_owned(),
+        line: 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count(),
+    })?;
+    // Spreadsheet programs begin their CSV files with a byte order mark.
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
+}
+
+#[cfg(test)]
+mod tests;

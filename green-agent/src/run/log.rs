@@ -1,0 +1,201 @@
+//! The log of a run: its folder with the manifest and the records. A run that is resumed goes on with the
+//! records of the trials that have ended.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    problem::{Outcome, ProblemKind},
+    record::{
+        ExpectedEnd, Manifest, ManifestScenario, RECORDS, RecordError, RecordWriter, RunFolder,
+        RunSettings, TrialRecord,
+    },
+    scenario::{ScenarioFile, ScenarioSource, supplied::AgentOverrides},
+};
+
+/// The folder and the records of a run that is going on.
+#[derive(Debug)]
+pub struct RunLog {
+    folder: PathBuf,
+    writer: RecordWriter,
+    /// The records that were there before, by key, in their order.
+    earlier: BTreeMap<String, Vec<TrialRecord>>,
+    is_resumed: bool,
+}
+
+/// The reason why a run cannot begin, or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunLogError {
+    /// The folder cannot be made.
+    #[error("cannot make the folder {}: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The manifest or the records cannot be read or written.
+    #[error("{error}{}", cause(error))]
+    Records {
+        /// The error of the records.
+        #[from]
+        error: RecordError,
+    },
+    /// A scenario is not where it was.
+    #[error(
+        "{path}: no such file; a run is resumed in the folder in which it was started, with its scenarios"
+    )]
+    NoScenario {
+        /// The file.
+        path: String,
+    },
+    /// A scenario is not what it was.
+    #[error(
+        "{path}: not as it was when the run began, so the trials cannot be reported together; begin another run"
+    )]
+    Changed {
+        /// The file.
+        path: String,
+    },
+}
+
+fn cause(error: &RecordError) -> String {
+    std::error::Error::source(error).map_or_else(String::new, |source| format!(": {source}"))
+}
+
+impl RunLog {
+    /// Makes the folder of a run that begins now and writes its manifest.
+    ///
+    /// # Errors
+    /// If something cannot be written.
+    pub fn begin(
+        folder: &Path,
+        found: &[ScenarioFile],
+        settings: RunSettings,
+        overrides: &AgentOverrides,
+    ) -> Result<Self, RunLogError> {
+        fs::create_dir_all(folder).map_err(|source| RunLogError::Folder {
+            path: folder.to_owned(),
+            source,
+        })?;
+        let scenarios = found.iter().map(|one| listed(one, overrides));
+        let manifest = Manifest {
+            scenarios: scenarios.collect(),
+            settings,
+            ..Manifest::begun(super::now())
+        };
+        manifest.write(folder)?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            writer: RecordWriter::open(&folder.join(RECORDS))?,
+            earlier: BTreeMap::new(),
+            is_resumed: false,
+        })
+    }
+
+    /// Goes on with the run in a folder.
+    ///
+    /// # Errors
+    /// If it is not the folder of a run, another program writes it, its files are damaged, or a scenario is no
+    /// longer what it was.
+    pub fn resume(
+        folder: &Path,
+        found: &[ScenarioFile],
+        overrides: &AgentOverrides,
+    ) -> Result<Self, RunLogError> {
+        // Opened first, so that no other program writes what is read below.
+        let manifest = Manifest::read(folder)?;
+        let writer = RecordWriter::open(&folder.join(RECORDS))?;
+        for (one, was) in found.iter().zip(&manifest.scenarios) {
+            if listed(one, overrides).digest != was.digest {
+                let path = was.path.clone();
+                return Err(RunLogError::Changed { path });
+            }
+        }
+        let mut earlier: BTreeMap<String, Vec<TrialRecord>> = BTreeMap::new();
+        for mut record in RunFolder::read(folder)?.records {
+            // The results stay in the file; memory must not grow with them.
+            record.results = Vec::new();
+            earlier.entry(record.key.clone()).or_default().push(record);
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+            writer,
+            earlier,
+            is_resumed: true,
+        })
+    }
+
+    /// Returns the run's folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns whether the run was resumed: there may be folders of trials that did not end.
+    pub(super) fn is_resumed(&self) -> bool {
+        self.is_resumed
+    }
+
+    /// Returns the earlier attempts at a trial.
+    pub(super) fn earlier(&self, key: &str) -> &[TrialRecord] {
+        self.earlier.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// Appends a record.
+    pub(super) fn append(&self, record: &TrialRecord) -> Result<(), RecordError> {
+        self.writer.append(record)
+    }
+}
+
+/// Returns the scenario files of a run that is to be resumed.
+///
+/// # Errors
+/// If one is not there.
+pub fn scenarios_of(manifest: &Manifest) -> Result<Vec<ScenarioFile>, RunLogError> {
+    let file = |one: &ManifestScenario| {
+        let path = PathBuf::from(&one.path);
+        if !path.exists() {
+            let path = one.path.clone();
+            return Err(RunLogError::NoScenario { path });
+        }
+        let sidecar = one.must_fail.as_ref();
+        Ok(ScenarioFile {
+            path,
+            name: one.name.clone(),
+            as_named: sidecar.is_none(),
+            sidecar: sidecar.map(|end| crate::scenario::ExpectedFailure {
+                exit: end.exit,
+                message: end.message.clone(),
+            }),
+        })
+    };
+    manifest.scenarios.iter().map(file).collect()
+}
+
+fn listed(found: &ScenarioFile, overrides: &AgentOverrides) -> ManifestScenario {
+    let source = ScenarioSource::read(&found.path).ok();
+    ManifestScenario {
+        name: found.name.clone(),
+        path: found.path.display().to_string(),
+        digest: source.map(|source| source.digest(overrides)),
+        must_fail: found.sidecar.as_ref().map(|sidecar| ExpectedEnd {
+            exit: sidecar.exit,
+            message: sidecar.message.clone(),
+        }),
+    }
+}
+
+/// Returns whether a trial with this last record need not run again: it was carried out, even if something
+/// broke. One that was interrupted, or that something on this machine kept from beginning, runs again.
+pub(super) fn is_final(record: &TrialRecord) -> bool {
+    let kept_back = |kind| {
+        matches!(
+            kind,
+            ProblemKind::MissingRequirement | ProblemKind::InstallFailed
+        )
+    };
+    record.outcome != Outcome::Interrupted && !record.problems.iter().any(|one| kept_back(one.kind))
+}

@@ -1,0 +1,180 @@
+//! The trials of one scenario: each sample in each cell, as often as asked for.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::{Problem, ProblemKind, RunOptions, scenario::supply};
+use crate::{
+    dataset::{Row, digest},
+    scenario::{
+        Cell, ScenarioFile, ScenarioSource,
+        model::{Retries, Scenario},
+        source::cell_texts,
+    },
+};
+
+/// The longest name of a sample or a cell in a path, in bytes; file systems allow 255.
+const MAX_NAME: usize = 100;
+
+/// The trials of a scenario.
+pub(super) struct Plan {
+    pub(super) name: String,
+    pub(super) source: ScenarioSource,
+    /// The digest of the scenario.
+    pub(super) digest: String,
+    pub(super) cells: Vec<Cell>,
+    pub(super) retries: Retries,
+    trials: u32,
+    seed: u64,
+}
+
+/// One trial that is to run.
+#[derive(Clone, Copy)]
+pub(super) struct PlannedTrial<'a> {
+    /// The number of the cell, from 0.
+    pub(super) at: usize,
+    pub(super) cell: &'a Cell,
+    pub(super) row: Option<&'a Row>,
+    /// The number of the trial, from 1.
+    pub(super) trial: u32,
+    pub(super) seed: u64,
+}
+
+impl Plan {
+    /// Reads the scenario, its dataset and its matrix.
+    pub(super) fn read(found: &ScenarioFile, options: &RunOptions) -> Result<Self, Problem> {
+        let unreadable = |errors| ProblemKind::Unreadable.because(errors);
+        let source = ScenarioSource::read(&found.path).map_err(unreadable)?;
+        source.check().map_err(unreadable)?;
+        let first = source.first().map_err(unreadable)?;
+        Ok(Self {
+            name: first.name,
+            digest: source.digest(&options.supplied),
+            cells: source.cells(),
+            trials: options.trials.unwrap_or(first.harness.trials),
+            seed: options.seed.unwrap_or(first.harness.seed),
+            retries: first.harness.retries,
+            source,
+        })
+    }
+
+    /// Returns all trials: cell by cell, sample by sample.
+    pub(super) fn trials(&self) -> impl Iterator<Item = PlannedTrial<'_>> {
+        let cells = self.cells.iter().enumerate();
+        cells.flat_map(move |(at, cell)| {
+            let rows = self.source.rows().into_iter();
+            rows.flat_map(move |row| {
+                (1..=self.trials).map(move |trial| PlannedTrial {
+                    at,
+                    cell,
+                    row,
+                    trial,
+                    // Each trial has the next seed after the one before it.
+                    seed: self.seed.wrapping_add(u64::from(trial) - 1),
+                })
+            })
+        })
+    }
+
+    /// Returns the scenario of a trial, with its agents as the command line says.
+    pub(super) fn scenario(
+        &self,
+        planned: &PlannedTrial<'_>,
+        options: &RunOptions,
+    ) -> Result<Scenario, Problem> {
+        let scenario = self.source.scenario(planned.cell, planned.row);
+        let mut scenario = scenario.map_err(|errors| ProblemKind::Unreadable.because(errors))?;
+        supply(&mut scenario, options)?;
+        Ok(scenario)
+    }
+
+    /// Returns the digest of what a trial means, 32 hexadecimal digits.
+    pub(super) fn key(&self, planned: &PlannedTrial<'_>) -> String {
+        let row = planned.row.map(|row| [&row.name, &row.digest]);
+        let cell = cell_texts(planned.cell);
+        let meaning = json!([
+            self.name,
+            self.digest,
+            row,
+            cell,
+            planned.seed,
+            planned.trial
+        ]);
+        hex(&digest(&meaning), 32)
+    }
+
+    /// Returns the folder of an attempt, relative to the run's folder.
+    pub(super) fn folder(&self, planned: &PlannedTrial<'_>, attempt: u32) -> PathBuf {
+        let mut folder = PathBuf::from(&self.name);
+        if !planned.cell.is_empty() {
+            let texts = cell_texts(planned.cell);
+            let texts = texts.iter().map(|(axis, value)| format!("{axis}={value}"));
+            folder.push(file_name(&texts.collect::<Vec<_>>().join(",")));
+        }
+        if let Some(row) = planned.row {
+            folder.push(file_name(&row.name));
+        }
+        folder.push(format!("trial-{}", planned.trial));
+        match attempt {
+            0 | 1 => folder,
+            _ => folder.join(format!("try-{attempt}")),
+        }
+    }
+}
+
+/// Returns a path with `/` between its segments on every system.
+pub(super) fn written(path: &Path) -> String {
+    let segments = path.iter().map(|segment| segment.to_string_lossy());
+    segments.collect::<Vec<_>>().join("/")
+}
+
+/// Returns the first digits of a digest.
+fn hex(digest: &str, length: usize) -> String {
+    let digits = digest.trim_start_matches("sha256:");
+    digits.chars().take(length).collect()
+}
+
+/// Returns a name as one segment of a path. Names that differ stay different: one that had to be changed ends
+/// with a digest.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| match c.is_alphanumeric() || "-_.,=+".contains(c) {
+        true => c,
+        false => '_',
+    };
+    let mut changed: String = name.chars().map(plain).collect();
+    if changed.starts_with('.') {
+        changed.replace_range(..1, "_");
+    }
+    if changed == name && name.len() <= MAX_NAME && !name.is_empty() {
+        return changed;
+    }
+    let mut end = changed.len().min(MAX_NAME);
+    while !changed.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}-{}", &changed[..end], hex(&digest(&json!(name)), 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_a_path_is_one_segment_and_stays_different() {
+        for plain in ["q-1", "a.b", "model=gpt-5,heat=0.5", "ümlaut"] {
+            assert_eq!(file_name(plain), plain);
+        }
+        let names = ["..", ".", "", "a/b", "a\\b", "a b", "a_b", "../../x", "~/x"];
+        let written: std::collections::BTreeSet<String> =
+            names.iter().map(|name| file_name(name)).collect();
+        assert_eq!(written.len(), names.len(), "{written:?}");
+        for name in written {
+            assert!(
+                !name.contains(['/', '\\']) && !name.starts_with('.'),
+                "{name}"
+            );
+        }
+        assert!(file_name(&"ü".repeat(500)).len() < 120);
+    }
+}

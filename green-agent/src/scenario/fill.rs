@@ -1,0 +1,336 @@
+//! Fills the placeholders `{row.FIELD}` and `{matrix.AXIS}` in the texts of a scenario file, before it is
+//! read: a text that consists of one placeholder takes the value with its type, and otherwise the value
+//! becomes a part of the text.
+//!
+//! What a row contains cannot become anything else: in `cmd` it stays within its word, and in `env` it refers
+//! to no variable.
+
+use std::{collections::BTreeSet, ops::Range};
+
+use serde_json::{Number, Value};
+use toml::{
+    Spanned,
+    de::{DeArray, DeString, DeTable, DeValue},
+};
+
+use super::error::Problem;
+use crate::dataset::{Dataset, Row};
+
+/// One cell of a matrix: the value of each axis.
+pub type Cell = Vec<(String, Value)>;
+
+/// The values of one sample in one cell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Filling<'a> {
+    /// The dataset and the row, if there is one.
+    pub(super) row: Option<(&'a Dataset, &'a Row)>,
+    /// The cell; empty without a matrix.
+    pub(super) cell: &'a [(String, Value)],
+}
+
+/// The tables whose agents have `cmd` and `env`.
+const AGENTS: [&str; 2] = ["green_agent", "participants"];
+
+/// The keys of `[harness]` that say where values come from, and are not filled.
+const SOURCES: [&str; 2] = ["dataset", "matrix"];
+
+/// How a value enters a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// As it is.
+    Plain,
+    /// In a command, in which it must not begin another word.
+    Command,
+    /// In a variable, in which a dollar sign refers to others.
+    Variable,
+}
+
+/// Reports a mistake at an offset of the file, with its key.
+pub(super) type Report<'a> = &'a dyn Fn(usize, &str, Problem);
+
+/// The numbers of all values as TOML. A parsed number borrows its digits, so they are kept here.
+pub(super) type Numbers = BTreeSet<String>;
+
+impl Filling<'_> {
+    /// Returns the numbers of all values.
+    pub(super) fn numbers(&self) -> Numbers {
+        let mut numbers = Numbers::new();
+        let row = self.row.iter().flat_map(|(_, row)| row.fields.values());
+        for value in row.chain(self.cell.iter().map(|(_, value)| value)) {
+            collect_numbers(value, &mut numbers);
+        }
+        numbers
+    }
+
+    /// Fills a whole file. A file without `[harness]` is left as it is, since other programs read it too.
+    pub(super) fn fill<'n>(
+        &self,
+        root: &mut DeTable<'n>,
+        numbers: &'n Numbers,
+        report: Report<'_>,
+    ) {
+        if !root.contains_key("harness") {
+            return;
+        }
+        for (name, value) in root.iter_mut() {
+            let name = name.get_ref().as_ref();
+            match (name, value.get_mut()) {
+                ("harness", DeValue::Table(harness)) => {
+                    let others = harness
+                        .iter_mut()
+                        .filter(|(key, _)| !SOURCES.contains(&key.get_ref().as_ref()));
+                    for (key, value) in others {
+                        let key = format!("harness.{}", key.get_ref());
+                        self.value(value, &key, Place::Plain, numbers, report);
+                    }
+                }
+                (agents, DeValue::Table(agent)) if AGENTS.contains(&agents) => {
+                    self.agent(agent, agents, numbers, report);
+                }
+                (agents, DeValue::Array(list)) if AGENTS.contains(&agents) => {
+                    for (index, agent) in list.iter_mut().enumerate() {
+                        if let DeValue::Table(agent) = agent.get_mut() {
+                            self.agent(agent, &format!("{agents}[{index}]"), numbers, report);
+                        }
+                    }
+                }
+                _ => self.value(value, name, Place::Plain, numbers, report),
+            }
+        }
+    }
+
+    fn agent<'n>(
+        &self,
+        agent: &mut DeTable<'n>,
+        key: &str,
+        numbers: &'n Numbers,
+        report: Report<'_>,
+    ) {
+        for (name, value) in agent.iter_mut() {
+            let name = name.get_ref().as_ref();
+            let place = match name {
+                "cmd" => Place::Command,
+                "env" => Place::Variable,
+                _ => Place::Plain,
+            };
+            self.value(value, &format!("{key}.{name}"), place, numbers, report);
+        }
+    }
+
+    fn value<'n>(
+        &self,
+        value: &mut Spanned<DeValue<'n>>,
+        key: &str,
+        place: Place,
+        numbers: &'n Numbers,
+        report: Report<'_>,
+    ) {
+        let span = value.span();
+        match value.get_mut() {
+            DeValue::String(text) => {
+                if !has_placeholder(text) {
+                    return;
+                }
+                match self.text(text, place) {
+                    Ok(filled) => match to_toml(&filled, &span, numbers) {
+                        Some(filled) => *value.get_mut() = filled,
+                        None => report(span.start, key, null(text)),
+                    },
+                    Err(problem) => report(span.start, key, problem),
+                }
+            }
+            DeValue::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.value(item, &format!("{key}[{index}]"), place, numbers, report);
+                }
+            }
+            DeValue::Table(members) => {
+                for (name, member) in members.iter_mut() {
+                    let key = format!("{key}.{}", name.get_ref());
+                    self.value(member, &key, place, numbers, report);
+                }
+            }
+            DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_) => {}
+        }
+    }
+
+    fn text(&self, text: &str, place: Place) -> Result<Value, Problem> {
+        match place {
+            Place::Plain => match whole(text) {
+                Some(placeholder) => Ok(self.look_up(placeholder)?.clone()),
+                None => self.within(text, str::to_owned),
+            },
+            Place::Variable => self.within(text, |value| value.replace('$', "$$")),
+            Place::Command => {
+                // Split before it is filled, so that a value with spaces or quotes stays one word.
+                let Some(words) = shlex::split(text) else {
+                    return Ok(Value::from(text));
+                };
+                let mut filled = Vec::new();
+                for word in words {
+                    let word = self.within(&word, str::to_owned)?;
+                    filled.push(word.as_str().unwrap_or_default().to_owned());
+                }
+                let joined = shlex::try_join(filled.iter().map(String::as_str));
+                joined
+                    .map(Value::from)
+                    .map_err(|_null| Problem::Placeholder {
+                        placeholder: text.to_owned(),
+                        expected: "a value without null characters, since it stands in a command"
+                            .to_owned(),
+                    })
+            }
+        }
+    }
+
+    /// Returns the text with each placeholder replaced by its value as text, changed by `change`.
+    fn within(&self, text: &str, change: impl Fn(&str) -> String) -> Result<Value, Problem> {
+        let (mut filled, mut rest) = (String::new(), text);
+        while let Some((before, placeholder, after)) = next(rest) {
+            filled.push_str(before);
+            filled.push_str(&change(&as_text(self.look_up(placeholder)?)));
+            rest = after;
+        }
+        Ok(Value::from(filled + rest))
+    }
+
+    fn look_up(&self, placeholder: &str) -> Result<&Value, Problem> {
+        let unknown = |expected: String| Problem::Placeholder {
+            placeholder: format!("{{{placeholder}}}"),
+            expected,
+        };
+        if let Some(axis) = placeholder.strip_prefix(MATRIX) {
+            let found = self.cell.iter().find(|(name, _)| name == axis);
+            let known: Vec<&str> = self.cell.iter().map(|(name, _)| name.as_str()).collect();
+            return match (found, &known[..]) {
+                (Some((_, value)), _) => Ok(value),
+                (None, []) => Err(unknown("a table harness.matrix".to_owned())),
+                (None, known) => Err(unknown(format!(
+                    "an axis of harness.matrix: {}",
+                    known.join(", ")
+                ))),
+            };
+        }
+        let Some((dataset, row)) = self.row else {
+            return Err(unknown("a dataset: harness.dataset = \"FILE\"".to_owned()));
+        };
+        let field = placeholder.strip_prefix(ROW).unwrap_or(placeholder);
+        match row.get(field) {
+            Some(Value::Null) => Err(unknown(format!(
+                "a value, found null in {}:{}",
+                dataset.path.display(),
+                row.line
+            ))),
+            Some(value) => Ok(value),
+            None => {
+                let known: Vec<&str> = row.fields.keys().map(String::as_str).collect();
+                Err(unknown(format!(
+                    "a field of {}:{}: {}",
+                    dataset.path.display(),
+                    row.line,
+                    known.join(", ")
+                )))
+            }
+        }
+    }
+}
+
+const ROW: &str = "row.";
+const MATRIX: &str = "matrix.";
+
+fn has_placeholder(text: &str) -> bool {
+    next(text).is_some()
+}
+
+/// Returns the placeholder of which a text consists.
+fn whole(text: &str) -> Option<&str> {
+    match next(text)? {
+        ("", placeholder, "") => Some(placeholder),
+        _ => None,
+    }
+}
+
+/// Returns the text before the first placeholder, the placeholder without its braces, and the text after it.
+/// `${row.x}` is no placeholder, like `${ROLE}`.
+fn next(text: &str) -> Option<(&str, &str, &str)> {
+    for (at, _) in text.match_indices('{') {
+        let inside = &text[at + 1..];
+        if text[..at].ends_with('$') || !(inside.starts_with(ROW) || inside.starts_with(MATRIX)) {
+            continue;
+        }
+        let end = inside.find(['{', '}', '"', '\n']);
+        if let Some(end) = end.filter(|end| inside[*end..].starts_with('}')) {
+            return Some((&text[..at], &inside[..end], &inside[end + 1..]));
+        }
+    }
+    None
+}
+
+/// Returns a value as a part of a text: a text as it is, anything else as JSON.
+pub(super) fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn null(text: &str) -> Problem {
+    Problem::Placeholder {
+        placeholder: text.to_owned(),
+        expected: "a value without null".to_owned(),
+    }
+}
+
+/// Returns a JSON value as TOML at the place of its placeholder; `None` if null, which TOML does not have,
+/// stands in a list. Members that are null are left out.
+fn to_toml<'n>(value: &Value, span: &Range<usize>, numbers: &'n Numbers) -> Option<DeValue<'n>> {
+    let spanned = |value| Spanned::new(span.clone(), value);
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(flag) => DeValue::Boolean(*flag),
+        Value::String(text) => DeValue::String(DeString::Owned(text.clone())),
+        Value::Number(number) => {
+            let text = numbers.get(&digits(number))?;
+            DeValue::parse(text).ok()?.into_inner()
+        }
+        Value::Array(items) => {
+            let mut list = DeArray::new();
+            for item in items {
+                list.push(spanned(to_toml(item, span, numbers)?));
+            }
+            DeValue::Array(list)
+        }
+        Value::Object(members) => {
+            let mut table = DeTable::new();
+            for (name, member) in members.iter().filter(|(_, member)| !member.is_null()) {
+                let name = Spanned::new(span.clone(), DeString::Owned(name.clone()));
+                table.insert(name, spanned(to_toml(member, span, numbers)?));
+            }
+            DeValue::Table(table)
+        }
+    })
+}
+
+fn collect_numbers(value: &Value, numbers: &mut Numbers) {
+    match value {
+        Value::Number(number) => {
+            numbers.insert(digits(number));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_numbers(item, numbers)),
+        Value::Object(members) => members
+            .values()
+            .for_each(|member| collect_numbers(member, numbers)),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+/// Returns a number as TOML writes it: unlike in JSON, a fraction or an exponent makes it a float.
+fn digits(number: &Number) -> String {
+    match number.as_f64().filter(|_| number.is_f64()) {
+        Some(float) => format!("{float:e}"),
+        None => number.to_string(),
+    }
+}

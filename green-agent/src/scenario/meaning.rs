@@ -1,0 +1,163 @@
+//! What a scenario file means, for its digest: the file as JSON without addresses and paths, and without the
+//! keys that say how often, where and in which order it runs. Two machines with the same scenario in other
+//! folders and on other ports give it the same digest.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use url::Url;
+
+use super::parse;
+
+/// The keys of `[harness]` that change nothing in what one trial means.
+const ELSEWHERE: [&str; 10] = [
+    "trials",
+    "seed",
+    "dataset",
+    "matrix",
+    "retries",
+    "reuse",
+    "ports",
+    "gate",
+    "stop_when",
+    "version",
+];
+
+/// The keys of agents whose value is an address.
+const ADDRESSES: [&str; 3] = ["endpoint", "server", "bot"];
+
+/// Returns the meaning of a file. A file that cannot be read means its text.
+pub(super) fn of(path: &Path, text: &str) -> Value {
+    let read = match parse::is_manifest(path) {
+        true => json5::from_str(text).ok(),
+        false => text
+            .parse::<toml::Table>()
+            .ok()
+            .and_then(|table| serde_json::to_value(table).ok()),
+    };
+    let Some(Value::Object(mut file)) = read else {
+        return Value::from(text);
+    };
+    if let Some(Value::Object(harness)) = file.get_mut("harness") {
+        for key in ELSEWHERE {
+            harness.remove(key);
+        }
+    }
+    for key in ["green_agent", "participants"] {
+        match file.get_mut(key) {
+            Some(Value::Object(agent)) => of_agent(agent),
+            Some(Value::Array(agents)) => {
+                agents
+                    .iter_mut()
+                    .filter_map(Value::as_object_mut)
+                    .for_each(of_agent);
+            }
+            Some(_) | None => {}
+        }
+    }
+    let mut file = Value::Object(file);
+    without_addresses(&mut file);
+    file
+}
+
+fn of_agent(agent: &mut Map<String, Value>) {
+    let ports: Vec<String> = ADDRESSES
+        .iter()
+        .filter_map(|key| Url::parse(agent.get(*key)?.as_str()?).ok()?.port())
+        .map(|port| port.to_string())
+        .collect();
+    for key in ADDRESSES {
+        if let Some(address) = agent.get_mut(key) {
+            // That there is one says what kind of agent it is.
+            *address = json!(true);
+        }
+    }
+    if let Some(Value::String(cmd)) = agent.get_mut("cmd") {
+        *cmd = words(cmd, &ports);
+    }
+    if let Some(Value::Object(env)) = agent.get_mut("env") {
+        for value in env.values_mut() {
+            if let Value::String(text) = value {
+                *text = words(text, &ports);
+            }
+        }
+    }
+}
+
+/// Returns a command or a variable with the last segment of each path in it, and without these ports.
+pub(super) fn words(text: &str, ports: &[String]) -> String {
+    let words = text.split_whitespace().map(|word| {
+        let name = word.trim_end_matches('/').rsplit('/').next();
+        let name = name.unwrap_or(word);
+        match ports
+            .iter()
+            .any(|port| name == port || name.ends_with(&format!(":{port}")))
+        {
+            true => "{port}",
+            false => name,
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Replaces each text that is the address of this machine.
+fn without_addresses(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            let local = Url::parse(text).ok().filter(|url| match url.host() {
+                Some(url::Host::Domain(name)) => name == "localhost",
+                Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+                Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+                None => false,
+            });
+            if let Some(url) = local {
+                *text = format!("{{here}}{}", url.path());
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_addresses),
+        Value::Object(members) => members.values_mut().for_each(without_addresses),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\n\
+         cmd = 'python /a/green.py --port 9009'\nenv = { MODEL_URL = 'http://127.0.0.1:8/v1' }\n\
+         [config]\ntopic = 'cats'\nmodel = 'http://localhost:8000/v1'\n\
+         [harness]\nversion = 1\ntrials = 3\npass_score = 0.5\n";
+
+    fn meaning(text: &str) -> Value {
+        of(Path::new("a.toml"), text)
+    }
+
+    #[test]
+    fn addresses_paths_and_counts_mean_nothing() {
+        for (from, to) in [
+            ("9009", "7777"),
+            ("/a/green.py", "b/c/green.py"),
+            ("localhost:8000", "127.0.0.1:1234"),
+            ("trials = 3", "trials = 9\nseed = 4\nports = 'auto'"),
+        ] {
+            let other = FILE.replace(from, to);
+            assert_ne!(other, FILE);
+            assert_eq!(meaning(&other), meaning(FILE), "{from} -> {to}");
+        }
+    }
+
+    #[test]
+    fn programs_settings_and_judgement_mean_something() {
+        for (from, to) in [
+            ("green.py", "other.py"),
+            ("cats", "dogs"),
+            ("pass_score = 0.5", "pass_score = 0.6"),
+            ("/v1'\n[harness]", "/v2'\n[harness]"),
+        ] {
+            let other = FILE.replace(from, to);
+            assert_ne!(other, FILE);
+            assert_ne!(meaning(&other), meaning(FILE), "{from} -> {to}");
+        }
+    }
+}

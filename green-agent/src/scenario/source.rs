@@ -1,0 +1,208 @@
+//! A scenario file with its dataset and its matrix: one scenario for each sample in each cell.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    error::{Problem, ScenarioErrors},
+    fill::{Cell, Filling, as_text},
+    meaning,
+    model::Scenario,
+    parse,
+    reader::{Table, document},
+    supplied::AgentOverrides,
+};
+use crate::dataset::{Dataset, Row, digest};
+
+/// The most cells of a matrix.
+const MAX_CELLS: usize = 10_000;
+
+/// The most mistakes in filled scenarios that are reported: a field that is missing is often missing in all
+/// rows.
+const MAX_ERRORS: usize = 10;
+
+/// A scenario file, its dataset and its matrix.
+#[derive(Clone, Debug)]
+pub struct ScenarioSource {
+    path: PathBuf,
+    text: String,
+    dataset: Option<Dataset>,
+    axes: Vec<(String, Vec<Value>)>,
+}
+
+impl ScenarioSource {
+    /// Reads a scenario file and its dataset.
+    ///
+    /// # Errors
+    /// If one of them cannot be read. Mistakes elsewhere in the file are found by
+    /// [`scenario`](Self::scenario).
+    pub fn read(path: &Path) -> Result<Self, ScenarioErrors> {
+        let text = fs::read_to_string(path).map_err(|error| parse::unreadable(path, &error))?;
+        Self::new(path, text)
+    }
+
+    /// Takes the text of a scenario file; reads its dataset, relative to `path`.
+    ///
+    /// # Errors
+    /// Like [`read`](Self::read).
+    pub fn new(path: &Path, text: String) -> Result<Self, ScenarioErrors> {
+        let (dataset, axes) = match parse::is_manifest(path) {
+            true => (None, Vec::new()),
+            false => document(path, &text, |root| sources(path, root))?,
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            text,
+            dataset,
+            axes,
+        })
+    }
+
+    /// Returns the rows of the dataset, in its order: one `None` without a dataset.
+    pub fn rows(&self) -> Vec<Option<&Row>> {
+        match &self.dataset {
+            Some(dataset) => dataset.rows.iter().map(Some).collect(),
+            None => vec![None],
+        }
+    }
+
+    /// Returns the cells of the matrix, the last axis changing fastest: an empty one without a matrix.
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = vec![Cell::new()];
+        for (name, values) in &self.axes {
+            let longer = |cell: &Cell| {
+                let cell = cell.clone();
+                values.iter().map(move |value| {
+                    let mut cell = cell.clone();
+                    cell.push((name.clone(), value.clone()));
+                    cell
+                })
+            };
+            cells = cells.iter().flat_map(longer).collect();
+        }
+        cells
+    }
+
+    /// Returns whether there are several scenarios, or one that is filled from a dataset or a matrix.
+    pub fn is_filled(&self) -> bool {
+        self.dataset.is_some() || !self.axes.is_empty()
+    }
+
+    /// Returns the scenario of one sample in one cell.
+    ///
+    /// # Errors
+    /// All mistakes in the filled file.
+    pub fn scenario(
+        &self,
+        cell: &[(String, Value)],
+        row: Option<&Row>,
+    ) -> Result<Scenario, ScenarioErrors> {
+        let filling = Filling {
+            row: self.dataset.as_ref().zip(row),
+            cell,
+        };
+        let mut scenario = parse::parse_filled(&self.path, &self.text, &filling)?;
+        // The name must not depend on the working directory.
+        if let Ok(absolute) = std::path::absolute(&self.path) {
+            scenario.name = parse::name(&absolute);
+        }
+        Ok(scenario)
+    }
+
+    /// Returns the scenario of the first sample in the first cell.
+    ///
+    /// # Errors
+    /// All mistakes in the filled file.
+    pub fn first(&self) -> Result<Scenario, ScenarioErrors> {
+        let cells = self.cells();
+        let row = self.rows().into_iter().next().flatten();
+        self.scenario(cells.first().map_or(&[], Vec::as_slice), row)
+    }
+
+    /// Reads the scenario with each row in the first cell, and with the first row in each cell.
+    ///
+    /// # Errors
+    /// The mistakes of up to [`MAX_ERRORS`] of them.
+    pub fn check(&self) -> Result<(), ScenarioErrors> {
+        let (cells, rows) = (self.cells(), self.rows());
+        let first_cell = cells.first().map_or(&[][..], Vec::as_slice);
+        let first_row = rows.first().copied().flatten();
+        let by_row = rows.iter().map(|row| (first_cell, *row));
+        let by_cell = cells.iter().skip(1).map(|cell| (&cell[..], first_row));
+        let mut errors = Vec::new();
+        for (cell, row) in by_row.chain(by_cell) {
+            if let Err(more) = self.scenario(cell, row) {
+                let new = more.0.into_iter().filter(|error| !errors.contains(error));
+                let new: Vec<_> = new.collect();
+                errors.extend(new);
+            }
+            if errors.len() >= MAX_ERRORS {
+                break;
+            }
+        }
+        match errors.is_empty() {
+            true => Ok(()),
+            false => Err(ScenarioErrors(errors)),
+        }
+    }
+
+    /// Returns the digest of what the file and the command line say about agents, evaluation and judgement,
+    /// before placeholders are filled: `sha256:...`. Addresses, paths, and how often the scenario runs are
+    /// left out.
+    pub fn digest(&self, overrides: &AgentOverrides) -> String {
+        let meaning = meaning::of(&self.path, &self.text);
+        digest(&json!([meaning, overrides.meaning()]))
+    }
+}
+
+/// Returns the cell with its values as texts.
+pub fn cell_texts(cell: &[(String, Value)]) -> std::collections::BTreeMap<String, String> {
+    let texts = cell
+        .iter()
+        .map(|(axis, value)| (axis.clone(), as_text(value)));
+    texts.collect()
+}
+
+type Sources = (Option<Dataset>, Vec<(String, Vec<Value>)>);
+
+/// Reads `harness.dataset` and `harness.matrix`.
+fn sources(path: &Path, root: &mut Table<'_>) -> Option<Sources> {
+    let harness = root.get("harness").filter(super::reader::Node::is_table);
+    let Some(mut harness) = harness.and_then(|node| node.table()) else {
+        return Some((None, Vec::new()));
+    };
+    let dataset = match harness.get("dataset") {
+        Some(node) => {
+            let file = path.with_file_name(node.text()?);
+            match Dataset::read(&file) {
+                Ok(dataset) => Some(dataset),
+                Err(error) => {
+                    let error = error.to_string();
+                    node.report(Problem::Dataset { error });
+                    return None;
+                }
+            }
+        }
+        None => None,
+    };
+    let axes = match harness.get("matrix") {
+        Some(node) => {
+            let axes = parse::matrix(&mut node.table()?)?;
+            let cells = axes.iter().map(|(_, values)| values.len());
+            let cells = cells.fold(1_usize, usize::saturating_mul);
+            if cells > MAX_CELLS {
+                return node.expected(format!("at most {MAX_CELLS} cells"));
+            }
+            axes
+        }
+        None => Vec::new(),
+    };
+    Some((dataset, axes))
+}
+
+#[cfg(test)]
+mod tests;
