@@ -3,14 +3,20 @@
 mod check;
 mod diff;
 mod list;
+mod merge;
 mod new;
 mod noise;
 mod pipeline_args;
+mod regrade;
 mod report;
 mod run;
+mod run;
+mod serve;
 mod serve;
 mod stop;
+mod stop;
 mod view;
+mod watch;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -58,6 +64,12 @@ Of several, 4 takes precedence over 3, 3 over 1, and 1 over 0. The variable RUST
 enum Command {
     /// Run scenarios and report which passed
     Run(run::Run),
+    /// Join the runs of several machines, each with a part of the trials, into one
+    Merge(merge::Merge),
+    /// Judge a finished run by what its scenarios expect now, from its transcripts, and say what changes
+    Regrade(regrade::Regrade),
+    /// Follow a run that is going on: a line for each trial as it ends, and the counts
+    Watch(watch::Watch),
     /// Serve a green agent over A2A, which evaluates the agents that ask for it, or runs a pipeline of agents
     Serve(Box<serve::Serve>),
     /// Compare two runs: figures with the interval of their difference, flipped samples, what changed there
@@ -122,6 +134,9 @@ pub fn main() -> ExitCode {
     log::init(cli.log_format, Level::WARN);
     match cli.command {
         Command::Run(command) => command.execute(),
+        Command::Merge(command) => command.execute(),
+        Command::Regrade(command) => command.execute(),
+        Command::Watch(command) => command.execute(),
         Command::Serve(command) => command.execute(),
         Command::Diff(command) => command.execute(),
         Command::Noise(command) => command.execute(),

@@ -77,7 +77,7 @@ pub struct RunSettings {
 }
 
 /// A part of the trials of a run: `3/8` is the third of eight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Shard {
     /// The number of the part, from 1.
@@ -87,6 +87,11 @@ pub struct Shard {
 }
 
 impl Shard {
+    /// Returns all parts of the same run.
+    pub(super) fn all(self) -> impl Iterator<Item = Self> {
+        (1..=self.of).map(move |number| Self { number, ..self })
+    }
+
     /// Returns whether a trial is in this part. Each key is in exactly one part, whatever the other trials
     /// are.
     pub fn has(self, key: &str) -> bool {

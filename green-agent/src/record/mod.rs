@@ -8,6 +8,7 @@
 mod error;
 mod folder;
 mod manifest;
+mod merge;
 mod reader;
 mod writer;
 
@@ -22,6 +23,7 @@ pub use self::{
     error::RecordError,
     folder::RunFolder,
     manifest::{ExpectedEnd, Manifest, ManifestScenario, RunSettings, Shard},
+    merge::{Double, MergeError, Merged, copy_trial, merge},
     reader::{ReadRecords, read_records},
     writer::RecordWriter,
 };
@@ -92,6 +94,24 @@ pub struct TrialRecord {
     pub folder: Option<String>,
     /// The party behind each address of the transcript: roles by origin (scheme, host and port).
     pub parties: BTreeMap<String, String>,
+}
+
+impl TrialRecord {
+    /// Returns the trial for people: its scenario, cell, sample and number.
+    pub fn title(&self) -> String {
+        let mut title = self.scenario.clone();
+        for (axis, value) in &self.cell {
+            title += &format!(" {axis}={value}");
+        }
+        if let Some(sample) = &self.sample {
+            title += &format!(" sample {sample}");
+        }
+        title += &format!(" trial {}", self.trial);
+        if self.attempt > 1 {
+            title += &format!(" attempt {}", self.attempt);
+        }
+        title
+    }
 }
 
 /// The tokens of a trial.

@@ -48,20 +48,31 @@ impl RecordWriter {
     /// Appends one record and waits until it is on the disk.
     ///
     /// # Errors
-    /// If it cannot be written. The file may then end with an incomplete line, and later appends fail too.
+    /// If it cannot be written.
     pub fn append(&self, record: &TrialRecord) -> Result<(), RecordError> {
-        self.write(record).map_err(|source| RecordError::Write {
+        self.append_all(&[record])
+    }
+
+    /// Appends several records and waits until they are on the disk.
+    ///
+    /// # Errors
+    /// If they cannot be written; then none of them is.
+    pub fn append_all(&self, records: &[&TrialRecord]) -> Result<(), RecordError> {
+        self.write(records).map_err(|source| RecordError::Write {
             path: self.path.clone(),
             source,
         })
     }
 
-    fn write(&self, record: &TrialRecord) -> io::Result<()> {
-        let mut line = serde_json::to_vec(record).map_err(io::Error::from)?;
-        line.push(b'\n');
+    fn write(&self, records: &[&TrialRecord]) -> io::Result<()> {
+        let mut lines = Vec::new();
+        for record in records {
+            serde_json::to_writer(&mut lines, record)?;
+            lines.push(b'\n');
+        }
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let before = file.metadata()?.len();
-        let written = file.write_all(&line).and_then(|()| file.sync_data());
+        let written = file.write_all(&lines).and_then(|()| file.sync_data());
         if written.is_err() {
             // A line in two parts would make all that follows it unreadable.
             file.set_len(before)?;

@@ -98,6 +98,22 @@ pub(super) fn judge(
     keep(trial, report)
 }
 
+/// Judges a finished trial by what its scenario expects now, from the transcript as it was written: without the
+/// secrets that were masked.
+pub(super) fn again(
+    scenario: &Scenario,
+    assessment: &Assessment,
+    entries: Vec<Entry>,
+) -> Vec<Problem> {
+    let told = TranscriptViews {
+        said: entries.clone(),
+        written: entries,
+    };
+    let unmet = unmet(scenario, &told, assessment, &Masker::default());
+    let problems = verdict(scenario, assessment).into_iter().chain(unmet);
+    owned(scenario, problems.collect())
+}
+
 /// The entries of a transcript twice: unmasked, to check expectations, and masked, to be written.
 struct TranscriptViews {
     said: Vec<Entry>,
@@ -274,12 +290,15 @@ fn write(path: &Path, value: &Value) -> Result<(), String> {
 
 /// The problem of an agent that did not become ready. Nothing has been evaluated yet, so a crash is not
 /// counted as the agent's failure.
-pub(super) fn not_ready(error: &ReadyError) -> Problem {
-    let kind = match error {
-        ReadyError::AgentExited { .. } | ReadyError::NeverReady { .. } => ProblemKind::NeverReady,
-        ReadyError::Client(_) => ProblemKind::Harness,
-    };
-    kind.because(chain(error))
+pub(super) fn not_ready(scenario: &Scenario, role: &str, error: &ReadyError) -> Problem {
+    let message = chain(error);
+    match error {
+        ReadyError::AgentExited { .. } | ReadyError::NeverReady { .. } => {
+            let owner = owner::owner_of(scenario, role);
+            ProblemKind::NeverReady.because(message).owned_by(owner)
+        }
+        ReadyError::Client(_) => ProblemKind::Harness.because(message),
+    }
 }
 
 /// The problem of an evaluation without an assessment: the green agent refused, or a party broke the

@@ -3,6 +3,7 @@
 //! - [`event`]: the events that a run emits
 //! - [`problem`], [`report`]: the results; `owner`: the party at fault
 //! - `log`: the run's folder, manifest and records; `plan`: the trials of a scenario
+//! - `regrade`: judges finished trials again
 //! - `scenario`, `requirements`: one scenario, what it requires, its trials
 //! - `trial`, `agents`, `watch`, `judge`, `criterion`: one trial, its agents, its limits, its verdict, and
 //!   when it passes
@@ -24,6 +25,7 @@ mod owner;
 mod peers;
 mod plan;
 mod port_leases;
+mod regrade;
 pub mod report;
 mod requirements;
 mod scenario;
@@ -38,6 +40,7 @@ use tokio::sync::Semaphore;
 
 pub use event::{Phase, RunEvent};
 pub use log::{RunLog, RunLogError, scenarios_of};
+pub use regrade::{RegradeError, Regraded, regrade};
 pub use report::{RunReport, ScenarioReport, TrialReport, Verdict};
 pub use serve::{ServeError, serve};
 

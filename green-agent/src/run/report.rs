@@ -6,14 +6,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{
     plan::PlannedTrial,
     problem::{Outcome, Problem, ProblemKind},
+    scenario,
 };
-use crate::{assessment::Assessment, record::TrialRecord, scenario::source::cell_texts};
+use crate::{
+    assessment::Assessment,
+    record::{RunFolder, TrialRecord},
+    scenario::{ExpectedFailure, source::cell_texts},
+};
 use bridge_program::Exit;
 
 /// The result of one trial of a scenario.
@@ -245,6 +251,29 @@ impl RunReport {
         }
     }
 
+    /// Returns the report of a finished run, from its folder.
+    pub fn of(run: &RunFolder) -> Self {
+        let mut by_scenario: BTreeMap<&str, Vec<&TrialRecord>> = BTreeMap::new();
+        for record in run.counted() {
+            by_scenario
+                .entry(&record.scenario)
+                .or_default()
+                .push(record);
+        }
+        let scenarios = run.manifest.scenarios.iter().filter_map(|one| {
+            let records = by_scenario.get(one.name.as_str())?;
+            let trials = records.iter().map(|one| TrialReport::of(one, &run.path));
+            let report =
+                ScenarioReport::new(one.name.clone(), (&one.path).into(), trials.collect());
+            let must_fail = one.must_fail.as_ref().map(|end| ExpectedFailure {
+                exit: end.exit,
+                message: end.message.clone(),
+            });
+            Some(scenario::judged(report, must_fail.as_ref()))
+        });
+        Self::new(scenarios.collect(), seconds(run))
+    }
+
     /// Returns how many scenarios have this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.scenarios
@@ -252,6 +281,16 @@ impl RunReport {
             .filter(|scenario| scenario.verdict == verdict)
             .count()
     }
+}
+
+/// Returns the time from the beginning of a run until its last trial ended.
+fn seconds(run: &RunFolder) -> f64 {
+    let begun: Option<Timestamp> = run.manifest.started.parse().ok();
+    let ends = run.records.iter().filter_map(|one| {
+        let started: Timestamp = one.started.parse().ok()?;
+        Some(started.duration_since(begun?).as_secs_f64() + one.seconds)
+    });
+    ends.fold(0.0, f64::max)
 }
 
 /// The parts of a trial's report that are kept only in its folder, since they may be large.

@@ -32,7 +32,12 @@ pub(super) struct Queue<'a> {
 pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioReport {
     let trials = trials(found, queue).await;
     let report = ScenarioReport::new(found.name.clone(), found.path.clone(), trials);
-    match &found.sidecar {
+    judged(report, found.sidecar.as_ref())
+}
+
+/// Compares a scenario that must fail with its sidecar.
+pub(super) fn judged(report: ScenarioReport, sidecar: Option<&ExpectedFailure>) -> ScenarioReport {
+    match sidecar {
         Some(sidecar) if !is_interrupted(&report) => hold_against(sidecar, report),
         Some(_) | None => report,
     }

@@ -69,7 +69,7 @@ async fn ready(
     let limit = scenario.harness.timeout.ready;
     let awaited = trial::awaited(handle.listens);
     let ready = wait_ready(&handle.role, endpoint, awaited, process, limit).await;
-    ready.map_err(|error| super::judge::not_ready(&error))?;
+    ready.map_err(|error| super::judge::not_ready(scenario, &handle.role, &error))?;
     options.tell(RunEvent::Serving {
         role: handle.role.clone(),
         url: endpoint.to_string(),

@@ -201,11 +201,12 @@ impl Trial<'_> {
             let endpoint = handle.endpoint.as_ref()?;
             let process = processes.iter().find(|agent| agent.role() == handle.role);
             let awaited = awaited(handle.listens);
-            Some(wait_ready(&handle.role, endpoint, awaited, process, limit))
+            Some(async move {
+                let ready = wait_ready(&handle.role, endpoint, awaited, process, limit).await;
+                ready.map_err(|error| judge::not_ready(self.scenario, &handle.role, &error))
+            })
         });
-        try_join_all(ready)
-            .await
-            .map_err(|error| judge::not_ready(&error))?;
+        try_join_all(ready).await?;
         Ok(())
     }
 

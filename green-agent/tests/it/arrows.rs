@@ -342,6 +342,7 @@ const GREEN: Rooms = &[
         "run",
         &[
             "assessment",
+            "dataset",
             "evaluator",
             "expect",
             "install",

@@ -1,0 +1,89 @@
+//! `green-agent regrade`: judges a finished run by what its scenarios expect now.
+
+use std::{fs, path::PathBuf};
+
+use clap::Args;
+
+use super::complain;
+use crate::{
+    record::{Manifest, RECORDS, RecordWriter, RunFolder, TrialRecord, copy_trial},
+    run::{Regraded, regrade},
+};
+use bridge_program::{Exit, outln};
+
+/// Judge a finished run by what its scenarios expect now, from its transcripts, and say what changes
+#[derive(Debug, Args)]
+pub(super) struct Regrade {
+    /// The folder of the run
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// A new folder for the run with the outcomes that its trials have now
+    #[arg(long, value_name = "DIR")]
+    into: Option<PathBuf>,
+}
+
+impl Regrade {
+    pub(super) fn execute(&self) -> Exit {
+        let read = RunFolder::read(&self.run).map_err(|error| complain(&error));
+        let Ok(run) = read else {
+            return Exit::Unreadable;
+        };
+        let regraded = match regrade(&run) {
+            Ok(regraded) => regraded,
+            Err(error) => {
+                complain(&error);
+                return Exit::Unreadable;
+            }
+        };
+        for one in &regraded {
+            if one.was != one.record.outcome {
+                let (was, is) = (one.was.title(), one.record.outcome.title());
+                outln!("{}: {was} -> {is}", one.record.title());
+                for problem in &one.record.problems {
+                    outln!("    {}", problem.to_string().replace('\n', "\n    "));
+                }
+            }
+        }
+        let changed = regraded.iter().filter(|one| one.was != one.record.outcome);
+        outln!("{} trials, {} changed", regraded.len(), changed.count());
+        if let Some(into) = &self.into
+            && let Err(error) = self.write(&run, &regraded, into)
+        {
+            complain(&error);
+            return Exit::Infrastructure;
+        }
+        regraded
+            .iter()
+            .map(|one| one.record.exit)
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// Writes the run with its new outcomes, the transcripts beside them.
+    fn write(&self, run: &RunFolder, regraded: &[Regraded], into: &PathBuf) -> Result<(), String> {
+        let shown = |error: &dyn std::error::Error| match error.source() {
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
+        };
+        if into.join(RECORDS).exists() {
+            return Err(format!(
+                "{}: has a run already; expected a new folder",
+                into.display()
+            ));
+        }
+        fs::create_dir_all(into).map_err(|error| shown(&error))?;
+        let counted = regraded.iter().map(|one| &one.record);
+        let records: Vec<&TrialRecord> = run.retried().into_iter().chain(counted).collect();
+        for record in &records {
+            copy_trial(&run.path, into, record).map_err(|error| shown(&error))?;
+        }
+        let manifest = Manifest {
+            merged: vec![self.run.display().to_string()],
+            ..run.manifest.clone()
+        };
+        RecordWriter::open(&into.join(RECORDS))
+            .and_then(|writer| writer.append_all(&records))
+            .and_then(|()| manifest.write(into))
+            .map_err(|error| shown(&error))
+    }
+}

@@ -1,0 +1,117 @@
+//! `green-agent watch`: follows a run that is going on, from another terminal.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, BufRead as _, BufReader, Seek as _, SeekFrom},
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use clap::Args;
+
+use super::complain;
+use crate::{
+    record::{Manifest, RECORDS, TrialRecord},
+    run::Outcome,
+};
+use bridge_program::{Exit, outln, terminal::line};
+
+/// How long to wait before the records are looked at again.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Follow a run that is going on: a line for each trial as it ends, and the counts
+#[derive(Debug, Args)]
+pub(super) struct Watch {
+    /// The folder of the run
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+}
+
+impl Watch {
+    pub(super) fn execute(&self) -> Exit {
+        if let Err(error) = Manifest::read(&self.run) {
+            complain(&error);
+            return Exit::Unreadable;
+        }
+        match follow(&self.run.join(RECORDS)) {
+            Ok(()) => Exit::Passed,
+            Err(error) => {
+                complain(&format!("cannot read {}: {error}", self.run.display()));
+                Exit::Unreadable
+            }
+        }
+    }
+}
+
+/// Prints each record until no program writes the run any more.
+fn follow(path: &Path) -> io::Result<()> {
+    let mut counts = BTreeMap::new();
+    let mut read = 0;
+    loop {
+        // Asked before the file is read, so that nothing is missed that was written before the end.
+        let is_over = is_over(path)?;
+        read = show_from(path, read, &mut counts)?;
+        if is_over {
+            outln!("ended: {}", summary(&counts));
+            return Ok(());
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Returns whether no program writes the records.
+fn is_over(path: &Path) -> io::Result<bool> {
+    let file = File::open(path)?;
+    match file.try_lock_shared() {
+        Ok(()) => file.unlock().map(|()| true),
+        Err(std::fs::TryLockError::WouldBlock) => Ok(false),
+        Err(std::fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Prints the records after the first `read` bytes; returns how many bytes were read in whole lines.
+fn show_from(path: &Path, mut read: u64, counts: &mut BTreeMap<Outcome, usize>) -> io::Result<u64> {
+    let mut file = BufReader::new(File::open(path)?);
+    file.seek(SeekFrom::Start(read))?;
+    let mut text = Vec::new();
+    while file.read_until(b'\n', &mut text)? > 0 && text.ends_with(b"\n") {
+        read += text.len() as u64;
+        let record: TrialRecord = serde_json::from_slice(&text)?;
+        *counts.entry(record.outcome).or_default() += 1;
+        show(&record, counts);
+        text.clear();
+    }
+    Ok(read)
+}
+
+fn show(record: &TrialRecord, counts: &BTreeMap<Outcome, usize>) {
+    let mut text = format!(
+        "{:>7}  {}  {:.1} s",
+        record.outcome.title(),
+        record.title(),
+        record.seconds
+    );
+    for (name, value) in record.metrics.iter().take(4) {
+        text += &format!("  {name} {value:.3}");
+    }
+    if let Some(problem) = record.problems.first() {
+        text += &format!(
+            "  {}",
+            problem.to_string().lines().next().unwrap_or_default()
+        );
+    }
+    outln!("{}  [{}]", line(&text), summary(counts));
+}
+
+fn summary(counts: &BTreeMap<Outcome, usize>) -> String {
+    let counted = counts
+        .iter()
+        .map(|(outcome, count)| format!("{count} {}", outcome.title()));
+    let counted: Vec<String> = counted.collect();
+    match counted.is_empty() {
+        true => "no trial has ended".to_owned(),
+        false => counted.join(", "),
+    }
+}

@@ -1,0 +1,166 @@
+//! Judges the trials of a finished run again, from their transcripts and recorded assessments, by what the
+//! scenario expects now.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    RunLogError, judge,
+    log::scenarios_of,
+    problem::{Problem, ProblemKind},
+    report::TRIAL_REPORT,
+};
+use crate::{
+    assessment::Assessment,
+    problem::Outcome,
+    record::{RunFolder, TrialRecord},
+    scenario::{ScenarioErrors, ScenarioSource, model::Scenario, source::cell_texts},
+    transcript::{self, TranscriptError},
+};
+
+/// A trial that was judged again.
+#[derive(Clone, Debug)]
+pub struct Regraded {
+    /// Its record with the outcome and the problems that it has now.
+    pub record: TrialRecord,
+    /// The outcome that it had.
+    pub was: Outcome,
+}
+
+/// The reason why a run cannot be judged again.
+#[derive(Debug, thiserror::Error)]
+pub enum RegradeError {
+    /// The scenarios are not there.
+    #[error(transparent)]
+    Log(#[from] RunLogError),
+    /// A scenario cannot be read.
+    #[error("{0}")]
+    Scenario(ScenarioErrors),
+    /// The scenario no longer has a sample or a cell.
+    #[error("{trial}: the scenario no longer has this sample, as it was, in this cell")]
+    NoSample {
+        /// The trial.
+        trial: String,
+    },
+    /// The report in a trial's folder cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Report {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: String,
+    },
+    /// A transcript cannot be read.
+    #[error(transparent)]
+    Transcript(#[from] TranscriptError),
+}
+
+/// Judges the counted trials of a run again. Trials that did not end with an assessment stay as they are.
+///
+/// # Errors
+/// If the scenarios, a transcript or a report of a trial cannot be read, or a sample is no longer there.
+pub fn regrade(run: &RunFolder) -> Result<Vec<Regraded>, RegradeError> {
+    let mut regraded = Vec::new();
+    for found in scenarios_of(&run.manifest)? {
+        let counted = run.counted().into_iter();
+        let records: Vec<_> = counted.filter(|one| one.scenario == found.name).collect();
+        if records.iter().all(|one| one.state.is_none()) {
+            regraded.extend(records.into_iter().map(unchanged));
+            continue;
+        }
+        let source = ScenarioSource::read(&found.path).map_err(RegradeError::Scenario)?;
+        for record in records {
+            regraded.push(match record.state {
+                Some(_) => judged(&run.path, &source, record)?,
+                None => unchanged(record),
+            });
+        }
+    }
+    Ok(regraded)
+}
+
+fn unchanged(record: &TrialRecord) -> Regraded {
+    Regraded {
+        record: record.clone(),
+        was: record.outcome,
+    }
+}
+
+fn judged(
+    run: &Path,
+    source: &ScenarioSource,
+    record: &TrialRecord,
+) -> Result<Regraded, RegradeError> {
+    let scenario = scenario_of(source, record)?;
+    let folder = run.join(record.folder.as_deref().unwrap_or_default());
+    let assessment = assessment(&folder)?;
+    let entries = transcript::read(&folder.join("transcript.jsonl"))?;
+    let others = record.problems.iter().filter(|one| !is_judgement(one.kind));
+    let mut problems: Vec<Problem> = others.cloned().collect();
+    problems.extend(judge::again(&scenario, &assessment, entries));
+    let outcome = problems.iter().map(Problem::outcome).max();
+    let exit = problems.iter().map(Problem::exit).max();
+    Ok(Regraded {
+        was: record.outcome,
+        record: TrialRecord {
+            outcome: outcome.unwrap_or_default(),
+            exit: exit.unwrap_or_default(),
+            problems,
+            ..record.clone()
+        },
+    })
+}
+
+/// Returns the scenario of a trial, with the same row and the same cell as then.
+fn scenario_of(source: &ScenarioSource, record: &TrialRecord) -> Result<Scenario, RegradeError> {
+    let cells = source.cells();
+    let cell = cells.iter().find(|cell| cell_texts(cell) == record.cell);
+    let rows = source.rows();
+    let row = rows.iter().find(|row| {
+        let (name, digest) = (row.map(|row| &row.name), row.map(|row| &row.digest));
+        name == record.sample.as_ref() && digest == record.sample_digest.as_ref()
+    });
+    let (Some(cell), Some(row)) = (cell, row) else {
+        let trial = record.title();
+        return Err(RegradeError::NoSample { trial });
+    };
+    source.scenario(cell, *row).map_err(RegradeError::Scenario)
+}
+
+/// Returns whether a problem of this kind follows from the transcript and the assessment.
+fn is_judgement(kind: ProblemKind) -> bool {
+    matches!(
+        kind,
+        ProblemKind::Assertion
+            | ProblemKind::EvaluationFailed
+            | ProblemKind::EvaluationRejected
+            | ProblemKind::GoalMissed
+    )
+}
+
+/// The part of a trial's report that is judged.
+#[derive(Deserialize)]
+struct Kept {
+    assessment: Assessment,
+    results: Vec<Value>,
+}
+
+fn assessment(folder: &Path) -> Result<Assessment, RegradeError> {
+    let path = folder.join(TRIAL_REPORT);
+    let read = || {
+        let bytes = fs::read(&path).map_err(|error| error.to_string())?;
+        serde_json::from_slice::<Kept>(&bytes).map_err(|error| error.to_string())
+    };
+    match read() {
+        Ok(kept) => Ok(Assessment {
+            results: kept.results,
+            ..kept.assessment
+        }),
+        Err(error) => Err(RegradeError::Report { path, error }),
+    }
+}
