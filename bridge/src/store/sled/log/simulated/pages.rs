@@ -36,7 +36,7 @@ impl Pages {
         self.seen.resize(length, 0);
         self.dirty.retain(|page| page * PAGE < length);
         // The rest of the last page becomes zeros.
-        if length % PAGE != 0 {
+        if !length.is_multiple_of(PAGE) {
             self.dirty.insert(length / PAGE);
         }
     }
