@@ -24,7 +24,7 @@ pub(super) fn of(run: &ReportSource, other: &ReportSource) -> Value {
             .collect()
     };
     let before = scored(other);
-    let mut groups: BTreeMap<(&str, String), BTreeMap<Option<&str>, Vec<f64>>> = BTreeMap::new();
+    let mut groups: BTreeMap<Group<'_>, Samples<'_>> = BTreeMap::new();
     for record in run
         .counted()
         .iter()
@@ -38,14 +38,19 @@ pub(super) fn of(run: &ReportSource, other: &ReportSource) -> Value {
             sample.push(passed(record) - before);
         }
     }
-    let difference =
-        |((scenario, cell), samples): ((&str, String), BTreeMap<Option<&str>, Vec<f64>>)| {
-            let samples: Vec<Vec<f64>> = samples.into_values().collect();
-            let estimate = mean::estimate(&samples).ok()?;
-            Some(json!({"scenario": scenario, "cell": cell, "difference": estimate}))
-        };
+    let difference = |((scenario, cell), samples): (Group<'_>, Samples<'_>)| {
+        let samples: Vec<Vec<f64>> = samples.into_values().collect();
+        let estimate = mean::estimate(&samples).ok()?;
+        Some(json!({"scenario": scenario, "cell": cell, "difference": estimate}))
+    };
     groups.into_iter().filter_map(difference).collect()
 }
+
+/// A scenario and a cell of its matrix.
+type Group<'r> = (&'r str, String);
+
+/// The differences of each sample's trials.
+type Samples<'r> = BTreeMap<Option<&'r str>, Vec<f64>>;
 
 fn passed(record: &TrialRecord) -> f64 {
     f64::from(u8::from(record.outcome == Outcome::Passed))
