@@ -438,3 +438,10 @@ fn a_run_can_be_watched() {
         shown(&output)
     );
 }
+
+#[test]
+fn the_script_for_slurm_is_one_that_bash_reads() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schedulers/slurm.sh");
+    let output = Command::new("bash").args(["-n", script]).output().unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+}
