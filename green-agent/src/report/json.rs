@@ -1,8 +1,8 @@
 //! The report of a whole run as one JSON document.
 
-use std::io;
+use std::{io, path::Path};
 
-use crate::run::RunReport;
+use crate::{record::RunFolder, run::RunReport};
 
 /// Returns the document.
 ///
@@ -14,7 +14,11 @@ pub(super) fn of(report: &RunReport) -> io::Result<String> {
     Ok(text)
 }
 
-/// Returns the error for a run whose trials are known by their records only.
-pub(super) fn missing() -> io::Error {
-    io::Error::other("only the run itself can write it")
+/// Returns the document of a finished run, from its folder.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub(super) fn of_folder(path: &Path) -> io::Result<String> {
+    let run = RunFolder::read(path).map_err(io::Error::other)?;
+    of(&RunReport::of(&run))
 }

@@ -21,6 +21,7 @@ use crate::{
         Entry, Transcript, TranscriptError,
         canonical::{Names, canonical},
     },
+    usage,
 };
 
 /// A trial to be judged.
@@ -65,6 +66,8 @@ pub(super) fn judge(
         Some(Err(error)) => problems.push(ProblemKind::Harness.because(chain(error))),
         None => {}
     }
+    let usage = told.as_ref().and_then(|told| told.as_ref().ok());
+    let usage = usage.and_then(|told| usage::usage(&told.written));
     let problems = owned(trial.scenario, problems);
     let TrialObservation {
         assessment, masker, ..
@@ -93,6 +96,7 @@ pub(super) fn judge(
         assessment,
         parties: seen.parties,
         seconds: took.as_secs_f64(),
+        usage,
         folder: Some(trial.folder.to_owned()),
     };
     keep(trial, report)

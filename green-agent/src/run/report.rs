@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     assessment::Assessment,
-    record::{RunFolder, TrialRecord},
+    record::{RunFolder, TrialRecord, Usage},
     scenario::{ExpectedFailure, source::cell_texts},
 };
 use bridge_program::Exit;
@@ -51,6 +51,9 @@ pub struct TrialReport {
     pub seconds: f64,
     /// The duration of each phase in seconds.
     pub phases: BTreeMap<String, f64>,
+    /// The tokens that agents and models told, if any did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     /// The folder of its transcript and the agents' output.
     pub folder: Option<PathBuf>,
 }
@@ -120,6 +123,7 @@ impl TrialReport {
             started: super::now(),
             seconds: 0.0,
             phases: BTreeMap::new(),
+            usage: None,
             folder: None,
         }
     }
@@ -143,6 +147,7 @@ impl TrialReport {
             started: record.started.clone(),
             seconds: record.seconds,
             phases: record.phases.clone(),
+            usage: record.usage.clone(),
             folder: record.folder.as_ref().map(|below| folder.join(below)),
         }
     }

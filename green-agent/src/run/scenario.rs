@@ -249,7 +249,7 @@ impl Queue<'_> {
                 .map(|said| said.metrics.clone())
                 .unwrap_or_default(),
             results: report.results.clone(),
-            usage: None,
+            usage: report.usage.clone(),
             started: report.started.clone(),
             seconds: report.seconds,
             phases: report.phases.clone(),

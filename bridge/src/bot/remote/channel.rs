@@ -133,7 +133,7 @@ impl ChannelSettings {
 
 /// Connects remote bots with their conversations, open turns and files.
 ///
-/// Calls from bots arrive through the routes of [`connector`](crate::connector).
+/// Calls from bots arrive through the routes of `connector`.
 #[derive(Clone, Debug)]
 pub struct Channel(pub(super) Arc<ChannelInner>);
 

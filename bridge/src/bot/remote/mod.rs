@@ -1,7 +1,7 @@
 //! Connects bots behind a URL: unmodified bots on the Bot Framework or the Microsoft 365 Agents SDK.
 //!
 //! The bridge acts as the bot's channel. It posts activities to the bot. The bot answers in the HTTP response, or
-//! by its own calls to the routes of [`connector`](crate::connector). Its activities pass through the same
+//! by its own calls to the routes of `connector`. Its activities pass through the same
 //! translation as those of a bot in this process.
 //!
 //! - [`Channel`], [`RemoteBot`]: a bot as an agent
