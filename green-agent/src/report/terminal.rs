@@ -13,7 +13,8 @@ use bridge_program::terminal::{line, lines};
 
 use crate::{
     install::InstallEvent,
-    run::{Outcome, Phase, RunEvent, RunReport, ScenarioReport, Verdict},
+    run::{Outcome, Phase, Problem, ProblemKind, RunEvent, RunReport, ScenarioReport, Verdict},
+    statistics::Estimate,
 };
 
 const GREEN: Style = AnsiColor::Green.on_default().bold();
@@ -129,6 +130,9 @@ fn show_scenario(report: &ScenarioReport) {
         report.name,
         details(report)
     );
+    for gate in report.gates.iter().filter(|gate| gate.met) {
+        println!("         {DIM}gate met: {}{DIM:#}", line(&gate.message));
+    }
     if matches!(report.verdict, Verdict::Failed | Verdict::NotRun) {
         show_problems(report);
     }
@@ -154,10 +158,24 @@ fn details(report: &ScenarioReport) -> String {
         text += &format!("  as it must: {}", Vec::from_iter(kinds).join(", "));
         return text;
     }
+    if let Some(summary) = &report.summary {
+        text += &format!("  pass rate {}", interval(&summary.figures.pass_rate));
+    }
     for (name, mean) in report.means.iter().take(4) {
         text += &format!("  {} {}", line(name), number(*mean));
     }
     text
+}
+
+/// Returns an estimate with its 95 % interval, as far as there is one.
+fn interval(estimate: &Estimate) -> String {
+    let mean = estimate.mean.map_or_else(|| "unknown".to_owned(), number);
+    match (estimate.lower, estimate.upper) {
+        (Some(lower), Some(upper)) => {
+            format!("{mean} ({} to {})", number(lower), number(upper))
+        }
+        _ => mean,
+    }
 }
 
 fn number(value: f64) -> String {
@@ -168,7 +186,11 @@ fn number(value: f64) -> String {
 }
 
 fn show_problems(report: &ScenarioReport) {
-    for (trial, problem) in report.problems() {
+    for problem in &report.gate_problems {
+        println!("         {}", lines(&problem.to_string()));
+    }
+    let told = |problem: &Problem| problem.kind != ProblemKind::StoppedEarly;
+    for (trial, problem) in report.problems().filter(|(_, problem)| told(problem)) {
         let which = match report.trials.len() {
             1 => String::new(),
             _ => format!("trial {}: ", trial.trial),

@@ -8,6 +8,7 @@
 //! - `trial`, `agents`, `watch`, `judge`, `criterion`: one trial, its agents, its limits, its verdict, and
 //!   when it passes
 //! - `hops`: which party calls which; `peers`: how agents are told about each other
+//! - `figures`: what follows from all trials of a scenario: figures, gates, an early stop
 //! - `hosted`, `episode_setup`, `caller`: agents of this process; evaluators of episodes; participants that
 //!   ask for their evaluation themselves
 //! - `port_leases`: reservations of fixed ports
@@ -17,6 +18,7 @@ mod caller;
 mod criterion;
 mod episode_setup;
 pub mod event;
+mod figures;
 mod hops;
 mod hosted;
 mod judge;

@@ -25,6 +25,8 @@ pub(super) struct Plan {
     pub(super) digest: String,
     pub(super) cells: Vec<Cell>,
     pub(super) retries: Retries,
+    /// The scenario of the first cell and the first row.
+    pub(super) first: Scenario,
     trials: u32,
     seed: u64,
 }
@@ -49,13 +51,14 @@ impl Plan {
         source.check().map_err(unreadable)?;
         let first = source.first().map_err(unreadable)?;
         Ok(Self {
-            name: first.name,
+            name: first.name.clone(),
             digest: source.digest(&options.supplied),
             cells: source.cells(),
             trials: options.trials.unwrap_or(first.harness.trials),
             seed: options.seed.unwrap_or(first.harness.seed),
             retries: first.harness.retries,
             source,
+            first,
         })
     }
 

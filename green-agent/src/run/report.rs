@@ -17,8 +17,10 @@ use super::{
 };
 use crate::{
     assessment::Assessment,
+    gate::GateResult,
     record::{RunFolder, TrialRecord, Usage},
     scenario::{ExpectedFailure, source::cell_texts},
+    summary::ScenarioSummary,
 };
 use bridge_program::Exit;
 
@@ -91,6 +93,15 @@ pub struct ScenarioReport {
     /// The mean of each metric over the trials that say something about the agent: those that passed, failed,
     /// or ended by the agent's own error, which counts as 0. All others are counted in `outcomes` only.
     pub means: BTreeMap<String, f64>,
+    /// The figures of all trials, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Box<ScenarioSummary>>,
+    /// The results of its gates, which decide in place of single trials that failed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateResult>,
+    /// A problem for each gate that is not met.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gate_problems: Vec<Problem>,
 }
 
 /// The file of a trial's report in its folder.
@@ -224,6 +235,9 @@ impl ScenarioReport {
         }
         Self {
             means: means(&trials),
+            summary: None,
+            gates: Vec::new(),
+            gate_problems: Vec::new(),
             outcomes,
             name,
             path,

@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{
     RunEvent, RunOptions, ScenarioReport, TrialReport, Verdict,
+    figures::ScenarioFigures,
     log::{self, RunLog},
     plan::{Plan, PlannedTrial, written},
     problem::{Outcome, Owner, Problem, ProblemKind, chain},
@@ -16,7 +17,10 @@ use super::{
 };
 use crate::{
     record::{TrialRecord, VERSION},
-    scenario::{expected::ExpectedFailure, files::ScenarioFile, model::Scenario, supplied},
+    scenario::{
+        expected::ExpectedFailure, files::ScenarioFile, model::Scenario, source::cell_texts,
+        supplied,
+    },
 };
 use bridge_program::Exit;
 
@@ -30,7 +34,25 @@ pub(super) struct Queue<'a> {
 
 /// Runs one scenario and returns its report.
 pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioReport {
-    let trials = trials(found, queue).await;
+    let plan = match Plan::read(found, queue.options) {
+        Ok(plan) => plan,
+        Err(problem) => return reported(found, vec![queue.unreadable(found, problem)]),
+    };
+    let running = RunningScenario {
+        found,
+        figures: ScenarioFigures::new(&plan.first),
+        plan: &plan,
+        queue,
+    };
+    let report = reported(found, running.trials().await);
+    match found.sidecar {
+        // A scenario that must fail has no figures to judge.
+        Some(_) => report,
+        None => running.figures.complete(&plan.first, report),
+    }
+}
+
+fn reported(found: &ScenarioFile, trials: Vec<TrialReport>) -> ScenarioReport {
     let report = ScenarioReport::new(found.name.clone(), found.path.clone(), trials);
     judged(report, found.sidecar.as_ref())
 }
@@ -43,52 +65,49 @@ pub(super) fn judged(report: ScenarioReport, sidecar: Option<&ExpectedFailure>) 
     }
 }
 
-async fn trials(found: &ScenarioFile, queue: &Queue<'_>) -> Vec<TrialReport> {
-    let plan = match Plan::read(found, queue.options) {
-        Ok(plan) => plan,
-        Err(problem) => return vec![queue.unreadable(found, problem)],
-    };
-    let running = RunningScenario {
-        found,
-        plan: &plan,
-        queue,
-    };
-    let Some(first) = running.open().next() else {
-        return running
-            .planned()
-            .filter_map(|one| running.finished(&one))
-            .collect();
-    };
-    let installed = match running.prepare(&first).await {
-        Ok(installed) => installed,
-        Err(problem) => return vec![running.not_begun(&first, problem)],
-    };
-    // Of the trials of one scenario no more are taken up than can run, so that memory does not grow with
-    // their number.
-    let trials = running.planned().enumerate().map(async |(at, planned)| {
-        let report = match running.finished(&planned) {
-            Some(report) => report,
-            None => running.carry_out(&planned, &installed[planned.at]).await,
-        };
-        (at, report)
-    });
-    let at_once = queue.options.jobs.max(1);
-    let mut trials: Vec<_> = stream::iter(trials)
-        .buffer_unordered(at_once)
-        .collect()
-        .await;
-    trials.sort_by_key(|(at, _)| *at);
-    trials.into_iter().map(|(_, report)| report).collect()
-}
-
 /// One scenario while it runs.
 struct RunningScenario<'a> {
     found: &'a ScenarioFile,
+    figures: ScenarioFigures,
     plan: &'a Plan,
     queue: &'a Queue<'a>,
 }
 
 impl<'a> RunningScenario<'a> {
+    /// Runs the trials that have not ended yet, and returns the reports of all.
+    async fn trials(&self) -> Vec<TrialReport> {
+        for planned in self.planned() {
+            let earlier = self.queue.log.earlier(&self.plan.key(&planned));
+            earlier.iter().for_each(|record| self.figures.add(record));
+        }
+        let Some(first) = self.open().next() else {
+            return self
+                .planned()
+                .filter_map(|one| self.finished(&one))
+                .collect();
+        };
+        let installed = match self.prepare(&first).await {
+            Ok(installed) => installed,
+            Err(problem) => return vec![self.not_begun(&first, problem)],
+        };
+        // Of the trials of one scenario no more are taken up than can run, so that memory does not grow with
+        // their number.
+        let trials = self.planned().enumerate().map(async |(at, planned)| {
+            let report = match self.finished(&planned) {
+                Some(report) => report,
+                None => self.carry_out(&planned, &installed[planned.at]).await,
+            };
+            (at, report)
+        });
+        let at_once = self.queue.options.jobs.max(1);
+        let mut trials: Vec<_> = stream::iter(trials)
+            .buffer_unordered(at_once)
+            .collect()
+            .await;
+        trials.sort_by_key(|(at, _)| *at);
+        trials.into_iter().map(|(_, report)| report).collect()
+    }
+
     /// Returns the trials of this run's part.
     fn planned(&self) -> impl Iterator<Item = PlannedTrial<'a>> {
         let (plan, shard) = (self.plan, self.queue.options.shard);
@@ -128,6 +147,9 @@ impl<'a> RunningScenario<'a> {
             Ok(place) => place,
             Err(problem) => return TrialReport::not_begun(problem).planned(planned, 1),
         };
+        if let Some(reason) = self.figures.stop_reason(&cell_texts(planned.cell)) {
+            return self.not_begun(planned, ProblemKind::StoppedEarly.because(reason));
+        }
         let scenario = match self.plan.scenario(planned, self.queue.options) {
             Ok(scenario) => scenario,
             Err(problem) => return self.not_begun(planned, problem),
@@ -199,7 +221,9 @@ impl<'a> RunningScenario<'a> {
             seed: planned.seed,
             ..self.queue.record(&self.plan.name, &report)
         };
-        self.queue.keep(report, record)
+        let kept = self.queue.keep(report, record);
+        self.figures.add(&kept.1);
+        kept
     }
 }
 
