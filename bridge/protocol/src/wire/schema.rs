@@ -141,11 +141,11 @@ mod tests {
             schemas.into_value(),
             json!({"CancelTaskRequest": {
                 "type": "object",
-                "description": "CancelTask.",
+                "description": "The parameters of CancelTask.",
                 "required": ["id"],
                 "properties": {
                     "tenant": tenant,
-                    "id": {"type": "string", "description": "The task."},
+                    "id": {"type": "string", "description": "The task's id."},
                     "metadata": {
                         "anyOf": [{"type": "object"}, {"type": "null"}],
                         "description": "Free-form data about the request.",

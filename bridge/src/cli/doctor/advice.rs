@@ -101,7 +101,7 @@ pub(super) fn sign_in(probes: &[Probe]) -> Option<&'static str> {
 const SIGN_IN: &str = "\
 the bot asks its users to sign in, so that the task is TASK_STATE_AUTH_REQUIRED. In the same task a client sends back the
 code that the user was shown, as text, or a token, as a data part {\"id\", \"connectionName\", \"token\"} with the metadata
-{\"urn:activity:invoke\": {\"name\": \"signin/tokenExchange\"}}; see \"Signing in\" in bridge/README.md";
+{\"urn:activity:invoke\": {\"name\": \"signin/tokenExchange\"}}; see \"Signing in\" in docs/bridge/clients.md";
 
 const ACCESS: &str = "\
 # what the bridge shows to the bot, one of:
