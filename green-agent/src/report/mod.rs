@@ -12,6 +12,7 @@ pub mod html;
 mod json;
 mod junit;
 mod markdown;
+mod progress;
 mod request;
 pub mod source;
 pub mod terminal;

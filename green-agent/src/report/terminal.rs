@@ -11,6 +11,7 @@ use anstream::{eprintln, println};
 use anstyle::{AnsiColor, Style};
 use bridge_program::terminal::{line, lines};
 
+use super::progress::Progress;
 use crate::{
     install::InstallEvent,
     run::{Outcome, Phase, Problem, ProblemKind, RunEvent, RunReport, ScenarioReport, Verdict},
@@ -26,9 +27,20 @@ const DIM: Style = Style::new().dimmed();
 const LONG: Duration = Duration::from_secs(2);
 
 /// Prints the events of a run: results on standard output, progress on standard error.
-#[derive(Default)]
 pub struct Terminal {
+    begun: Instant,
     running: Mutex<BTreeMap<String, Running>>,
+    progress: Mutex<Progress>,
+}
+
+impl Default for Terminal {
+    fn default() -> Self {
+        Self {
+            begun: Instant::now(),
+            running: Mutex::default(),
+            progress: Mutex::default(),
+        }
+    }
 }
 
 struct Running {
@@ -47,7 +59,13 @@ impl Terminal {
             RunEvent::Install(event) => eprintln!("{DIM}{}{DIM:#}", lines(&event.to_string())),
             RunEvent::Phase {
                 scenario, phase, ..
-            } => self.enter(scenario, *phase),
+            } => {
+                if *phase == Phase::Starting {
+                    self.progress().running += 1;
+                }
+                self.enter(scenario, *phase);
+            }
+            RunEvent::Planned { trials } => self.progress().total += trials,
             RunEvent::Said { scenario, text } => self.said(scenario, text),
             RunEvent::Output {
                 scenario,
@@ -55,7 +73,7 @@ impl Terminal {
                 line: said,
             } => eprintln!("{DIM}{scenario} {role} |{DIM:#} {}", line(said)),
             RunEvent::Serving { role, url } => println!("{role} listening on {url}"),
-            RunEvent::TrialEnded(_) => {}
+            RunEvent::TrialEnded(record) => self.progress().add(record),
             RunEvent::ScenarioEnded(report) => {
                 self.running().remove(&report.name);
                 self.clear_line();
@@ -69,9 +87,13 @@ impl Terminal {
     pub fn tick(&self) {
         let running = self.running();
         let long = running.iter().filter(|(_, one)| one.since.elapsed() > LONG);
-        let mentions: Vec<String> = long.map(|(name, one)| one.mention(name)).collect();
+        let mut mentions: Vec<String> = long.map(|(name, one)| one.mention(name)).collect();
         if mentions.is_empty() || !std::io::stderr().is_terminal() {
             return;
+        }
+        let progress = *self.progress();
+        if progress.total > 1 {
+            mentions.insert(0, progress.line(self.begun.elapsed()));
         }
         let mention: String = mentions.join("; ").chars().take(120).collect();
         anstream::eprint!("\r\x1b[2K{DIM}{mention}{DIM:#}");
@@ -101,6 +123,10 @@ impl Terminal {
         if let Some(one) = self.running().get_mut(scenario) {
             one.said = line(text.lines().next().unwrap_or_default()).into_owned();
         }
+    }
+
+    fn progress(&self) -> std::sync::MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn running(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Running>> {

@@ -11,6 +11,11 @@ pub enum RunEvent {
         /// The number of scenarios.
         scenarios: usize,
     },
+    /// A scenario was read.
+    Planned {
+        /// The number of its trials that are to run.
+        trials: usize,
+    },
     /// Something that scenarios require is being installed.
     Install(InstallEvent),
     /// A trial enters a phase.

@@ -80,6 +80,8 @@ impl<'a> RunningScenario<'a> {
             let earlier = self.queue.log.earlier(&self.plan.key(&planned));
             earlier.iter().for_each(|record| self.figures.add(record));
         }
+        let trials = self.open().count();
+        self.queue.options.tell(RunEvent::Planned { trials });
         let Some(first) = self.open().next() else {
             return self
                 .planned()
