@@ -14,7 +14,7 @@ mod writer;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use bridge_program::Exit;
@@ -75,7 +75,9 @@ pub struct TrialRecord {
     /// The state of the evaluation, such as `completed`; `None` without an assessment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// The numbers that the evaluator or the runner measured, by name.
+    /// The numbers that the evaluator or the runner measured, by name. JSON has no NaN and no infinity: such a
+    /// number is written as `null`, and read as NaN.
+    #[serde(deserialize_with = "numbers")]
     pub metrics: BTreeMap<String, f64>,
     /// The results as AgentBeats collects them.
     pub results: Vec<Value>,
@@ -138,6 +140,14 @@ pub struct TokenCounts {
     pub total_tokens: u64,
 }
 
+fn numbers<'de, D: Deserializer<'de>>(reader: D) -> Result<BTreeMap<String, f64>, D::Error> {
+    let read = BTreeMap::<String, Option<f64>>::deserialize(reader)?;
+    let numbers = read.into_iter();
+    Ok(numbers
+        .map(|(name, number)| (name, number.unwrap_or(f64::NAN)))
+        .collect())
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -176,5 +186,21 @@ pub(crate) mod tests {
         value["mood"] = "good".into();
         let read: TrialRecord = serde_json::from_value(value).unwrap();
         assert_eq!(read, record("a", 1));
+    }
+
+    #[test]
+    fn a_metric_that_is_no_number_does_not_make_its_run_unreadable() {
+        let record = TrialRecord {
+            metrics: BTreeMap::from([
+                ("score".to_owned(), f64::NAN),
+                ("steps".to_owned(), 3.0),
+                ("speed".to_owned(), f64::INFINITY),
+            ]),
+            ..record("a", 1)
+        };
+        let written = serde_json::to_string(&record).unwrap();
+        let read: TrialRecord = serde_json::from_str(&written).unwrap();
+        assert!(read.metrics["score"].is_nan() && read.metrics["speed"].is_nan());
+        assert_eq!(read.metrics["steps"], 3.0);
     }
 }
