@@ -76,13 +76,18 @@ struct RunningScenario<'a> {
 impl<'a> RunningScenario<'a> {
     /// Runs the trials that have not ended yet, and returns the reports of all.
     async fn trials(&self) -> Vec<TrialReport> {
+        let mut first = None;
+        let mut trials = 0;
         for planned in self.planned() {
             let earlier = self.queue.log.earlier(&self.plan.key(&planned));
             earlier.iter().for_each(|record| self.figures.add(record));
+            if self.final_record(earlier).is_none() {
+                first.get_or_insert(planned);
+                trials += 1;
+            }
         }
-        let trials = self.open().count();
         self.queue.options.tell(RunEvent::Planned { trials });
-        let Some(first) = self.open().next() else {
+        let Some(first) = first else {
             return self
                 .planned()
                 .filter_map(|one| self.finished(&one))
@@ -117,17 +122,18 @@ impl<'a> RunningScenario<'a> {
             .filter(move |one| shard.is_none_or(|shard| shard.has(&plan.key(one))))
     }
 
-    /// Returns those that have not ended yet.
-    fn open(&self) -> impl Iterator<Item = PlannedTrial<'a>> {
-        self.planned().filter(|one| self.finished(one).is_none())
-    }
-
     /// Returns the report of a trial that ended before the run was resumed.
     fn finished(&self, planned: &PlannedTrial<'_>) -> Option<TrialReport> {
         let earlier = self.queue.log.earlier(&self.plan.key(planned));
-        let last = earlier.last()?;
-        let is_over = log::is_final(last) && !self.is_tried_again(last, earlier);
-        is_over.then(|| TrialReport::of(last, self.queue.log.folder()))
+        let last = self.final_record(earlier)?;
+        Some(TrialReport::of(last, self.queue.log.folder()))
+    }
+
+    /// Returns the last of a trial's attempts, unless another attempt is to follow.
+    fn final_record<'r>(&self, attempts: &'r [TrialRecord]) -> Option<&'r TrialRecord> {
+        let last = attempts.last()?;
+        let is_over = log::is_final(last) && !self.is_tried_again(last, attempts);
+        is_over.then_some(last)
     }
 
     /// Prepares what the agents of each cell require.
