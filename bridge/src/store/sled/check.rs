@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{
     keys,
     log::{self, End},
-    reader::{Found, Reader},
+    reader::{Reader, TaskLookup},
 };
 use crate::store::{DamagedTask, Seq, StoreError, StoreReport};
 
@@ -17,7 +17,7 @@ pub(super) fn check(reader: &Reader) -> Result<StoreReport, StoreError> {
     let mut report = StoreReport::default();
     // What it passes over it takes note of.
     log::walk(&reader.log, End::default(), &mut |_, _| Ok(()))?;
-    for entry in reader.index().scan(vec![keys::LANE], None) {
+    for entry in reader.index().scan(vec![keys::STATE_LIST], None) {
         report.tasks += 1;
         report
             .damaged
@@ -39,8 +39,8 @@ pub(super) fn check(reader: &Reader) -> Result<StoreReport, StoreError> {
 fn check_task(reader: &Reader, task: String) -> Result<Option<DamagedTask>, StoreError> {
     let tip = match reader.find(&task)? {
         None => return Ok(None),
-        Some(Found::Whole(tip)) => tip,
-        Some(Found::Damaged { owner, reason }) => {
+        Some(TaskLookup::Intact(tip)) => tip,
+        Some(TaskLookup::Damaged { owner, reason }) => {
             return Ok(Some(DamagedTask {
                 task,
                 owner,

@@ -8,7 +8,7 @@ use super::{
     index::{Changes, Tip},
     keys::{self, Key},
     log::{LogOffset, Writer},
-    reader::{Found, Reader, STRIDE},
+    reader::{Reader, STRIDE, TaskLookup},
 };
 use crate::{
     caller::Caller,
@@ -153,15 +153,15 @@ impl<'a> Draft<'a> {
             Some(tip) => Ok(Some(tip.clone())),
             None => match self.reader.find(task)? {
                 None => Ok(None),
-                Some(Found::Whole(tip)) => match self.reader.quarantine.reason(task) {
+                Some(TaskLookup::Intact(tip)) => match self.reader.quarantine.reason(task) {
                     Some(_) if tip.head.owner != *caller => Err(StoreError::not_found(task)),
                     Some(reason) => Err(damaged(task, reason)),
                     None => Ok(Some(tip)),
                 },
-                Some(Found::Damaged { owner, .. }) if owner != *caller => {
+                Some(TaskLookup::Damaged { owner, .. }) if owner != *caller => {
                     Err(StoreError::not_found(task))
                 }
-                Some(Found::Damaged { reason, .. }) => Err(damaged(task, reason)),
+                Some(TaskLookup::Damaged { reason, .. }) => Err(damaged(task, reason)),
             },
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! | key | value |
 //! |-|-|
-//! | `h` task | its [`Card`] |
+//! | `h` task | its [`IndexedTask`] |
 //! | `e` (task) last | the place of every 32nd append of a task; `last` is the number of its last event |
 //! | `m` hash of (agent) (caller) (message id) | number of the event, task |
 //! | `i` hash of (agent) (caller) (client's task id) | task |
@@ -34,7 +34,7 @@ pub(super) type Key = Vec<u8>;
 /// The kinds of entries that others must tell apart.
 pub(super) const HEAD: u8 = b'h';
 pub(super) const MESSAGE: u8 = b'm';
-pub(super) const LANE: u8 = b't';
+pub(super) const STATE_LIST: u8 = b't';
 pub(super) const TURN: u8 = b'u';
 pub(super) const RECORD: u8 = b'r';
 pub(super) const OPEN: u8 = b'a';
@@ -47,9 +47,9 @@ const APPEND: u8 = b'e';
 /// Room for what mostly follows the names of a key: a time and a task's id.
 const TAIL: usize = 8 + 36;
 
-/// What the index knows of a task.
+/// The data of a task that is stored in the index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Card {
+pub(super) struct IndexedTask {
     /// Where its newest append is.
     pub(super) offset: LogOffset,
     /// Since when it has its state, in milliseconds.
@@ -59,7 +59,7 @@ pub(super) struct Card {
     pub(super) state: String,
 }
 
-impl Card {
+impl IndexedTask {
     pub(super) fn of(tip: &Tip) -> Self {
         let head = &tip.head;
         Self {
@@ -72,8 +72,8 @@ impl Card {
     }
 }
 
-/// The card of a task as it is written.
-pub(super) fn card(tip: &Tip) -> Vec<u8> {
+/// An [`IndexedTask`] as it is stored.
+pub(super) fn indexed_task(tip: &Tip) -> Vec<u8> {
     let head = &tip.head;
     let millis = head.status_time.as_millisecond();
     let (owner, agent, state) = (&*head.owner.id, &*head.agent, head.state.as_str());
@@ -107,7 +107,7 @@ pub(super) fn filtered(key: &[u8]) -> Option<&[u8]> {
         TURN | OPEN => 0,
         WAITING | APPEND => 1,
         COUNT => 2,
-        LANE | CONTEXT | RECORD => 3,
+        STATE_LIST | CONTEXT | RECORD => 3,
         _ => return Some(key),
     };
     let mut length = 1;
@@ -123,16 +123,16 @@ fn tail(key: &[u8]) -> Option<&[u8]> {
     key.get(filtered(key)?.len()..)
 }
 
-/// The time in a key of a lane, in milliseconds.
+/// The time in a key of a state list, in milliseconds.
 pub(super) fn time(key: &[u8]) -> Option<i64> {
-    let tail = tail(key).filter(|_| key.first() == Some(&LANE))?;
+    let tail = tail(key).filter(|_| key.first() == Some(&STATE_LIST))?;
     Some(turned(u64::from_be_bytes(*tail.first_chunk()?)))
 }
 
 /// The text behind the names in the key of a list: a task, or the id of a small record.
 pub(super) fn last(key: &[u8]) -> Result<String, StoreError> {
     let behind = match *key.first().unwrap_or(&0) {
-        LANE | WAITING => 8,
+        STATE_LIST | WAITING => 8,
         _ => 0,
     };
     let text = tail(key).and_then(|tail| str::from_utf8(tail.get(behind..)?).ok());
@@ -187,14 +187,14 @@ pub(super) fn counts(head: &Head) -> Vec<Key> {
     counts
 }
 
-/// The tasks of one state begin with this, in the order of lists.
-pub(super) fn lane(caller: &Caller, agent: &str, state: &str) -> Key {
-    named(LANE, &[&caller.id, agent, state])
+/// The prefix of the list of a caller's tasks in one state.
+pub(super) fn state_list(caller: &Caller, agent: &str, state: &str) -> Key {
+    named(STATE_LIST, &[&caller.id, agent, state])
 }
 
-/// The same of the state that a key counts.
-pub(super) fn lane_of(state: &Key) -> Key {
-    [&[LANE], &state[1..]].concat()
+/// The prefix of the state list for a key that counts the tasks of that state.
+pub(super) fn state_list_of(state: &Key) -> Key {
+    [&[STATE_LIST], &state[1..]].concat()
 }
 
 /// The tasks of a context begin with this.
@@ -217,8 +217,8 @@ pub(super) fn waiting(agent: &str) -> Key {
 /// Every list in which the task stands.
 pub(super) fn places(head: &Head) -> Vec<Key> {
     let position = ListPosition::of(head);
-    let lane = lane(&head.owner, &head.agent, head.state.as_str());
-    let mut places = vec![in_lane(lane, &position), in_context(head)];
+    let list = state_list(&head.owner, &head.agent, head.state.as_str());
+    let mut places = vec![in_state_list(list, &position), in_context(head)];
     if head.waits() {
         places.push(in_waiting(&head.agent, &position));
     }
@@ -228,11 +228,11 @@ pub(super) fn places(head: &Head) -> Vec<Key> {
     places
 }
 
-/// A place in a lane.
-pub(super) fn in_lane(mut lane: Key, position: &ListPosition) -> Key {
-    lane.extend(newest_first(position.millis).to_be_bytes());
-    lane.extend(position.task.as_bytes());
-    lane
+/// The key of a position in a state list.
+pub(super) fn in_state_list(mut list: Key, position: &ListPosition) -> Key {
+    list.extend(newest_first(position.millis).to_be_bytes());
+    list.extend(position.task.as_bytes());
+    list
 }
 
 /// A place among the tasks that wait.
@@ -257,7 +257,7 @@ pub(super) fn records(caller: &Caller, kind: &str, scope: &str) -> Key {
     named(RECORD, &[&caller.id, kind, scope])
 }
 
-/// The place of a key in a lane.
+/// The position that a key of a state list stands for.
 pub(super) fn position(key: &[u8]) -> Result<ListPosition, StoreError> {
     let (millis, task) = (time(key).ok_or_else(broken)?, last(key)?);
     Ok(ListPosition { millis, task })
@@ -315,8 +315,8 @@ mod tests {
             position(-1, "z"),
             position(i64::MIN, "a"),
         ];
-        let lane = lane(&Caller::new("a"), "b", "s");
-        let keys = ordered.clone().map(|one| in_lane(lane.clone(), &one));
+        let list = state_list(&Caller::new("a"), "b", "s");
+        let keys = ordered.clone().map(|one| in_state_list(list.clone(), &one));
         assert!(ordered.is_sorted() && keys.is_sorted());
         for (key, one) in keys.iter().zip(&ordered) {
             assert_eq!(super::position(key).as_ref().unwrap(), one);
@@ -329,7 +329,7 @@ mod tests {
     fn names_do_not_reach_into_each_other() {
         let caller = Caller::new("a");
         assert!(!states(&caller, "bc").starts_with(&states(&caller, "b")));
-        assert!(!lane(&caller, "bc", "s").starts_with(&lane(&caller, "b", "c")));
+        assert!(!state_list(&caller, "bc", "s").starts_with(&state_list(&caller, "b", "c")));
         let (one, other) = (("ab", "c"), ("a", "bc"));
         let key = |(agent, id)| message(&caller, agent, id);
         assert_ne!(key(one), key(other));
@@ -338,10 +338,13 @@ mod tests {
     #[test]
     fn what_is_asked_for_is_the_key_or_the_names_of_its_list() {
         let caller = Caller::new("a");
-        let lane = lane(&caller, "b", "s");
-        let place = in_lane(lane.clone(), &position(-7, "t"));
-        assert_eq!((filtered(&place), time(&place)), (Some(&*lane), Some(-7)));
-        assert_eq!((filtered(&lane), filtered(&[LANE])), (Some(&*lane), None));
+        let list = state_list(&caller, "b", "s");
+        let place = in_state_list(list.clone(), &position(-7, "t"));
+        assert_eq!((filtered(&place), time(&place)), (Some(&*list), Some(-7)));
+        assert_eq!(
+            (filtered(&list), filtered(&[STATE_LIST])),
+            (Some(&*list), None)
+        );
         let appends = appends("t");
         assert_eq!(filtered(&append("t", 9)), Some(&*appends));
         let head = head("t");

@@ -1,7 +1,7 @@
-//! Where the tasks of a page are.
+//! Finds the tasks of a page.
 
 use super::{
-    keys::{self, Card, Key},
+    keys::{self, IndexedTask, Key},
     reader::Reader,
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// The places of a page's tasks, see [`crate::store::Page`].
+/// The positions of a page's tasks, see [`crate::store::Page`].
 #[derive(Debug)]
 pub(super) struct Places {
     pub(super) tasks: Vec<ListPosition>,
@@ -21,24 +21,25 @@ pub(super) struct Places {
 }
 
 impl Reader {
-    /// Where the tasks of a page are.
+    /// Returns the positions of the tasks of a page.
     pub(super) fn places(&self, caller: &Caller, query: &ListQuery) -> Result<Places, StoreError> {
         let from = query.start(|position| {
             // A damaged task may be the last of the page before.
-            let card = self.card(&position.task)?;
-            Ok(card.is_some_and(|card| card.owner == caller.id && card.agent == query.agent))
+            let indexed = self.indexed_task(&position.task)?;
+            Ok(indexed
+                .is_some_and(|indexed| indexed.owner == caller.id && indexed.agent == query.agent))
         })?;
         let (mut found, total) = match &query.context_id {
             Some(context) => self.in_context(caller, context, from.as_ref(), query)?,
-            None => self.in_lanes(caller, from.as_ref(), query)?,
+            None => self.in_states(caller, from.as_ref(), query)?,
         };
         found.sort();
         let (tasks, next) = cut(found, query.page_size);
         Ok(Places { tasks, next, total })
     }
 
-    /// Each state has a lane, in order; the page is among the beginnings of all.
-    fn in_lanes(
+    /// Every state has a sorted list. The page is a part of the first entries of all lists.
+    fn in_states(
         &self,
         caller: &Caller,
         from: Option<&ListPosition>,
@@ -50,19 +51,22 @@ impl Reader {
             None => keys::states(caller, &query.agent),
         };
         for (state, count) in self.index().counts(&states)? {
-            let lane = keys::lane_of(&state);
-            for place in self.lane(&lane, from, query).take(query.page_size + 1) {
+            let list = keys::state_list_of(&state);
+            for place in self
+                .state_list(&list, from, query)
+                .take(query.page_size + 1)
+            {
                 found.push(place?);
             }
             total += match query.after {
-                Some(_) => self.lane(&lane, None, query).count(),
+                Some(_) => self.state_list(&list, None, query).count(),
                 None => count,
             };
         }
         Ok((found, total))
     }
 
-    /// A context is a conversation: few tasks, so they are all looked at.
+    /// A context is a conversation with few tasks, so all of them are examined.
     fn in_context(
         &self,
         caller: &Caller,
@@ -74,7 +78,7 @@ impl Reader {
         let list = keys::context(caller, &query.agent, context);
         for entry in self.index().scan(list, None) {
             let task = keys::last(&entry?.0)?;
-            if let Some(Card { millis, state, .. }) = self.card(&task)? {
+            if let Some(IndexedTask { millis, state, .. }) = self.indexed_task(&task)? {
                 let wanted = query.state.as_ref().is_none_or(|one| one.as_str() == state);
                 if wanted && query.reaches(millis) {
                     found.push(ListPosition { millis, task });
@@ -86,15 +90,15 @@ impl Reader {
         Ok((found, total))
     }
 
-    /// The places in the lane of a state after `from`, as far back in time as the query reaches.
-    fn lane(
+    /// The positions in a state list after `from` whose times the query includes.
+    fn state_list(
         &self,
-        lane: &Key,
+        list: &Key,
         from: Option<&ListPosition>,
         query: &ListQuery,
     ) -> impl Iterator<Item = Result<ListPosition, StoreError>> {
-        let after = from.map(|from| keys::in_lane(lane.clone(), from));
-        let entries = self.index().scan(lane.clone(), after);
+        let after = from.map(|from| keys::in_state_list(list.clone(), from));
+        let entries = self.index().scan(list.clone(), after);
         let places = entries.map(|entry| keys::position(&entry?.0));
         places.take_while(|place| {
             let millis = place.as_ref().map(|place| place.millis);

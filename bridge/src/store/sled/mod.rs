@@ -12,9 +12,10 @@
 //! - `codec`, `keys`: what stands in the log and in the index
 //! - `index`: entries in memory and in sled
 //! - `draft`, `committer`: batches, what follows from them for the index, and the thread that makes them durable
-//! - `reader`, `lists`, `view`: reading
+//! - `reader`, `lists`, `cached_reader`: reading
 //! - `check`: a look at all of it
 
+mod cached_reader;
 mod check;
 mod codec;
 mod committer;
@@ -31,7 +32,6 @@ mod private;
 mod reader;
 #[cfg(test)]
 mod tests;
-mod view;
 
 #[cfg(test)]
 pub(crate) use log::SimulatedDisk;
@@ -47,11 +47,11 @@ use bridge_protocol::wire::weight::weigh;
 use jiff::Timestamp;
 
 use self::{
+    cached_reader::CachedReader,
     committer::{Committer, Publisher},
     draft::Prepared,
     follow::Rebuilder,
     open::Opened,
-    view::View,
 };
 use super::{
     Append, Damage, Event, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq, Snapshot,
@@ -70,7 +70,7 @@ pub struct SledStore {
     // They are dropped in this order: when no more can come the index is let go of, and only then may another open the
     // folder.
     committer: Committer,
-    view: View,
+    reader: CachedReader,
 }
 
 impl SledStore {
@@ -92,7 +92,10 @@ impl SledStore {
         let rebuilder = Rebuilder(settings.clone());
         Ok(Self {
             committer: Committer::start(reader.clone(), log, rebuilder)?,
-            view: View { reader, publisher },
+            reader: CachedReader {
+                disk: reader,
+                publisher,
+            },
         })
     }
 
@@ -110,7 +113,7 @@ impl SledStore {
     /// # Errors
     /// If the store cannot be read at all.
     pub fn check(&self) -> Result<StoreReport, StoreError> {
-        check::check(&self.view.reader)
+        check::check(&self.reader.disk)
     }
 
     /// Does what can be done before the append has its turn: writes the events as they will stand in the log.
@@ -150,7 +153,7 @@ impl SledStore {
             Some(Event::Created(created)) => key(&created.agent),
             // It is refused.
             _ if append.expected == 0 => Vec::new(),
-            _ => key(&self.view.head(caller, &append.task).await?.agent),
+            _ => key(&self.reader.head(caller, &append.task).await?.agent),
         })
     }
 }
@@ -159,7 +162,7 @@ impl SledStore {
 impl Store for SledStore {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
         let prepared = self.prepare(caller, append.checked()?).await?;
-        let publisher = self.view.publisher.clone();
+        let publisher = self.reader.publisher.clone();
         self.committer.append(prepared, publisher).await
     }
 
@@ -170,27 +173,27 @@ impl Store for SledStore {
         after: Seq,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        let tip = self.view.tip(caller, task).await?;
+        let tip = self.reader.tip(caller, task).await?;
         if after >= tip.head.seq {
             return Ok(Vec::new());
         }
-        let read = move |view: &View| Ok(view.reader.events(&tip, after, limit)?.events);
-        self.view.blocking(read).await
+        let read = move |reader: &CachedReader| Ok(reader.disk.events(&tip, after, limit)?.events);
+        self.reader.blocking(read).await
     }
 
     async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
-        self.view.head(caller, task).await
+        self.reader.head(caller, task).await
     }
 
     async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
-        let tip = self.view.tip(caller, task).await?;
-        self.view.snapshot(tip).await
+        let tip = self.reader.tip(caller, task).await?;
+        self.reader.snapshot(tip).await
     }
 
     async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
         let (caller, query) = (caller.clone(), query.clone());
-        self.view
-            .blocking(move |view| view.list(&caller, &query))
+        self.reader
+            .blocking(move |reader| reader.list(&caller, &query))
             .await
     }
 
@@ -200,7 +203,7 @@ impl Store for SledStore {
         agent: &str,
         message_id: &str,
     ) -> Result<Option<(String, Seq)>, StoreError> {
-        let found = self.view.entry(keys::message(caller, agent, message_id));
+        let found = self.reader.entry(keys::message(caller, agent, message_id));
         Ok(found.await?.map(|(seq, task)| (task, seq)))
     }
 
@@ -210,15 +213,15 @@ impl Store for SledStore {
         agent: &str,
         client_id: &str,
     ) -> Result<Option<String>, StoreError> {
-        self.view
+        self.reader
             .entry(keys::client_task(caller, agent, client_id))
             .await
     }
 
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         let after = after.to_owned();
-        self.view
-            .blocking(move |view| view.reader.open_turns(&after, limit))
+        self.reader
+            .blocking(move |reader| reader.disk.open_turns(&after, limit))
             .await
     }
 
@@ -230,12 +233,15 @@ impl Store for SledStore {
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
         let (agent, after) = (agent.to_owned(), after.cloned());
-        let read = move |view: &View| view.reader.waiting(&agent, after.as_ref(), until, limit);
-        self.view.blocking(read).await
+        let read =
+            move |reader: &CachedReader| reader.disk.waiting(&agent, after.as_ref(), until, limit);
+        self.reader.blocking(read).await
     }
 
     async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        self.view.blocking(|view| view.reader.open_counts()).await
+        self.reader
+            .blocking(|reader| reader.disk.open_counts())
+            .await
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
@@ -244,7 +250,7 @@ impl Store for SledStore {
     }
 
     fn damage(&self) -> Damage {
-        let reader = &self.view.reader;
+        let reader = &self.reader.disk;
         let lost = reader.log.lost();
         Damage {
             tasks: reader.quarantine.len(),
@@ -253,14 +259,14 @@ impl Store for SledStore {
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
-        let watch = self.view.publisher.feed.watch(task);
-        let head = self.view.head(caller, task).await?;
-        self.view.publisher.feed.publish(&head);
+        let watch = self.reader.publisher.feed.watch(task);
+        let head = self.reader.head(caller, task).await?;
+        self.reader.publisher.feed.publish(&head);
         Ok(watch)
     }
 
     fn listen(&self, listener: Weak<dyn Listener>) {
-        self.view.publisher.feed.listen(listener);
+        self.reader.publisher.feed.listen(listener);
     }
 
     async fn put_record(
@@ -288,11 +294,11 @@ impl Store for SledStore {
         key: &RecordKey,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let key = keys::record(caller, key);
-        match self.view.entry(key).await? {
+        match self.reader.entry(key).await? {
             None => Ok(None),
             Some(offset) => {
-                self.view
-                    .blocking(move |view| view.reader.value(offset).map(Some))
+                self.reader
+                    .blocking(move |reader| reader.disk.value(offset).map(Some))
                     .await
             }
         }
@@ -310,8 +316,8 @@ impl Store for SledStore {
         scope: &str,
     ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let prefix = keys::records(caller, kind, scope);
-        self.view
-            .blocking(move |view| view.reader.records(prefix))
+        self.reader
+            .blocking(move |reader| reader.disk.records(prefix))
             .await
     }
 }

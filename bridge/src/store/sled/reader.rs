@@ -1,4 +1,4 @@
-//! Reading from index and log. Nothing here waits but for the disk.
+//! Reads from the index and the log. Only the disk blocks these functions.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::{
     codec::{self, Appended},
     index::{Index, IndexInUse, Tip},
-    keys::{self, Card, Key},
+    keys::{self, IndexedTask, Key},
     log::{Log, LogOffset},
 };
 use crate::{
@@ -19,37 +19,36 @@ use crate::{
     store::{Head, Seq, StoreError, StoredEvent, list::ListPosition},
 };
 
-/// Every append whose number is a multiple of this is found by its number in the index; the others by
-/// going back from one to the one before it.
+/// The index contains the position of every append whose number is a multiple of this. The others are found by going
+/// back from append to append.
 pub(super) const STRIDE: u32 = 32;
 
-/// All that is durable.
+/// Everything that is durable.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
     pub(super) index: IndexInUse,
     pub(super) log: Arc<Log>,
     pub(super) quarantine: Arc<Quarantine>,
-    /// Nobody else opens the folder while anybody reads: the last of all that is let go.
+    /// The folder's lock. It is dropped last, so that no other process opens the folder while somebody reads.
     pub(super) _lock: Arc<File>,
 }
 
-/// Tasks that were found damaged, and what is wrong with each: they are not continued, and those who run the bridge are
-/// told of each once.
+/// The damaged tasks that were found, with the reason for each. They are not continued. Each is logged once.
 #[derive(Debug, Default)]
 pub(super) struct Quarantine(Mutex<BTreeMap<String, String>>);
 
-/// Events of a task, and about how many bytes they take in memory.
+/// Events of a task, with their approximate size in memory in bytes.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     pub(super) events: Vec<StoredEvent>,
     pub(super) bytes: usize,
 }
 
-/// A task that the index knows.
+/// A task that was found in the index.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum TaskLookup {
     /// Its newest append.
-    Whole(Tip),
+    Intact(Tip),
     /// Its newest append cannot be read.
     Damaged { owner: Caller, reason: String },
 }
@@ -59,49 +58,49 @@ impl Reader {
         self.index.now()
     }
 
-    /// The task's newest append, whoever owns it.
-    pub(super) fn find(&self, task: &str) -> Result<Option<Found>, StoreError> {
+    /// Returns the task's newest append, of any owner.
+    pub(super) fn find(&self, task: &str) -> Result<Option<TaskLookup>, StoreError> {
         if let Some(found) = self.find_in_memory(task) {
             return Ok(Some(found));
         }
-        let Some(card) = self.index().card(task)? else {
+        let Some(indexed) = self.index().indexed_task(task)? else {
             return Ok(None);
         };
-        match self.tip_at(card.offset, task) {
-            Ok(tip) => Ok(Some(Found::Whole(tip))),
+        match self.tip_at(indexed.offset, task) {
+            Ok(tip) => Ok(Some(TaskLookup::Intact(tip))),
             Err(error @ StoreError::Corrupt { .. }) => {
-                Ok(Some(self.damaged(task, Caller::new(card.owner), &error)))
+                Ok(Some(self.damaged(task, Caller::new(indexed.owner), &error)))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// What lists must know of the task, whether it is damaged or not.
-    pub(super) fn card(&self, task: &str) -> Result<Option<Card>, StoreError> {
+    /// Returns the data that lists need of a task, whether it is damaged or not.
+    pub(super) fn indexed_task(&self, task: &str) -> Result<Option<IndexedTask>, StoreError> {
         match self.index().tip(task) {
-            Some(tip) => Ok(Some(Card::of(&tip))),
-            None => self.index().card(task),
+            Some(tip) => Ok(Some(IndexedTask::of(&tip))),
+            None => self.index().indexed_task(task),
         }
     }
 
-    /// The same if the disk need not be asked.
-    pub(super) fn find_in_memory(&self, task: &str) -> Option<Found> {
+    /// Does the same as [`Reader::find`], without reading the disk.
+    pub(super) fn find_in_memory(&self, task: &str) -> Option<TaskLookup> {
         let tip = self.index().tip(task)?;
         if !tip.is_broken {
-            return Some(Found::Whole(tip));
+            return Some(TaskLookup::Intact(tip));
         }
         let lost = StoreError::corrupt("its newest append", "it is lost");
         Some(self.damaged(task, tip.head.owner.clone(), &lost))
     }
 
-    /// The newest append that is known of the task, whether a later one is lost or not.
+    /// Returns the newest known append of the task, even if a later one is lost.
     pub(super) fn last_tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
         if let Some(tip) = self.index().tip(task) {
             return Ok(Some(tip));
         }
         Ok(match self.find(task)? {
-            Some(Found::Whole(tip)) => Some(tip),
-            Some(Found::Damaged { .. }) | None => None,
+            Some(TaskLookup::Intact(tip)) => Some(tip),
+            Some(TaskLookup::Damaged { .. }) | None => None,
         })
     }
 
@@ -121,13 +120,14 @@ impl Reader {
         })
     }
 
-    fn damaged(&self, task: &str, owner: Caller, error: &StoreError) -> Found {
+    fn damaged(&self, task: &str, owner: Caller, error: &StoreError) -> TaskLookup {
         let reason = error.to_string();
         self.quarantine.add(task, &reason);
-        Found::Damaged { owner, reason }
+        TaskLookup::Damaged { owner, reason }
     }
 
-    /// At most `limit` events after `after`. A task of which not all can be read is damaged from then on.
+    /// Returns at most `limit` events after `after`. If some of them cannot be read, the task counts as damaged from
+    /// then on.
     pub(super) fn events(&self, tip: &Tip, after: Seq, limit: usize) -> Result<Part, StoreError> {
         match self.read_events(tip, after, limit) {
             Err(error @ StoreError::Corrupt { .. }) => {
@@ -150,7 +150,7 @@ impl Reader {
         while let Some(offset) = next {
             let record = self.log.read(offset)?;
             let append = Appended::open(&record)?;
-            // What the disk lost in the middle of a log must not go unnoticed.
+            // A loss in the middle of the log must be noticed.
             let is_gap = covered.is_some_and(|covered| append.last + 1 != covered);
             if is_gap || (append.first() > 1 && append.previous.is_none()) {
                 let reason = format!("the events before {} are missing", append.first());
@@ -172,7 +172,7 @@ impl Reader {
         Ok(part)
     }
 
-    /// Where to begin to go back from in order to find event `wanted`.
+    /// Returns the append from which to go back in order to find event `wanted`.
     fn from(&self, tip: &Tip, wanted: Seq) -> Result<LogOffset, StoreError> {
         if tip.number < STRIDE || wanted == tip.head.seq {
             return Ok(tip.offset);
@@ -185,13 +185,14 @@ impl Reader {
         }
     }
 
-    /// Heads of tasks with turns that have not ended, whoever owns them.
+    /// Returns the heads of tasks with turns that have not ended, of all owners.
     pub(super) fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         let turns = self.index().scan(vec![keys::TURN], Some(keys::turn(after)));
         self.heads_of(turns.map(|entry| Ok(entry?.0)), limit)
     }
 
-    /// Heads of an agent's tasks that wait since `until` or longer, from after `after`, the one that waits longest first.
+    /// Returns the heads of an agent's tasks that have waited since `until` or longer, the longest waiting first, after
+    /// `after`.
     pub(super) fn waiting(
         &self,
         agent: &str,
@@ -208,7 +209,7 @@ impl Reader {
         self.heads_of(waiting.take_while(is_due), limit)
     }
 
-    /// The heads of tasks in a list. One that is damaged is left out.
+    /// Returns the heads of the tasks in a list, without damaged tasks.
     fn heads_of(
         &self,
         mut list: impl Iterator<Item = Result<Key, StoreError>>,
@@ -218,14 +219,14 @@ impl Reader {
         while heads.len() < limit
             && let Some(key) = list.next()
         {
-            if let Some(Found::Whole(tip)) = self.find(&keys::last(&key?)?)? {
+            if let Some(TaskLookup::Intact(tip)) = self.find(&keys::last(&key?)?)? {
                 heads.push(Arc::unwrap_or_clone(tip.head));
             }
         }
         Ok(heads)
     }
 
-    /// How many tasks of each agent are not in a terminal state.
+    /// Returns the number of tasks of each agent that are not in a terminal state.
     pub(super) fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
         let counts = self.index().counts(&[keys::OPEN])?.into_iter();
         let counts = counts.filter(|(_, count)| *count > 0);
@@ -234,8 +235,7 @@ impl Reader {
             .collect()
     }
 
-    /// The records whose keys begin with `prefix`, by their ids. One that is damaged is left out, and costs none of the
-    /// others.
+    /// Returns the records whose keys begin with `prefix`, with their ids, without damaged records.
     pub(super) fn records(&self, prefix: Key) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let mut records = Vec::new();
         for entry in self.index().scan(prefix, None) {
@@ -251,7 +251,7 @@ impl Reader {
         Ok(records)
     }
 
-    /// The value of a small record.
+    /// Returns the value of a small record.
     pub(super) fn value(&self, offset: LogOffset) -> Result<Vec<u8>, StoreError> {
         codec::small_value(&self.log.read(offset)?)
     }

@@ -258,12 +258,12 @@ impl Sealed {
     /// All entries in no order, without counts.
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         let tasks = self.layer.tasks.iter();
-        let cards = tasks.map(|(task, change)| {
-            let card = keys::card(&change.tip);
-            (Cow::Owned(keys::head(task)), Some(Cow::Owned(card)))
+        let indexed_tasks = tasks.map(|(task, change)| {
+            let indexed = keys::indexed_task(&change.tip);
+            (Cow::Owned(keys::head(task)), Some(Cow::Owned(indexed)))
         });
         let others = self.layer.single.iter().chain(&self.lists().entries);
-        cards.chain(others.map(|(key, value)| {
+        indexed_tasks.chain(others.map(|(key, value)| {
             let value = value.as_deref().map(Cow::Borrowed);
             (Cow::Borrowed(key.as_slice()), value)
         }))

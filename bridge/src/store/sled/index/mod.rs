@@ -44,7 +44,7 @@ use self::{
 };
 use super::{
     SledSettings,
-    keys::{self, Card, Key},
+    keys::{self, IndexedTask, Key},
     log::End,
     private,
 };
@@ -179,10 +179,10 @@ impl Index {
     }
 
     /// What is known of a task on the disk; see [`Index::tip`] first.
-    pub(super) fn card(&self, task: &str) -> Result<Option<Card>, StoreError> {
+    pub(super) fn indexed_task(&self, task: &str) -> Result<Option<IndexedTask>, StoreError> {
         let parts = Arc::clone(&self.lock().parts);
-        let card = self.reading(|| parts.get(&keys::head(task)))?;
-        card.map(|card| keys::read(&card)).transpose()
+        let indexed = self.reading(|| parts.get(&keys::head(task)))?;
+        indexed.map(|indexed| keys::read(&indexed)).transpose()
     }
 
     /// The entry of a key that is not a task's.

@@ -246,7 +246,7 @@ impl Meta {
         match key.first() {
             Some(&keys::MESSAGE) => self.messages += 1,
             Some(&keys::HEAD) => self.last_task = key.to_vec(),
-            Some(&keys::LANE) => {
+            Some(&keys::STATE_LIST) => {
                 let time = keys::time(key).unwrap_or_default();
                 let (oldest, newest) = self.times.unwrap_or((time, time));
                 self.times = Some((oldest.min(time), newest.max(time)));

@@ -126,7 +126,7 @@ fn shorten(page: &mut BTreeMap<Key, Value>) {
 
 /// Whether a part may have entries that belong to the page. Of the tasks of one state the times tell.
 fn reaches(part: &Part, prefix: &[u8], from: Bound<&[u8]>, page: &BTreeMap<Key, Value>) -> bool {
-    if prefix.first() != Some(&keys::LANE) || keys::filtered(prefix) != Some(prefix) {
+    if prefix.first() != Some(&keys::STATE_LIST) || keys::filtered(prefix) != Some(prefix) {
         return true;
     }
     let Some((oldest, newest)) = part.meta.times else {

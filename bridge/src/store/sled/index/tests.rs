@@ -173,13 +173,13 @@ impl Pair {
         for (task, tip) in &self.tasks {
             let offset = match index.tip(task) {
                 Some(tip) => tip.offset,
-                None => index.card(task).unwrap().unwrap().offset,
+                None => index.indexed_task(task).unwrap().unwrap().offset,
             };
             assert_eq!(offset, tip.offset, "{task}");
             let key = keys::message(&tip.head.owner, "sample", task);
             assert_eq!(index.get(&key).unwrap(), Some(task.clone().into_bytes()));
         }
-        assert_eq!(index.card("t9999").unwrap(), None);
+        assert_eq!(index.indexed_task("t9999").unwrap(), None);
         for caller in ["alice", "bob", "nobody"].map(Caller::new) {
             self.check_lists(&caller);
         }
@@ -189,7 +189,7 @@ impl Pair {
                 (|head| !head.turns.is_empty()) as fn(&Head) -> bool,
             ),
             (keys::waiting("sample"), Head::waits),
-            (vec![keys::LANE], |_| true),
+            (vec![keys::STATE_LIST], |_| true),
         ] {
             let tips = self.tasks.values().filter(|tip| is_in(&tip.head));
             let expected: BTreeSet<String> = tips.map(|tip| tip.head.task.clone()).collect();
@@ -219,7 +219,7 @@ impl Pair {
             let counts = index.counts(&keys::state(caller, "sample", state));
             let count = counts.unwrap().into_values().next().unwrap_or_default();
             assert_eq!(count, tips.len(), "{state}");
-            let found = scan(&index, &keys::lane(caller, "sample", state));
+            let found = scan(&index, &keys::state_list(caller, "sample", state));
             let expected: BTreeSet<Key> = tips
                 .iter()
                 .map(|tip| keys::places(&tip.head)[0].clone())

@@ -65,7 +65,7 @@ async fn an_index_that_cannot_be_written_is_made_anew_while_others_read() {
     let store = backend.try_open().unwrap();
     fill(&store, 0..200).await;
     check(&store, 200).await;
-    store.view.reader.index.now().fail();
+    store.reader.disk.index.now().fail();
     let (sample, created) = append(200);
     let error = store.append(&sample.caller, created).await.unwrap_err();
     assert!(matches!(error, StoreError::Rebuilding), "{error}");

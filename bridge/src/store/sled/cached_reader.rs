@@ -1,7 +1,7 @@
-//! What readers are shown: only what is durable, from caches as far as they go.
+//! Reads durable data: from the caches if possible, otherwise from the disk.
 //!
-//! What is in memory is answered at once; what the disk has to be asked for is read on a thread that may wait.
-//! Which of both it is costs nothing to know, and most readers ask for what was written a moment ago.
+//! Data in memory is returned at once. Reads from the disk run on a blocking thread. Most readers request data that was
+//! written a moment ago, so most reads need no thread.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{
     committer::Publisher,
     index::Tip,
     keys::{self, Key},
-    reader::{Found, Reader},
+    reader::{Reader, TaskLookup},
 };
 use crate::{
     caller::Caller,
@@ -22,71 +22,71 @@ use crate::{
     },
 };
 
-/// How many events are read at once when a task is computed.
+/// The number of events that are read at a time when a task is computed.
 const PAGE: usize = 256;
 
-/// The store as its readers see it.
+/// A reader with the caches in front of it.
 #[derive(Clone, Debug)]
-pub(super) struct View {
-    pub(super) reader: Reader,
+pub(super) struct CachedReader {
+    pub(super) disk: Reader,
     pub(super) publisher: Publisher,
 }
 
-impl View {
-    /// The head of the caller's task.
+impl CachedReader {
+    /// Returns the head of the caller's task.
     pub(super) async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
         Ok(self.tip(caller, task).await?.head)
     }
 
     pub(super) async fn tip(&self, caller: &Caller, task: &str) -> Result<Tip, StoreError> {
-        if let Some(found) = self.reader.find_in_memory(task) {
+        if let Some(found) = self.disk.find_in_memory(task) {
             return owned(Some(found), caller, task);
         }
         let (owner, id) = (caller.clone(), task.to_owned());
-        self.blocking(move |view| owned(view.reader.find(&id)?, &owner, &id))
+        self.blocking(move |reader| owned(reader.disk.find(&id)?, &owner, &id))
             .await
     }
 
-    /// The entry of a key in the index.
+    /// Returns the index entry of a key.
     pub(super) async fn entry<T: DeserializeOwned>(
         &self,
         key: Key,
     ) -> Result<Option<T>, StoreError> {
-        let entry = match self.reader.index().peek(&key) {
+        let entry = match self.disk.index().peek(&key) {
             Some(entry) => entry,
             None => {
-                self.blocking(move |view| view.reader.index().get(&key))
+                self.blocking(move |reader| reader.disk.index().get(&key))
                     .await?
             }
         };
         entry.map(|entry| keys::read(&entry)).transpose()
     }
 
-    /// The task as it stands after its newest append, from the cache as far as that goes.
+    /// Returns the task after its newest append, from the cache if possible.
     pub(super) async fn snapshot(&self, tip: Tip) -> Result<Snapshot, StoreError> {
         match self.publisher.cache.get(&tip.head.task, tip.head.seq) {
             Some(snapshot) => Ok(snapshot),
-            None => self.blocking(move |view| view.compute(&tip)).await,
+            None => self.blocking(move |reader| reader.compute(&tip)).await,
         }
     }
 
-    /// Runs what waits for the disk where it holds up nobody.
+    /// Runs work that waits for the disk on a blocking thread.
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let view = self.clone();
-        let done = tokio::task::spawn_blocking(move || work(&view)).await;
+        let reader = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&reader)).await;
         done.map_err(|_| StoreError::Closed)?
     }
 
-    /// A page of tasks. Those that are damaged are counted only.
+    /// Returns a page of tasks. Damaged tasks are counted, but not returned.
     pub(super) fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
-        let places = self.reader.places(caller, query)?;
+        let places = self.disk.places(caller, query)?;
         let load = |place: &ListPosition| {
-            let tip = owned(self.reader.find(&place.task)?, caller, &place.task);
+            let tip = owned(self.disk.find(&place.task)?, caller, &place.task);
             match tip.and_then(|tip| self.compute(&tip)) {
-                // What is not wanted is not held by the page.
+                // The page does not keep what was not requested.
                 Ok(Snapshot { task, seq }) => Ok(Some(Snapshot {
                     task: query.wanted(task),
                     seq,
@@ -111,7 +111,7 @@ impl View {
         let known = self.publisher.cache.take(&head.task, head.seq);
         let mut cached = known.unwrap_or_else(|| Cached::empty(head));
         while cached.snapshot.seq < head.seq {
-            let part = self.reader.events(tip, cached.snapshot.seq, PAGE)?;
+            let part = self.disk.events(tip, cached.snapshot.seq, PAGE)?;
             cached.bytes += part.bytes;
             for stored in part.events {
                 cached.snapshot.apply(stored);
@@ -123,14 +123,16 @@ impl View {
     }
 }
 
-/// What the caller is told of a task that was looked for.
-fn owned(found: Option<Found>, caller: &Caller, task: &str) -> Result<Tip, StoreError> {
+/// Returns the task if the caller owns it.
+fn owned(found: Option<TaskLookup>, caller: &Caller, task: &str) -> Result<Tip, StoreError> {
     match found {
-        Some(Found::Whole(tip)) if tip.head.owner == *caller => Ok(tip),
-        Some(Found::Damaged { owner, reason }) if owner == *caller => {
+        Some(TaskLookup::Intact(tip)) if tip.head.owner == *caller => Ok(tip),
+        Some(TaskLookup::Damaged { owner, reason }) if owner == *caller => {
             let task = task.into();
             Err(StoreError::Damaged { task, reason })
         }
-        Some(Found::Whole(_) | Found::Damaged { .. }) | None => Err(StoreError::not_found(task)),
+        Some(TaskLookup::Intact(_) | TaskLookup::Damaged { .. }) | None => {
+            Err(StoreError::not_found(task))
+        }
     }
 }
