@@ -313,6 +313,7 @@ fn is_final(error: &StoreError) -> bool {
         | StoreError::Conflict { .. }
         | StoreError::Duplicate { .. }
         | StoreError::Taken { .. }
+        | StoreError::Open { .. }
         | StoreError::Ended { .. }
         | StoreError::Invalid { .. }
         | StoreError::TooLarge { .. }

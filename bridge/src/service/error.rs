@@ -79,7 +79,9 @@ pub(super) fn of_store(error: StoreError) -> Error {
                 .inside("message")
                 .into()
         }
-        StoreError::Ended { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
+        StoreError::Ended { .. } | StoreError::Open { .. } => {
+            Error::new(ErrorKind::UnsupportedOperation, error.to_string())
+        }
         StoreError::Full { .. } => {
             let message =
                 "the agent has no room left to keep anything: send the request again later";

@@ -120,6 +120,11 @@ impl Cache {
         Some(cached)
     }
 
+    /// Removes a task that was deleted.
+    pub(crate) fn forget(&self, task: &str) {
+        drop(self.lock().remove(task));
+    }
+
     /// Stores the task, unless a later version is cached.
     pub(crate) fn put(&self, task: &str, cached: Cached) {
         let mut generations = self.lock();

@@ -47,6 +47,12 @@ pub enum StoreError {
         /// The task.
         task: String,
     },
+    /// The task has not ended, so it is not deleted.
+    #[error("task {task} has not ended: cancel it first")]
+    Open {
+        /// The task.
+        task: String,
+    },
     /// The events cannot follow the earlier ones.
     #[error("the events of task {task} are not valid: {reason}")]
     Invalid {

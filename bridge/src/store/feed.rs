@@ -62,7 +62,7 @@ impl Watch {
     }
 
     /// Waits until there are events after `seen`, and returns the head after the last one; `None` when the
-    /// store is closed. It is cancel safe.
+    /// store is closed or the task was deleted. It is cancel safe.
     pub async fn after(&mut self, seen: Seq) -> Option<Arc<Head>> {
         poll_fn(|context| lock(&self.told).poll(seen, context)).await
     }
@@ -222,6 +222,12 @@ impl Feed {
         self.publish_events(head, &Arc::default());
     }
 
+    /// Ends the waiting of a task's watchers, since it was deleted.
+    pub fn end(&self, task: &str) {
+        let watchers = lock(&self.watched.tasks).get(task).cloned();
+        watchers.iter().flatten().for_each(end);
+    }
+
     /// Whether a watcher of this task has requested its events.
     pub fn wants_events(&self, task: &str) -> bool {
         let tasks = lock(&self.watched.tasks);
@@ -329,13 +335,18 @@ impl Drop for WatchedTasks {
             .drain()
             .flat_map(|(_, listeners)| listeners)
         {
-            let mut told = lock(&listener);
-            told.is_over = true;
-            if let Some(waker) = told.waker.take() {
-                drop(told);
-                waker.wake();
-            }
+            end(&listener);
         }
+    }
+}
+
+/// Ends the waiting of a watcher.
+fn end(watcher: &Arc<Mutex<WatcherState>>) {
+    let mut told = lock(watcher);
+    told.is_over = true;
+    if let Some(waker) = told.waker.take() {
+        drop(told);
+        waker.wake();
     }
 }
 

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::{
-    Append, Damage, Event, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq, Snapshot,
-    Store, StoreError, StoredEvent, Watch, write_refusals::WriteRefusals,
+    Append, Damage, Deletion, EndedTasks, Event, Head, ListPosition, ListQuery, Listener, Page,
+    RecordKey, Seq, Snapshot, Store, StoreError, StoredEvent, Watch, write_refusals::WriteRefusals,
 };
 use crate::{caller::Caller, metrics::Metrics};
 
@@ -79,6 +79,7 @@ fn failure(error: &StoreError) -> Option<&'static str> {
         | StoreError::Conflict { .. }
         | StoreError::Duplicate { .. }
         | StoreError::Taken { .. }
+        | StoreError::Open { .. }
         | StoreError::Ended { .. }
         | StoreError::Invalid { .. }
         | StoreError::TooLarge { .. }
@@ -154,6 +155,43 @@ impl Store for MeteredStore {
 
     async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
         self.count_failure(self.store.open_counts().await)
+    }
+
+    async fn delete(
+        &self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<(), StoreError> {
+        // Only a task that is forced to go can be counted as open.
+        let head = match deletion {
+            Deletion::Ended => None,
+            Deletion::Forced => self.store.head(caller, task).await.ok(),
+        };
+        self.count_write(self.store.delete(caller, task, deletion).await)?;
+        if let Some(head) = head.filter(|head| !head.state.is_terminal()) {
+            self.metrics.task_ended(&head.agent);
+        }
+        Ok(())
+    }
+
+    async fn ended_tasks(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let ended = self.store.ended_tasks(agent, after, until, limit);
+        self.count_failure(ended.await)
+    }
+
+    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
+        self.count_failure(self.store.ended_counts().await)
+    }
+
+    async fn maintain(&self) -> Result<bool, StoreError> {
+        self.count_failure(self.store.maintain().await)
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

@@ -8,6 +8,7 @@
 //! - [`Append`], [`Event`], [`StoredEvent`]: the events that are written and read
 //! - [`Head`], [`Turn`]: the data that is needed to continue a task
 //! - [`Snapshot`], [`ListQuery`], [`Page`]: the current task, alone or in a list
+//! - [`Deletion`], [`EndedTasks`]: what may be deleted, and how much there is of it
 //! - [`Damage`], [`StoreReport`]: damaged data, which affects only the tasks that it belongs to
 //! - [`Watch`], [`Feed`], [`Listener`]: notifications of new events
 //! - [`MemoryStore`], [`SledStore`]: the backends
@@ -16,6 +17,7 @@
 mod append;
 mod cache;
 mod damage;
+mod deletion;
 mod error;
 mod event;
 mod feed;
@@ -36,6 +38,7 @@ pub(crate) use self::sled::SimulatedDisk;
 pub use self::sled::{SledSettings, SledStore};
 pub use append::Append;
 pub use damage::{Damage, DamagedTask, StoreReport};
+pub use deletion::{Deletion, EndedTasks};
 pub use error::StoreError;
 pub(crate) use event::millis;
 pub use event::{Created, Event, Revised, StoredEvent};
@@ -70,8 +73,8 @@ pub(crate) type Unordered<K, V> = std::collections::HashMap<K, V, foldhash::fast
 /// A backend that stores tasks.
 ///
 /// Every operation names the caller; a task of another caller is [`StoreError::NotFound`], as if it did not exist.
-/// [`Store::open_turns`], [`Store::waiting_tasks`] and [`Store::open_counts`] return the tasks of all callers, for the
-/// program itself.
+/// [`Store::open_turns`], [`Store::waiting_tasks`], [`Store::ended_tasks`], [`Store::open_counts`] and
+/// [`Store::ended_counts`] are about the tasks of all callers, for the program itself.
 #[async_trait]
 pub trait Store: Send + Sync + std::fmt::Debug {
     /// Adds events to a task, all or none, and returns the head after them.
@@ -140,6 +143,41 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Returns the number of tasks that are not in a terminal state, for each agent that has any.
     async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError>;
+
+    /// Deletes a task: its events, its places in lists and counts, and its ids. A message with an id that only this task
+    /// had counts as new, and the client's id for the task can be used again. Those who watch the task are told that
+    /// nothing follows. The deletion is durable when this returns.
+    ///
+    /// Small records that belong to the task are not known to the store: whoever keeps them deletes them before, so that
+    /// an interrupted deletion can be repeated.
+    ///
+    /// Errors: `NotFound`; `Open` if the task may not be deleted in this way.
+    async fn delete(
+        &self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<(), StoreError>;
+
+    /// Returns tasks of all callers of an agent that have ended (not [`Head::is_open`]) and whose last status is of
+    /// `until` or earlier, the oldest status first, ties by task id. They begin after `after`, at most `limit`. A task that
+    /// is deleted meanwhile may be included; a damaged one is left out.
+    async fn ended_tasks(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError>;
+
+    /// Returns how many tasks have ended and about how many bytes they take, for each agent that has any.
+    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError>;
+
+    /// Does some of the upkeep that deletions make necessary, such as giving room back to the disk, and returns whether
+    /// more is to be done now. One call takes a bounded time; the program calls it now and then, and rests in between.
+    async fn maintain(&self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
 
     /// Checks that the store can be read and written.
     ///

@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use bridge::{
     caller::Caller,
     store::{
-        Append, Feed, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq, Snapshot,
-        Store, StoreError, StoredEvent, Watch, testing::Backend,
+        Append, Deletion, EndedTasks, Feed, Head, ListPosition, ListQuery, Listener, Page,
+        RecordKey, Seq, Snapshot, Store, StoreError, StoredEvent, Watch, testing::Backend,
     },
 };
 use jiff::Timestamp;
@@ -96,6 +96,24 @@ impl Kept {
             events: append.into_stored().collect(),
         });
         Ok(head)
+    }
+
+    /// Tasks of this kind whose status is of `until` or earlier, the oldest first.
+    fn since(
+        &self,
+        is_meant: impl Fn(&Head) -> bool,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Vec<Head> {
+        let heads = self.heads().into_values();
+        let place = |head: &&Arc<Head>| (head.status_time.as_millisecond(), head.task.clone());
+        let after = after.map(|after| (after.millis, after.task.clone()));
+        let due = heads.filter(|head| head.status_time <= until && Some(place(head)) > after);
+        let mut due: Vec<&Arc<Head>> = due.filter(|head| is_meant(head)).collect();
+        due.sort_by_key(place);
+        let due = due.into_iter().take(limit);
+        due.map(|head| head.as_ref().clone()).collect()
     }
 
     fn snapshot(&self, head: &Head) -> Snapshot {
@@ -202,16 +220,47 @@ impl Store for ListStore {
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
+        let is_waiting = |head: &Head| head.agent == agent && head.waits();
+        Ok(self.kept().since(is_waiting, after, until, limit))
+    }
+
+    async fn delete(
+        &self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<(), StoreError> {
+        let mut kept = self.kept();
+        deletion.check(kept.head(caller, task)?)?;
+        kept.appends.retain(|append| append.head.task != task);
+        drop(kept);
+        self.feed.end(task);
+        Ok(())
+    }
+
+    async fn ended_tasks(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let is_ended = |head: &Head| head.agent == agent && !head.is_open();
+        Ok(self.kept().since(is_ended, after, until, limit))
+    }
+
+    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
         let kept = self.kept();
-        let heads = kept.heads().into_values();
-        let waiting = heads.filter(|head| head.agent == agent && head.waits());
-        let place = |head: &&Arc<Head>| (head.status_time.as_millisecond(), head.task.clone());
-        let after = after.map(|after| (after.millis, after.task.clone()));
-        let due = waiting.filter(|head| head.status_time <= until && Some(place(head)) > after);
-        let mut due: Vec<&Arc<Head>> = due.collect();
-        due.sort_by_key(place);
-        let due = due.into_iter().take(limit);
-        Ok(due.map(|head| head.as_ref().clone()).collect())
+        let mut counts = BTreeMap::<String, EndedTasks>::new();
+        for head in kept.heads().into_values().filter(|head| !head.is_open()) {
+            let count = counts.entry(head.agent.clone()).or_default();
+            count.tasks += 1;
+            let events = kept.events(&head.task);
+            count.bytes += events
+                .map(|one| format!("{one:?}").len() as u64)
+                .sum::<u64>();
+        }
+        Ok(counts)
     }
 
     async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {

@@ -12,8 +12,8 @@ use jiff::Timestamp;
 
 use self::tables::{EntryPage, MemoryTables, StoredAppend, TaskEntry, weigh};
 use super::{
-    Append, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq, Snapshot, Store,
-    StoreError, StoredEvent, Watch,
+    Append, Deletion, EndedTasks, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq,
+    Snapshot, Store, StoreError, StoredEvent, Watch,
     cache::{Cache, Cached},
     feed::Feed,
 };
@@ -158,6 +158,34 @@ impl Store for MemoryStore {
     async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
         let open = self.lock().open.clone().into_iter();
         Ok(open.filter(|(_, count)| *count > 0).collect())
+    }
+
+    async fn delete(
+        &self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<(), StoreError> {
+        self.lock().delete(caller, task, deletion)?;
+        self.cache.forget(task);
+        self.feed.end(task);
+        Ok(())
+    }
+
+    async fn ended_tasks(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let until = until.as_millisecond();
+        Ok(self.lock().ended(agent, after, until, limit))
+    }
+
+    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
+        let counts = self.lock().ended_counts.clone().into_iter();
+        Ok(counts.filter(|(_, count)| count.tasks > 0).collect())
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {

@@ -15,7 +15,8 @@ use jiff::Timestamp;
 use crate::{
     caller::Caller,
     store::{
-        Append, Event, Head, ListQuery, RecordKey, Seq, StoreError, StoredEvent,
+        Append, Deletion, EndedTasks, Event, Head, ListQuery, RecordKey, Seq, StoreError,
+        StoredEvent,
         list::{ListPosition, cut},
     },
 };
@@ -30,6 +31,10 @@ pub(super) struct MemoryTables {
     turns: BTreeSet<Arc<str>>,
     /// The tasks of each agent that wait for their callers, by the time of their status in milliseconds.
     waiting: BTreeMap<String, BTreeSet<(i64, Arc<str>)>>,
+    /// The tasks of each agent that have ended, by the time of their status in milliseconds.
+    ended: BTreeMap<String, BTreeSet<(i64, Arc<str>)>>,
+    /// How many they are, and their size.
+    pub(super) ended_counts: BTreeMap<String, EndedTasks>,
     /// The number of tasks of each agent that are not in a terminal state.
     pub(super) open: BTreeMap<String, usize>,
     pub(super) records: BTreeMap<(Caller, RecordKey), Vec<u8>>,
@@ -112,6 +117,11 @@ impl TaskEntry {
         Ok(events)
     }
 
+    /// The size of its events, in bytes.
+    fn bytes(&self) -> u64 {
+        self.log.iter().map(|append| append.json.len() as u64).sum()
+    }
+
     /// The approximate size of the task in memory once it is read, in bytes.
     pub(super) fn weight(&self) -> usize {
         let weigh = |append: &StoredAppend| weigh(&append.json);
@@ -154,10 +164,11 @@ impl MemoryTables {
             caller_index.list.remove(&place(before));
         }
         caller_index.list.insert(place(&after));
+        let bytes = known.map_or(0, |(_, entry)| entry.bytes());
         if let Some(before) = &before {
-            self.count(&task, before, false);
+            self.count(&task, before, bytes, false);
         }
-        self.count(&task, &after, true);
+        self.count(&task, &after, bytes + written.json.len() as u64, true);
         let entry = self.tasks.entry(task).or_insert_with(|| TaskEntry {
             head: Arc::clone(&after),
             log: Vec::with_capacity(2),
@@ -167,14 +178,53 @@ impl MemoryTables {
         Ok(after)
     }
 
-    /// Adds a task to the tables of open turns, waiting tasks and counts, or removes it from them.
-    fn count(&mut self, task: &Arc<str>, head: &Head, is_there: bool) {
+    /// Removes a task from all tables.
+    pub(super) fn delete(
+        &mut self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<(), StoreError> {
+        deletion.check(&self.entry(caller, task)?.head)?;
+        let Some((task, entry)) = self.tasks.remove_entry(task) else {
+            return Ok(());
+        };
+        let head = &entry.head;
+        self.count(&task, head, entry.bytes(), false);
+        let key = (head.owner.clone(), head.agent.clone());
+        if let Some(index) = self.caller_indexes.get_mut(&key) {
+            index.forget(&task, &entry)?;
+            if index.list.is_empty() {
+                self.caller_indexes.remove(&key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a task to the tables of open turns, waiting and ended tasks and counts, or removes it from them.
+    fn count(&mut self, task: &Arc<str>, head: &Head, bytes: u64, is_there: bool) {
         let waiting = self.waiting.entry(head.agent.clone()).or_default();
         let since = (head.status_time.as_millisecond(), Arc::clone(task));
         match is_there && head.waits() {
-            true => waiting.insert(since),
+            true => waiting.insert(since.clone()),
             false => waiting.remove(&since),
         };
+        if !head.is_open() {
+            let ended = self.ended.entry(head.agent.clone()).or_default();
+            let counts = self.ended_counts.entry(head.agent.clone()).or_default();
+            match is_there {
+                true => {
+                    ended.insert(since);
+                    counts.tasks += 1;
+                    counts.bytes += bytes;
+                }
+                false => {
+                    ended.remove(&since);
+                    counts.tasks -= 1;
+                    counts.bytes -= bytes;
+                }
+            }
+        }
         match is_there && !head.turns.is_empty() {
             true => self.turns.insert(Arc::clone(task)),
             false => self.turns.remove(task),
@@ -213,10 +263,32 @@ impl MemoryTables {
         until: i64,
         limit: usize,
     ) -> Vec<Head> {
+        self.since(self.waiting.get(agent), after, until, limit)
+    }
+
+    pub(super) fn ended(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: i64,
+        limit: usize,
+    ) -> Vec<Head> {
+        self.since(self.ended.get(agent), after, until, limit)
+    }
+
+    /// The heads of tasks that have been in a table since `until` or longer.
+    fn since(
+        &self,
+        table: Option<&BTreeSet<(i64, Arc<str>)>>,
+        after: Option<&ListPosition>,
+        until: i64,
+        limit: usize,
+    ) -> Vec<Head> {
         let after = after.map(|after| (after.millis, Arc::from(after.task.as_str())));
         let after = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let waiting = self.waiting.get(agent).into_iter();
-        let later = waiting.flat_map(|waiting| waiting.range((after.clone(), Bound::Unbounded)));
+        let later = table
+            .into_iter()
+            .flat_map(|table| table.range((after.clone(), Bound::Unbounded)));
         let due = later.take_while(|(since, _)| *since <= until);
         self.heads(due.take(limit).map(|(_, task)| task))
     }
@@ -283,6 +355,21 @@ impl CallerIndex {
                     task: task.to_string(),
                     seq: *seq,
                 });
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a task that was deleted.
+    fn forget(&mut self, task: &Arc<str>, entry: &TaskEntry) -> Result<(), StoreError> {
+        let time = entry.head.status_time.as_millisecond();
+        self.list.remove(&(Reverse(time), Arc::clone(task)));
+        if let Some(client_id) = &entry.head.client_id {
+            self.client_tasks.remove(client_id);
+        }
+        for stored in entry.events(0, usize::MAX)? {
+            if let Event::Message(message) = stored.event {
+                self.messages.remove(message.message_id.as_str());
             }
         }
         Ok(())

@@ -54,8 +54,9 @@ use self::{
     open::Opened,
 };
 use super::{
-    Append, Damage, Event, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq, Snapshot,
-    Store, StoreError, StoreReport, StoredEvent, Unordered, Watch, cache::Cache, feed::Feed,
+    Append, Damage, Deletion, EndedTasks, Event, Head, ListPosition, ListQuery, Listener, Page,
+    RecordKey, Seq, Snapshot, Store, StoreError, StoreReport, StoredEvent, Unordered, Watch,
+    cache::Cache, feed::Feed,
 };
 use crate::caller::Caller;
 
@@ -242,6 +243,26 @@ impl Store for SledStore {
         self.reader
             .blocking(|reader| reader.disk.open_counts())
             .await
+    }
+
+    async fn delete(&self, _: &Caller, task: &str, _: Deletion) -> Result<(), StoreError> {
+        let reason = "the store on disk cannot delete yet".to_owned();
+        let task = task.to_owned();
+        Err(StoreError::Invalid { task, reason })
+    }
+
+    async fn ended_tasks(
+        &self,
+        _: &str,
+        _: Option<&ListPosition>,
+        _: Timestamp,
+        _: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
+        Ok(BTreeMap::new())
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

@@ -44,7 +44,27 @@ impl Backend for Sled {
     }
 }
 
-crate::store_tests!(Sled::new());
+crate::store_tests!(@each Sled::new();
+    events_come_back_in_order,
+    tasks_are_their_events_applied,
+    conflicts_tell_the_number,
+    callers_do_not_see_each_other,
+    ended_tasks_take_nothing,
+    senseless_events_are_refused,
+    large_parts_come_back,
+    messages_are_stored_once,
+    client_tasks_are_found,
+    filters_narrow_the_list,
+    page_tokens_are_of_one_list,
+    pages_are_stable_under_updates,
+    pages_have_a_bound_in_bytes,
+    watching_loses_nothing,
+    listening_tells_of_all_tasks,
+    small_records_come_back,
+    open_turns_are_those_to_take_up,
+    tasks_that_wait_are_found_by_time,
+    everything_survives_reopening,
+);
 
 #[test]
 fn a_folder_is_opened_once() {

@@ -14,8 +14,8 @@ use jiff::Timestamp;
 use crate::{
     caller::Caller,
     store::{
-        Append, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq, Snapshot, Store,
-        StoreError, StoredEvent, Watch,
+        Append, Deletion, EndedTasks, Head, ListPosition, ListQuery, Listener, Page, RecordKey,
+        Seq, Snapshot, Store, StoreError, StoredEvent, Watch,
     },
 };
 
@@ -126,6 +126,33 @@ impl Store for FailingStore {
 
     async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
         self.store.open_counts().await
+    }
+
+    async fn delete(
+        &self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<(), StoreError> {
+        self.store.delete(caller, task, deletion).await
+    }
+
+    async fn ended_tasks(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        self.store.ended_tasks(agent, after, until, limit).await
+    }
+
+    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
+        self.store.ended_counts().await
+    }
+
+    async fn maintain(&self) -> Result<bool, StoreError> {
+        self.store.maintain().await
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on should say where"
 )]
 
+mod deletion;
 mod failing_store;
 mod feed;
 mod ids;
@@ -20,6 +21,11 @@ mod sample;
 
 use std::sync::Arc;
 
+pub use deletion::{
+    a_deleted_task_is_nowhere, deletion_is_refused_to_others_and_for_open_tasks,
+    deletions_survive_reopening, ended_tasks_are_found_by_time,
+    ids_of_deleted_tasks_can_be_used_again,
+};
 pub use failing_store::FailingStore;
 pub use feed::{listening_tells_of_all_tasks, watching_loses_nothing};
 pub use ids::{client_tasks_are_found, messages_are_stored_once};
@@ -79,6 +85,11 @@ macro_rules! store_tests {
             open_turns_are_those_to_take_up,
             tasks_that_wait_are_found_by_time,
             everything_survives_reopening,
+            a_deleted_task_is_nowhere,
+            deletion_is_refused_to_others_and_for_open_tasks,
+            ids_of_deleted_tasks_can_be_used_again,
+            ended_tasks_are_found_by_time,
+            deletions_survive_reopening,
         );
     };
     (@each $backend:expr; $($test:ident,)*) => {
