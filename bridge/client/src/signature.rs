@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use bridge_protocol::{
     a2a::AgentCardSignature,
     jose::{Jwk, Jwks},
-    signing::{self, Header, HeaderError},
+    signing::{Header, HeaderError},
     wire::Wire as _,
 };
+use bridge_verify::card_is_signed;
 use serde_json::Value;
 use url::Url;
 
@@ -124,7 +125,7 @@ impl Signers {
             ));
         }
         let (protected, made) = (&signature.protected, &signature.signature);
-        let right = keys.find(|(key, _)| signing::verify(card, protected, made, &header, key));
+        let right = keys.find(|(key, _)| card_is_signed(card, protected, made, &header, key));
         match right {
             Some((_, key_set)) => Ok(Signed {
                 key_id: header.key_id.clone(),

@@ -132,7 +132,7 @@ mod tests {
             assert_eq!(keys[0].kid.as_deref(), Some(header.key_id.as_str()));
             let right = |card: &Value| {
                 let (protected, made) = (&signed[0].protected, &signed[0].signature);
-                signing::verify(card, protected, made, &header, &keys[0])
+                bridge_verify::card_is_signed(card, protected, made, &header, &keys[0])
             };
             assert!(right(&card));
             assert!(!right(&json!({"name": "other"})));

@@ -6,7 +6,7 @@
 //! - [`Issuer`]: the bridge's own tokens, its keys and published documents
 //! - [`Tokens`]: tokens for requests of the bridge, its own or from a token endpoint
 //! - [`Verifier`]: verifies the tokens of callers
-//! - [`Jwk`], [`Jwks`]: public keys (RFC 7517)
+//! - [`Jwk`], [`Jwks`]: public keys (RFC 7517); [`Verify`] checks signatures with them
 //! - [`CardSigner`]: signs agent cards
 //! - [`PrivateKey`]: a key of the operator, for cards and push notifications
 //! - [`Secret`]: a text that is never printed
@@ -35,6 +35,7 @@ mod verifier;
 
 pub use bearer::bearer;
 pub use bridge_protocol::jose::{Algorithm, Jwk, Jwks};
+pub use bridge_verify::Verify;
 pub use card_signer::{CARD_KEYS, CardSigner, card_keys};
 pub use fetch::FetchError;
 pub(crate) use fetch::{document, document_and_text};

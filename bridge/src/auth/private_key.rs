@@ -212,6 +212,7 @@ fn pem(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::auth::testing::{PEM_KEYS, pem_file, wrapped};
+    use bridge_verify::Verify as _;
     use serde_json::json;
     use std::{fs, os::unix::fs::PermissionsExt as _};
 

@@ -109,7 +109,7 @@ fn public(pair: &KeyPair) -> Jwk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::{jws::Jws, testing};
+    use crate::auth::{Verify as _, jws::Jws, testing};
     use serde_json::json;
 
     #[test]

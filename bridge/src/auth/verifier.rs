@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use bridge_verify::Verify as _;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bridge_protocol::dialect::execute::{SchemaError, schema};
+use bridge_verify::schema::{self, SchemaError};
 use serde_json::Value;
 use toml::Spanned;
 

@@ -11,8 +11,9 @@ use std::{
 type Rooms = &'static [(&'static str, &'static [&'static str])];
 
 /// The packages, by their names in code, with their modules.
-const PACKAGES: [(&str, &str, Rooms); 7] = [
+const PACKAGES: [(&str, &str, Rooms); 8] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
+    ("bridge/verify", "bridge_verify", VERIFY),
     ("bridge/program", "bridge_program", PROGRAM),
     ("bridge/client", "bridge_client", CLIENT),
     ("bridge", "bridge", BRIDGE),
@@ -35,6 +36,8 @@ const PROTOCOL: Rooms = &[
     ("protobuf", &["a2a", "dialect", "jsonrpc", "wire"]),
     ("translate", &["a2a", "activity", "wire"]),
 ];
+
+const VERIFY: Rooms = &[("schema", &[]), ("signature", &[])];
 
 const PROGRAM: Rooms = &[
     ("exit", &[]),

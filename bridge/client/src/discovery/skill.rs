@@ -2,11 +2,9 @@
 
 use bridge_protocol::{
     a2a::AgentSkill,
-    dialect::execute::{
-        SchemaError,
-        schema::{check, input_of, output_of},
-    },
+    dialect::execute::schema::{input_of, output_of},
 };
+use bridge_verify::schema::{SchemaError, check};
 use serde_json::{Map, Value, json};
 
 /// A capability of an agent that can be called.

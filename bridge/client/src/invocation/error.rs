@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge_protocol::dialect::execute::SchemaError;
+use bridge_verify::schema::SchemaError;
 
 use crate::ClientError;
 

@@ -2,12 +2,6 @@
 
 use core::fmt;
 
-use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, EcdsaVerificationAlgorithm,
-    EdDSAParameters, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384,
-    RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RsaParameters,
-};
-
 /// A signature algorithm. `none` and the `HS` family are missing: issuer and verifier share no secret, and a
 /// public key must never be used as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,15 +20,6 @@ pub enum Algorithm {
     Es384,
     /// Ed25519 (RFC 8037, section 3.1).
     EdDsa,
-}
-
-/// The parameters for checking a signature.
-pub(super) enum Check {
-    Rsa(&'static RsaParameters),
-    /// The third value is the length of a coordinate in bytes, the second the curve's name in keys.
-    Ecdsa(&'static EcdsaVerificationAlgorithm, &'static str, usize),
-    /// The second value is the curve's name in keys.
-    Ed25519(&'static EdDSAParameters, &'static str),
 }
 
 impl Algorithm {
@@ -65,18 +50,6 @@ impl Algorithm {
     /// The algorithm with exactly this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
-    }
-
-    pub(super) fn check(self) -> Check {
-        match self {
-            Self::Rs256 => Check::Rsa(&RSA_PKCS1_2048_8192_SHA256),
-            Self::Rs384 => Check::Rsa(&RSA_PKCS1_2048_8192_SHA384),
-            Self::Rs512 => Check::Rsa(&RSA_PKCS1_2048_8192_SHA512),
-            Self::Ps256 => Check::Rsa(&RSA_PSS_2048_8192_SHA256),
-            Self::Es256 => Check::Ecdsa(&ECDSA_P256_SHA256_FIXED, "P-256", 32),
-            Self::Es384 => Check::Ecdsa(&ECDSA_P384_SHA384_FIXED, "P-384", 48),
-            Self::EdDsa => Check::Ed25519(&ED25519, "Ed25519"),
-        }
     }
 }
 

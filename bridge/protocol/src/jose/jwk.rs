@@ -2,12 +2,8 @@
 
 use alloc::{string::String, vec::Vec};
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use ring::signature::{RsaPublicKeyComponents, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use super::algorithm::{Algorithm, Check};
 
 /// A public key. Keys of unknown kinds can be read but verify nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,55 +65,9 @@ impl Jwks {
     }
 }
 
-impl Jwk {
-    /// Whether this key made the signature over the message with this algorithm. False for keys with another
-    /// purpose, algorithm or curve.
-    pub fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
-        let says = |said: &Option<String>, expected: &str| {
-            said.as_deref().is_none_or(|said| said == expected)
-        };
-        if !says(&self.key_use, "sig") || !says(&self.alg, algorithm.name()) {
-            return false;
-        }
-        self.check(algorithm, message, signature).is_some()
-    }
-
-    fn check(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> Option<()> {
-        match algorithm.check() {
-            Check::Rsa(parameters) if self.kty == "RSA" => {
-                let (n, e) = (bytes(&self.n)?, bytes(&self.e)?);
-                let key = RsaPublicKeyComponents { n, e };
-                key.verify(parameters, message, signature).ok()
-            }
-            Check::Ecdsa(check, curve, length) if self.kty == "EC" => {
-                let (x, y) = (bytes(&self.x)?, bytes(&self.y)?);
-                let right = self.crv.as_deref() == Some(curve);
-                if !right || x.len() != length || y.len() != length {
-                    return None;
-                }
-                let point = [&[4], &x[..], &y[..]].concat();
-                let key = UnparsedPublicKey::new(check, point);
-                key.verify(message, signature).ok()
-            }
-            Check::Ed25519(check, curve) if self.kty == "OKP" => {
-                let is_right = self.crv.as_deref() == Some(curve);
-                let key = UnparsedPublicKey::new(check, bytes(&self.x)?);
-                let verified = key.verify(message, signature).ok();
-                verified.filter(|()| is_right)
-            }
-            Check::Rsa(_) | Check::Ecdsa(..) | Check::Ed25519(..) => None,
-        }
-    }
-}
-
-fn bytes(field: &Option<String>) -> Option<Vec<u8>> {
-    URL_SAFE_NO_PAD.decode(field.as_deref()?).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::borrow::ToOwned as _;
     use serde_json::json;
 
     #[test]
@@ -133,61 +83,8 @@ mod tests {
         assert_eq!(set.named(Some("b")).count(), 1);
         assert_eq!(set.named(Some("c")).count(), 0);
         assert_eq!(set.named(None).count(), 2);
-        assert!(!set.keys[1].verifies(Algorithm::Es256, b"m", b"s"));
         for other in [json!([]), json!({}), json!({"keys": {}})] {
             assert_eq!(Jwks::read(other), None);
         }
-    }
-
-    /// The example of RFC 7515, appendix A.3.
-    #[test]
-    fn an_elliptic_curve_signature_is_checked() {
-        let key: Jwk = serde_json::from_value(json!({
-            "kty": "EC", "crv": "P-256",
-            "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
-            "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
-        }))
-        .unwrap();
-        let message = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6\
-                       Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
-        let signature = URL_SAFE_NO_PAD
-            .decode("DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q")
-            .unwrap();
-        assert!(key.verifies(Algorithm::Es256, message.as_bytes(), &signature));
-        assert!(!key.verifies(Algorithm::Es256, b"another", &signature));
-        assert!(!key.verifies(Algorithm::Es384, message.as_bytes(), &signature));
-        assert!(!key.verifies(Algorithm::Rs256, message.as_bytes(), &signature));
-        let (encrypting, other) = (Some("enc".to_owned()), Some("ES384".to_owned()));
-        for key in [
-            Jwk {
-                key_use: encrypting,
-                ..key.clone()
-            },
-            Jwk { alg: other, ..key },
-        ] {
-            assert!(!key.verifies(Algorithm::Es256, message.as_bytes(), &signature));
-        }
-    }
-
-    /// The example of RFC 8037, appendix A.4.
-    #[test]
-    fn an_edwards_curve_signature_is_checked() {
-        let key: Jwk = serde_json::from_value(json!({
-            "kty": "OKP", "crv": "Ed25519",
-            "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
-        }))
-        .unwrap();
-        let message = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc";
-        let signature = URL_SAFE_NO_PAD
-            .decode("hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg")
-            .unwrap();
-        assert!(key.verifies(Algorithm::EdDsa, message.as_bytes(), &signature));
-        assert!(!key.verifies(Algorithm::EdDsa, b"another", &signature));
-        assert!(!key.verifies(Algorithm::Es256, message.as_bytes(), &signature));
-        let other = Jwk {
-            crv: Some("Ed448".to_owned()),
-            ..key
-        };
-        assert!(!other.verifies(Algorithm::EdDsa, message.as_bytes(), &signature));
     }
 }

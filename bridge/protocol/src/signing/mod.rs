@@ -2,12 +2,12 @@
 //! detached payload).
 //!
 //! Signer and verifier compute the signed bytes from the card: the fields of 1.0 only, without default
-//! values, in the canonical form of RFC 8785. This module holds no private keys.
+//! values, in the canonical form of RFC 8785. This module holds no private keys, and
+//! verifies nothing: `bridge-verify` does.
 //!
 //! - [`payload`], [`payload_of_sdks`]: the signed bytes
 //! - [`Header`]: algorithm and key
 //! - [`SignatureState`], [`form`]: what is known of a signature without its key
-//! - [`verify`]: whether a key has signed a card
 //! - [`canonical`]: RFC 8785
 
 mod canonical;
@@ -23,8 +23,6 @@ use serde_json::{Map, Value};
 pub use canonical::canonical;
 pub use header::{Header, HeaderError};
 pub use signature_state::{SignatureState, form};
-
-use crate::jose::Jwk;
 
 /// The signed form of a card by the specification (8.4.1): without `signatures`; required fields and fields
 /// with presence are kept, others only if they are not the default.
@@ -64,21 +62,6 @@ fn filled(value: Value) -> Option<Value> {
 pub fn signing_input(protected: &str, payload: &str) -> String {
     let payload = URL_SAFE_NO_PAD.encode(payload);
     [protected, ".", &payload].concat()
-}
-
-/// Whether this key has signed the card, in the form of the specification or of the SDKs. `protected` and
-/// `signature` come from one of the card's signatures; `header` is the result of [`Header::read`] for
-/// `protected`.
-pub fn verify(card: &Value, protected: &str, signature: &str, header: &Header, key: &Jwk) -> bool {
-    let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else {
-        return false;
-    };
-    [payload(card), payload_of_sdks(card)]
-        .iter()
-        .any(|payload| {
-            let input = signing_input(protected, payload);
-            key.verifies(header.algorithm, input.as_bytes(), &signature)
-        })
 }
 
 #[cfg(test)]

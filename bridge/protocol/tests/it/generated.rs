@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use ring::digest::{SHA256, digest};
+use sha2::{Digest as _, Sha256};
 
 #[test]
 fn what_was_generated_is_as_it_was() {
@@ -11,12 +11,8 @@ fn what_was_generated_is_as_it_was() {
     assert!(!sums.is_empty(), "SHA256SUMS names no file");
     for line in sums.lines() {
         let (expected, name) = line.split_once("  ").unwrap();
-        let found = digest(&SHA256, &fs::read(proto.join(name)).unwrap());
-        let found: String = found
-            .as_ref()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let found = Sha256::digest(fs::read(proto.join(name)).unwrap());
+        let found: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(
             found, expected,
             "proto/{name} was changed: run proto/generate, as proto/README.md says"

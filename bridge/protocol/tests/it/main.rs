@@ -9,5 +9,6 @@ mod generated;
 mod lint;
 mod minimal;
 mod names;
+mod pure;
 mod translate;
 mod v0_1;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::auth::{
+    Verify as _,
     jws::Jws,
     testing::{PEM_KEYS, moment, pem_file},
 };

@@ -19,12 +19,13 @@ use bridge_protocol::{
     dialect::{
         Call,
         execute::{
-            self, ExecuteError, SchemaError, SkillCall,
-            schema::{check, input_of, is_typed, output_of},
+            self, ExecuteError, SkillCall,
+            schema::{input_of, is_typed, output_of},
         },
     },
     jsonrpc::{BadRequest, Id, Request, Response as RpcResponse},
 };
+use bridge_verify::schema::{SchemaError, check};
 use serde_json::Value;
 
 use crate::server::{

@@ -9,7 +9,7 @@
 //! - [`card`]: cards with `input_schema` and `output_schema`
 //! - [`error`]: the three errors, with their codes and texts
 //! - [`result`]: the result object in a task or message
-//! - [`schema`]: finds the schemas of a skill and checks values against them
+//! - [`schema`]: finds the schemas of a skill; `bridge-verify` checks values against them
 
 pub mod call;
 pub mod card;
@@ -19,7 +19,6 @@ pub mod schema;
 
 pub use call::SkillCall;
 pub use error::ExecuteError;
-pub use schema::SchemaError;
 
 /// The binding's name in cards of 1.0, which require a URI for bindings outside the specification (4.4.6).
 pub const BINDING: &str = "urn:a2a-evaluation:execute:v1";

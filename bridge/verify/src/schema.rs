@@ -1,0 +1,142 @@
+//! Checks values against the JSON Schemas of skills, which
+//! [`bridge_protocol::dialect::execute::schema`] finds in cards.
+
+use jsonschema::error::ValidationErrorKind;
+use serde_json::Value;
+
+/// The number of violations in an error.
+const TOLD: usize = 5;
+
+/// The reason why a value does not match a schema.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaError {
+    /// The value violates the schema.
+    #[error("{}", .0.join("; "))]
+    Violated(Vec<String>),
+    /// The schema in the card is invalid, so that no value matches.
+    #[error("the card's schema is not valid: {0}")]
+    Schema(String),
+}
+
+/// Checks a value against a schema; without one every value matches. References to other documents are not
+/// followed.
+///
+/// # Errors
+/// [`SchemaError`], with the first few violations.
+pub fn check(schema: Option<&Value>, value: &Value) -> Result<(), SchemaError> {
+    let Some(schema) = schema else {
+        return Ok(());
+    };
+    let validator = jsonschema::validator_for(schema)
+        .map_err(|error| SchemaError::Schema(error.to_string()))?;
+    let violations = validator.iter_errors(value).take(TOLD);
+    let violations: Vec<String> = violations.map(|error| tell(&error)).collect();
+    match violations.is_empty() {
+        true => Ok(()),
+        false => Err(SchemaError::Violated(violations)),
+    }
+}
+
+/// Describes a violation and its location.
+fn tell(error: &jsonschema::ValidationError<'_>) -> String {
+    let what = match missing(error) {
+        Some(name) => format!("missing required field '{name}'"),
+        None => error.to_string(),
+    };
+    match error.instance_path().as_str() {
+        "" => what,
+        place => format!("{place}: {what}"),
+    }
+}
+
+/// The missing field, if the violation is that.
+fn missing<'a>(error: &'a jsonschema::ValidationError<'_>) -> Option<&'a str> {
+    match error.kind() {
+        ValidationErrorKind::Required { property } => property.as_str(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bridge_protocol::{
+        dialect::{
+            card,
+            execute::{
+                ExecuteError,
+                schema::{input_of, output_of},
+            },
+        },
+        wire::to_value,
+    };
+    use serde_json::json;
+    use std::path::Path;
+
+    #[test]
+    fn violations_name_the_field() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "age": {"type": "integer"},
+                "team": {"type": "object", "required": ["name"]},
+            },
+            "required": ["age"],
+        });
+        for (value, told) in [
+            (json!({"age": 10}), ""),
+            (json!({}), "missing required field 'age'"),
+            (
+                json!({"age": "ten"}),
+                "/age: \"ten\" is not of type \"integer\"",
+            ),
+            (
+                json!({"age": 1, "team": {}}),
+                "/team: missing required field 'name'",
+            ),
+        ] {
+            let error =
+                check(Some(&schema), &value).map_or_else(|e| e.to_string(), |()| String::new());
+            assert_eq!(error, told);
+        }
+        assert_eq!(check(None, &json!(7)), Ok(()));
+    }
+
+    #[test]
+    fn a_schema_that_is_none_is_told_and_references_are_not_followed() {
+        for schema in [
+            json!({"type": 7}),
+            json!({"$ref": "http://127.0.0.1:1/schema.json"}),
+            json!({"$ref": "file:///etc/passwd"}),
+        ] {
+            let error = check(Some(&schema), &json!({})).unwrap_err();
+            assert!(matches!(error, SchemaError::Schema(_)), "{error}");
+        }
+    }
+
+    fn document(name: &str) -> Value {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots/wire/execute");
+        let text = std::fs::read(Path::new(folder).join(name)).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    #[test]
+    fn the_documents_calls_fit_the_documents_schemas() {
+        let (agent, _) = card::read(document("plan-card.json")).unwrap();
+        let skill = &agent.skills[0];
+        assert_eq!(
+            check(input_of(skill), &document("request.json")["params"]),
+            Ok(())
+        );
+        assert_eq!(
+            check(output_of(skill), &document("reply.json")["result"]),
+            Ok(())
+        );
+        let error = check(input_of(skill), &json!({})).unwrap_err();
+        let told = ExecuteError::InvalidParameters(error.to_string()).to_rpc();
+        assert_eq!(
+            to_value(&told),
+            document("error-invalid-parameters.json")["error"]
+        );
+    }
+}
