@@ -12,6 +12,7 @@
 //! - [`schema`](mod@schema): the JSON Schema of the file, for editors
 //! - [`supplied`], [`container`]: how to start agents that a file only names
 //! - [`placeholder`]: `{ROLE}`, which becomes the address of a participant
+//! - [`reuse`]: which agents can stay from one trial to the next
 //! - [`template`]: the files that `green-agent new` writes
 
 pub mod container;
@@ -29,6 +30,7 @@ pub mod parse;
 pub mod pipeline;
 pub mod placeholder;
 mod reader;
+pub mod reuse;
 pub mod schema;
 pub mod source;
 pub mod supplied;
