@@ -186,7 +186,7 @@ impl Init {
 # `bridge serve --config bridge.toml` serves it, and `bridge config schema` describes every key.
 
 listen = "{listen}"
-store = "sled:bridge-data"                  # or "memory"
+store = "sled:bridge-data"                  # or "memory", or "postgres://USER@HOST/DATABASE"
 
 [[agents]]
 name = "{name}"

@@ -50,10 +50,13 @@ impl PushCommand {
             .enable_all()
             .build()?;
         let told = match &self.what {
-            What::List { store } => runtime.block_on(list(&store.open_known()?))?,
-            What::Retry { store, task } => {
-                runtime.block_on(retry(&store.open_known()?, task.as_deref()))?
-            }
+            What::List { store } => runtime.block_on(async {
+                Ok::<_, Box<dyn Error>>(list(&store.open_known().await?).await?)
+            })?,
+            What::Retry { store, task } => runtime.block_on(async {
+                let store = store.open_known().await?;
+                Ok::<_, Box<dyn Error>>(retry(&store, task.as_deref()).await?)
+            })?,
         };
         outln!("{told}");
         Ok(())

@@ -1,7 +1,9 @@
-//! Parses the store of tasks: `memory` or `sled:FOLDER`.
+//! Parses the store of tasks: `memory`, `sled:FOLDER` or `postgres://USER@HOST/DATABASE`.
 
 use std::{path::PathBuf, str::FromStr, sync::Arc};
 
+#[cfg(feature = "postgres")]
+use crate::store::{PostgresSettings, PostgresStore};
 use crate::{
     config::Config,
     store::{MemoryStore, SledSettings, SledStore, Store, StoreError},
@@ -14,6 +16,9 @@ pub enum StoreChoice {
     Memory,
     /// A store on disk.
     Sled(SledSettings),
+    /// A store in a database.
+    #[cfg(feature = "postgres")]
+    Postgres(Box<PostgresSettings>),
 }
 
 /// The reason why there is no store to open.
@@ -21,11 +26,16 @@ pub enum StoreChoice {
 pub(super) enum StoreMissing {
     #[error("{} holds no store: expected the folder that --store or the key store of bridge.toml named for bridge serve", .0.display())]
     Nowhere(PathBuf),
-    #[error("a store in memory is gone with its process: expected sled:FOLDER")]
+    #[error(
+        "a store in memory is gone with its process: expected sled:FOLDER or postgres://USER@HOST/DATABASE"
+    )]
     Memory,
     #[error(transparent)]
     Unusable(#[from] StoreError),
 }
+
+/// The error for a text that names no store.
+const EXPECTED: &str = "expected memory, sled:FOLDER or postgres://USER@HOST/DATABASE";
 
 /// The default folder.
 const USUAL: &str = "bridge-data";
@@ -36,12 +46,19 @@ impl StoreChoice {
         let said = config.store.as_ref().map(|said| said.get_ref().0.clone());
         let said = said.unwrap_or_default();
         let mut choice = match said.place {
-            Some(place) => place.parse()?,
+            Some(place) => place.0.parse()?,
             None => Self::Sled(SledSettings::in_folder(USUAL)),
         };
-        if let Self::Sled(settings) = &mut choice {
-            settings.message_ids = said.message_ids.unwrap_or(settings.message_ids);
-            settings.filters = said.filters.map_or(settings.filters, |size| size.0);
+        match &mut choice {
+            Self::Memory => {}
+            Self::Sled(settings) => {
+                settings.message_ids = said.message_ids.unwrap_or(settings.message_ids);
+                settings.filters = said.filters.map_or(settings.filters, |size| size.0);
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(settings) => {
+                settings.connections = said.connections.map_or(settings.connections, usize::from);
+            }
         }
         Ok(choice)
     }
@@ -51,6 +68,8 @@ impl StoreChoice {
         match self {
             Self::Memory => None,
             Self::Sled(settings) => Some(settings.folder.join(name)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => None,
         }
     }
 
@@ -58,14 +77,16 @@ impl StoreChoice {
     ///
     /// # Errors
     /// The errors of [`Self::open`], and an error if there is no store.
-    pub(super) fn open_known(&self) -> Result<Arc<dyn Store>, StoreMissing> {
+    pub(super) async fn open_known(&self) -> Result<Arc<dyn Store>, StoreMissing> {
         match self {
             Self::Memory => Err(StoreMissing::Memory),
             // Only the store itself knows the other content of its folder.
             Self::Sled(settings) if !settings.folder.join("log").is_dir() => {
                 Err(StoreMissing::Nowhere(settings.folder.clone()))
             }
-            Self::Sled(_) => Ok(self.open()?),
+            Self::Sled(_) => Ok(self.open().await?),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => Ok(self.open().await?),
         }
     }
 
@@ -73,11 +94,13 @@ impl StoreChoice {
     ///
     /// # Errors
     /// Returns an error if the folder cannot be used, because another process uses it or it has other
-    /// content.
-    pub fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    /// content, or if the database cannot be used.
+    pub async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         Ok(match self {
             Self::Memory => Arc::new(MemoryStore::new()),
             Self::Sled(settings) => Arc::new(SledStore::open(settings)?),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(settings) => Arc::new(PostgresStore::open(settings).await?),
         })
     }
 }
@@ -91,7 +114,17 @@ impl FromStr for StoreChoice {
             Some(("sled", folder)) if !folder.is_empty() => {
                 Ok(Self::Sled(SledSettings::in_folder(folder)))
             }
-            _ => Err("expected memory or sled:FOLDER".to_owned()),
+            #[cfg(feature = "postgres")]
+            Some(("postgres" | "postgresql", _)) => {
+                let settings = text.parse::<PostgresSettings>();
+                let settings = settings.map_err(|error| error.to_string())?;
+                Ok(Self::Postgres(Box::new(settings)))
+            }
+            #[cfg(not(feature = "postgres"))]
+            Some(("postgres" | "postgresql", _)) => {
+                Err("this program was built without the feature postgres".to_owned())
+            }
+            _ => Err(EXPECTED.to_owned()),
         }
     }
 }
@@ -101,6 +134,8 @@ impl std::fmt::Display for StoreChoice {
         match self {
             Self::Memory => f.write_str("memory"),
             Self::Sled(settings) => write!(f, "sled:{}", settings.folder.display()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(settings) => settings.fmt(f),
         }
     }
 }
@@ -109,20 +144,20 @@ impl std::fmt::Display for StoreChoice {
 mod tests {
     use super::*;
 
-    #[test]
-    fn who_only_looks_makes_no_store() {
+    #[tokio::test]
+    async fn who_only_looks_makes_no_store() {
         let folder = tempfile::tempdir().unwrap();
         for place in [folder.path().to_owned(), folder.path().join("a")] {
             let choice = StoreChoice::Sled(SledSettings::in_folder(&place));
-            let error = choice.open_known().err().unwrap();
+            let error = choice.open_known().await.err().unwrap();
             assert!(error.to_string().contains("holds no store"), "{error}");
             assert!(!place.join("log").exists());
         }
         assert!(!folder.path().join("a").exists());
-        assert!(StoreChoice::Memory.open_known().is_err());
+        assert!(StoreChoice::Memory.open_known().await.is_err());
         let choice = StoreChoice::Sled(SledSettings::in_folder(folder.path().join("b")));
-        drop(choice.open().unwrap());
-        assert!(choice.open_known().is_ok());
+        drop(choice.open().await.unwrap());
+        assert!(choice.open_known().await.is_ok());
     }
 
     #[test]
@@ -152,10 +187,13 @@ mod tests {
             ),
             (
                 "[store]\nplace = 'redis'",
-                "store: expected memory or sled:FOLDER, found \"redis\"",
+                "store: expected memory, sled:FOLDER or postgres://USER@HOST/DATABASE, found \"redis\"",
             ),
             ("[store]\nids = 1", "unknown field `ids`"),
-            ("store = 1", "expected memory, sled:FOLDER or a table"),
+            (
+                "store = 1",
+                "expected memory, sled:FOLDER, postgres://USER@HOST/DATABASE or a table",
+            ),
         ] {
             let error = of(wrong).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
@@ -164,10 +202,19 @@ mod tests {
 
     #[test]
     fn a_store_is_named_by_kind_and_folder() {
-        for text in ["memory", "sled:data", "sled:/a b/c:d"] {
+        let database = cfg!(feature = "postgres").then_some("postgres://me@db:5432/d");
+        let texts = ["memory", "sled:data", "sled:/a b/c:d"];
+        for text in texts.into_iter().chain(database) {
             assert_eq!(text.parse::<StoreChoice>().unwrap().to_string(), text);
         }
-        for text in ["", "sled", "sled:", "memory:x", "postgres://h/d"] {
+        for text in [
+            "",
+            "sled",
+            "sled:",
+            "memory:x",
+            "postgres://h/d",
+            "redis://h",
+        ] {
             assert!(text.parse::<StoreChoice>().is_err(), "{text}");
         }
     }

@@ -70,11 +70,16 @@ impl StoreCommand {
 }
 
 fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<(), String> {
-    let store = store.open_known().map_err(|error| error.to_string())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(|error| error.to_string())?;
-    let turned = runtime.block_on(rotate_service_url_keys(&*store, withdraws));
-    turned.map_err(|error| error.to_string())
+    runtime.block_on(async {
+        let store = store.open_known().await;
+        let store = store.map_err(|error| error.to_string())?;
+        let turned = rotate_service_url_keys(&*store, withdraws).await;
+        turned.map_err(|error| error.to_string())
+    })
 }
 
 fn check(store: &StoreChoice) -> Result<StoreReport, String> {
@@ -90,5 +95,10 @@ fn check(store: &StoreChoice) -> Result<StoreReport, String> {
             let checked = opened.and_then(|store| store.check());
             checked.map_err(|error| error.to_string())
         }
+        #[cfg(feature = "postgres")]
+        StoreChoice::Postgres(_) => Err(
+            "this checks folders: expected sled:FOLDER; PostgreSQL has pg_amcheck for its own files"
+                .to_owned(),
+        ),
     }
 }

@@ -45,12 +45,17 @@ fn check_store(store: &Spanned<StoreConfig>, found: &mut Found) {
         return;
     };
     let is_folder = said
+        .0
         .strip_prefix("sled:")
         .is_some_and(|folder| !folder.is_empty());
-    if said != "memory" && !is_folder {
-        let problem = Problem::Store {
-            found: said.clone(),
+    let is_database = ["postgres://", "postgresql://"].map(|scheme| said.0.starts_with(scheme));
+    if said.0 != "memory" && !is_folder && !is_database.contains(&true) {
+        // Behind the scheme of an address may be a password.
+        let shown = match said.0.split_once("://") {
+            Some((scheme, _)) => format!("{scheme}://..."),
+            None => said.0.clone(),
         };
+        let problem = Problem::Store { found: shown };
         found.push((store.span().start, problem));
     }
 }
@@ -148,6 +153,13 @@ pub(super) fn find_secrets(config: &mut Config, places: &SecretSources<'_>) -> F
         }
     }
     check_seal(&config.push.seal, &mut found);
+    let store = config.store.iter().filter(|_| !places.is_private);
+    let has_password = |store: &&Spanned<StoreConfig>| {
+        let place = store.get_ref().0.place.as_ref();
+        place.is_some_and(|place| place.has_password())
+    };
+    let shown = store.filter(has_password);
+    found.extend(shown.map(|store| (store.span().start, Problem::StorePassword)));
     found
 }
 
@@ -272,10 +284,47 @@ mod tests {
             .to_string();
         assert_eq!(
             errors,
-            "a.toml:1:9: store: expected memory or sled:FOLDER, found \"redis\"\n\
+            "a.toml:1:9: store: expected memory, sled:FOLDER or postgres://USER@HOST/DATABASE, found \"redis\"\n\
              a.toml:7:8: agents[1].name: \"a\" is taken by the agent of line 3; expected another one\n\
              a.toml:9:8: agents[1].path: \"/p\" is taken by the agent of line 5; expected another one"
         );
+    }
+
+    #[test]
+    fn the_password_of_a_database_wants_a_private_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bridge.toml");
+        let check = |store: &str, mode: u32| {
+            let text = format!("store = '{store}'\n[[agents]]\nname = 'a'\nbuiltin = 'echo'\n");
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let config = read(&path, &BUILTINS);
+            let config = config.map_err(|error| error.0[0].to_string())?;
+            Ok::<_, String>(format!("{config:?}"))
+        };
+        for (store, mode) in [
+            ("postgres://me@db/d", 0o644),
+            ("postgres://me:hunter2@db/d", 0o600),
+            ("postgres://db/d?user=me&password=hunter2", 0o600),
+        ] {
+            let shown = check(store, mode).unwrap();
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
+        for (store, expected) in [
+            (
+                "postgres://me:hunter2@db/d",
+                "1:9: store: expected no password",
+            ),
+            (
+                "postgres://db/d?password=hunter2",
+                "1:9: store: expected no password",
+            ),
+            ("postgre://me:hunter2@db/d", "found \"postgre://...\""),
+        ] {
+            let error = check(store, 0o644).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+            assert!(!error.contains("hunter2"), "{error}");
+        }
     }
 
     #[test]

@@ -104,11 +104,16 @@ pub enum Problem {
         skill: String,
     },
     /// The store is invalid.
-    #[error("expected memory or sled:FOLDER, found {found:?}")]
+    #[error("expected memory, sled:FOLDER or postgres://USER@HOST/DATABASE, found {found:?}")]
     Store {
         /// The value found.
         found: String,
     },
+    /// The address of the database has a password, and the file can be read by other users.
+    #[error(
+        "expected no password in the address, since others can read this file: set PGPASSWORD or PGPASSFILE, or run chmod 600 on it"
+    )]
+    StorePassword,
     /// The environment variable with a secret is missing or empty.
     #[error("expected the secret in the variable {name} of the environment, which is not set")]
     NoVariable {

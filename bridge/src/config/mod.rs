@@ -39,7 +39,7 @@ pub use push::{PushConfig, PushPlace};
 pub use read::{parse, read};
 pub use schema::schema;
 pub use secret::SecretText;
-pub use store::{StoreConfig, StoreTable};
+pub use store::{StoreConfig, StorePlace, StoreTable};
 pub use top::{Config, CorsConfig, IssuerConfig, KeyConfig, TlsConfig};
 pub use value::{AgentName, AgentPath, HttpUrl, Network, Period, Size};
 

@@ -18,14 +18,42 @@ pub struct StoreConfig(pub StoreTable);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoreTable {
-    /// memory, or sled:FOLDER; sled:bridge-data if absent.
-    pub place: Option<String>,
+    /// memory, sled:FOLDER or postgres://USER@HOST/DATABASE; sled:bridge-data if absent.
+    pub place: Option<StorePlace>,
     /// The number of newest message ids that are remembered at least; 4000000 if absent. A message that is
     /// repeated after more messages than this counts as new.
     pub message_ids: Option<u64>,
     /// The memory limit of the index filters, which take 6 bytes for each task; 128 MiB if absent. Tasks
     /// too old for the filters are found more slowly.
     pub filters: Option<Size>,
+    /// The largest number of connections to PostgreSQL, at least 3; 12 if absent. One more waits for notifications.
+    #[schemars(range(min = 3))]
+    pub connections: Option<u16>,
+}
+
+/// The location of the store, which may hold the password of a database.
+#[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(transparent)]
+pub struct StorePlace(pub String);
+
+impl StorePlace {
+    /// Whether there is a password in the address of a database.
+    pub(super) fn has_password(&self) -> bool {
+        let (address, query) = self.0.split_once('?').unwrap_or((&self.0, ""));
+        let (_, place) = address.split_once("://").unwrap_or_default();
+        let user = place.rsplit_once('@').map_or("", |(user, _)| user);
+        user.contains(':') || query.split('&').any(|pair| pair.starts_with("password="))
+    }
+}
+
+impl fmt::Debug for StorePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.has_password() {
+            true => f.write_str("StorePlace(***)"),
+            false => f.debug_tuple("StorePlace").field(&self.0).finish(),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for StoreConfig {
@@ -40,11 +68,11 @@ impl<'de> Visitor<'de> for Reader {
     type Value = StoreConfig;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("memory, sled:FOLDER or a table")
+        f.write_str("memory, sled:FOLDER, postgres://USER@HOST/DATABASE or a table")
     }
 
     fn visit_str<E>(self, text: &str) -> Result<StoreConfig, E> {
-        let place = Some(text.to_owned());
+        let place = Some(StorePlace(text.to_owned()));
         Ok(StoreConfig(StoreTable {
             place,
             ..StoreTable::default()
@@ -61,7 +89,7 @@ impl<'de> Visitor<'de> for Reader {
 #[schemars(untagged)]
 #[expect(dead_code, reason = "only the schema is made of it")]
 pub(super) enum StoreForm {
-    /// memory, or sled:FOLDER.
+    /// memory, sled:FOLDER or postgres://USER@HOST/DATABASE.
     Place(String),
     /// The location of the store, and its limits.
     Table(StoreTable),

@@ -27,7 +27,8 @@ pub struct Config {
     /// used, the port after that of listen.
     #[schemars(with = "Option<String>")]
     pub callback_listen: Option<SocketAddr>,
-    /// The store of tasks: memory, or sled:FOLDER; sled:bridge-data if absent. A table also sets its limits.
+    /// The store of tasks: memory, sled:FOLDER or postgres://USER@HOST/DATABASE; sled:bridge-data if absent. A table
+    /// also sets its limits.
     #[schemars(with = "Option<StoreForm>")]
     pub store: Option<Spanned<StoreConfig>>,
     /// Whether plain http is allowed beyond this machine.

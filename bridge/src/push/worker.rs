@@ -321,11 +321,13 @@ fn is_final(error: &StoreError) -> bool {
         | StoreError::Corrupt { .. }
         | StoreError::Damaged { .. }
         | StoreError::Older { .. }
-        | StoreError::Newer { .. } => true,
+        | StoreError::Newer { .. }
+        | StoreError::Unsupported { .. } => true,
         StoreError::InUse { .. }
         | StoreError::Rebuilding
         | StoreError::Full { .. }
         | StoreError::Io { .. }
+        | StoreError::Unavailable { .. }
         | StoreError::Closed => false,
     }
 }

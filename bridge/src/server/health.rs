@@ -31,6 +31,8 @@ pub(super) enum ReadinessState {
     Full,
     /// The task log's index is being rebuilt.
     Rebuilding,
+    /// The database of the task log cannot be reached, or accepts nothing.
+    Unavailable,
     /// The task log failed for another reason, which is logged.
     Failed,
 }
@@ -50,6 +52,7 @@ impl Readiness {
             Some(Ok(())) => ReadinessState::Ready,
             Some(Err(StoreError::Full { .. })) => ReadinessState::Full,
             Some(Err(StoreError::Rebuilding)) => ReadinessState::Rebuilding,
+            Some(Err(StoreError::Unavailable { .. })) => ReadinessState::Unavailable,
             Some(Err(error)) => {
                 if !error.is_reported_by_store() {
                     tracing::error!(%error, "the task log is not ready");
@@ -90,6 +93,9 @@ async fn ready(State(readiness): State<Readiness>) -> impl IntoResponse {
         ReadinessState::Silent => (unavailable, "the task log does not answer"),
         ReadinessState::Full => (unavailable, "the disk of the task log is full"),
         ReadinessState::Rebuilding => (unavailable, "the task log's index is being rebuilt"),
+        ReadinessState::Unavailable => {
+            (unavailable, "the database of the task log is not available")
+        }
         ReadinessState::Failed => (unavailable, "the task log has failed"),
     }
 }

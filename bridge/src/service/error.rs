@@ -91,6 +91,10 @@ pub(super) fn of_store(error: StoreError) -> Error {
             let message = "the agent puts its task log in order: send the request again later";
             Error::unavailable(message, STORE_RETRY_SECONDS)
         }
+        StoreError::Unavailable { .. } => {
+            let message = "the agent cannot reach its task log: send the request again later, with the same messageId";
+            Error::unavailable(message, STORE_RETRY_SECONDS)
+        }
         StoreError::Damaged { task, reason } => {
             // The damage was reported when it was found.
             tracing::debug!(task, reason, "a damaged task was asked for");
@@ -108,6 +112,7 @@ pub(super) fn of_store(error: StoreError) -> Error {
         | StoreError::InUse { .. }
         | StoreError::Older { .. }
         | StoreError::Newer { .. }
+        | StoreError::Unsupported { .. }
         | StoreError::Io { .. }
         | StoreError::Closed => {
             if !error.is_reported_by_store() {

@@ -130,6 +130,20 @@ pub enum StoreError {
         /// The operation that needed space.
         doing: String,
     },
+    /// The database cannot be reached, or does not accept anything at present.
+    #[error("the database is not available: {reason}")]
+    Unavailable {
+        /// The reason, without secrets.
+        reason: String,
+    },
+    /// The database is not one that the program can use.
+    #[error("{what}, expected {expected}")]
+    Unsupported {
+        /// The database, and what it is.
+        what: String,
+        /// What the program can use.
+        expected: String,
+    },
     /// The operating system failed.
     #[error("{doing}: {source}")]
     Io {
@@ -159,13 +173,19 @@ impl StoreError {
 
     /// Whether the same operation may succeed later.
     pub(crate) fn is_passing(&self) -> bool {
-        matches!(self, Self::Full { .. } | Self::Rebuilding | Self::Io { .. })
+        matches!(
+            self,
+            Self::Full { .. } | Self::Rebuilding | Self::Io { .. } | Self::Unavailable { .. }
+        )
     }
 
     /// Whether [`MeteredStore`](super::MeteredStore) logs this error once for all operations that it affects: callers
     /// then need not log it.
     pub(crate) fn is_reported_by_store(&self) -> bool {
-        matches!(self, Self::Full { .. } | Self::Rebuilding | Self::Closed)
+        matches!(
+            self,
+            Self::Full { .. } | Self::Rebuilding | Self::Closed | Self::Unavailable { .. }
+        )
     }
 
     /// Returns the same error for another operation that one failure affects.
@@ -175,6 +195,9 @@ impl StoreError {
                 doing: doing.clone(),
             },
             Self::Rebuilding => Self::Rebuilding,
+            Self::Unavailable { reason } => Self::Unavailable {
+                reason: reason.clone(),
+            },
             _ => Self::Closed,
         }
     }

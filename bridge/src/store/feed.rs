@@ -257,6 +257,29 @@ impl Feed {
         self.listeners.tell(head);
     }
 
+    /// Whether a task is watched, for backends that are told of the appends of other processes.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn is_watched(&self, task: &str) -> bool {
+        lock(&self.watched.tasks).contains_key(task)
+    }
+
+    /// All watched tasks, with the number of the last event of which all of their watchers know.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn awaited(&self) -> Vec<(String, Seq)> {
+        let tasks = lock(&self.watched.tasks);
+        let known = |listeners: &Watchers| listeners.iter().map(|told| lock(told).seq()).min();
+        let awaited = tasks.iter();
+        awaited
+            .map(|(task, listeners)| (task.to_string(), known(listeners).unwrap_or_default()))
+            .collect()
+    }
+
+    /// Whether there are listeners, who are told of all tasks.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn has_listeners(&self) -> bool {
+        self.listeners.is_any.load(Ordering::Acquire)
+    }
+
     #[cfg(test)]
     fn watched(&self) -> usize {
         lock(&self.watched.tasks).len()

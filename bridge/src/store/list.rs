@@ -76,20 +76,14 @@ impl ListQuery {
         next: String,
         load: impl Fn(&ListPosition) -> Result<Option<Snapshot>, StoreError>,
     ) -> Result<(Vec<Snapshot>, String), StoreError> {
-        let (mut tasks, mut left) = (Vec::with_capacity(positions.len()), self.page_bytes);
-        let mut last: Option<ListPosition> = None;
+        let mut page = PageInMaking::new(self);
         for position in positions {
-            if let Some(snapshot) = load(&position)? {
-                let size = self.size(&snapshot.task);
-                if let Some(last) = last.filter(|_| size > left && !tasks.is_empty()) {
-                    return Ok((tasks, last.token()));
-                }
-                left = left.saturating_sub(size);
-                tasks.push(snapshot);
+            let snapshot = load(&position)?;
+            if let Some(next) = page.add(position, snapshot) {
+                return Ok((page.tasks, next));
             }
-            last = Some(position);
         }
-        Ok((tasks, next))
+        Ok((page.tasks, next))
     }
 
     /// The approximate size of what is requested of a task, in bytes.
@@ -115,7 +109,7 @@ impl ListQuery {
         &self,
         is_own: impl FnOnce(&ListPosition) -> Result<bool, StoreError>,
     ) -> Result<Option<ListPosition>, StoreError> {
-        let Some(position) = ListPosition::parse(&self.page_token)? else {
+        let Some(position) = self.position()? else {
             return Ok(None);
         };
         match is_own(&position)? {
@@ -124,6 +118,11 @@ impl ListQuery {
                 token: self.page_token.clone(),
             }),
         }
+    }
+
+    /// Parses the page token, without checking to which list it belongs.
+    pub(crate) fn position(&self) -> Result<Option<ListPosition>, StoreError> {
+        ListPosition::parse(&self.page_token)
     }
 
     /// Whether the query can leave out tasks of the agent.
@@ -159,6 +158,45 @@ pub struct Page {
     pub next: String,
     /// The number of tasks on all pages.
     pub total: usize,
+}
+
+/// A page to which tasks are added until it is full.
+pub(crate) struct PageInMaking<'q> {
+    query: &'q ListQuery,
+    pub(crate) tasks: Vec<Snapshot>,
+    last: Option<ListPosition>,
+    bytes_left: usize,
+}
+
+impl<'q> PageInMaking<'q> {
+    pub(crate) fn new(query: &'q ListQuery) -> Self {
+        Self {
+            query,
+            tasks: Vec::new(),
+            last: None,
+            bytes_left: query.page_bytes,
+        }
+    }
+
+    /// Adds the task at this position, if there is one that can be shown. If it does not fit, it is left out and the token
+    /// of the next page is returned.
+    pub(crate) fn add(
+        &mut self,
+        position: ListPosition,
+        snapshot: Option<Snapshot>,
+    ) -> Option<String> {
+        if let Some(snapshot) = snapshot {
+            let size = self.query.size(&snapshot.task);
+            let is_full = size > self.bytes_left && !self.tasks.is_empty();
+            if let Some(last) = self.last.as_ref().filter(|_| is_full) {
+                return Some(last.token());
+            }
+            self.bytes_left = self.bytes_left.saturating_sub(size);
+            self.tasks.push(snapshot);
+        }
+        self.last = Some(position);
+        None
+    }
 }
 
 /// The position of a task in a list, after which a page begins. Positions are ordered as lists are: newest status first,

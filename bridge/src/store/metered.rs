@@ -75,6 +75,8 @@ fn failure(error: &StoreError) -> Option<&'static str> {
         StoreError::Full { .. } => Some("full"),
         StoreError::Io { .. } => Some("io"),
         StoreError::Closed => Some("closed"),
+        StoreError::Unavailable { .. } => Some("unavailable"),
+        StoreError::Unsupported { .. } => Some("unsupported"),
         StoreError::NotFound { .. }
         | StoreError::Conflict { .. }
         | StoreError::Duplicate { .. }

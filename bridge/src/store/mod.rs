@@ -11,7 +11,7 @@
 //! - [`Deletion`], [`EndedTasks`]: what may be deleted, and how much there is of it
 //! - [`Damage`], [`StoreReport`]: damaged data, which affects only the tasks that it belongs to
 //! - [`Watch`], [`Feed`], [`Listener`]: notifications of new events
-//! - [`MemoryStore`], [`SledStore`]: the backends
+//! - [`MemoryStore`], [`SledStore`], `PostgresStore` (feature `postgres`): the backends
 //! - `testing`: the test suite for backends (feature `testing`)
 
 mod append;
@@ -25,6 +25,8 @@ mod head;
 mod list;
 mod memory;
 mod metered;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod record;
 pub(crate) mod size;
 mod sled;
@@ -33,6 +35,8 @@ mod snapshot;
 pub mod testing;
 mod write_refusals;
 
+#[cfg(feature = "postgres")]
+pub use self::postgres::{AddressError, PostgresSettings, PostgresStore};
 #[cfg(test)]
 pub(crate) use self::sled::SimulatedDisk;
 pub use self::sled::{SledSettings, SledStore};

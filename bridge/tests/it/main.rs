@@ -78,6 +78,9 @@ mod packages;
 mod pages;
 #[cfg(test)]
 mod placeholders;
+#[cfg(feature = "postgres")]
+#[cfg(test)]
+mod postgres;
 #[cfg(test)]
 mod presets;
 #[cfg(test)]

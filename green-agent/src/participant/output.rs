@@ -8,7 +8,7 @@ use std::{
     path::Path,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll},
@@ -54,7 +54,6 @@ pub struct Output {
     on_activity: ActivityListener,
     sink: Option<mpsc::Sender<AgentLine>>,
     not_shown: AtomicU64,
-    read: AtomicU64,
     kept: Mutex<OutputLog>,
 }
 
@@ -74,38 +73,29 @@ impl Output {
         on_activity: ActivityListener,
         sink: Option<mpsc::Sender<AgentLine>>,
     ) -> io::Result<Self> {
-        let kept = OutputLog::open(log)?;
+        if let Some(folder) = log.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let log = File::options().create(true).append(true).open(log)?;
+        let kept = OutputLog {
+            written: log.metadata()?.len(),
+            log,
+            tail: VecDeque::with_capacity(TAIL),
+        };
         Ok(Self {
             role: role.to_owned(),
             mask,
             on_activity,
             sink,
             not_shown: AtomicU64::new(0),
-            read: AtomicU64::new(0),
             kept: Mutex::new(kept),
         })
     }
 
-    /// Goes on in another log: what is read from now on is written there, and no earlier line is among the
-    /// last ones.
-    pub fn switch(&self, log: &Path) -> io::Result<()> {
-        let new = OutputLog::open(log)?;
-        *self.kept() = new;
-        Ok(())
-    }
-
-    /// Returns the number of lines that were read.
-    pub fn lines_read(&self) -> u64 {
-        self.read.load(Ordering::Relaxed)
-    }
-
     /// Returns the last lines, at most 20, oldest first.
     pub fn last_lines(&self) -> Vec<String> {
-        self.kept().tail.iter().cloned().collect()
-    }
-
-    fn kept(&self) -> MutexGuard<'_, OutputLog> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.tail.iter().cloned().collect()
     }
 
     /// Returns the number of lines that were dropped because the sink was full.
@@ -134,8 +124,7 @@ impl Output {
     }
 
     fn keep(&self, text: &str) {
-        self.read.fetch_add(1, Ordering::Relaxed);
-        let mut kept = self.kept();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.write(text);
         if kept.tail.len() == TAIL {
             kept.tail.pop_front();
@@ -153,19 +142,6 @@ impl Output {
 }
 
 impl OutputLog {
-    /// Appends to a file and creates its folder if needed.
-    fn open(log: &Path) -> io::Result<Self> {
-        if let Some(folder) = log.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let log = File::options().create(true).append(true).open(log)?;
-        Ok(Self {
-            written: log.metadata()?.len(),
-            log,
-            tail: VecDeque::with_capacity(TAIL),
-        })
-    }
-
     /// Appends to the log. A log that cannot be written does not stop the agent; the error is logged once.
     fn write(&mut self, text: &str) {
         if self.written > LOG_LIMIT {
@@ -288,20 +264,6 @@ mod tests {
         assert_eq!(shown.try_recv().unwrap().text, "one");
         assert_eq!(shown.try_recv().unwrap().role, "purple");
         assert_eq!(output.lines_not_shown(), 2);
-    }
-
-    #[tokio::test]
-    async fn after_a_switch_lines_go_to_another_log() {
-        let dir = tempfile::tempdir().unwrap();
-        let output = output(dir.path(), None);
-        output.drain(&b"one\n"[..]).await;
-        let other = dir.path().join("next/purple.log");
-        output.switch(&other).unwrap();
-        output.drain(&b"two\n"[..]).await;
-        assert_eq!(log(dir.path()), "one\n");
-        assert_eq!(std::fs::read_to_string(other).unwrap(), "two\n");
-        assert_eq!(output.last_lines(), ["two"]);
-        assert_eq!(output.lines_read(), 2);
     }
 
     #[tokio::test]

@@ -35,8 +35,6 @@ mod queue;
 #[cfg(test)]
 mod resume;
 #[cfg(test)]
-mod reuse;
-#[cfg(test)]
 #[path = "../../../bridge/tests/it/running.rs"]
 mod running;
 #[cfg(test)]

@@ -12,7 +12,6 @@ use super::{ERROR, NOT_FOUND, SUCCESS, Tool, with_status, with_status_schema, wi
 use crate::{
     agents::{Agents, CallError},
     arguments::{Arguments, tool},
-    connection::{masked_of, searched},
     context::AgentContext,
 };
 
@@ -41,7 +40,7 @@ impl DiscoverA2aAgentCapabilities {
         match self.0.look_for(&target, context.now()).await {
             Ok(agent) => {
                 let base = self.0.shown(agent.endpoint.url());
-                masked_of(&found(&agent, &base), &searched(self.0.secrets()))
+                self.0.masked(&found(&agent, &base))
             }
             Err(CallError::Discovery(error)) if error.is_not_found() => {
                 without_success(NOT_FOUND, error)

@@ -24,7 +24,7 @@ pub(super) struct Serve {
     /// The URL in the agent card, if clients do not use the address of --listen
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
-    /// The store for tasks: memory, or sled:FOLDER
+    /// The store for tasks: memory, sled:FOLDER or postgres://USER@HOST/DATABASE
     #[arg(long, value_name = "STORE", default_value = "memory")]
     store: StoreChoice,
     /// The agent's name
@@ -40,7 +40,7 @@ impl Serve {
             Ok(agent) => agent.into_agent(&self.name),
             Err(error) => return complain(&error, Exit::Usage),
         };
-        let store = match self.store.open() {
+        let store = match self.store.open().await {
             Ok(store) => store,
             Err(error) => return complain(&error, Exit::Infrastructure),
         };

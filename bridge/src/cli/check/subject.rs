@@ -189,10 +189,14 @@ fn waits(agent: &AgentConfig) -> Option<Finding> {
 /// Warns that webhook secrets are stored unencrypted without a key.
 fn in_the_clear(config: &Config) -> Option<Finding> {
     let is_on = config.push.enabled.unwrap_or(true) && config.push.seal.is_empty();
-    let is_kept = config
-        .store
-        .as_ref()
-        .is_none_or(|store| store.get_ref().0.place.as_deref() != Some("memory"));
+    let is_kept = config.store.as_ref().is_none_or(|store| {
+        store
+            .get_ref()
+            .0
+            .place
+            .as_ref()
+            .is_none_or(|place| place.0 != "memory")
+    });
     (is_on && is_kept).then(|| Finding {
         level: Level::Note,
         rule: "configuration",

@@ -36,7 +36,7 @@ pub(in crate::cli) struct Serve {
     /// used]
     #[arg(long, value_name = "HOST:PORT")]
     callback_listen: Option<SocketAddr>,
-    /// The store of tasks: memory, or sled:FOLDER [default: sled:bridge-data]
+    /// The store of tasks: memory, sled:FOLDER or postgres://USER@HOST/DATABASE [default: sled:bridge-data]
     #[arg(long, value_name = "STORE")]
     store: Option<StoreChoice>,
     /// A running bot, by the URL at which it accepts activities; may be repeated, and the first agent is also

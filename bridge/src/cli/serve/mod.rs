@@ -70,7 +70,7 @@ impl Serve {
             .transpose()?;
         let place = Addresses::of(&config, listener.local_addr()?)?;
         let place = place.with_local(&config, callback_address)?;
-        let store = choice.open()?;
+        let store = choice.open().await?;
         let agent_factory = agent_factory(&config, &place, store, &choice, true).await?;
         let mut callback_app = connector::router(agent_factory.channel.clone());
         if let Some(issuer) = &agent_factory.issuer {
@@ -122,7 +122,8 @@ pub(super) async fn judge(config: &Config) -> Result<(), Box<dyn Error>> {
     let place = Addresses::of(&config, listening)?;
     let place = place.with_local(&config, addresses::callback_listen(&config, listening))?;
     let choice = StoreChoice::Memory;
-    let agent_factory = agent_factory(&config, &place, choice.open()?, &choice, false).await?;
+    let agent_factory =
+        agent_factory(&config, &place, choice.open().await?, &choice, false).await?;
     let host = assembled(
         &config,
         &agent_factory,

@@ -50,6 +50,7 @@ impl HealthService {
             | ReadinessState::Silent
             | ReadinessState::Full
             | ReadinessState::Rebuilding
+            | ReadinessState::Unavailable
             | ReadinessState::Failed => ServingStatus::NotServing,
         }
     }

@@ -1,0 +1,289 @@
+//! The address of a database: `postgres://USER@HOST/DATABASE`, with the choice of encryption.
+
+use std::{
+    env, fmt, fs,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use tokio_postgres::{Config, config::Host};
+
+/// The number of connections of one process, if the settings name none.
+const CONNECTIONS: usize = 12;
+
+/// The settings of a store in PostgreSQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PostgresSettings {
+    pub(super) config: Config,
+    pub(super) encryption: Encryption,
+    /// The largest number of connections that this process opens, at least 3. A further one waits for notifications.
+    pub connections: usize,
+}
+
+/// How connections are encrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Encryption {
+    /// Not at all.
+    Plain,
+    /// With TLS. The server's certificate is verified with the certificates in this file, or those of public authorities.
+    Tls { roots: Option<PathBuf> },
+}
+
+/// Why an address is refused. It never shows the address, which may hold a password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// The address is not one of PostgreSQL.
+    #[error("expected postgres://USER@HOST/DATABASE: {reason}")]
+    Invalid {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The mode of encryption is not known.
+    #[error("sslmode: expected disable, require or verify-full, found {found:?}")]
+    SslMode {
+        /// The mode in the address.
+        found: String,
+    },
+}
+
+impl FromStr for PostgresSettings {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let (place, query) = text.split_once('?').unwrap_or((text, ""));
+        let (mut mode, mut roots, mut others) = (None, None, Vec::new());
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=') {
+                Some(("sslmode", value)) => mode = Some(value.to_owned()),
+                Some(("sslrootcert", value)) => roots = Some(PathBuf::from(decoded(value))),
+                Some(_) | None => others.push(pair),
+            }
+        }
+        let invalid = |reason: String| AddressError::Invalid { reason };
+        let config = format!("{place}?{}", others.join("&")).parse::<Config>();
+        // The error's source names keys, and never values such as the password.
+        let config = config.map_err(|error| invalid(error.to_string()))?;
+        if config.get_hosts().is_empty() {
+            return Err(invalid("it names no host".to_owned()));
+        }
+        if config.get_user().is_none() {
+            return Err(invalid("it names no user".to_owned()));
+        }
+        let encryption = match mode.as_deref() {
+            Some("disable") => Encryption::Plain,
+            Some("require" | "verify-full") => Encryption::Tls { roots },
+            None if roots.is_none() && config.get_hosts().iter().all(is_here) => Encryption::Plain,
+            None => Encryption::Tls { roots },
+            Some(found) => {
+                let found = found.to_owned();
+                return Err(AddressError::SslMode { found });
+            }
+        };
+        Ok(Self {
+            config,
+            encryption,
+            connections: CONNECTIONS,
+        })
+    }
+}
+
+/// Whether what is sent to this host stays on this machine.
+fn is_here(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => {
+            let address = name.parse::<std::net::IpAddr>();
+            name == "localhost" || address.is_ok_and(|address| address.is_loopback())
+        }
+        Host::Unix(_) => true,
+    }
+}
+
+fn decoded(value: &str) -> String {
+    let pair = format!("v={value}");
+    let mut pairs = url::form_urlencoded::parse(pair.as_bytes());
+    pairs
+        .next()
+        .map_or_else(String::new, |(_, value)| value.into_owned())
+}
+
+impl PostgresSettings {
+    /// The settings for connections, with the password from the address, or else from the environment variable
+    /// `PGPASSWORD` or the file that `PGPASSFILE` names (`~/.pgpass` if absent).
+    pub(super) fn with_password(&self) -> Config {
+        let mut config = self.config.clone();
+        if config.get_password().is_none()
+            && let Some(password) = self.found_password()
+        {
+            config.password(password);
+        }
+        config
+    }
+
+    fn found_password(&self) -> Option<String> {
+        if let Ok(password) = env::var("PGPASSWORD") {
+            return Some(password);
+        }
+        let usual = || Some(Path::new(&env::var_os("HOME")?).join(".pgpass"));
+        let file = env::var_os("PGPASSFILE")
+            .map(PathBuf::from)
+            .or_else(usual)?;
+        let text = fs::read_to_string(file).ok()?;
+        self.password_in(&text)
+    }
+
+    /// Finds the password for this address in a password file, whose lines are `HOST:PORT:DATABASE:USER:PASSWORD`.
+    fn password_in(&self, file: &str) -> Option<String> {
+        let host = match self.config.get_hosts().first()? {
+            Host::Tcp(name) => name.clone(),
+            Host::Unix(_) => "localhost".to_owned(),
+        };
+        let port = self.port(0).to_string();
+        let user = self.config.get_user().unwrap_or_default();
+        let wanted = [&host, &port, self.database(), user];
+        let lines = file.lines().filter(|line| !line.starts_with('#'));
+        let mut entries = lines.map(fields).filter(|fields| fields.len() == 5);
+        let matches = |fields: &Vec<String>| {
+            let mut pairs = fields.iter().zip(wanted);
+            pairs.all(|(field, wanted)| field == "*" || field == wanted)
+        };
+        entries.find(matches)?.pop()
+    }
+
+    fn database(&self) -> &str {
+        let user = self.config.get_user().unwrap_or_default();
+        self.config.get_dbname().unwrap_or(user)
+    }
+
+    fn port(&self, host: usize) -> u16 {
+        let ports = self.config.get_ports();
+        let port = ports.get(host).or_else(|| ports.first());
+        port.copied().unwrap_or(5432)
+    }
+}
+
+/// Splits a line of a password file. A colon or backslash in a field is written behind a backslash.
+fn fields(line: &str) -> Vec<String> {
+    let (mut fields, mut letters) = (vec![String::new()], line.chars());
+    while let Some(letter) = letters.next() {
+        let letter = match letter {
+            ':' if fields.len() < 5 => {
+                fields.push(String::new());
+                continue;
+            }
+            '\\' => letters.next(),
+            other => Some(other),
+        };
+        if let Some(last) = fields.last_mut() {
+            last.extend(letter);
+        }
+    }
+    fields
+}
+
+/// Shows the address without the password and options.
+impl fmt::Display for PostgresSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "postgres://")?;
+        if let Some(user) = self.config.get_user() {
+            write!(f, "{user}@")?;
+        }
+        for (number, host) in self.config.get_hosts().iter().enumerate() {
+            let comma = if number == 0 { "" } else { "," };
+            match host {
+                Host::Tcp(name) => write!(f, "{comma}{name}:{}", self.port(number))?,
+                Host::Unix(folder) => write!(f, "{comma}{}", folder.display())?,
+            }
+        }
+        write!(f, "/{}", self.database())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(text: &str) -> PostgresSettings {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        for (text, shown) in [
+            (
+                "postgres://me:s3cret@db/tasks",
+                "postgres://me@db:5432/tasks",
+            ),
+            ("postgresql://me@db:6000", "postgres://me@db:6000/me"),
+            (
+                "postgres://me@one:1,two:2/tasks?target_session_attrs=read-write",
+                "postgres://me@one:1,two:2/tasks",
+            ),
+            (
+                "postgres:///tasks?host=/run/postgresql&user=me&password=s3cret",
+                "postgres://me@/run/postgresql/tasks",
+            ),
+        ] {
+            let settings = settings(text);
+            assert_eq!(settings.to_string(), shown);
+            assert!(!format!("{settings:?}").contains("s3cret"));
+        }
+    }
+
+    #[test]
+    fn what_leaves_the_machine_is_encrypted_unless_said_otherwise() {
+        let public = Encryption::Tls { roots: None };
+        let own = Encryption::Tls {
+            roots: Some("/ca dir/ca.pem".into()),
+        };
+        for (text, encryption) in [
+            ("postgres://me@localhost/d", &Encryption::Plain),
+            ("postgres://me@[::1]/d", &Encryption::Plain),
+            ("postgres:///d?user=me&host=/run", &Encryption::Plain),
+            ("postgres://me@db/d", &public),
+            ("postgres://me@db/d?sslmode=disable", &Encryption::Plain),
+            ("postgres://me@localhost/d?sslmode=verify-full", &public),
+            (
+                "postgres://me@db/d?sslrootcert=/ca%20dir/ca.pem&sslmode=require",
+                &own,
+            ),
+        ] {
+            assert_eq!(settings(text).encryption, *encryption, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_address_is_refused_without_showing_it() {
+        for (text, expected) in [
+            (
+                "postgres://me:s3cret@db/d?sslmode=prefer",
+                "sslmode: expected disable",
+            ),
+            (
+                "postgres://me:s3cret@db:x/d",
+                "expected postgres://USER@HOST/DATABASE",
+            ),
+            (
+                "postgres://me:s3cret@db/d?s3cret=1",
+                "expected postgres://USER@HOST/DATABASE",
+            ),
+            ("postgres://db/d", "it names no user"),
+            ("postgres://me@/d", "it names no host"),
+        ] {
+            let error = text.parse::<PostgresSettings>().unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+            assert!(!error.contains("me:s3cret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_found_in_a_password_file() {
+        let file = "# a comment\nother:*:*:*:no\ndb:5432:d:me:a\\:b\\\\c\n*:*:*:*:else\n";
+        for (address, password) in [
+            ("postgres://me@db/d", Some("a:b\\c")),
+            ("postgres://you@db/d", Some("else")),
+        ] {
+            assert_eq!(settings(address).password_in(file).as_deref(), password);
+        }
+        assert_eq!(settings("postgres://me@db/d").password_in("db:1:d"), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! A PostgreSQL server of Debian's, started by the tests and removed after them.
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use bridge::store::PostgresSettings;
+use tokio_postgres::NoTls;
+
+/// A running server. It ends when this is dropped, or when the tests end in any other way.
+pub(crate) struct Server {
+    folder: String,
+    input: Mutex<ServerPipes>,
+}
+
+struct ServerPipes {
+    commands: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    _script: Child,
+}
+
+/// A database in a server.
+#[derive(Clone, Debug)]
+pub(crate) struct Database {
+    pub(crate) url: String,
+}
+
+impl Server {
+    /// The server that most tests share, each with a database of its own. It does not sync, which costs most of the time
+    /// and says nothing, since no test turns off the power.
+    pub(crate) fn shared() -> &'static Self {
+        static SHARED: OnceLock<Server> = OnceLock::new();
+        SHARED.get_or_init(|| Self::start(&["-c", "fsync=off"]))
+    }
+
+    /// Starts a server with these options.
+    pub(crate) fn start(options: &[&str]) -> Self {
+        let script = include_str!("server.sh");
+        // PostgreSQL refuses to run as root.
+        let mut command = match nix::unistd::geteuid().is_root() {
+            true => {
+                let mut command = Command::new("setpriv");
+                command.args([
+                    "--reuid=postgres",
+                    "--regid=postgres",
+                    "--clear-groups",
+                    "sh",
+                ]);
+                command
+            }
+            false => Command::new("sh"),
+        };
+        let child = command
+            .args(["-c", script, "server.sh"])
+            .args(options)
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut script = child.expect("sh is there, and setpriv for root");
+        let mut answers = BufReader::new(script.stdout.take().unwrap());
+        let mut folder = String::new();
+        answers.read_line(&mut folder).unwrap();
+        assert!(
+            !folder.is_empty(),
+            "PostgreSQL does not start: .ci/tools installs it from Debian"
+        );
+        Self {
+            folder: folder.trim().to_owned(),
+            input: Mutex::new(ServerPipes {
+                commands: script.stdin.take().unwrap(),
+                answers,
+                _script: script,
+            }),
+        }
+    }
+
+    /// Stops the server at once, as a crash does.
+    pub(crate) fn stop(&self) {
+        self.command("stop");
+    }
+
+    /// Starts the server again.
+    pub(crate) fn start_again(&self) {
+        self.command("start");
+    }
+
+    fn command(&self, command: &str) {
+        let mut input = self.input.lock().unwrap();
+        writeln!(input.commands, "{command}").unwrap();
+        let mut answer = String::new();
+        input.answers.read_line(&mut answer).unwrap();
+        assert_eq!(answer.trim(), command);
+    }
+
+    /// Makes a new database.
+    pub(crate) async fn database(&self) -> Database {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let create = format!("CREATE DATABASE {name}");
+        self.of("postgres").execute(&create).await;
+        self.of(&name)
+    }
+
+    fn of(&self, name: &str) -> Database {
+        let folder = &self.folder;
+        let url = format!("postgres:///{name}?host={folder}&user=bridge");
+        Database { url }
+    }
+}
+
+impl Database {
+    pub(crate) fn settings(&self) -> PostgresSettings {
+        self.url.parse().unwrap()
+    }
+
+    pub(crate) async fn connect(&self) -> tokio_postgres::Client {
+        let (client, connection) = tokio_postgres::connect(&self.url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client
+    }
+
+    pub(crate) async fn execute(&self, sql: &str) {
+        self.connect().await.batch_execute(sql).await.unwrap();
+    }
+
+    /// Returns the number that a query selects.
+    pub(crate) async fn number(&self, sql: &str) -> i64 {
+        let client = self.connect().await;
+        client.query_one(sql, &[]).await.unwrap().get(0)
+    }
+}

@@ -1,0 +1,99 @@
+//! Tests which agents are told to stop, and how those that cannot be told are reported.
+
+use axum::{Json, Router, extract::State, http::Uri};
+use serde_json::json;
+use tokio::{net::TcpListener, sync::Notify};
+
+use super::*;
+use crate::evaluator::pipeline::call_context::CallContext;
+
+#[test]
+fn those_who_read_are_told_in_words() {
+    for (input, expected) in [
+        (json!({"plan": "p"}), "p"),
+        (json!({"plan": ["p"]}), r#"{"plan":["p"]}"#),
+        (json!({"a": "b", "c": "d"}), r#"{"a":"b","c":"d"}"#),
+        (json!({}), "{}"),
+    ] {
+        assert_eq!(in_words(input.as_object().unwrap()), expected);
+    }
+}
+
+/// An agent that never answers a call, and answers a cancel request with this.
+#[derive(Clone)]
+struct Hanging {
+    called: Arc<Notify>,
+    cancel: Value,
+}
+
+async fn answer(State(hanging): State<Hanging>, uri: Uri) -> Json<Value> {
+    if uri.path() == "/tasks/cancel" {
+        return Json(hanging.cancel);
+    }
+    hanging.called.notify_one();
+    std::future::pending().await
+}
+
+/// Returns the report on an agent with this card whose call was dropped.
+async fn left(mut card: Value, cancel: Value) -> Vec<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let called = Arc::new(Notify::new());
+    let hanging = Hanging {
+        called: called.clone(),
+        cancel,
+    };
+    let app = Router::new().fallback(answer).with_state(hanging);
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    card["name"] = json!("plan");
+    card["skills"] = json!([{"id": "x", "input_schema": {"type": "object"}}]);
+    let card: Value = serde_json::from_str(&card.to_string().replace("HERE", &url)).unwrap();
+    let found = Discovered::from_card(card, format!("{url}/card.json").parse().unwrap()).unwrap();
+    let skill = found.skill("x").unwrap().clone();
+    let call_context = CallContext::default();
+    let agent = call_context.agent(Arc::new(found), skill);
+    let input = Map::new();
+    tokio::select! {
+        ended = agent.work(&input) => panic!("{ended:?}"),
+        () = called.notified() => {}
+    }
+    call_context.cancellations.finish().await
+}
+
+#[tokio::test]
+async fn whoever_may_still_be_working_is_told_of() {
+    let canceled =
+        json!({"jsonrpc": "2.0", "id": 1, "result": {"id": "t", "status": {"state": "canceled"}}});
+    let refused =
+        |code: i64| json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "no"}});
+    let v0_1 = || json!({"base_url": "HERE"});
+    let interface = json!({"url": "HERE/", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
+    for (card, cancel, expected) in [
+        (
+            json!({"url": "HERE"}),
+            json!({}),
+            Some(
+                "plan could not be told to stop, for it takes each skill as a method and has no tasks",
+            ),
+        ),
+        (
+            json!({"supportedInterfaces": [interface]}),
+            json!({}),
+            Some("plan could not be told to stop, for it had not said which task it works on"),
+        ),
+        (v0_1(), canceled, None),
+        // The task has ended meanwhile.
+        (v0_1(), refused(-32002), None),
+        (v0_1(), refused(-32001), Some("plan was told to stop task ")),
+    ] {
+        let finish = left(card, cancel).await;
+        match expected {
+            None => assert_eq!(finish, Vec::<String>::new()),
+            Some(expected) => {
+                assert_eq!(finish.len(), 1, "{finish:?}");
+                assert!(finish[0].starts_with(expected), "{finish:?}");
+                assert!(finish[0].contains("may still be working"), "{finish:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The errors of steps and of whole pipelines.
+
+use std::{fmt, time::Duration};
+
+/// The reason why one attempt at a step failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum AttemptError {
+    /// No agent has the skill.
+    #[error("no agent has the skill; {looked}")]
+    NoAgent {
+        /// The places that were searched.
+        looked: String,
+    },
+    /// A place where agents are to be found could not be searched.
+    #[error("cannot look for an agent: {why}")]
+    LookupFailed {
+        /// The place, and the error there.
+        why: String,
+    },
+    /// A parameter refers to a value that no step has returned.
+    #[error("input.{parameter}: nothing at {reference}; {source_is}")]
+    UnresolvedReference {
+        /// The parameter.
+        parameter: String,
+        /// The reference.
+        reference: String,
+        /// A description of the value that the reference was resolved in.
+        source_is: String,
+    },
+    /// The input does not match the skill's schema.
+    #[error("the input does not match the skill's parameters: {why}")]
+    Parameters {
+        /// The parameter, and what was expected of it.
+        why: String,
+    },
+    /// The output does not match the skill's schema.
+    #[error("the output does not match the skill's schema: {why}")]
+    Output {
+        /// The place in the output, and what was expected there.
+        why: String,
+    },
+    /// The agent does not know the skill that its card names.
+    #[error("the agent does not know the skill after all: {why}")]
+    Unknown {
+        /// The agent's message.
+        why: String,
+    },
+    /// The agent tried and failed.
+    #[error("{why}")]
+    Failed {
+        /// The agent's message.
+        why: String,
+    },
+    /// The agent asks for more input, which a pipeline cannot give.
+    #[error("the agent asks for more input, which a pipeline cannot give: {question}")]
+    InputRequired {
+        /// The agent's question.
+        question: String,
+    },
+    /// The agent refuses the caller's credentials, or needs some.
+    #[error("{why}; its credentials are configured in [[config.credential]]")]
+    Unauthorized {
+        /// The agent's message.
+        why: String,
+    },
+    /// The agent could not be reached, or does not speak as its card says.
+    #[error("{why}")]
+    Unreachable {
+        /// The cause.
+        why: String,
+    },
+    /// The attempt exceeded its time limit.
+    #[error(
+        "it took longer than {limit:?}; give the step a longer timeout, or the agent less to do"
+    )]
+    TimedOut {
+        /// The step's time limit.
+        limit: Duration,
+    },
+}
+
+impl AttemptError {
+    /// Returns whether another attempt may succeed.
+    pub(super) fn may_pass(&self) -> bool {
+        match self {
+            Self::LookupFailed { .. }
+            | Self::NoAgent { .. }
+            | Self::Output { .. }
+            | Self::Unknown { .. }
+            | Self::Failed { .. }
+            | Self::Unreachable { .. }
+            | Self::TimedOut { .. } => true,
+            Self::UnresolvedReference { .. }
+            | Self::Parameters { .. }
+            | Self::InputRequired { .. }
+            | Self::Unauthorized { .. } => false,
+        }
+    }
+
+    /// Combines the errors of two places that were searched.
+    pub(super) fn and(self, there: Self) -> Self {
+        match (self, there) {
+            (Self::NoAgent { looked: here }, Self::NoAgent { looked: there }) => Self::NoAgent {
+                looked: format!("{here}; {there}"),
+            },
+            (Self::NoAgent { .. }, there) => there,
+            (here, there) => Self::LookupFailed {
+                why: format!("{here}; {there}"),
+            },
+        }
+    }
+
+    /// Returns whether the fault is one of infrastructure: agents or their registry cannot be reached, or
+    /// refuse the pipeline's credentials.
+    pub(super) fn is_infrastructure(&self) -> bool {
+        match self {
+            Self::LookupFailed { .. } | Self::Unauthorized { .. } | Self::Unreachable { .. } => {
+                true
+            }
+            Self::NoAgent { .. }
+            | Self::UnresolvedReference { .. }
+            | Self::Parameters { .. }
+            | Self::Output { .. }
+            | Self::Unknown { .. }
+            | Self::Failed { .. }
+            | Self::InputRequired { .. }
+            | Self::TimedOut { .. } => false,
+        }
+    }
+}
+
+/// The reason why a pipeline did not finish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// All attempts at a step failed.
+    Step(StepFailure),
+    /// The whole pipeline exceeded its time limit.
+    TimedOut {
+        /// The pipeline's time limit.
+        limit: Duration,
+        /// The ids of the steps that were running.
+        running: Vec<String>,
+    },
+}
+
+/// A step that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StepFailure {
+    /// The step's id.
+    pub(super) step: String,
+    /// Its skill.
+    pub(super) skill: String,
+    /// The agent of the last attempt, if one was found.
+    pub(super) agent: Option<String>,
+    /// The number of attempts.
+    pub(super) attempts: u32,
+    /// The error of the last attempt.
+    pub(super) fault: AttemptError,
+}
+
+impl fmt::Display for StepFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "step {}, {}", self.step, self.skill)?;
+        if let Some(agent) = &self.agent {
+            write!(f, " at {agent}")?;
+        }
+        if self.attempts > 1 {
+            write!(f, ", {} attempts", self.attempts)?;
+        }
+        write!(f, ": {}", self.fault)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Step(failure) => failure.fmt(f),
+            Self::TimedOut { limit, running } => write!(
+                f,
+                "the pipeline took longer than {limit:?} (config.timeout), running: {}",
+                running.join(", ")
+            ),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Makes the verdict on a pipeline.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::{
+    error::{Failure, StepFailure},
+    run::PipelineProgress,
+};
+use crate::{
+    evaluator::custom::{AssessError, Verdict},
+    scenario::pipeline::Step,
+};
+
+/// The state of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It waits for the outputs of other steps.
+    NotBegun,
+    /// It runs.
+    Working,
+    /// It was done.
+    Completed {
+        /// The agent that did it.
+        agent: String,
+        /// The number of the successful attempt.
+        attempts: u32,
+    },
+    /// All attempts failed.
+    Failed(StepFailure),
+    /// It was stopped because another step failed, or because the time was over.
+    Canceled,
+}
+
+impl State {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::NotBegun => "not-begun",
+            Self::Working => "working",
+            Self::Completed { .. } => "completed",
+            Self::Failed(_) => "failed",
+            Self::Canceled => "canceled",
+        }
+    }
+}
+
+/// The states of all steps, in the file's order.
+#[derive(Debug)]
+pub(super) struct States<'a>(Vec<(&'a Step, State)>);
+
+impl<'a> States<'a> {
+    /// Returns the states before the first step.
+    pub(super) fn new(steps: &'a [Step]) -> Self {
+        Self(steps.iter().map(|step| (step, State::NotBegun)).collect())
+    }
+
+    /// Sets the state of a step.
+    pub(super) fn set(&mut self, id: &str, state: State) {
+        if let Some((_, known)) = self.0.iter_mut().find(|(step, _)| step.id == id) {
+            *known = state;
+        }
+    }
+
+    /// Marks a step as failed.
+    pub(super) fn failed(&mut self, failure: &StepFailure) {
+        self.set(&failure.step, State::Failed(failure.clone()));
+    }
+
+    /// Marks the steps that were running as canceled.
+    pub(super) fn canceled(&mut self) {
+        for (_, state) in &mut self.0 {
+            if *state == State::Working {
+                *state = State::Canceled;
+            }
+        }
+    }
+
+    /// Returns the ids of the running steps.
+    pub(super) fn working(&self) -> Vec<String> {
+        let working = self.0.iter().filter(|(_, state)| *state == State::Working);
+        working.map(|(step, _)| step.id.clone()).collect()
+    }
+
+    /// Returns the fraction of steps that were done, from 0 to 1.
+    fn score(&self) -> f64 {
+        let done = |(_, state): &&(&Step, State)| matches!(state, State::Completed { .. });
+        self.0.iter().filter(done).count() as f64 / self.0.len().max(1) as f64
+    }
+
+    fn to_json(&self) -> Value {
+        self.0
+            .iter()
+            .map(|(step, state)| entry(step, state))
+            .collect()
+    }
+}
+
+fn entry(step: &Step, state: &State) -> Value {
+    let mut entry = json!({"id": step.id, "skill": step.skill, "state": state.name()});
+    match state {
+        State::NotBegun | State::Working | State::Canceled => {}
+        State::Completed { agent, attempts } => {
+            entry["agent"] = Value::from(agent.as_str());
+            entry["attempts"] = Value::from(*attempts);
+        }
+        State::Failed(failure) => {
+            if let Some(agent) = &failure.agent {
+                entry["agent"] = Value::from(agent.as_str());
+            }
+            entry["attempts"] = Value::from(failure.attempts);
+            entry["error"] = Value::from(failure.fault.to_string());
+        }
+    }
+    entry
+}
+
+impl PipelineProgress<'_> {
+    /// Returns the verdict: the file's result with `score` and `steps`.
+    ///
+    /// # Errors
+    /// If the pipeline failed because a server could not be reached, which says nothing about the agents.
+    pub(super) fn verdict(&self) -> Result<Verdict, AssessError> {
+        if let Some(Failure::Step(failure)) = &self.failure
+            && failure.fault.is_infrastructure()
+        {
+            return Err(AssessError::OutOfReach(self.told(failure)));
+        }
+        let mut result = self.result.clone();
+        result.insert("score".to_owned(), Value::from(self.states.score()));
+        result.insert("steps".to_owned(), self.states.to_json());
+        Ok(Verdict {
+            result: Value::Object(result),
+            failure: self.failure.as_ref().map(|failure| self.told(failure)),
+        })
+    }
+
+    /// Returns the text for a failure, with the agents that may still be working.
+    fn told(&self, failure: &impl fmt::Display) -> String {
+        let told = [failure.to_string()];
+        let all: Vec<&str> = told
+            .iter()
+            .chain(&self.still_working)
+            .map(String::as_str)
+            .collect();
+        all.join("; ")
+    }
+}

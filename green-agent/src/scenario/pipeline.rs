@@ -1,0 +1,290 @@
+//! The settings of the built-in evaluator `pipeline`: steps by skill, and how outputs become inputs.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::PathBuf,
+    time::Duration,
+};
+
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::expectation::ValuePath;
+
+/// The name of the pipeline's requirements in references. No step can have this id.
+pub const REQUIREMENTS: &str = "requirements";
+
+/// The members of the result that the evaluator adds itself. `[config.result]` cannot name them.
+pub const RESERVED_RESULTS: [&str; 2] = ["score", "steps"];
+
+/// A pipeline of steps, each carried out by an agent that is found by skill.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    /// The requirements, if the file has some; a served pipeline gets them from its caller.
+    pub requirements: Option<Value>,
+    /// The places where agents are looked for.
+    pub agents: Agents,
+    /// The credentials that agents are sent.
+    pub credentials: Vec<Credential>,
+    /// The steps in the file's order; at least one.
+    pub steps: Vec<Step>,
+    /// The result's members, by name; if empty, the output of every step under its id.
+    pub result: BTreeMap<String, Reference>,
+    /// The most steps that run at the same time, at least 1.
+    pub parallel: usize,
+    /// The longest that the whole pipeline may take.
+    pub timeout: Duration,
+}
+
+/// The places where agents are looked for; if there are none, the scenario's participants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Agents {
+    /// Agents and catalogues of agents.
+    pub listed: Vec<Place>,
+    /// An OCI registry that holds agent cards.
+    pub registry: Option<Place>,
+}
+
+impl Agents {
+    /// Returns whether no place is named, so that the participants are used.
+    pub fn is_empty(&self) -> bool {
+        self.listed.is_empty() && self.registry.is_none()
+    }
+
+    /// Returns all places that are named.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        self.listed.iter().chain(&self.registry)
+    }
+}
+
+/// An address, or the role of a participant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A participant of the scenario, reached through the recorder.
+    Role(String),
+    /// A URL.
+    Url(Url),
+}
+
+/// A credential for one agent, or for the registry. `[[config.credential]]`
+///
+/// It is sent to that address only: a card decides how a secret is sent, never to which server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    /// The agent that gets it.
+    pub agent: Place,
+    /// How it is sent.
+    pub shown: CredentialForm,
+    /// The source of the secret.
+    pub secret: SecretPlace,
+}
+
+/// How a secret is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CredentialForm {
+    /// By the security scheme of this name in the agent's card (A2A specification, section 4.5.1). A registry
+    /// has no card: `basic` with `user:password`, or `bearer`.
+    Scheme(String),
+    /// In this header, unchanged, for agents whose cards name no schemes.
+    Header(String),
+}
+
+/// The source of a secret. Secrets are never written in scenario files, because those are shared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretPlace {
+    /// An environment variable, or one of `.env`.
+    Env(String),
+    /// A file, with surrounding white space removed; its path is relative to the folder in which agents run.
+    File(PathBuf),
+}
+
+/// One step: a skill, its input, and its limits.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The line on which it begins, from 1.
+    pub line: usize,
+    /// The name of its output in references.
+    pub id: String,
+    /// The id of its skill.
+    pub skill: String,
+    /// The skill's parameters.
+    pub input: BTreeMap<String, Input>,
+    /// The steps that must have ended before, in addition to those whose outputs it needs.
+    pub after: BTreeSet<String>,
+    /// The number of retries.
+    pub retries: u32,
+    /// The pause before the first retry; each further pause is twice as long.
+    pub backoff: Duration,
+    /// The longest that one attempt may take; what is left of the pipeline's time if absent.
+    pub timeout: Option<Duration>,
+}
+
+impl Step {
+    /// Returns the ids of the steps that must have ended before this one begins.
+    pub fn needs(&self) -> BTreeSet<&str> {
+        let references = self.input.values().filter_map(Input::step);
+        references
+            .chain(self.after.iter().map(String::as_str))
+            .collect()
+    }
+}
+
+/// The value of a parameter.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A value in the file.
+    Value(Value),
+    /// A reference to the requirements or to the output of an earlier step.
+    From(Reference),
+}
+
+impl Input {
+    fn step(&self) -> Option<&str> {
+        match self {
+            Self::Value(_) => None,
+            Self::From(reference) => reference.step(),
+        }
+    }
+}
+
+/// A reference to a value in `{"requirements": .., STEP: OUTPUT, ..}`.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// The first name on its path: a step's id, or [`REQUIREMENTS`].
+    pub source: String,
+    /// The whole path.
+    pub path: ValuePath,
+}
+
+impl Reference {
+    /// Returns the step whose output it refers to; `None` for the requirements.
+    pub fn step(&self) -> Option<&str> {
+        (self.source != REQUIREMENTS).then_some(self.source.as_str())
+    }
+
+    /// Returns the value in a document: for a pointer or a JSONPath to one node, that value; for any other
+    /// JSONPath, the list of values that it selects. `None` if there is none.
+    pub fn find(&self, document: &Map<String, Value>) -> Option<Value> {
+        let document = Value::Object(document.clone());
+        match &self.path {
+            ValuePath::Pointer(pointer) => document.pointer(pointer).cloned(),
+            ValuePath::JsonPath(path) => {
+                let nodes = path.query(&document).all();
+                match (&nodes[..], selects_one(&path.to_string())) {
+                    ([], _) => None,
+                    ([node], true) => Some((*node).clone()),
+                    (nodes, _) => Some(nodes.iter().map(|node| (*node).clone()).collect()),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Reference {
+    /// Writes the reference as in the file.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            ValuePath::Pointer(pointer) => f.write_str(pointer),
+            ValuePath::JsonPath(path) => path.fmt(f),
+        }
+    }
+}
+
+/// Returns the first name on the path of a pointer or a JSONPath; `None` if it begins with anything else.
+pub fn first_name(path: &ValuePath) -> Option<String> {
+    match path {
+        ValuePath::Pointer(pointer) => {
+            let first = pointer.strip_prefix('/')?.split('/').next()?;
+            Some(first.replace("~1", "/").replace("~0", "~"))
+        }
+        ValuePath::JsonPath(path) => {
+            // In normal form, a name is in brackets and quotes, or after a dot.
+            let text = path.to_string();
+            let rest = text.strip_prefix('$')?;
+            let quoted = rest.strip_prefix("['").or_else(|| rest.strip_prefix("[\""));
+            let (name, end) = match quoted {
+                Some(name) => (name, &['\'', '"'][..]),
+                None => (rest.strip_prefix('.')?, &['.', '['][..]),
+            };
+            let name = name.split(end).next()?;
+            (!name.is_empty() && name != "*").then(|| name.to_owned())
+        }
+    }
+}
+
+/// Returns whether a JSONPath can select one node at most: names and indices, without wildcards, slices, filters.
+fn selects_one(path: &str) -> bool {
+    let mut quote = None;
+    let mut last = ' ';
+    for c in path.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if matches!(c, '\'' | '"') => quote = Some(c),
+            None if matches!(c, '*' | '?' | ',' | ':') || (c == '.' && last == '.') => {
+                return false;
+            }
+            None => {}
+        }
+        last = c;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use serde_json_path::JsonPath;
+
+    use super::*;
+
+    fn path(text: &str) -> ValuePath {
+        match text.starts_with('$') {
+            true => ValuePath::JsonPath(Box::new(JsonPath::parse(text).unwrap())),
+            false => ValuePath::Pointer(text.to_owned()),
+        }
+    }
+
+    #[test]
+    fn the_first_name_says_whose_output_is_meant() {
+        for (text, expected) in [
+            ("/plan/steps/0", Some("plan")),
+            ("/a~1b", Some("a/b")),
+            ("", None),
+            ("$.plan.steps[0]", Some("plan")),
+            ("$['plan']['steps']", Some("plan")),
+            ("$.plan", Some("plan")),
+            ("$[\"plan\"][*]", Some("plan")),
+            ("$..plan", None),
+            ("$.*", None),
+            ("$", None),
+        ] {
+            assert_eq!(first_name(&path(text)).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_reference_gives_one_value_or_a_list() {
+        let document = json!({"requirements": "r", "plan": {"steps": ["a", "b"], "x.*y": 1}});
+        let document = document.as_object().unwrap();
+        for (text, expected) in [
+            ("/requirements", Some(json!("r"))),
+            ("/plan/steps/1", Some(json!("b"))),
+            ("$.plan.steps[1]", Some(json!("b"))),
+            ("$.plan.steps[*]", Some(json!(["a", "b"]))),
+            ("$.plan.steps[1:]", Some(json!(["b"]))),
+            ("$.plan['x.*y']", Some(json!(1))),
+            ("/plan/code", None),
+            ("$.plan.code", None),
+        ] {
+            let path = path(text);
+            let source = first_name(&path).unwrap();
+            assert_eq!(
+                Reference { source, path }.find(document),
+                expected,
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! A2A agents on the web, for the tools that find and call them.
+//!
+//! - [`Agents`]: finds agents, caches their cards, and calls their skills
+//! - [`AgentsSettings`]: the addresses that the operator allows, and the credentials
+//! - [`SiteOverride`]: a site whose requests go to another address
+
+mod credential;
+mod settings;
+mod site_override;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use bridge_client::{
+    CredentialError, Options,
+    discovery::{Discovered, DiscoveryError, DiscoveryOptions, discover},
+    invocation::{Invocation, InvocationError, Outcome, invoke},
+};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use url::Url;
+
+use crate::connection::{masked_of, searched};
+
+pub use credential::{Credential, CredentialFlagError};
+pub use settings::AgentsSettings;
+pub use site_override::{SiteOverride, SiteOverrideError};
+
+/// The largest number of cached agents.
+const MAX_AGENTS: usize = 64;
+
+/// Finds and calls agents on the web. A card that was found is cached for the time in the settings.
+#[derive(Debug)]
+pub struct Agents {
+    settings: AgentsSettings,
+    found: Mutex<BTreeMap<Url, (Timestamp, Discovered)>>,
+}
+
+/// The reason why an agent could not be called.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// The agent was not found.
+    #[error(transparent)]
+    Discovery(Box<DiscoveryError>),
+    /// The call failed.
+    #[error(transparent)]
+    Invocation(Box<InvocationError>),
+    /// The operator's secret for this host cannot be sent.
+    #[error("the credential for {host} cannot be sent: {source}")]
+    Credential {
+        /// The name of the host.
+        host: String,
+        /// The cause, without the secret.
+        #[source]
+        source: CredentialError,
+    },
+}
+
+impl CallError {
+    /// Returns whether the agent was found but asks for a credential that was not given, or rejects the given one.
+    pub fn wants_credentials(&self) -> bool {
+        match self {
+            Self::Invocation(error) => error.wants_credentials(),
+            Self::Discovery(_) | Self::Credential { .. } => false,
+        }
+    }
+}
+
+impl From<DiscoveryError> for CallError {
+    fn from(error: DiscoveryError) -> Self {
+        Self::Discovery(Box::new(error))
+    }
+}
+
+impl From<InvocationError> for CallError {
+    fn from(error: InvocationError) -> Self {
+        Self::Invocation(Box::new(error))
+    }
+}
+
+impl Agents {
+    /// Creates a client with these settings and an empty cache.
+    pub fn new(settings: AgentsSettings) -> Self {
+        let found = Mutex::default();
+        Self { settings, found }
+    }
+
+    /// Fetches the card of a site's agent, even if it is cached.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::Discovery`] and [`CallError::Credential`]
+    pub async fn look_for(&self, site: &Url, now: Timestamp) -> Result<Discovered, CallError> {
+        let target = self.settings.actual_url(site);
+        let found = discover(&target, &self.discovery(&target)?).await?;
+        let found = self.reachable(found);
+        self.remember(site, &found, now);
+        Ok(found)
+    }
+
+    /// Calls a skill of the agent at this address, in the way that the agent's cached or newly fetched card
+    /// describes.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`]. A failed task is not an error but an [`Outcome`].
+    pub async fn call(
+        &self,
+        base: &Url,
+        invocation: &Invocation,
+        now: Timestamp,
+    ) -> Result<Outcome, CallError> {
+        let agent = match self.recall(base, now) {
+            Some(agent) => agent,
+            None => self.look_for(base, now).await?,
+        };
+        let options = Options {
+            lookup: self.settings.discovery.lookup.clone(),
+            credentials: self.settings.credentials(agent.endpoint.url())?,
+            limits: self.settings.limits,
+            ..Options::default()
+        };
+        Ok(invoke(&agent, invocation, &options).await?)
+    }
+
+    /// Returns the public address of an agent: for a site with an override, the address of the site.
+    pub fn shown(&self, url: &Url) -> Url {
+        self.settings.public_url(url)
+    }
+
+    /// Returns an agent's output with the operator's secrets masked: the agent was sent one and may repeat it.
+    pub fn masked(&self, said: &Value) -> Value {
+        let secrets = self.settings.credentials.iter().map(Credential::secret);
+        masked_of(said, &searched(secrets))
+    }
+
+    fn discovery(&self, target: &Url) -> Result<DiscoveryOptions, CallError> {
+        Ok(DiscoveryOptions {
+            credentials: self.settings.credentials(target)?,
+            allow_private: self.settings.may_be_private(target),
+            ..self.settings.discovery.clone()
+        })
+    }
+
+    /// Replaces the address in the agent's card by the address in the operator's overrides.
+    fn reachable(&self, mut agent: Discovered) -> Discovered {
+        for interface in &mut agent.card.supported_interfaces {
+            if let Ok(url) = Url::parse(&interface.url) {
+                let actual_url = self.settings.actual_url(&url);
+                if actual_url != url {
+                    interface.url = actual_url.into();
+                }
+            }
+        }
+        for way in std::iter::once(&mut agent.endpoint).chain(&mut agent.others) {
+            *way.url_mut() = self.settings.actual_url(way.url());
+        }
+        agent.allow_private |= self.settings.may_be_private(agent.endpoint.url());
+        agent
+    }
+
+    /// Caches the agent under the address of the site, and under the address that its messages are sent to.
+    fn remember(&self, site: &Url, agent: &Discovered, now: Timestamp) {
+        let mut found = self.lock();
+        let kept = self.settings.remember;
+        found.retain(|_, (at, _)| is_fresh(*at, now, kept));
+        for url in [site.clone(), self.shown(agent.endpoint.url())] {
+            if found.len() < MAX_AGENTS {
+                found.insert(url, (now, agent.clone()));
+            }
+        }
+    }
+
+    fn recall(&self, url: &Url, now: Timestamp) -> Option<Discovered> {
+        let found = self.lock();
+        let (at, agent) = found.get(url)?;
+        is_fresh(*at, now, self.settings.remember).then(|| agent.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Url, (Timestamp, Discovered)>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_fresh(at: Timestamp, now: Timestamp, kept: SignedDuration) -> bool {
+    now.duration_since(at) < kept
+}
