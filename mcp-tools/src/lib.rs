@@ -11,7 +11,7 @@
 //! - [`inbox`]: the received messages
 //! - [`client`]: a connection to an MCP server
 //! - [`context`]: the state that the agent's tools share
-//! - [`agents`], [`sites`]: other agents on the web, and an index to find them by
+//! - [`agents`](mod@agents), [`sites`]: other agents on the web, and an index to find them by
 //! - [`tools`]: the agent's own tools, one per file
 //!
 //! Modules for an evaluator:
@@ -26,7 +26,6 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod acknowledge;
-pub mod agents;
 pub mod allow_list;
 mod arguments;
 pub mod cli;
@@ -37,12 +36,13 @@ pub mod environments;
 pub mod episodes;
 pub mod inbox;
 pub mod relay;
-pub mod secret;
 pub mod server;
 pub mod sites;
 pub mod tools;
 
 // Types of these crates are part of the traits that users implement.
 pub use async_trait::async_trait;
+pub use bridge_orchestration::agents;
+pub use bridge_program::secret;
 pub use jiff;
 pub use rmcp;

@@ -8,6 +8,7 @@
 //! - [`outgoing()`]: limits the memory of large answers that are being sent
 //! - [`stop_signal`], [`serve_until`]: end a program gracefully on Ctrl-C and SIGTERM
 //! - [`supervisor`]: ends the processes that a program started, however the program ends
+//! - [`secret`]: values that must never be shown
 //! - [`path`]: finds programs as the operating system does
 //! - [`Exit`]: the exit codes
 //! - [`terminal`]: prints text and escapes control characters in it
@@ -15,6 +16,7 @@
 mod exit;
 pub mod log;
 pub mod path;
+pub mod secret;
 mod serve;
 mod stop;
 pub mod supervisor;

@@ -8,7 +8,7 @@ use std::{
     path::Path,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll},
@@ -54,6 +54,7 @@ pub struct Output {
     on_activity: ActivityListener,
     sink: Option<mpsc::Sender<AgentLine>>,
     not_shown: AtomicU64,
+    read: AtomicU64,
     kept: Mutex<OutputLog>,
 }
 
@@ -73,29 +74,38 @@ impl Output {
         on_activity: ActivityListener,
         sink: Option<mpsc::Sender<AgentLine>>,
     ) -> io::Result<Self> {
-        if let Some(folder) = log.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let log = File::options().create(true).append(true).open(log)?;
-        let kept = OutputLog {
-            written: log.metadata()?.len(),
-            log,
-            tail: VecDeque::with_capacity(TAIL),
-        };
+        let kept = OutputLog::open(log)?;
         Ok(Self {
             role: role.to_owned(),
             mask,
             on_activity,
             sink,
             not_shown: AtomicU64::new(0),
+            read: AtomicU64::new(0),
             kept: Mutex::new(kept),
         })
     }
 
+    /// Goes on in another log: what is read from now on is written there, and no earlier line is among the
+    /// last ones.
+    pub fn switch(&self, log: &Path) -> io::Result<()> {
+        let new = OutputLog::open(log)?;
+        *self.kept() = new;
+        Ok(())
+    }
+
+    /// Returns the number of lines that were read.
+    pub fn lines_read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
     /// Returns the last lines, at most 20, oldest first.
     pub fn last_lines(&self) -> Vec<String> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.tail.iter().cloned().collect()
+        self.kept().tail.iter().cloned().collect()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, OutputLog> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the number of lines that were dropped because the sink was full.
@@ -124,7 +134,8 @@ impl Output {
     }
 
     fn keep(&self, text: &str) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        self.read.fetch_add(1, Ordering::Relaxed);
+        let mut kept = self.kept();
         kept.write(text);
         if kept.tail.len() == TAIL {
             kept.tail.pop_front();
@@ -142,6 +153,19 @@ impl Output {
 }
 
 impl OutputLog {
+    /// Appends to a file and creates its folder if needed.
+    fn open(log: &Path) -> io::Result<Self> {
+        if let Some(folder) = log.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let log = File::options().create(true).append(true).open(log)?;
+        Ok(Self {
+            written: log.metadata()?.len(),
+            log,
+            tail: VecDeque::with_capacity(TAIL),
+        })
+    }
+
     /// Appends to the log. A log that cannot be written does not stop the agent; the error is logged once.
     fn write(&mut self, text: &str) {
         if self.written > LOG_LIMIT {
@@ -264,6 +288,20 @@ mod tests {
         assert_eq!(shown.try_recv().unwrap().text, "one");
         assert_eq!(shown.try_recv().unwrap().role, "purple");
         assert_eq!(output.lines_not_shown(), 2);
+    }
+
+    #[tokio::test]
+    async fn after_a_switch_lines_go_to_another_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = output(dir.path(), None);
+        output.drain(&b"one\n"[..]).await;
+        let other = dir.path().join("next/purple.log");
+        output.switch(&other).unwrap();
+        output.drain(&b"two\n"[..]).await;
+        assert_eq!(log(dir.path()), "one\n");
+        assert_eq!(std::fs::read_to_string(other).unwrap(), "two\n");
+        assert_eq!(output.last_lines(), ["two"]);
+        assert_eq!(output.lines_read(), 2);
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 use std::{
     fmt,
     io::{PipeWriter, Write},
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -83,6 +84,24 @@ impl AgentProcess {
         timeout(limit, self.wait())
             .await
             .unwrap_or(AgentExit::Unknown)
+    }
+
+    /// Goes on in another log; see [`Output::switch`].
+    ///
+    /// # Errors
+    /// If the log cannot be opened.
+    pub fn log_to(&self, log: &Path) -> Result<(), StartError> {
+        let switched = self.output.switch(log);
+        switched.map_err(|source| StartError::Log {
+            role: self.role.clone(),
+            log: log.to_owned(),
+            source,
+        })
+    }
+
+    /// Returns the number of lines of its output that were read.
+    pub fn lines_read(&self) -> u64 {
+        self.output.lines_read()
     }
 
     /// Returns its last lines of output, at most 20, with secrets masked.

@@ -10,6 +10,7 @@
 //! - `reply`, `relay`: pass replies back, as a whole or in chunks
 //! - `exchange`: records one request with its answers
 //! - `body`, `headers`, `sse`, `lines`, `digits`: read and convert what passes
+//! - `listeners`: sockets that outlive a recorder
 //! - `origin`, `card`: rewrite addresses
 //! - `stdio`, [`record_stdio`]: record standard streams, with a wrapper around the server
 //! - [`Masker`]: masks secrets
@@ -21,6 +22,7 @@ mod exchange;
 mod headers;
 mod hop;
 mod lines;
+mod listeners;
 mod mask;
 mod origin;
 mod proxy;
@@ -52,6 +54,7 @@ use url::Url;
 use crate::transcript::{Hop, Transcript};
 use exchange::{HopRecord, Phase};
 use hop::Proxy;
+pub use listeners::HopListeners;
 pub use mask::Masker;
 use origin::Origins;
 pub use wrapper::{RECORD_STDIO, record as record_stdio};
@@ -149,6 +152,28 @@ impl Recorder {
         masker: Masker,
         options: RecorderOptions,
     ) -> Result<Self, RecorderError> {
+        Self::start_on(
+            &mut HopListeners::default(),
+            hops,
+            transcript,
+            masker,
+            options,
+        )
+        .await
+    }
+
+    /// Like [`start`](Self::start), on sockets that may have been those of an earlier recorder, which must
+    /// have been stopped.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub async fn start_on(
+        listeners: &mut HopListeners,
+        hops: Vec<HopSpec>,
+        transcript: Transcript,
+        masker: Masker,
+        options: RecorderOptions,
+    ) -> Result<Self, RecorderError> {
         let client = client(&options).map_err(RecorderError::Client)?;
         let mut recorder = Self {
             urls: BTreeMap::new(),
@@ -158,7 +183,7 @@ impl Recorder {
         };
         let mut standing = Vec::new();
         for HopSpec { hop, upstream } in hops {
-            let (listener, origins) = listen(&hop, &upstream).await?;
+            let (listener, origins) = listen(listeners, &hop, &upstream)?;
             match recorder.urls.entry(hop.clone()) {
                 btree_map::Entry::Vacant(entry) => entry.insert(origins.endpoint()),
                 btree_map::Entry::Occupied(_) => return Err(RecorderError::Twice { hop }),
@@ -225,9 +250,15 @@ impl Recorder {
 
     /// Stops accepting connections, waits for open exchanges for as long as the options say, then interrupts
     /// the rest and records that.
-    pub async fn stop(mut self) {
+    pub async fn stop(self) {
+        let drain = self.drain;
+        self.stop_within(drain).await;
+    }
+
+    /// Like [`stop`](Self::stop), but gives open exchanges this time.
+    pub async fn stop_within(mut self, drain: Duration) {
         self.phase.send_replace(Phase::Draining);
-        if timeout(self.drain, all(&mut self.servers)).await.is_err() {
+        if timeout(drain, all(&mut self.servers)).await.is_err() {
             self.phase.send_replace(Phase::Cut);
             // The remaining connections are those whose callers do not read; they end with the process.
             let _ = timeout(Duration::from_secs(1), all(&mut self.servers)).await;
@@ -243,7 +274,15 @@ impl Recorder {
     }
 }
 
-async fn listen(hop: &Hop, upstream: &Url) -> Result<(TcpListener, Origins), RecorderError> {
+#[expect(
+    clippy::result_large_err,
+    reason = "it is the error of the caller, which is made once a run"
+)]
+fn listen(
+    listeners: &mut HopListeners,
+    hop: &Hop,
+    upstream: &Url,
+) -> Result<(TcpListener, Origins), RecorderError> {
     let not_http = || RecorderError::NotHttp {
         hop: hop.clone(),
         upstream: upstream.clone(),
@@ -255,9 +294,7 @@ async fn listen(hop: &Hop, upstream: &Url) -> Result<(TcpListener, Origins), Rec
         hop: hop.clone(),
         source,
     };
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .await
-        .map_err(failed)?;
+    let listener = listeners.listener(hop).map_err(failed)?;
     let port = listener.local_addr().map_err(failed)?.port();
     let origins = Origins::new(upstream, port).map_err(|_| not_http())?;
     Ok((listener, origins))

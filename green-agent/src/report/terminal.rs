@@ -72,6 +72,11 @@ impl Terminal {
                 role,
                 line: said,
             } => eprintln!("{DIM}{scenario} {role} |{DIM:#} {}", line(said)),
+            RunEvent::AgentsNotKept { scenario, reason } => {
+                self.clear_line();
+                let reason = lines(reason);
+                eprintln!("{DIM}{scenario}: agents are started anew: {reason}{DIM:#}");
+            }
             RunEvent::Serving { role, url } => println!("{role} listening on {url}"),
             RunEvent::TrialEnded(record) => self.progress().add(record),
             RunEvent::ScenarioEnded(report) => {

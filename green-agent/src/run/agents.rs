@@ -11,7 +11,9 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use super::{
-    Problem, ProblemKind, RunEvent, RunOptions, hops,
+    Problem, ProblemKind, RunEvent, RunOptions,
+    agent_set::AgentSet,
+    hops,
     hosted::{Hosted, Remote},
     peers,
     problem::chain,
@@ -20,14 +22,16 @@ use super::{
 use crate::{
     evaluator::pipeline::Keyring,
     participant::{
-        ActivityListener, AgentLine, Launch, LocalServer,
+        AgentLine, Launch, LocalServer,
         env_vars::{EnvVars, EnvVarsError, ResolvedEnv},
         ports::{PortLease, is_free, replace_port, with_port},
     },
     recorder::Masker,
     scenario::{
         episode::Direction,
-        model::{Agent, Evaluator, Green, Inherits, Listens, Policy, Ports, Scenario, Start},
+        model::{
+            Agent, Evaluator, Green, Inherits, Listens, Policy, Ports, Reuse, Scenario, Start,
+        },
         supplied::PORT,
     },
     transcript::Hop,
@@ -50,13 +54,13 @@ pub(super) struct AgentHandle {
 
 /// How an agent of the trial is started.
 pub(super) enum AgentStart {
-    /// Not at all: it runs already.
+    /// Not at all: it runs already, since before the run or since an earlier trial.
     None,
     /// As a program.
     Program {
         launch: Box<Launch>,
-        /// The reservation of its port, held until the trial ends, so that no other trial takes the port.
-        _port: Option<PortLease>,
+        /// The reservation of its port, held as long as it runs, so that no other trial takes the port.
+        port: Option<PortLease>,
     },
     /// As a server in this process.
     Hosted {
@@ -79,18 +83,18 @@ pub(super) struct TrialAgents {
     /// The credentials that the agents of a pipeline are sent.
     pub(super) keyring: Keyring,
     /// The token of each MCP server whose tools a policy uses, by the server's role.
-    tokens: BTreeMap<String, Secret>,
+    pub(super) tokens: BTreeMap<String, Secret>,
 }
 
 impl TrialAgents {
-    /// Gives every agent its port, its environment variables and its log file. `on_activity` is called when
-    /// an agent prints.
+    /// Gives every agent its port, its environment variables and its log file, unless its program is one of
+    /// the `set` that runs already.
     pub(super) fn prepare(
         scenario: &Scenario,
         installed: &Installed,
         trial: u32,
         folder: &Path,
-        on_activity: ActivityListener,
+        set: &AgentSet,
         options: &RunOptions,
     ) -> Result<Self, Problem> {
         let not_started = |error: EnvVarsError| ProblemKind::NotStarted.because(chain(&error));
@@ -108,9 +112,11 @@ impl TrialAgents {
             );
         }
         let secrets = resolved.iter().flat_map(|one| one.secrets.iter().cloned());
-        let masker = Masker::new(secrets.collect());
+        let (tokens, masker) = set.secrets().unwrap_or_else(|| {
+            let masker = Masker::new(secrets.collect());
+            (peers::tokens(scenario, &masker), masker)
+        });
         let keyring = peers::keyring(scenario, &environment, &options.working_dir, &masker)?;
-        let tokens = peers::tokens(scenario, &masker);
         let context = TrialContext {
             scenario,
             tokens: &tokens,
@@ -119,7 +125,7 @@ impl TrialAgents {
             folder,
             masker: masker.clone(),
             lines: shown_lines(scenario, options),
-            on_activity,
+            set,
             options,
         };
         let handles = scenario
@@ -184,7 +190,7 @@ struct TrialContext<'a> {
     folder: &'a Path,
     masker: Masker,
     lines: Option<mpsc::Sender<AgentLine>>,
-    on_activity: ActivityListener,
+    set: &'a AgentSet,
     options: &'a RunOptions,
 }
 
@@ -201,14 +207,14 @@ impl TrialContext<'_> {
                 let launch = self.launch(agent, cmd.clone(), env);
                 (None, AgentStart::Client(Box::new(launch)))
             }
+            Start::Program { .. } if self.set.is_running() => {
+                (self.set.endpoint(&agent.role).cloned(), AgentStart::None)
+            }
             Start::Program { endpoint, cmd } => {
                 let mut argv = cmd.clone();
                 let (endpoint, port) = self.place(agent, endpoint, &mut argv)?;
                 let launch = Box::new(self.launch(agent, argv, env));
-                let start = AgentStart::Program {
-                    launch,
-                    _port: port,
-                };
+                let start = AgentStart::Program { launch, port };
                 (Some(endpoint), start)
             }
         };
@@ -249,9 +255,9 @@ impl TrialContext<'_> {
             clean: !env.inherits_all,
             path_prepend: prepared.path_prepend.into_iter().chain(beside()).collect(),
             working_dir: self.options.working_dir.clone(),
-            log: self.folder.join(format!("{}.log", file_name(&agent.role))),
+            log: log_path(self.folder, &agent.role),
             mask: Arc::new(move |line| masker.mask_text(line)),
-            on_activity: self.on_activity.clone(),
+            on_activity: self.set.on_activity(),
             sink: self.lines.clone(),
             grace: self.scenario.harness.timeout.stop,
             supervisor: self.options.supervisor.clone(),
@@ -259,15 +265,20 @@ impl TrialContext<'_> {
     }
 
     /// Returns the variables that every agent gets, among them the seed, with which an agent can repeat its
-    /// random choices.
+    /// random choices. A program that is kept for many trials gets the seed of the first one, and no number.
     fn variables(&self) -> BTreeMap<String, String> {
-        let seed = seed(self.scenario, self.options, self.trial);
-        BTreeMap::from([
+        let (seed_of, number) = match self.scenario.harness.reuse {
+            Reuse::Nothing => (self.trial, Some(self.trial)),
+            Reuse::Agents => (1, None),
+        };
+        let seed = seed(self.scenario, self.options, seed_of);
+        let number = number.map(|number| ("HARNESS_TRIAL".to_owned(), number.to_string()));
+        let lasting = [
             ("HARNESS_SEED".to_owned(), seed.to_string()),
-            ("HARNESS_TRIAL".to_owned(), self.trial.to_string()),
             // Otherwise Python holds back output until some kilobytes have accumulated.
             ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()),
-        ])
+        ];
+        lasting.into_iter().chain(number).collect()
     }
 
     /// Returns the address at which an agent listens. With automatic ports, replaces the file's port in the
@@ -360,6 +371,11 @@ fn shown_lines(scenario: &Scenario, options: &RunOptions) -> Option<mpsc::Sender
         }
     });
     Some(sender)
+}
+
+/// Returns the file for the output of the agent in a role.
+pub(super) fn log_path(folder: &Path, role: &str) -> PathBuf {
+    folder.join(format!("{}.log", file_name(role)))
 }
 
 /// Returns a role as a file name: a role is free text.

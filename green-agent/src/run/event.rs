@@ -50,6 +50,13 @@ pub enum RunEvent {
         /// The text.
         text: String,
     },
+    /// The agents of a scenario that keeps them are stopped, and the next trial starts them anew.
+    AgentsNotKept {
+        /// The scenario.
+        scenario: String,
+        /// The reason, with secrets masked.
+        reason: String,
+    },
     /// An attempt at a trial has ended and is recorded.
     TrialEnded(Box<TrialRecord>),
     /// A scenario has ended.

@@ -7,12 +7,14 @@
 //! - `scenario`, `requirements`: one scenario, what it requires, its trials
 //! - `trial`, `agents`, `watch`, `judge`, `criterion`: one trial, its agents, its limits, its verdict, and
 //!   when it passes
+//! - `agent_set`, `kept`: the programs of agents, and those that stay from one trial to the next
 //! - `hops`: which party calls which; `peers`: how agents are told about each other
 //! - `figures`: what follows from all trials of a scenario: figures, gates, an early stop
 //! - `hosted`, `episode_setup`, `caller`: agents of this process; evaluators of episodes; participants that
 //!   ask for their evaluation themselves
 //! - `port_leases`: reservations of fixed ports
 
+mod agent_set;
 mod agents;
 mod caller;
 mod criterion;
@@ -22,6 +24,7 @@ mod figures;
 mod hops;
 mod hosted;
 mod judge;
+mod kept;
 mod log;
 mod owner;
 mod peers;
@@ -131,6 +134,7 @@ pub async fn run(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> 
         options,
         log,
         places: Semaphore::new(options.jobs.max(1)),
+        kept: kept::KeptAgents::new(options.jobs),
     };
     let running = found.iter().map(async |one| {
         let report = scenario::run(one, &queue).await;

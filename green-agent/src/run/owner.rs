@@ -52,6 +52,12 @@ pub(super) fn awaited(scenario: &Scenario, entries: &[Entry]) -> Owner {
     }
 }
 
+/// Returns the role of a party whose answer to a request is not complete.
+pub(super) fn still_answering(entries: &[Entry]) -> Option<&str> {
+    let open = open_exchanges(entries);
+    open.first().map(|one| one.hop.to.as_str())
+}
+
 /// A request whose answer is not complete.
 struct OpenRequest<'a> {
     hop: &'a Hop,

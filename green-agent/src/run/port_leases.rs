@@ -51,7 +51,7 @@ async fn claim(pool: &PortPool, port: u16, end: Instant) -> Result<PortLease, Pr
 }
 
 /// Returns the ports of the programs that are started at the addresses in the file.
-fn ports(scenario: &Scenario) -> BTreeSet<u16> {
+pub(super) fn ports(scenario: &Scenario) -> BTreeSet<u16> {
     let fixed = scenario.harness.ports == Ports::Fixed;
     let started = scenario.agents().filter_map(|agent| match &agent.start {
         Start::Program { endpoint, .. } => endpoint.port_or_known_default(),

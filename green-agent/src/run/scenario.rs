@@ -9,8 +9,10 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::{
     RunEvent, RunOptions, ScenarioReport, TrialReport, Verdict,
     figures::ScenarioFigures,
+    kept::KeptAgents,
     log::{self, RunLog},
     plan::{Plan, PlannedTrial, written},
+    port_leases,
     problem::{Outcome, Owner, Problem, ProblemKind, chain},
     requirements::{Installed, prepare},
     trial::{self, Attempt},
@@ -18,7 +20,11 @@ use super::{
 use crate::{
     record::{TrialRecord, VERSION},
     scenario::{
-        expected::ExpectedFailure, files::ScenarioFile, model::Scenario, source::cell_texts,
+        expected::ExpectedFailure,
+        files::ScenarioFile,
+        model::{Reuse, Scenario},
+        reuse,
+        source::cell_texts,
         supplied,
     },
 };
@@ -30,6 +36,8 @@ pub(super) struct Queue<'a> {
     pub(super) log: &'a RunLog,
     /// The trials of all scenarios, and installations, wait for one of these places.
     pub(super) places: Semaphore,
+    /// The agents that wait for another trial.
+    pub(super) kept: KeptAgents,
 }
 
 /// Runs one scenario and returns its report.
@@ -44,7 +52,9 @@ pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioRepo
         plan: &plan,
         queue,
     };
-    let report = reported(found, running.trials().await);
+    let trials = running.trials().await;
+    queue.kept.stop(&plan.name).await;
+    let report = reported(found, trials);
     match found.sidecar {
         // A scenario that must fail has no figures to judge.
         Some(_) => report,
@@ -106,13 +116,23 @@ impl<'a> RunningScenario<'a> {
             };
             (at, report)
         });
-        let at_once = self.queue.options.jobs.max(1);
+        let at_once = self.at_once();
         let mut trials: Vec<_> = stream::iter(trials)
             .buffer_unordered(at_once)
             .collect()
             .await;
         trials.sort_by_key(|(at, _)| *at);
         trials.into_iter().map(|(_, report)| report).collect()
+    }
+
+    /// Returns how many trials of this scenario may run at once. Agents that are kept at fixed ports are there
+    /// only once.
+    fn at_once(&self) -> usize {
+        let first = &self.plan.first;
+        match first.harness.reuse {
+            Reuse::Agents if !port_leases::ports(first).is_empty() => 1,
+            Reuse::Agents | Reuse::Nothing => self.queue.options.jobs.max(1),
+        }
     }
 
     /// Returns the trials of this run's part.
@@ -199,7 +219,8 @@ impl<'a> RunningScenario<'a> {
             with_snapshot: !self.plan.source.is_filled(),
         };
         let started = super::now();
-        let report = trial::run(self.found, scenario, installed, attempt, self.queue.options).await;
+        let Queue { kept, options, .. } = self.queue;
+        let report = trial::run(self.found, scenario, installed, attempt, kept, options).await;
         TrialReport { started, ..report }.planned(planned, number)
     }
 
@@ -350,6 +371,10 @@ pub(super) fn supply(scenario: &mut Scenario, options: &RunOptions) -> Result<()
     applied.map_err(|error| ProblemKind::NotStarted.because(error))?;
     if let Some(engine) = options.engine {
         supplied::contain(scenario, engine);
+    }
+    if let Some(obstacle) = reuse::obstacle(scenario) {
+        let kept_back = format!("harness.reuse: agents cannot be kept between trials: {obstacle}");
+        return Err(ProblemKind::NotStarted.because(kept_back));
     }
     let unknown = supplied::unknown(scenario);
     if unknown.is_empty() {

@@ -1,9 +1,8 @@
 //! `--serve-only`: starts a scenario's agents and keeps them running until the user ends it.
 
-use std::sync::Arc;
-
 use super::{
     Owner, Problem, RunEvent, RunOptions,
+    agent_set::AgentSet,
     agents::{AgentHandle, TrialAgents},
     hops, requirements,
     scenario::supply,
@@ -29,9 +28,15 @@ pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), Serv
         .map_err(ServeError)?;
     let folder = options.folder.join(&scenario.name);
     trial::make_folder(&folder).map_err(ServeError)?;
-    let mut agents =
-        TrialAgents::prepare(scenario, &installed, 1, &folder, Arc::new(|| ()), options)
-            .map_err(ServeError)?;
+    let mut agents = TrialAgents::prepare(
+        scenario,
+        &installed,
+        1,
+        &folder,
+        &AgentSet::default(),
+        options,
+    )
+    .map_err(ServeError)?;
     let hops = hops::hops(scenario, &agents);
     // Nothing is recorded, so each hop uses the agent's own address.
     agents.fill_in(scenario, |hop| {

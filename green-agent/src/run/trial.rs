@@ -2,10 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs, mem,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use futures_util::future::try_join_all;
@@ -13,11 +13,13 @@ use url::Url;
 
 use super::{
     Phase, Problem, ProblemKind, RunEvent, RunOptions, TrialReport,
+    agent_set::AgentSet,
     agents::{AgentStart, TrialAgents, seed},
     caller::EvaluationCaller,
     episode_setup::EpisodeSetup,
     hops::{self, hop_to},
     judge::{self, JudgedTrial, TrialObservation},
+    kept::{KeptAgents, tell_restart},
     owner::owner_of,
     port_leases,
     problem::Owner,
@@ -35,7 +37,7 @@ use crate::{
     recorder::{Recorder, RecorderOptions},
     scenario::{
         files::ScenarioFile,
-        model::{Green, Listens, Scenario},
+        model::{Green, Listens, Reuse, Scenario},
     },
     snapshot::SnapshotMode,
     transcript::{Content, Transcript},
@@ -69,12 +71,14 @@ struct RunningTrial<'a> {
     transcript: &'a Transcript,
 }
 
-/// Runs one trial. All its agents have ended when it returns, whatever happened.
+/// Runs one trial. All its agents have ended when it returns, whatever happened, but for those that are kept
+/// for another trial.
 pub(super) async fn run(
     found: &ScenarioFile,
     scenario: &Scenario,
     installed: &Installed,
     attempt: Attempt,
+    kept: &KeptAgents,
     options: &RunOptions,
 ) -> TrialReport {
     let begun = Instant::now();
@@ -86,9 +90,14 @@ pub(super) async fn run(
         phases: Mutex::default(),
     };
     let mut seen = TrialObservation::default();
-    let transcript = match trial.carry_out(installed, begun, &mut seen).await {
+    let mut set = kept.take(scenario, options).await;
+    let transcript = trial.carry_out(installed, begun, &mut set, &mut seen).await;
+    let transcript = match transcript {
         Ok(transcript) => Some(transcript),
         Err(problem) => {
+            mem::take(&mut set)
+                .stop(scenario.harness.timeout.stop)
+                .await;
             seen.problems.push(problem);
             None
         }
@@ -101,7 +110,10 @@ pub(super) async fn run(
         with_snapshot: attempt.with_snapshot,
         folder: &trial.folder,
     };
-    judge::judge(&case, transcript.as_ref(), seen, begun.elapsed())
+    let report = judge::judge(&case, transcript.as_ref(), seen, begun.elapsed());
+    // Not earlier: the next trial changes what the masker knows.
+    kept.give_back(scenario, set);
+    report
 }
 
 /// Returns the snapshot mode of a scenario. A snapshot of a scenario that must fail is never accepted as part
@@ -119,23 +131,27 @@ impl Trial<'_> {
         &self,
         installed: &Installed,
         begun: Instant,
+        set: &mut AgentSet,
         seen: &mut TrialObservation,
     ) -> Result<Transcript, Problem> {
         make_folder(&self.folder)?;
         self.enter(Phase::Starting);
         let transcript = Transcript::create(&self.folder.join("transcript.jsonl"), begun)
             .map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
-        let _ports = port_leases::lease(self.scenario, self.options).await?;
-        let printed = transcript.clone();
+        if !set.is_running() {
+            set.ports = port_leases::lease(self.scenario, self.options).await?;
+        }
+        set.begin(self.scenario, &self.folder, &transcript)?;
         let mut agents = TrialAgents::prepare(
             self.scenario,
             installed,
             self.number,
             &self.folder,
-            Arc::new(move || printed.touch()),
+            set,
             self.options,
         )?;
-        let recorder = Recorder::start(
+        let recorder = Recorder::start_on(
+            &mut set.listeners,
             hops::hops(self.scenario, &agents),
             transcript.clone(),
             agents.masker.clone(),
@@ -159,27 +175,57 @@ impl Trial<'_> {
             recorder: &recorder,
             transcript: &transcript,
         };
-        let mut processes = Vec::new();
-        self.perform(&running, &mut processes, seen).await;
+        self.perform(&running, set, seen).await;
         self.enter(Phase::Stopping);
-        watch::stop(processes, self.scenario.harness.timeout.stop).await;
-        recorder.stop().await;
+        if self.is_kept(set, &transcript, seen).await {
+            // Nobody waits for what is still open, such as a stream of an MCP server's own messages.
+            recorder.stop_within(Duration::ZERO).await;
+            set.keep(self.scenario, agents);
+        } else {
+            let grace = self.scenario.harness.timeout.stop;
+            mem::take(set).stop(grace).await;
+            recorder.stop().await;
+        }
         Ok(transcript)
+    }
+
+    /// Returns whether the agents can go on to another trial.
+    async fn is_kept(
+        &self,
+        set: &AgentSet,
+        transcript: &Transcript,
+        seen: &TrialObservation,
+    ) -> bool {
+        if self.scenario.harness.reuse == Reuse::Nothing || set.processes.is_empty() {
+            return false;
+        }
+        set.settle().await;
+        let reason = match seen.problems.first() {
+            Some(problem) => Some(problem.kind.title().to_owned()),
+            None => set.ended().or_else(|| set.busy(transcript)),
+        };
+        let is_kept = reason.is_none();
+        if let Some(reason) = reason {
+            tell_restart(&self.scenario.name, reason, self.options);
+        }
+        is_kept
     }
 
     /// Runs the trial from the start of the first agent to the end of the evaluation.
     async fn perform(
         &self,
         running: &RunningTrial<'_>,
-        processes: &mut Vec<AgentProcess>,
+        set: &mut AgentSet,
         seen: &mut TrialObservation,
     ) {
+        let are_new = !set.is_running();
+        let processes = &mut set.processes;
         if let Err(problem) = start(running.agents, running.episode_setup, processes) {
             return seen.problems.push(problem);
         }
         self.enter(Phase::WaitingForAgents);
         let ready = tokio::select! {
-            ready = self.all_ready(running.agents, processes) => ready,
+            ready = self.all_ready(running.agents, processes, are_new) => ready,
             () = self.options.interrupted() => {
                 Err(ProblemKind::Interrupted.because("while agents were starting"))
             }
@@ -195,9 +241,12 @@ impl Trial<'_> {
         &self,
         agents: &TrialAgents,
         processes: &[AgentProcess],
+        are_new: bool,
     ) -> Result<(), Problem> {
         let limit = self.scenario.harness.timeout.ready;
-        let ready = agents.handles.iter().filter_map(|handle| {
+        let awaited_now = |start: &AgentStart| are_new || !matches!(start, AgentStart::None);
+        let handles = agents.handles.iter().filter(|one| awaited_now(&one.start));
+        let ready = handles.filter_map(|handle| {
             let endpoint = handle.endpoint.as_ref()?;
             let process = processes.iter().find(|agent| agent.role() == handle.role);
             let awaited = awaited(handle.listens);

@@ -92,14 +92,20 @@ async fn first_exit(agents: &[AgentProcess]) -> (&AgentProcess, AgentExit) {
 }
 
 fn crashed(agent: &AgentProcess, exit: AgentExit, scenario: &Scenario) -> Problem {
-    let mut message = format!("{} {exit} while the evaluation ran", agent.role());
+    let message = exit_message(agent, exit, "while the evaluation ran");
+    let owner = owner::owner_of(scenario, agent.role());
+    ProblemKind::Crashed.because(message).owned_by(owner)
+}
+
+/// Returns how an agent has ended, when, and what it last printed.
+pub(super) fn exit_message(agent: &AgentProcess, exit: AgentExit, when: &str) -> String {
+    let mut message = format!("{} {exit} {when}", agent.role());
     let lines = agent.last_lines();
     if !lines.is_empty() {
         message.push_str("; it last printed:\n");
         message.push_str(&lines.join("\n"));
     }
-    let owner = owner::owner_of(scenario, agent.role());
-    ProblemKind::Crashed.because(message).owned_by(owner)
+    message
 }
 
 /// Waits until nothing has happened for too long, or the whole trial has taken too long.

@@ -120,6 +120,9 @@ pub enum Problem {
         /// The advice for the file's author.
         advice: &'static str,
     },
+    /// Agents that cannot stay from one trial to the next.
+    #[error("agents cannot be kept between trials: {0}")]
+    NotKept(super::reuse::Obstacle),
     /// A role that the harness itself uses.
     #[error(
         "the role {role:?} is reserved; expected one other than green, runner, environment and those that end with .bot"

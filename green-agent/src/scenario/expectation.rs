@@ -1,5 +1,6 @@
 //! The expectations of a scenario file: the `[[harness.expect]]` tables.
 
+pub use bridge_orchestration::pipeline::ValuePath;
 use regex::Regex;
 use serde_json::Value;
 
@@ -52,15 +53,6 @@ pub enum Target {
     Result,
     /// Anything else: a metric's name.
     Metric(String),
-}
-
-/// A path to a value, written as `/a/0/b` or as `$.a[0].b`.
-#[derive(Clone, Debug)]
-pub enum ValuePath {
-    /// A JSON pointer (RFC 6901).
-    Pointer(String),
-    /// A JSONPath (RFC 9535); the check applies to the nodes that it selects.
-    JsonPath(Box<serde_json_path::JsonPath>),
 }
 
 /// A check. If a JSONPath selects several nodes, every one of them must pass.

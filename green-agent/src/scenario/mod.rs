@@ -1,6 +1,7 @@
 //! Scenario files: AgentBeats' `scenario.toml`, plus the table `[harness]`.
 //!
-//! - [`model`], [`episode`], [`pipeline`], [`expectation`]: the contents of a file, as types
+//! - [`model`], [`episode`], [`expectation`], and `bridge_orchestration`'s [`pipeline`]: the contents of a file, as
+//!   types
 //! - [`parse`](mod@parse): parses text into the model
 //! - `reader`: reads TOML with positions, for `parse` and `expected`
 //! - [`source`](mod@source): a file with its dataset and matrix, from which scenarios are made; `fill`: their
@@ -12,6 +13,7 @@
 //! - [`schema`](mod@schema): the JSON Schema of the file, for editors
 //! - [`supplied`], [`container`]: how to start agents that a file only names
 //! - [`placeholder`]: `{ROLE}`, which becomes the address of a participant
+//! - [`reuse`]: which agents can stay from one trial to the next
 //! - [`template`]: the files that `green-agent new` writes
 
 pub mod container;
@@ -26,14 +28,15 @@ pub mod gate;
 mod meaning;
 pub mod model;
 pub mod parse;
-pub mod pipeline;
 pub mod placeholder;
 mod reader;
+pub mod reuse;
 pub mod schema;
 pub mod source;
 pub mod supplied;
 pub mod template;
 
+pub use bridge_orchestration::pipeline;
 pub use duration::parse as parse_duration;
 pub use error::{Problem, ScenarioError, ScenarioErrors};
 pub use expected::ExpectedFailure;

@@ -90,7 +90,7 @@ pub enum Evaluator {
 }
 
 /// An agent and how it is started.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Agent {
     /// `green`, or the participant's `role` (leaderboard files call it `name`).
     pub role: String,
@@ -371,6 +371,18 @@ pub struct Harness {
     pub stop_when: Option<StopWhen>,
     /// How often a trial is tried again.
     pub retries: Retries,
+    /// What stays from one trial to the next.
+    pub reuse: Reuse,
+}
+
+/// What stays from one trial to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reuse {
+    /// Nothing: each trial starts its own agents.
+    #[default]
+    Nothing,
+    /// The programs of the agents, which are started once for many trials.
+    Agents,
 }
 
 /// How often a trial is tried again.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bridge_protocol::{
-    a2a::{StreamResponse, Task},
+    a2a::{StreamResponse, Task, TaskState},
     dialect::Version,
     wire::to_value,
 };
@@ -55,6 +55,24 @@ pub fn first_on(entries: &[Entry], hop: &Hop) -> Vec<StreamResponse> {
     let same = items.filter(|item| id.is_some() && task_id(item) == id.as_deref());
     let same: Vec<_> = same.collect();
     [vec![first], same].concat()
+}
+
+/// Returns the role of an agent with a task that was still running when it was last seen: neither over nor
+/// waiting for another message.
+pub fn still_running(entries: &[Entry]) -> Option<&str> {
+    let mut running: BTreeMap<String, &str> = BTreeMap::new();
+    for (entry, item) in answers(entries) {
+        let (id, state) = match &item {
+            StreamResponse::Task(task) => (&task.id, &task.status.state),
+            StreamResponse::StatusUpdate(update) => (&update.task_id, &update.status.state),
+            StreamResponse::ArtifactUpdate(_) | StreamResponse::Message(_) => continue,
+        };
+        match matches!(state, TaskState::Submitted | TaskState::Working) {
+            true => running.insert(id.clone(), &entry.hop.to),
+            false => running.remove(id),
+        };
+    }
+    running.into_values().next()
 }
 
 /// Returns the roles of the agents that sent a task, sorted by name.
@@ -191,6 +209,22 @@ mod tests {
         let ids: Vec<_> = items.iter().map(|item| task_id(item).unwrap()).collect();
         assert_eq!(ids, ["a", "a"]);
         assert!(first_on(&script.entries, &Hop::new("green", "purple")).is_empty());
+    }
+
+    #[test]
+    fn a_task_that_is_not_over_is_still_running() {
+        let mut script = Script::default();
+        for (id, state, expected) in [
+            ("a", "TASK_STATE_SUBMITTED", Some("purple")),
+            ("a", "TASK_STATE_INPUT_REQUIRED", None),
+            ("b", "TASK_STATE_WORKING", Some("purple")),
+            ("c", "TASK_STATE_COMPLETED", Some("purple")),
+            ("b", "TASK_STATE_CANCELED", None),
+        ] {
+            let task = json!({"task": {"id": id, "status": {"state": state}}});
+            script.exchange("green -> purple", [rpc("GetTask", json!({})), result(task)]);
+            assert_eq!(still_running(&script.entries), expected, "{id} {state}");
+        }
     }
 
     #[test]

@@ -11,11 +11,16 @@ use std::{
 type Rooms = &'static [(&'static str, &'static [&'static str])];
 
 /// The packages, by their names in code, with their modules.
-const PACKAGES: [(&str, &str, Rooms); 8] = [
+const PACKAGES: [(&str, &str, Rooms); 9] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
     ("bridge/verify", "bridge_verify", VERIFY),
     ("bridge/program", "bridge_program", PROGRAM),
     ("bridge/client", "bridge_client", CLIENT),
+    (
+        "bridge/orchestration",
+        "bridge_orchestration",
+        ORCHESTRATION,
+    ),
     ("bridge", "bridge", BRIDGE),
     ("mcp-tools", "mcp_tools", MCP_TOOLS),
     ("purple-agent", "purple_agent", PURPLE),
@@ -44,10 +49,13 @@ const PROGRAM: Rooms = &[
     ("supervisor", &["terminal"]),
     ("log", &["terminal"]),
     ("path", &[]),
+    ("secret", &[]),
     ("serve", &[]),
     ("stop", &["serve"]),
     ("terminal", &[]),
 ];
+
+const ORCHESTRATION: Rooms = &[("agents", &[]), ("pipeline", &[])];
 
 const CLIENT: Rooms = &[
     (
@@ -247,7 +255,6 @@ const MCP_TOOLS: Rooms = &[
     (
         "cli",
         &[
-            "agents",
             "allow_list",
             "client",
             "connection",
@@ -255,7 +262,6 @@ const MCP_TOOLS: Rooms = &[
             "environments",
             "episodes",
             "relay",
-            "secret",
             "server",
             "sites",
             "tools",
@@ -263,26 +269,23 @@ const MCP_TOOLS: Rooms = &[
     ),
     // The tools of an evaluator.
     ("relay", &["client"]),
-    ("server", &["context", "episodes", "secret", "tools"]),
-    ("episodes", &["connection", "environments", "secret"]),
+    ("server", &["context", "episodes", "tools"]),
+    ("episodes", &["connection", "environments"]),
     ("environments", &["arguments"]),
     // The tools of an agent under evaluation.
     (
         "tools",
         &[
             "acknowledge",
-            "agents",
             "allow_list",
             "arguments",
             "client",
             "connection",
             "context",
             "inbox",
-            "secret",
             "sites",
         ],
     ),
-    ("agents", &["connection", "secret"]),
     ("sites", &["client"]),
     // The code that both use.
     ("arguments", &[]),
@@ -291,11 +294,10 @@ const MCP_TOOLS: Rooms = &[
         &["acknowledge", "allow_list", "client", "connection", "inbox"],
     ),
     ("acknowledge", &[]),
-    ("client", &["allow_list", "connection", "secret"]),
+    ("client", &["allow_list", "connection"]),
     ("inbox", &["acknowledge", "connection"]),
     ("allow_list", &["connection"]),
-    ("connection", &["secret"]),
-    ("secret", &[]),
+    ("connection", &[]),
 ];
 
 const PURPLE: Rooms = &[

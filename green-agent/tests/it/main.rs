@@ -35,6 +35,8 @@ mod queue;
 #[cfg(test)]
 mod resume;
 #[cfg(test)]
+mod reuse;
+#[cfg(test)]
 #[path = "../../../bridge/tests/it/running.rs"]
 mod running;
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::{ERROR, NOT_FOUND, SUCCESS, Tool, with_status, with_status_schema, wi
 use crate::{
     agents::{Agents, CallError},
     arguments::{Arguments, tool},
+    connection::{masked_of, searched},
     context::AgentContext,
 };
 
@@ -40,7 +41,7 @@ impl DiscoverA2aAgentCapabilities {
         match self.0.look_for(&target, context.now()).await {
             Ok(agent) => {
                 let base = self.0.shown(agent.endpoint.url());
-                self.0.masked(&found(&agent, &base))
+                masked_of(&found(&agent, &base), &searched(self.0.secrets()))
             }
             Err(CallError::Discovery(error)) if error.is_not_found() => {
                 without_success(NOT_FOUND, error)

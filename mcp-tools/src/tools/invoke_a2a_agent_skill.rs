@@ -14,6 +14,7 @@ use super::{ERROR, NOT_FOUND, SUCCESS, Tool, with_status, with_status_schema, wi
 use crate::{
     agents::{Agents, CallError},
     arguments::{Arguments, tool},
+    connection::{masked_of, searched},
     context::AgentContext,
 };
 
@@ -49,7 +50,7 @@ impl InvokeA2aAgentSkill {
             Err(error) => return without_success(ERROR, error),
         };
         match self.0.call(&base, &invocation, context.now()).await {
-            Ok(outcome) => self.0.masked(&told(&outcome)),
+            Ok(outcome) => masked_of(&told(&outcome), &searched(self.0.secrets())),
             Err(CallError::Discovery(error)) if error.is_not_found() => {
                 without_success(NOT_FOUND, error)
             }

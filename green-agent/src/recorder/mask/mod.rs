@@ -11,7 +11,7 @@ use std::{
     borrow::Cow,
     collections::BTreeMap,
     fmt,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, PoisonError, RwLock, RwLockWriteGuard},
 };
 
 use aho_corasick::AhoCorasick;
@@ -58,12 +58,34 @@ pub struct Masker {
 struct Known {
     /// The values, longest first, so that a secret that contains another one is masked as a whole.
     secrets: Vec<String>,
+    /// The values that were learnt in the trial before this one, and in this one.
+    learnt: [Vec<String>; 2],
     /// Finds in one pass whether a text contains any of them; most texts do not. `None` if there are no
     /// values, or too many.
     finder: Option<AhoCorasick>,
 }
 
 impl Known {
+    /// Returns whether a value is known from the beginning.
+    fn is_lasting(&self, secret: &String) -> bool {
+        self.secrets.contains(secret) && !self.learnt.iter().any(|learnt| learnt.contains(secret))
+    }
+
+    fn add(&mut self, secrets: &[String]) {
+        self.secrets.extend_from_slice(secrets);
+        self.secrets
+            .sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        self.secrets.dedup();
+        self.find_again();
+    }
+
+    /// Makes the finder anew.
+    fn find_again(&mut self) {
+        self.finder = (!self.secrets.is_empty())
+            .then(|| AhoCorasick::new(&self.secrets).ok())
+            .flatten();
+    }
+
     fn stands_in(&self, text: &str) -> bool {
         match &self.finder {
             Some(finder) => finder.is_match(text),
@@ -88,28 +110,38 @@ impl Masker {
     /// Values of fewer than four bytes are ignored.
     pub fn new(secrets: Vec<String>) -> Self {
         let masker = Self::default();
-        masker.learn_all(secrets);
+        masker.known_mut().add(&all_forms(secrets));
         masker
     }
 
     /// Adds a value, such as a token that was created during the run. Call this before the value is sent:
     /// earlier recordings are not changed.
     pub fn learn(&self, secret: &str) {
-        self.learn_all([secret.to_owned()]);
+        let forms = all_forms([secret.to_owned()]);
+        let mut known = self.known_mut();
+        let learnt: Vec<String> = forms
+            .into_iter()
+            .filter(|form| !known.is_lasting(form))
+            .collect();
+        known.add(&learnt);
+        known.learnt[1].extend(learnt);
     }
 
-    fn learn_all(&self, secrets: impl IntoIterator<Item = String>) {
-        let long = secrets
-            .into_iter()
-            .filter(|secret| secret.len() >= SHORTEST_SECRET);
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let Known { secrets, finder } = &mut *known;
-        secrets.extend(long.flat_map(written_forms));
-        secrets.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        secrets.dedup();
-        *finder = (!secrets.is_empty())
-            .then(|| AhoCorasick::new(&*secrets).ok())
-            .flatten();
+    /// Begins another trial of the same agents: values that were learnt before the last trial are forgotten,
+    /// so that their number does not grow with that of the trials. Those of the last trial are not, since an
+    /// agent may still print them.
+    pub fn begin_trial(&self) {
+        let mut known = self.known_mut();
+        let [before, last] = std::mem::take(&mut known.learnt);
+        known
+            .secrets
+            .retain(|secret| !before.contains(secret) || last.contains(secret));
+        known.learnt = [last, Vec::new()];
+        known.find_again();
+    }
+
+    fn known_mut(&self) -> RwLockWriteGuard<'_, Known> {
+        self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns a text, such as a line of an agent's output, with secrets masked.
@@ -270,6 +302,14 @@ fn changed(text: Cow<'_, str>) -> Option<String> {
     }
 }
 
+/// Returns all forms of these secrets that are long enough.
+fn all_forms(secrets: impl IntoIterator<Item = String>) -> Vec<String> {
+    let long = secrets
+        .into_iter()
+        .filter(|secret| secret.len() >= SHORTEST_SECRET);
+    long.flat_map(written_forms).collect()
+}
+
 /// Returns the forms of a secret: unchanged, as written in URLs, and as written inside JSON texts.
 fn written_forms(secret: String) -> Vec<String> {
     let in_query: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
@@ -320,6 +360,22 @@ mod tests {
         assert_eq!(clone.mask_text("a tok-en-1"), "a tok-en-1");
         masker.learn("tok-en-1");
         assert_eq!(clone.mask_text("a tok-en-1"), "a [masked]");
+    }
+
+    #[test]
+    fn what_one_trial_learnt_is_masked_in_the_next_one_too_but_not_forever() {
+        let masker = Masker::new(vec!["lasting-1".to_owned()]);
+        masker.learn("tok-en-1");
+        masker.learn("lasting-1");
+        let text = "tok-en-1 tok-en-2 lasting-1";
+        masker.begin_trial();
+        masker.learn("tok-en-2");
+        assert_eq!(masker.mask_text(text), "[masked] [masked] [masked]");
+        masker.begin_trial();
+        masker.learn("tok-en-2");
+        assert_eq!(masker.mask_text(text), "tok-en-1 [masked] [masked]");
+        masker.begin_trial();
+        assert_eq!(masker.mask_text(text), "tok-en-1 [masked] [masked]");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde_json::Map;
 
-use super::{harness, name, roles::DeclaredRoles};
+use super::{check_reuse, harness, name, roles::DeclaredRoles};
 use crate::scenario::{
     model::{Agent, Green, Inherits, Listens, Scenario, Start},
     reader::Table,
@@ -48,14 +48,16 @@ pub(super) fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
         let role = listed[green].roles.get(&agent.name);
         absent(role.unwrap_or(&agent.name))
     });
-    Some(Scenario {
+    let scenario = Scenario {
         path: path.to_owned(),
         name: name(path),
         participants: participants.collect(),
         green: Green::Agent(absent("green")),
         config: Map::new(),
         harness: harness::harness(root, &DeclaredRoles::default()),
-    })
+    };
+    check_reuse(root, &scenario);
+    Some(scenario)
 }
 
 fn listed(table: &mut Table<'_>) -> Option<Listed> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{expect, gate, roles::DeclaredRoles, values};
 use crate::scenario::{
     gate::Gates,
-    model::{AgentErrors, Harness, Ports, Retries, SnapshotSettings, Timeouts},
+    model::{AgentErrors, Harness, Ports, Retries, Reuse, SnapshotSettings, Timeouts},
     reader::{FlagOrTable, Node, Table},
 };
 
@@ -42,6 +42,7 @@ pub(super) fn harness(root: &mut Table<'_>, roles: &DeclaredRoles) -> Harness {
             gate: Gates::default(),
             stop_when: None,
             retries: Retries::default(),
+            reuse: Reuse::default(),
         },
     }
 }
@@ -85,6 +86,10 @@ fn declared(table: &mut Table<'_>, roles: &DeclaredRoles) -> Harness {
             .table("retries")
             .map(|mut table| retries(&mut table))
             .unwrap_or_default(),
+        reuse: table
+            .get("reuse")
+            .and_then(|node| reuse(&node))
+            .unwrap_or_default(),
     };
     // Read before the rest of the file, which they fill.
     for name in ["dataset", "matrix"] {
@@ -106,6 +111,14 @@ fn agent_errors(node: &Node<'_>) -> Option<AgentErrors> {
     node.read("\"failed\" or \"infrastructure\"", |text| match text {
         "failed" => Some(AgentErrors::Failed),
         "infrastructure" => Some(AgentErrors::Infrastructure),
+        _ => None,
+    })
+}
+
+fn reuse(node: &Node<'_>) -> Option<Reuse> {
+    node.read("\"nothing\" or \"agents\"", |text| match text {
+        "nothing" => Some(Reuse::Nothing),
+        "agents" => Some(Reuse::Agents),
         _ => None,
     })
 }
@@ -291,6 +304,10 @@ mod tests {
             (
                 "agent_errors = 'ignore'",
                 "a.toml:5:16: harness.agent_errors: expected \"failed\" or \"infrastructure\", found",
+            ),
+            (
+                "reuse = 'ports'",
+                "a.toml:5:9: harness.reuse: expected \"nothing\" or \"agents\", found \"ports\"",
             ),
             (
                 "pass_score = '1'",

@@ -41,6 +41,7 @@ use super::{
     fill::Filling,
     model::{Agent, Scenario},
     reader::{Table, document, filled_document},
+    reuse,
     source::ScenarioSource,
 };
 
@@ -135,14 +136,29 @@ fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
     let green = green::green(root, config.as_mut(), &roles);
     let config = config.map(|table| table.json()).unwrap_or_default();
     let harness = harness::harness(root, &roles);
-    Some(Scenario {
+    let scenario = Scenario {
         path: path.to_owned(),
         name: name(path),
         green: green?,
         participants: roles.agents,
         config,
         harness,
-    })
+    };
+    check_reuse(root, &scenario);
+    Some(scenario)
+}
+
+/// Reports why the agents of a scenario that asks for it cannot be kept.
+fn check_reuse(root: &mut Table<'_>, scenario: &Scenario) {
+    let Some(obstacle) = reuse::obstacle(scenario) else {
+        return;
+    };
+    let node = root
+        .table("harness")
+        .and_then(|mut table| table.get("reuse"));
+    if let Some(node) = node {
+        node.report(Problem::NotKept(obstacle));
+    }
 }
 
 #[cfg(test)]

@@ -64,6 +64,11 @@ pub(super) struct Harness {
     matrix: Option<BTreeMap<String, Axis>>,
     /// How often a trial is tried again; the last attempt counts.
     retries: Option<Retries>,
+    /// What stays from one trial to the next: nothing, or agents, whose programs are then started once for many
+    /// trials, each with its own transcript, episode and contexts. Such an agent must treat each context
+    /// independently. It gets the first trial's HARNESS_SEED and no HARNESS_TRIAL.
+    #[schemars(extend("default" = "nothing"))]
+    reuse: Option<Reuse>,
 }
 
 /// The name of a dataset's file.
@@ -84,6 +89,15 @@ enum AxisValue {
     Text(String),
     Number(f64),
     Flag(bool),
+}
+
+/// What stays from one trial to the next.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Reuse {
+    Nothing,
+    Agents,
 }
 
 /// How often a trial is tried again.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::scenario::pipeline::Step;
+use super::model::Step;
 
 /// The order of a pipeline's steps. A step may begin once all steps that it needs are done; of several, the
 /// first in the file begins first.
@@ -37,7 +37,7 @@ impl<'a> Schedule<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluator::pipeline::fixture::pipeline;
+    use crate::pipeline::fixture::pipeline;
 
     #[test]
     fn what_needs_nothing_begins_and_what_needs_something_waits() {

@@ -4,7 +4,7 @@
 use bridge_client::{CredentialError, Credentials, is_loopback};
 use url::Url;
 
-use crate::secret::Secret;
+use bridge_program::secret::Secret;
 
 /// A secret that is sent to one host.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,10 +19,7 @@ use bridge_client::{
     invocation::{Invocation, InvocationError, Outcome, invoke},
 };
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 use url::Url;
-
-use crate::connection::{masked_of, searched};
 
 pub use credential::{Credential, CredentialFlagError};
 pub use settings::AgentsSettings;
@@ -130,10 +127,10 @@ impl Agents {
         self.settings.public_url(url)
     }
 
-    /// Returns an agent's output with the operator's secrets masked: the agent was sent one and may repeat it.
-    pub fn masked(&self, said: &Value) -> Value {
-        let secrets = self.settings.credentials.iter().map(Credential::secret);
-        masked_of(said, &searched(secrets))
+    /// Returns the operator's secrets. An agent was sent one and may repeat it, so its output is masked before it is
+    /// shown.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.settings.credentials.iter().map(Credential::secret)
     }
 
     fn discovery(&self, target: &Url) -> Result<DiscoveryOptions, CallError> {

@@ -6,10 +6,10 @@ use std::{
 };
 
 use bridge_client::{CredentialError, Credentials, registry::RegistryAuth};
-use mcp_tools::secret::Secret;
+use bridge_program::secret::Secret;
 use url::Url;
 
-use crate::scenario::pipeline::{Credential, CredentialForm, Place, SecretPlace};
+use super::model::{Credential, CredentialForm, Place, SecretPlace};
 
 /// The scheme of `user:password` credentials, for servers without a card that defines schemes.
 const BASIC: &str = "basic";

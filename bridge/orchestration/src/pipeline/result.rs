@@ -1,17 +1,24 @@
-//! Makes the verdict on a pipeline.
+//! The states of steps, and the result of a pipeline.
 
 use std::fmt;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
-    error::{Failure, StepFailure},
+    error::{Failure, PipelineError, StepFailure},
+    model::Step,
     run::PipelineProgress,
 };
-use crate::{
-    evaluator::custom::{AssessError, Verdict},
-    scenario::pipeline::Step,
-};
+
+/// The result of a pipeline that was carried out, whether or not all its steps were done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PipelineResult {
+    /// The members of the author's result, `score` (the fraction of steps that were done, from 0 to 1) and
+    /// `steps`, which has each step's state, agent, attempts and error.
+    pub members: Map<String, Value>,
+    /// The reason why not all steps were done, if so.
+    pub failure: Option<String>,
+}
 
 /// The state of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,23 +123,21 @@ fn entry(step: &Step, state: &State) -> Value {
 }
 
 impl PipelineProgress<'_> {
-    /// Returns the verdict: the file's result with `score` and `steps`.
+    /// Returns the result: the author's members with `score` and `steps`.
     ///
     /// # Errors
     /// If the pipeline failed because a server could not be reached, which says nothing about the agents.
-    pub(super) fn verdict(&self) -> Result<Verdict, AssessError> {
+    pub(super) fn end<E>(self) -> Result<PipelineResult, PipelineError<E>> {
         if let Some(Failure::Step(failure)) = &self.failure
             && failure.fault.is_infrastructure()
         {
-            return Err(AssessError::OutOfReach(self.told(failure)));
+            return Err(PipelineError::OutOfReach(self.told(failure)));
         }
-        let mut result = self.result.clone();
-        result.insert("score".to_owned(), Value::from(self.states.score()));
-        result.insert("steps".to_owned(), self.states.to_json());
-        Ok(Verdict {
-            result: Value::Object(result),
-            failure: self.failure.as_ref().map(|failure| self.told(failure)),
-        })
+        let failure = self.failure.as_ref().map(|failure| self.told(failure));
+        let mut members = self.result;
+        members.insert("score".to_owned(), Value::from(self.states.score()));
+        members.insert("steps".to_owned(), self.states.to_json());
+        Ok(PipelineResult { members, failure })
     }
 
     /// Returns the text for a failure, with the agents that may still be working.

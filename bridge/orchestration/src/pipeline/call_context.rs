@@ -80,10 +80,7 @@ fn common(one: &Url, other: &Url) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        evaluator::pipeline::keyring::Keyring,
-        scenario::pipeline::{Credential, CredentialForm, Place, SecretPlace},
-    };
+    use crate::pipeline::{Credential, CredentialForm, Keyring, Place, SecretPlace};
 
     fn call_context(credentials: &[(&str, &str)]) -> CallContext {
         let credential = |(url, scheme): &(&str, &str)| Credential {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::error::AttemptError;
-use crate::scenario::pipeline::{Input, REQUIREMENTS, Reference, Step};
+use super::model::{Input, REQUIREMENTS, Reference, Step};
 
 /// The object `{"requirements": .., STEP: OUTPUT, ..}`, in which references are resolved.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::evaluator::pipeline::fixture::pipeline;
+    use crate::pipeline::fixture::pipeline;
 
     const STEPS: &str = "[[config.step]]\nid = 'plan'\nskill = 'x'\n\
         [[config.step]]\nid = 'code'\nskill = 'x'\n\

@@ -9,11 +9,9 @@ use tokio::time::{sleep, timeout};
 use super::{
     agent_directory::AgentDirectory,
     error::{AttemptError, StepFailure},
+    model::Step,
+    progress::Progress,
     run::RunError,
-};
-use crate::{
-    evaluator::{custom::AssessError, reporter::Reporter},
-    scenario::pipeline::Step,
 };
 
 /// A step that succeeded.
@@ -28,25 +26,33 @@ pub(super) struct Done {
 }
 
 /// Runs one step: finds an agent, calls it, and tries again if that fails.
-pub(super) struct StepRunner<'a> {
+pub(super) struct StepRunner<'a, P> {
     pub(super) step: &'a Step,
     pub(super) agent_directory: &'a dyn AgentDirectory,
-    pub(super) reporter: &'a Reporter,
+    pub(super) progress: &'a P,
 }
 
-impl StepRunner<'_> {
+impl<P: Progress> StepRunner<'_, P> {
     /// Runs the step. An agent is looked up before every attempt, because one that failed may have been
     /// replaced meanwhile.
-    pub(super) async fn perform(&self, input: &Map<String, Value>) -> Result<Done, RunError> {
+    pub(super) async fn perform(
+        &self,
+        input: &Map<String, Value>,
+    ) -> Result<Done, RunError<P::Error>> {
         let mut pause = self.step.backoff;
         let mut attempts = 0;
         loop {
             attempts += 1;
             let mut agent = None;
-            let fault = match self.within_limit(input, attempts, &mut agent).await? {
+            let fault = match self
+                .within_limit(input, attempts, &mut agent)
+                .await
+                .map_err(RunError::Abandoned)?
+            {
                 Ok(output) => {
                     let agent = agent.unwrap_or_default();
-                    self.tell("completed", Some(&agent), attempts).await?;
+                    let told = self.tell("completed", Some(&agent), attempts).await;
+                    told.map_err(RunError::Abandoned)?;
                     return Ok(Done {
                         agent,
                         attempts,
@@ -56,9 +62,10 @@ impl StepRunner<'_> {
                 Err(fault) => fault,
             };
             if attempts > self.step.retries || !fault.may_pass() {
-                return Err(self.failure(agent, attempts, fault).into());
+                return Err(RunError::step(self.failure(agent, attempts, fault)));
             }
-            self.tell_again(&fault, attempts, pause).await?;
+            let told = self.tell_again(&fault, attempts, pause).await;
+            told.map_err(RunError::Abandoned)?;
             sleep(pause).await;
             pause = pause.saturating_mul(2);
         }
@@ -69,7 +76,7 @@ impl StepRunner<'_> {
         input: &Map<String, Value>,
         attempt: u32,
         agent: &mut Option<String>,
-    ) -> Result<Result<Value, AttemptError>, AssessError> {
+    ) -> Result<Result<Value, AttemptError>, P::Error> {
         let trying = self.attempt(input, attempt, agent);
         match self.step.timeout {
             None => trying.await,
@@ -85,7 +92,7 @@ impl StepRunner<'_> {
         input: &Map<String, Value>,
         attempt: u32,
         agent: &mut Option<String>,
-    ) -> Result<Result<Value, AttemptError>, AssessError> {
+    ) -> Result<Result<Value, AttemptError>, P::Error> {
         let found = match self
             .agent_directory
             .find(&self.step.skill, attempt > 1)
@@ -110,12 +117,7 @@ impl StepRunner<'_> {
     }
 
     /// Reports the state of the step, as text for people and as data for programs.
-    async fn tell(
-        &self,
-        state: &str,
-        agent: Option<&str>,
-        attempt: u32,
-    ) -> Result<(), AssessError> {
+    async fn tell(&self, state: &str, agent: Option<&str>, attempt: u32) -> Result<(), P::Error> {
         let Step { id, skill, .. } = self.step;
         let at = agent
             .map(|agent| format!(" at {agent}"))
@@ -125,7 +127,7 @@ impl StepRunner<'_> {
         });
         let text = format!("step {id}, {skill}{at}: {state}");
         let parts = vec![Part::text(text), Part::data(data)];
-        self.reporter.send(parts).await.map(|_| ())
+        self.progress.send(parts).await
     }
 
     async fn tell_again(
@@ -133,7 +135,7 @@ impl StepRunner<'_> {
         fault: &AttemptError,
         attempt: u32,
         pause: Duration,
-    ) -> Result<(), AssessError> {
+    ) -> Result<(), P::Error> {
         let Step {
             id, skill, retries, ..
         } = self.step;
@@ -141,18 +143,16 @@ impl StepRunner<'_> {
             "step {id}, {skill}: attempt {attempt} of {} failed: {fault}; again in {pause:?}",
             retries + 1
         );
-        self.reporter.say(text).await.map(|_| ())
+        self.progress.send(vec![Part::text(text)]).await
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::evaluator::pipeline::{
+    use crate::pipeline::{
         error::Failure,
-        fixture::{Answer, ScriptedDirectory, pipeline},
+        fixture::{Answer, Ignored, ScriptedDirectory, pipeline},
     };
 
     async fn perform(config: &str, agent_directory: &ScriptedDirectory) -> Result<Done, String> {
@@ -162,7 +162,7 @@ mod tests {
         let performer = StepRunner {
             step: &pipeline.steps[0],
             agent_directory,
-            reporter: &Reporter::to(Arc::new(|_: &str| ())),
+            progress: &Ignored,
         };
         performer
             .perform(&Map::new())

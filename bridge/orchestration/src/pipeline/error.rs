@@ -2,6 +2,20 @@
 
 use std::{fmt, time::Duration};
 
+/// The reason why a pipeline has no result. `E` is the error of its [`Progress`](super::Progress).
+#[derive(Debug, thiserror::Error)]
+pub enum PipelineError<E> {
+    /// The pipeline cannot begin; the text says what was expected.
+    #[error("{0}")]
+    Rejected(String),
+    /// An agent or registry could not be reached; the text says which and why. The agents are not at fault.
+    #[error("{0}")]
+    OutOfReach(String),
+    /// Nothing more can be told to the caller.
+    #[error("the pipeline's caller has left")]
+    Abandoned(E),
+}
+
 /// The reason why one attempt at a step failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum AttemptError {

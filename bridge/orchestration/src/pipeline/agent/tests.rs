@@ -5,7 +5,7 @@ use serde_json::json;
 use tokio::{net::TcpListener, sync::Notify};
 
 use super::*;
-use crate::evaluator::pipeline::call_context::CallContext;
+use crate::pipeline::call_context::CallContext;
 
 #[test]
 fn those_who_read_are_told_in_words() {

@@ -10,20 +10,18 @@ use super::{
     agent_directory::AgentDirectory,
     document::Document,
     error::{AttemptError, Failure, StepFailure},
+    model::{Pipeline, Step},
+    progress::Progress,
     result::{State, States},
     schedule::Schedule,
-    step::StepRunner,
-};
-use crate::{
-    evaluator::{custom::AssessError, reporter::Reporter},
-    scenario::pipeline::{Pipeline, Step},
+    step::{Done, StepRunner},
 };
 
 /// A pipeline and what it needs to run.
-pub(super) struct PipelineRun<'a> {
+pub(super) struct PipelineRun<'a, P> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) agent_directory: &'a dyn AgentDirectory,
-    pub(super) reporter: &'a Reporter,
+    pub(super) progress: &'a P,
 }
 
 /// The state of a pipeline after its run.
@@ -41,35 +39,27 @@ pub(super) struct PipelineProgress<'a> {
 
 /// The reason why a pipeline ends early.
 #[derive(Debug)]
-pub(super) enum RunError {
+pub(super) enum RunError<E> {
     /// A step failed, or the time was over.
     Failure(Failure),
-    /// The caller's task has ended or was canceled.
-    Abandoned(AssessError),
+    /// Nothing more can be told to the caller.
+    Abandoned(E),
 }
 
-impl From<AssessError> for RunError {
-    fn from(error: AssessError) -> Self {
-        Self::Abandoned(error)
-    }
-}
-
-impl From<StepFailure> for RunError {
-    fn from(failure: StepFailure) -> Self {
+impl<E> RunError<E> {
+    /// Returns the error of a step that failed.
+    pub(super) fn step(failure: StepFailure) -> Self {
         Self::Failure(Failure::Step(failure))
     }
 }
 
-impl<'a> PipelineRun<'a> {
+impl<'a, P: Progress> PipelineRun<'a, P> {
     /// Runs the pipeline to its end. A step that fails ends the others, whose tasks are canceled at their
     /// agents.
     ///
     /// # Errors
-    /// If the caller's task has ended or was canceled.
-    pub(super) async fn run(
-        &self,
-        requirements: Value,
-    ) -> Result<PipelineProgress<'a>, AssessError> {
+    /// If nothing more can be told to the caller.
+    pub(super) async fn run(&self, requirements: Value) -> Result<PipelineProgress<'a>, P::Error> {
         let mut states = States::new(&self.pipeline.steps);
         let mut document = Document::new(requirements);
         let limit = self.pipeline.timeout;
@@ -99,7 +89,7 @@ impl<'a> PipelineRun<'a> {
         &self,
         document: &mut Document,
         states: &mut States<'a>,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), RunError<P::Error>> {
         let mut schedule = Schedule::new(&self.pipeline.steps);
         let mut running = FuturesUnordered::new();
         loop {
@@ -107,7 +97,7 @@ impl<'a> PipelineRun<'a> {
                 && let Some(step) = schedule.next()
             {
                 let input = document.input(step);
-                let input = input.map_err(|fault| not_begun(step, fault))?;
+                let input = input.map_err(|fault| RunError::step(not_begun(step, fault)))?;
                 states.set(&step.id, State::Working);
                 running.push(self.perform(step, input));
             }
@@ -119,7 +109,8 @@ impl<'a> PipelineRun<'a> {
             states.set(&step.id, State::Completed { agent, attempts });
             document.add(&step.id, done.output);
             schedule.done(step);
-            self.show(step, document).await?;
+            let shown = self.show(step, document).await;
+            shown.map_err(RunError::Abandoned)?;
         }
     }
 
@@ -127,25 +118,25 @@ impl<'a> PipelineRun<'a> {
         &self,
         step: &'a Step,
         input: Map<String, Value>,
-    ) -> Result<(&'a Step, super::step::Done), RunError> {
+    ) -> Result<(&'a Step, Done), RunError<P::Error>> {
         let performer = StepRunner {
             step,
             agent_directory: self.agent_directory,
-            reporter: self.reporter,
+            progress: self.progress,
         };
         Ok((step, performer.perform(&input).await?))
     }
 
     /// Sends the parts of the result that this step completes, so that callers need not wait for the last
     /// step.
-    async fn show(&self, step: &Step, document: &Document) -> Result<(), AssessError> {
+    async fn show(&self, step: &Step, document: &Document) -> Result<(), P::Error> {
         for (name, value) in document.result(&self.pipeline.result) {
             let source = match self.pipeline.result.get(&name) {
                 Some(reference) => reference.step(),
                 None => Some(name.as_str()),
             };
             if source == Some(step.id.as_str()) {
-                self.reporter.show(&name, vec![part(value)]).await?;
+                self.progress.show(&name, vec![part(value)]).await?;
             }
         }
         Ok(())
@@ -176,12 +167,13 @@ fn not_begun(step: &Step, fault: AttemptError) -> StepFailure {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use serde_json::json;
 
+    use std::convert::Infallible;
+
     use super::*;
-    use crate::evaluator::pipeline::fixture::{Answer, ScriptedDirectory, pipeline};
+    use crate::pipeline::PipelineError;
+    use crate::pipeline::fixture::{Answer, Ignored, ScriptedDirectory, pipeline};
 
     const PLAN_BUILD_TEST: &str = "timeout = '1m'\n\
         [[config.step]]\nid = 'plan'\nskill = 'create_plan'\ninput = { requirements = '/requirements' }\n\
@@ -202,11 +194,12 @@ mod tests {
         let course = PipelineRun {
             pipeline: &pipeline,
             agent_directory,
-            reporter: &Reporter::to(Arc::new(|_: &str| ())),
+            progress: &Ignored,
         };
         let played = course.run(json!("fib")).await.unwrap();
-        let verdict = played.verdict().unwrap();
-        (verdict.result, verdict.failure)
+        let ended: Result<_, PipelineError<Infallible>> = played.end();
+        let result = ended.unwrap();
+        (Value::Object(result.members), result.failure)
     }
 
     #[tokio::test]

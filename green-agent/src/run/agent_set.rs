@@ -1,0 +1,176 @@
+//! The programs of one trial, or of many, and what they hold as long as they run: ports, tokens, and the
+//! addresses at which they reach each other.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use mcp_tools::secret::Secret;
+use tokio::time::sleep;
+use url::Url;
+
+use super::{
+    Problem, ProblemKind,
+    agents::{AgentStart, TrialAgents, log_path},
+    hops::to_environment,
+    owner,
+    problem::chain,
+    watch,
+};
+use crate::{
+    participant::{ActivityListener, AgentProcess, ports::PortLease},
+    recorder::{HopListeners, Masker},
+    scenario::model::{Agent, Green, Scenario},
+    transcript::{Transcript, task},
+};
+
+/// How long an agent must have printed nothing before its log goes on in the next trial's folder: what it
+/// prints about a request often comes after the answer.
+const SETTLED: Duration = Duration::from_millis(5);
+
+/// How often this is waited for.
+const SETTLING: usize = 10;
+
+/// The programs of a scenario's agents.
+#[derive(Default)]
+pub(super) struct AgentSet {
+    /// All agents of the scenario, as they were when the programs were started.
+    agents: Vec<Agent>,
+    pub(super) processes: Vec<AgentProcess>,
+    /// The addresses of the programs that run, by role.
+    endpoints: BTreeMap<String, Url>,
+    /// The reservations of their ports.
+    pub(super) ports: Vec<PortLease>,
+    /// Where they reach each other. Empty unless the programs are kept.
+    pub(super) listeners: HopListeners,
+    tokens: BTreeMap<String, Secret>,
+    masker: Masker,
+    /// The transcript of the present trial.
+    transcript: Arc<RwLock<Option<Transcript>>>,
+}
+
+impl AgentSet {
+    /// Returns whether the programs run already, since an earlier trial.
+    pub(super) fn is_running(&self) -> bool {
+        !self.agents.is_empty()
+    }
+
+    /// Returns whether these are the agents of the scenario, with the same settings.
+    pub(super) fn is_of(&self, scenario: &Scenario) -> bool {
+        scenario.agents().eq(&self.agents)
+    }
+
+    /// Returns the address of a program that runs already.
+    pub(super) fn endpoint(&self, role: &str) -> Option<&Url> {
+        self.endpoints.get(role)
+    }
+
+    /// Returns the tokens and the masker that the programs that run were started with.
+    pub(super) fn secrets(&self) -> Option<(BTreeMap<String, Secret>, Masker)> {
+        if !self.is_running() {
+            return None;
+        }
+        self.masker.begin_trial();
+        for token in self.tokens.values() {
+            self.masker.learn(token.expose());
+        }
+        Some((self.tokens.clone(), self.masker.clone()))
+    }
+
+    /// Begins a trial: what agents print counts as activity in its transcript, and the programs that run
+    /// write their output to its folder.
+    pub(super) fn begin(
+        &mut self,
+        scenario: &Scenario,
+        folder: &Path,
+        transcript: &Transcript,
+    ) -> Result<(), Problem> {
+        *self
+            .transcript
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Some(transcript.clone());
+        for process in &self.processes {
+            let switched = process.log_to(&log_path(folder, process.role()));
+            switched.map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
+        }
+        // Only the details that a participant is sent in a trial name this address: whoever still works in
+        // the episode of an earlier trial must not reach this one's.
+        if let (Green::Builtin(_), Some(worker)) = (&scenario.green, scenario.worker()) {
+            self.listeners.close(&to_environment(&worker.role));
+        }
+        Ok(())
+    }
+
+    /// Returns what is called whenever an agent prints something.
+    pub(super) fn on_activity(&self) -> ActivityListener {
+        let transcript = self.transcript.clone();
+        Arc::new(move || {
+            let transcript = transcript.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(transcript) = &*transcript {
+                transcript.touch();
+            }
+        })
+    }
+
+    /// Keeps the programs that were started in a trial, with what they were started with.
+    pub(super) fn keep(&mut self, scenario: &Scenario, agents: TrialAgents) {
+        if self.is_running() {
+            return;
+        }
+        self.agents = scenario.agents().cloned().collect();
+        self.tokens = agents.tokens;
+        self.masker = agents.masker;
+        for handle in agents.handles {
+            if let (AgentStart::Program { port, .. }, Some(url)) = (handle.start, handle.endpoint) {
+                self.endpoints.insert(handle.role, url);
+                self.ports.extend(port);
+            }
+        }
+    }
+
+    /// Waits until the agents print nothing more, so that their lines are in the log of the trial to which
+    /// they belong.
+    pub(super) async fn settle(&self) {
+        let lines = || -> u64 { self.processes.iter().map(AgentProcess::lines_read).sum() };
+        for _ in 0..SETTLING {
+            let before = lines();
+            sleep(SETTLED).await;
+            if lines() == before {
+                return;
+            }
+        }
+    }
+
+    /// Returns why the agents cannot go on to another trial: one of them is still busy with this one.
+    pub(super) fn busy(&self, transcript: &Transcript) -> Option<String> {
+        let entries = match transcript.entries() {
+            Ok(entries) => entries,
+            Err(error) => return Some(chain(&error)),
+        };
+        if let Some(role) = owner::still_answering(&entries) {
+            return Some(format!("{role} had not answered when the trial ended"));
+        }
+        let role = task::still_running(&entries)?;
+        Some(format!(
+            "a task of {role} was not over when the trial ended"
+        ))
+    }
+
+    /// Returns which of the programs has ended by itself, how, and what it last printed.
+    pub(super) fn ended(&self) -> Option<String> {
+        let ended = self.processes.iter().find_map(|process| {
+            let exit = process.exited()?;
+            Some((process, exit))
+        });
+        let (process, exit) = ended?;
+        Some(watch::exit_message(process, exit, "between two trials"))
+    }
+
+    /// Stops the programs and gives their ports back.
+    pub(super) async fn stop(self, grace: Duration) {
+        watch::stop(self.processes, grace).await;
+    }
+}

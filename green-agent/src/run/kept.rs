@@ -1,0 +1,133 @@
+//! `reuse = "agents"`: keeps the programs of agents from one trial to the next.
+//!
+//! A trial takes a set of programs that no other trial uses, or starts one. Afterwards they are kept, unless
+//! something went wrong: programs that crashed, hung, or are still busy with the trial are replaced. There are
+//! never more sets than trials may run at once, those that wait for a trial included.
+
+use std::{
+    collections::BTreeSet,
+    mem,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use super::{RunEvent, RunOptions, agent_set::AgentSet, port_leases};
+use crate::scenario::model::{Reuse, Scenario};
+
+/// The programs of agents that wait for another trial.
+pub(super) struct KeptAgents {
+    /// The most sets that run at once.
+    most: usize,
+    sets: Mutex<Sets>,
+}
+
+#[derive(Default)]
+struct Sets {
+    /// The number of sets that a trial uses.
+    in_use: usize,
+    /// The others, the one that has waited longest first.
+    waiting: Vec<WaitingSet>,
+}
+
+struct WaitingSet {
+    scenario: String,
+    grace: Duration,
+    agents: AgentSet,
+}
+
+impl KeptAgents {
+    /// Returns a place for the agents of as many trials as may run at once.
+    pub(super) fn new(jobs: usize) -> Self {
+        Self {
+            most: jobs.max(1),
+            sets: Mutex::default(),
+        }
+    }
+
+    /// Returns programs for a trial: those of an earlier one, or none, which then are to be started.
+    pub(super) async fn take(&self, scenario: &Scenario, options: &RunOptions) -> AgentSet {
+        if scenario.harness.reuse == Reuse::Nothing {
+            return AgentSet::default();
+        }
+        let (found, dismissed) = self.sets().take(scenario, self.most);
+        for waiting in dismissed {
+            if let Some(ended) = waiting.agents.ended() {
+                tell_restart(&waiting.scenario, ended, options);
+            }
+            waiting.agents.stop(waiting.grace).await;
+        }
+        found.unwrap_or_default()
+    }
+
+    /// Takes back what a trial has used.
+    pub(super) fn give_back(&self, scenario: &Scenario, agents: AgentSet) {
+        if scenario.harness.reuse == Reuse::Nothing {
+            return;
+        }
+        let mut sets = self.sets();
+        sets.in_use -= 1;
+        if agents.is_running() {
+            sets.waiting.push(WaitingSet {
+                scenario: scenario.name.clone(),
+                grace: scenario.harness.timeout.stop,
+                agents,
+            });
+        }
+    }
+
+    /// Stops the programs of a scenario that has no more trials.
+    pub(super) async fn stop(&self, scenario: &str) {
+        let (ended, others) = mem::take(&mut self.sets().waiting)
+            .into_iter()
+            .partition(|one| one.scenario == scenario);
+        self.sets().waiting.extend::<Vec<_>>(others);
+        let ended: Vec<WaitingSet> = ended;
+        for one in ended {
+            one.agents.stop(one.grace).await;
+        }
+    }
+
+    fn sets(&self) -> MutexGuard<'_, Sets> {
+        self.sets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sets {
+    /// Returns a set for the scenario, if one waits, and those that are to be stopped first.
+    fn take(&mut self, scenario: &Scenario, most: usize) -> (Option<AgentSet>, Vec<WaitingSet>) {
+        let ports = port_leases::ports(scenario);
+        let (mut found, mut dismissed) = (None, Vec::new());
+        for waiting in mem::take(&mut self.waiting) {
+            let is_ours = waiting.scenario == scenario.name && waiting.agents.is_of(scenario);
+            if waiting.agents.ended().is_some() {
+                dismissed.push(waiting);
+            } else if is_ours && found.is_none() {
+                found = Some(waiting.agents);
+            } else if holds_any(&waiting.agents, &ports) {
+                dismissed.push(waiting);
+            } else {
+                self.waiting.push(waiting);
+            }
+        }
+        self.in_use += 1;
+        if self.in_use + self.waiting.len() > most && !self.waiting.is_empty() {
+            dismissed.push(self.waiting.remove(0));
+        }
+        (found, dismissed)
+    }
+}
+
+fn holds_any(agents: &AgentSet, ports: &BTreeSet<u16>) -> bool {
+    agents
+        .ports
+        .iter()
+        .any(|lease| ports.contains(&lease.port()))
+}
+
+/// Tells that the next trial starts its agents anew.
+pub(super) fn tell_restart(scenario: &str, reason: String, options: &RunOptions) {
+    options.tell(RunEvent::AgentsNotKept {
+        scenario: scenario.to_owned(),
+        reason,
+    });
+}
