@@ -7,31 +7,71 @@
 use std::collections::BTreeMap;
 
 use bridge_protocol::a2a::AgentCard;
-use oci_client::{
-    client::{Config, ImageLayer},
-    manifest::{OciDescriptor, OciImageManifest},
-};
+use serde::{Deserialize, Serialize};
+
+use super::digest;
 
 /// The artifact type of an agent card.
 pub const ARTIFACT_TYPE: &str = "application/vnd.a2a.agent-card.v1+json";
 
-const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
+pub(super) const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
 const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
 const TITLE: &str = "org.opencontainers.image.title";
 
-/// Builds the manifest, layer and config of a card with this JSON.
-pub(super) fn write(card: &AgentCard, json: Vec<u8>) -> (OciImageManifest, ImageLayer, Config) {
+/// The config of every card: the image specification wants one ("Guidance for an Empty Descriptor").
+pub(super) const CONFIG: &[u8] = b"{}";
+
+/// A manifest (image specification, "Image Manifest"), as far as it matters to cards.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Manifest {
+    schema_version: u8,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    media_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    artifact_type: Option<String>,
+    pub(super) config: Descriptor,
+    pub(super) layers: Vec<Descriptor>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    annotations: Option<BTreeMap<String, String>>,
+}
+
+/// Some content and its type (image specification, "Content Descriptors").
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Descriptor {
+    media_type: String,
+    pub(super) digest: String,
+    pub(super) size: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    annotations: Option<BTreeMap<String, String>>,
+}
+
+impl Descriptor {
+    fn of(content: &[u8], media_type: &str) -> Self {
+        Self {
+            media_type: media_type.to_owned(),
+            digest: digest::of(content),
+            size: i64::try_from(content.len()).unwrap_or(i64::MAX),
+            annotations: None,
+        }
+    }
+}
+
+/// Builds the manifest of a card with this JSON.
+pub(super) fn manifest(card: &AgentCard, json: &[u8]) -> Manifest {
     let title = BTreeMap::from([(TITLE.to_owned(), "agent-card.json".to_owned())]);
-    let layer = ImageLayer::new(json, "application/json".to_owned(), Some(title));
-    let config = Config::new("{}", EMPTY_TYPE.to_owned(), None);
-    let layers = [layer];
-    let manifest = OciImageManifest {
+    Manifest {
+        schema_version: 2,
         media_type: Some(MANIFEST_TYPE.to_owned()),
         artifact_type: Some(ARTIFACT_TYPE.to_owned()),
-        ..OciImageManifest::build(&layers, &config, Some(annotations(card)))
-    };
-    let [layer] = layers;
-    (manifest, layer, config)
+        config: Descriptor::of(CONFIG, EMPTY_TYPE),
+        layers: vec![Descriptor {
+            annotations: Some(title),
+            ..Descriptor::of(json, "application/json")
+        }],
+        annotations: Some(annotations(card)),
+    }
 }
 
 fn annotations(card: &AgentCard) -> BTreeMap<String, String> {
@@ -49,9 +89,9 @@ fn annotations(card: &AgentCard) -> BTreeMap<String, String> {
 ///
 /// # Errors
 /// Returns what was expected if no layer, or more than one, matches.
-pub(super) fn card_layer(manifest: &OciImageManifest) -> Result<&OciDescriptor, String> {
+pub(super) fn card_layer(manifest: &Manifest) -> Result<&Descriptor, String> {
     let layers = &manifest.layers;
-    let tests: [fn(&OciDescriptor) -> bool; 3] = [is_ours, is_json, is_titled_json];
+    let tests: [fn(&Descriptor) -> bool; 3] = [is_ours, is_json, is_titled_json];
     for is_card in tests {
         let mut cards = layers.iter().filter(|layer| is_card(layer));
         match (cards.next(), cards.next()) {
@@ -71,16 +111,16 @@ pub(super) fn card_layer(manifest: &OciImageManifest) -> Result<&OciDescriptor, 
     ))
 }
 
-fn is_ours(layer: &OciDescriptor) -> bool {
+fn is_ours(layer: &Descriptor) -> bool {
     layer.media_type == ARTIFACT_TYPE
 }
 
-fn is_json(layer: &OciDescriptor) -> bool {
+fn is_json(layer: &Descriptor) -> bool {
     let kind = layer.media_type.split(';').next().unwrap_or_default();
     kind == "application/json" || kind.ends_with("+json")
 }
 
-fn is_titled_json(layer: &OciDescriptor) -> bool {
+fn is_titled_json(layer: &Descriptor) -> bool {
     let annotations = layer.annotations.as_ref();
     let title = annotations.and_then(|annotations| annotations.get(TITLE));
     title.is_some_and(|title| title.ends_with(".json"))
@@ -90,12 +130,12 @@ fn is_titled_json(layer: &OciDescriptor) -> bool {
 mod tests {
     use super::*;
 
-    fn layer((media_type, title): (&str, &str)) -> OciDescriptor {
-        OciDescriptor {
+    fn layer((media_type, title): (&str, &str)) -> Descriptor {
+        Descriptor {
             media_type: media_type.to_owned(),
             digest: title.to_owned(),
             annotations: Some(BTreeMap::from([(TITLE.to_owned(), title.to_owned())])),
-            ..OciDescriptor::default()
+            ..Descriptor::default()
         }
     }
 
@@ -127,9 +167,9 @@ mod tests {
             (vec![(TAR, "image.tar")], None),
             (vec![], None),
         ] {
-            let manifest = OciImageManifest {
+            let manifest = Manifest {
                 layers: layers.iter().copied().map(layer).collect(),
-                ..OciImageManifest::default()
+                ..Manifest::default()
             };
             let card = card_layer(&manifest).map(|layer| layer.digest.as_str());
             assert_eq!(card.ok(), found, "{layers:?}");

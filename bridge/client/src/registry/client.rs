@@ -3,11 +3,7 @@
 use std::time::Duration;
 
 use bridge_protocol::dialect::card;
-use oci_client::{
-    Reference,
-    client::{ClientConfig, ClientProtocol},
-    errors::OciDistributionError,
-};
+use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::Mutex;
 use url::Url;
@@ -15,8 +11,10 @@ use url::Url;
 use super::{
     RegistryError, RegistryOptions, artifact,
     cache::RegistryCache,
-    reader::RegistryReader,
-    reference::{host_of, oci_reference, shown},
+    digest,
+    http::RegistryHttp,
+    pull::{manifest_path, wanted},
+    reference::{self, host_of, shown},
 };
 use crate::credentials::is_loopback;
 
@@ -25,10 +23,9 @@ pub struct Registry {
     pub(super) url: Url,
     pub(super) options: RegistryOptions,
     pub(super) cache: Mutex<RegistryCache>,
-    pub(super) http: reqwest::Client,
-    pub(super) reader: RegistryReader,
-    /// The client for pushing.
-    oci: oci_client::Client,
+    /// The client that asks found agents whether they can be reached.
+    pub(super) probes: reqwest::Client,
+    pub(super) http: RegistryHttp,
     pub(super) host: String,
 }
 
@@ -39,25 +36,17 @@ impl Registry {
     /// [`RegistryError::Address`], or [`RegistryError::PlainHttp`] if plain HTTP would leave this machine.
     pub fn new(url: &Url, options: RegistryOptions) -> Result<Self, RegistryError> {
         let host = host_of(url);
-        let protocol = match url.scheme() {
-            "https" => ClientProtocol::Https,
-            "http" if is_loopback(url) => ClientProtocol::Http,
+        match url.scheme() {
+            "https" => {}
+            "http" if is_loopback(url) => {}
             "http" => return Err(RegistryError::PlainHttp { host }),
             _ => return Err(RegistryError::Address(url.to_string())),
-        };
+        }
         let unusable = |cause: String| RegistryError::Unreachable {
             registry: host.clone(),
             cause,
         };
-        use_ring();
-        let oci = oci_client::Client::try_from(ClientConfig {
-            protocol,
-            connect_timeout: Some(options.connect),
-            read_timeout: Some(options.reply),
-            platform_resolver: None,
-            ..ClientConfig::default()
-        });
-        let http = reqwest::Client::builder()
+        let probes = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .timeout(options.health)
             .no_proxy()
@@ -65,10 +54,8 @@ impl Registry {
         Ok(Self {
             url: url.clone(),
             cache: Mutex::default(),
-            http: http.map_err(|error| unusable(error.to_string()))?,
-            reader: RegistryReader::new(url, &options)
-                .map_err(|error| unusable(error.to_string()))?,
-            oci: oci.map_err(|error| unusable(error.to_string()))?,
+            probes: probes.map_err(|error| unusable(error.to_string()))?,
+            http: RegistryHttp::new(url, &options).map_err(|error| unusable(error.to_string()))?,
             options,
             host,
         })
@@ -84,34 +71,51 @@ impl Registry {
         tag: &str,
         card: &Value,
     ) -> Result<String, RegistryError> {
-        let reference = self.reference(repository, tag)?;
+        self.check_reference(repository, tag)?;
+        let name = self.shown(repository, tag);
         let (read, _) = card::read(card.clone()).map_err(|why| RegistryError::NotACard {
-            reference: self.shown(repository, tag),
+            reference: name.clone(),
             why: why.to_string(),
         })?;
         let json = card.to_string().into_bytes();
         if json.len() > self.options.size {
             return Err(self.too_large(repository, tag));
         }
-        let (manifest, layer, config) = artifact::write(&read, json);
-        let auth = &self.options.auth;
-        let layers = [layer];
-        let pushing = self
-            .oci
-            .push(&reference, &layers, config, auth, Some(manifest));
-        // The future of `oci-client` is large, and so would be every future that awaits it.
-        let pushing = Box::pin(pushing);
-        self.pushed(&self.shown(repository, tag), pushing).await?;
+        let manifest = serde_json::to_vec(&artifact::manifest(&read, &json));
+        let manifest =
+            manifest.map_err(|error| RegistryError::refused(&name, &error.to_string()))?;
+        let pushing = async {
+            for content in [json.into(), Bytes::from_static(artifact::CONFIG)] {
+                self.put_blob(&name, repository, content).await?;
+            }
+            let path = manifest_path(repository, tag);
+            let at = wanted(&name, repository, &path);
+            let kind = artifact::MANIFEST_TYPE;
+            self.http.put_manifest(at, kind, manifest).await
+        };
+        self.in_time(pushing).await?;
         self.digest(repository, tag).await
     }
 
-    /// Checks the name of an artifact and returns it in the form of `oci-client`.
-    pub(super) fn reference(
+    async fn put_blob(
+        &self,
+        name: &str,
+        repository: &str,
+        content: Bytes,
+    ) -> Result<(), RegistryError> {
+        let path = format!("{repository}/blobs/uploads/");
+        let digest = digest::of(&content);
+        let at = wanted(name, repository, &path);
+        self.http.put_blob(at, &digest, content).await
+    }
+
+    /// Checks the name of an artifact.
+    pub(super) fn check_reference(
         &self,
         repository: &str,
         version: &str,
-    ) -> Result<Reference, RegistryError> {
-        oci_reference(&self.host, repository, version)
+    ) -> Result<(), RegistryError> {
+        reference::check(&self.host, repository, version)
     }
 
     /// The name of an artifact as text.
@@ -124,19 +128,6 @@ impl Registry {
             reference: self.shown(repository, version),
             limit: self.options.size,
         }
-    }
-
-    /// Pushes within the time limit.
-    async fn pushed<T>(
-        &self,
-        reference: &str,
-        pushing: impl Future<Output = Result<T, OciDistributionError>>,
-    ) -> Result<T, RegistryError> {
-        let told = async {
-            let pushed = pushing.await;
-            pushed.map_err(|error| RegistryError::of(&error, &self.host, reference))
-        };
-        self.in_time(told).await
     }
 
     /// Applies the time limit to a request.
@@ -161,15 +152,6 @@ impl std::fmt::Debug for Registry {
         f.debug_struct("Registry")
             .field("url", &self.url.as_str())
             .finish_non_exhaustive()
-    }
-}
-
-/// Sets ring as the TLS provider of `oci-client`, unless the program has set one.
-fn use_ring() {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        let set = rustls::crypto::ring::default_provider().install_default();
-        // Another thread was faster, and its provider is used.
-        drop(set);
     }
 }
 

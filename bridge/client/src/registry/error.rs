@@ -2,10 +2,6 @@
 
 use std::time::Duration;
 
-use oci_client::errors::{OciDistributionError, OciErrorCode};
-
-use crate::error::root_cause;
-
 /// An error of a registry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
@@ -148,49 +144,6 @@ impl RegistryError {
             | Self::TooMany { .. }
             | Self::NoSkill { .. }
             | Self::NoneHealthy { .. } => false,
-        }
-    }
-
-    /// Converts an error of `oci-client`.
-    pub(super) fn of(error: &OciDistributionError, registry: &str, reference: &str) -> Self {
-        let registry = registry.to_owned();
-        let reference = reference.to_owned();
-        let not_found = |code: &OciErrorCode| {
-            matches!(
-                code,
-                OciErrorCode::ManifestUnknown
-                    | OciErrorCode::NameUnknown
-                    | OciErrorCode::BlobUnknown
-                    | OciErrorCode::NotFound
-            )
-        };
-        match error {
-            OciDistributionError::UnauthorizedError { .. }
-            | OciDistributionError::AuthenticationFailure(_)
-            | OciDistributionError::ServerError {
-                code: 401 | 403, ..
-            } => Self::Unauthorized { registry },
-            OciDistributionError::ImageManifestNotFoundError(_) => Self::NotFound { reference },
-            OciDistributionError::ServerError { code: 404, .. } => Self::NotFound { reference },
-            OciDistributionError::ServerError {
-                code: status @ 500..,
-                ..
-            } => Self::Failing {
-                registry,
-                status: *status,
-            },
-            OciDistributionError::RegistryError { envelope, .. }
-                if envelope.errors.iter().any(|error| not_found(&error.code)) =>
-            {
-                Self::NotFound { reference }
-            }
-            OciDistributionError::RequestError(error)
-                if error.is_connect() || error.is_timeout() || error.is_request() =>
-            {
-                let cause = root_cause(error);
-                Self::Unreachable { registry, cause }
-            }
-            other => Self::refused(reference, &root_cause(other)),
         }
     }
 }

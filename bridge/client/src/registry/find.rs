@@ -151,7 +151,7 @@ impl Registry {
     }
 
     async fn answers(&self, agent: &Discovered) -> Result<(), String> {
-        let asked = self.http.get(card_of(agent)).send().await;
+        let asked = self.probes.get(card_of(agent)).send().await;
         match asked {
             Ok(reply) if reply.status().is_server_error() => {
                 Err(format!("HTTP status {}", reply.status().as_u16()))

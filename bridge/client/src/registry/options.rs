@@ -1,8 +1,27 @@
 //! The options of a registry.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use super::RegistryAuth;
+/// Credentials for a registry.
+#[derive(Clone, PartialEq, Eq)]
+pub enum RegistryAuth {
+    /// None.
+    Anonymous,
+    /// A user name and a password.
+    Basic(String, String),
+    /// A token that the registry has issued.
+    Bearer(String),
+}
+
+impl fmt::Debug for RegistryAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Anonymous => "Anonymous",
+            Self::Basic(..) => "Basic(..)",
+            Self::Bearer(_) => "Bearer(..)",
+        })
+    }
+}
 
 /// Limits and credentials for a registry.
 #[derive(Clone, Debug)]

@@ -1,13 +1,17 @@
 //! Reads from a registry: lists, and cards by tag or digest.
 
-use oci_client::manifest::OciManifest;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 use serde_json::Value;
 
 use super::{
-    Registry, RegistryError, artifact, digest,
+    Registry, RegistryError,
+    artifact::{self, Manifest},
+    digest,
+    http::{Answer, ReadRequest},
     pages::Pages,
-    reader::{Answer, ReadRequest},
     reference::is_digest,
 };
 
@@ -41,7 +45,7 @@ impl Registry {
     /// # Errors
     /// [`RegistryError::NotFound`] if there is no such repository.
     pub async fn tags(&self, repository: &str) -> Result<Vec<String>, RegistryError> {
-        self.reference(repository, "latest")?;
+        self.check_reference(repository, "latest")?;
         let reference = format!("{}/{repository}", self.host);
         let path = format!("{repository}/tags/list");
         let page = |tags: Tags| tags.tags.unwrap_or_default();
@@ -61,7 +65,7 @@ impl Registry {
         while pages.go_on() {
             let mut query = vec![("n", self.options.page.to_string())];
             query.extend(pages.last().map(|last| ("last", last.to_owned())));
-            let answer = self.reader.get(ReadRequest {
+            let answer = self.http.get(ReadRequest {
                 reference,
                 repository,
                 path,
@@ -89,14 +93,7 @@ impl Registry {
             reference: name.clone(),
             why,
         };
-        let manifest = serde_json::from_slice(&manifest);
-        let OciManifest::Image(manifest) =
-            manifest.map_err(|error| not_a_card(error.to_string()))?
-        else {
-            return Err(not_a_card(
-                "expected one layer of JSON, found an index of images".into(),
-            ));
-        };
+        let manifest = read_manifest(&manifest).map_err(not_a_card)?;
         let layer = artifact::card_layer(&manifest).map_err(not_a_card)?;
         if usize::try_from(layer.size).map_or(true, |size| size > self.options.size) {
             return Err(self.too_large(repository, version));
@@ -112,9 +109,9 @@ impl Registry {
         repository: &str,
         tag: &str,
     ) -> Result<String, RegistryError> {
-        self.reference(repository, tag)?;
+        self.check_reference(repository, tag)?;
         let (name, path) = (self.shown(repository, tag), manifest_path(repository, tag));
-        let asked = self.reader.head(wanted(&name, repository, &path));
+        let asked = self.http.head(wanted(&name, repository, &path));
         match self.in_time(asked).await? {
             Some(digest) => Ok(digest),
             // Some registries do not send the digest, so it is computed.
@@ -128,12 +125,12 @@ impl Registry {
         repository: &str,
         version: &str,
     ) -> Result<(Vec<u8>, String), RegistryError> {
-        self.reference(repository, version)?;
+        self.check_reference(repository, version)?;
         let (name, path) = (
             self.shown(repository, version),
             manifest_path(repository, version),
         );
-        let asked = self.reader.get(wanted(&name, repository, &path));
+        let asked = self.http.get(wanted(&name, repository, &path));
         let Answer { digest, body } = self.in_time(asked).await?;
         // For a pull by digest, that digest is expected whatever the registry sends.
         let expected = match is_digest(version) {
@@ -160,7 +157,7 @@ impl Registry {
         }
         let path = format!("{repository}/blobs/{digest}");
         let wanted = wanted(name, repository, &path);
-        let asked = self.reader.get_within(wanted, self.options.size);
+        let asked = self.http.get_within(wanted, self.options.size);
         let body = self.in_time(asked).await?.body;
         digest::check(&body, digest).map_err(refused)?;
         Ok(body)
@@ -179,7 +176,11 @@ struct Tags {
     tags: Option<Vec<String>>,
 }
 
-fn wanted<'a>(reference: &'a str, repository: &'a str, path: &'a str) -> ReadRequest<'a> {
+pub(super) fn wanted<'a>(
+    reference: &'a str,
+    repository: &'a str,
+    path: &'a str,
+) -> ReadRequest<'a> {
     ReadRequest {
         reference,
         repository,
@@ -188,6 +189,19 @@ fn wanted<'a>(reference: &'a str, repository: &'a str, path: &'a str) -> ReadReq
     }
 }
 
-fn manifest_path(repository: &str, version: &str) -> String {
+/// Reads the manifest of an artifact, which may also be an index of several.
+fn read_manifest(text: &[u8]) -> Result<Manifest, String> {
+    #[derive(Deserialize)]
+    struct Index {
+        #[serde(rename = "manifests")]
+        _manifests: Vec<IgnoredAny>,
+    }
+    serde_json::from_slice(text).map_err(|error| match serde_json::from_slice::<Index>(text) {
+        Ok(_) => "expected one layer of JSON, found an index of images".to_owned(),
+        Err(_) => error.to_string(),
+    })
+}
+
+pub(super) fn manifest_path(repository: &str, version: &str) -> String {
     format!("{repository}/manifests/{version}")
 }

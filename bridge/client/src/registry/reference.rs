@@ -2,11 +2,16 @@
 
 use std::{fmt, str::FromStr};
 
-use oci_client::Reference;
 use url::Url;
 
 use super::RegistryError;
 use crate::credentials::is_loopback;
+
+/// The length of a repository's name, in bytes, that most registries accept.
+const LONGEST_NAME: usize = 255;
+
+/// The length of a tag, in bytes.
+const LONGEST_TAG: usize = 128;
 
 /// A reference to a card in a registry: `HOST/REPOSITORY:TAG` or `HOST/REPOSITORY@DIGEST`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +39,7 @@ impl FromStr for CardReference {
             None => rest.rsplit_once(':').ok_or_else(bad)?,
         };
         let registry = registry_at(host)?;
-        // `oci-client` checks the grammar of names.
-        oci_reference(host, repository, version)?;
+        check(host, repository, version)?;
         Ok(Self {
             registry,
             repository: repository.to_owned(),
@@ -68,20 +72,57 @@ pub(super) fn shown(host: &str, repository: &str, version: &str) -> String {
     format!("{host}/{repository}{between}{version}")
 }
 
-/// The reference in the form of `oci-client`.
-pub(super) fn oci_reference(
-    host: &str,
-    repository: &str,
-    version: &str,
-) -> Result<Reference, RegistryError> {
-    let text = shown(host, repository, version);
-    let bad = || RegistryError::Reference { text: text.clone() };
-    Reference::try_from(text.as_str()).map_err(|_| bad())?;
-    let (host, repository) = (host.to_owned(), repository.to_owned());
-    Ok(match is_digest(version) {
-        true => Reference::with_digest(host, repository, version.to_owned()),
-        false => Reference::with_tag(host, repository, version.to_owned()),
+/// Checks the grammar of a reference (distribution specification, "Pulling manifests").
+///
+/// # Errors
+/// [`RegistryError::Reference`]
+pub(super) fn check(host: &str, repository: &str, version: &str) -> Result<(), RegistryError> {
+    let is_version = match version.split_once(':') {
+        Some((algorithm, hex)) => is_hash(algorithm, hex),
+        None => is_tag(version),
+    };
+    if is_host(host) && is_repository(repository) && is_version {
+        return Ok(());
+    }
+    Err(RegistryError::Reference {
+        text: shown(host, repository, version),
     })
+}
+
+fn is_host(host: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-.:[]".contains(&byte);
+    !host.is_empty() && host.bytes().all(fits)
+}
+
+/// Parts with `/` between them, each of words with `.`, `_`, `__` or hyphens between them.
+fn is_repository(name: &str) -> bool {
+    let in_word = |one: char| matches!(one, 'a'..='z' | '0'..='9');
+    let is_separator = |between: &str| match between {
+        "" | "." | "_" | "__" => true,
+        other => other.bytes().all(|byte| byte == b'-'),
+    };
+    let is_part = |part: &str| {
+        part.starts_with(in_word)
+            && part.ends_with(in_word)
+            && part.split(in_word).all(is_separator)
+    };
+    name.len() <= LONGEST_NAME && name.split('/').all(is_part)
+}
+
+fn is_tag(tag: &str) -> bool {
+    let in_word = |one: char| one.is_ascii_alphanumeric() || one == '_';
+    let fits = |one: char| in_word(one) || matches!(one, '.' | '-');
+    tag.len() <= LONGEST_TAG && tag.starts_with(in_word) && tag.chars().all(fits)
+}
+
+fn is_hash(algorithm: &str, hex: &str) -> bool {
+    let length = match algorithm {
+        "sha256" => 64,
+        "sha384" => 96,
+        "sha512" => 128,
+        _ => return false,
+    };
+    hex.len() == length && hex.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Whether a version is a digest rather than a tag.
@@ -132,6 +173,44 @@ mod tests {
                 (repository, version)
             );
             assert_eq!(read.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn names_have_the_grammar_of_the_specification() {
+        for repository in ["a", "a/b", "a.b_c__d-e---f/0", "agents/plan2"] {
+            assert_eq!(check("h", repository, "v1"), Ok(()), "{repository}");
+        }
+        let long = "a".repeat(LONGEST_NAME + 1);
+        for repository in [
+            "", "/a", "a/", "a//b", "-a", "a-", "a..b", "a._b", "a___b", "A", "a b", "\u{e4}",
+            "a%2fb", "a/../b", &long,
+        ] {
+            assert!(check("h", repository, "v1").is_err(), "{repository}");
+        }
+        let (long, hex) = ("v".repeat(LONGEST_TAG + 1), "0".repeat(64));
+        for version in ["v1", "1.0.0-rc_1", "_", "V", &format!("sha256:{hex}")] {
+            assert_eq!(check("h", "a", version), Ok(()), "{version}");
+        }
+        for version in [
+            "",
+            ".v",
+            "-v",
+            "v/1",
+            "v?1",
+            "v#1",
+            &long,
+            ":",
+            "sha256:",
+            "md5:0",
+            &format!("sha256:{hex}0"),
+            &format!("sha512:{hex}"),
+            &format!("sha256:{}", "g".repeat(64)),
+        ] {
+            assert!(check("h", "a", version).is_err(), "{version}");
+        }
+        for host in ["", "user@h", "h/x", "h?x", "h x"] {
+            assert!(check(host, "a", "v1").is_err(), "{host}");
         }
     }
 

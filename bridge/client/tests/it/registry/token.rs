@@ -6,7 +6,7 @@ use axum::{
     Json, Router,
     body::Body,
     extract::State,
-    http::{HeaderMap, Response, Uri, header::AUTHORIZATION},
+    http::{HeaderMap, Response, StatusCode, Uri, header::AUTHORIZATION},
     response::IntoResponse as _,
 };
 use bridge_client::registry::{Registry, RegistryAuth, RegistryError, RegistryOptions};
@@ -40,11 +40,7 @@ async fn answer(State(server): State<Server>, uri: Uri, headers: HeaderMap) -> R
                 "Bearer realm=\"{}\",service=\"reg\",scope=\"repository:a/b:pull\"",
                 server.realm
             );
-            (
-                axum::http::StatusCode::UNAUTHORIZED,
-                [("www-authenticate", challenge)],
-            )
-                .into_response()
+            (StatusCode::UNAUTHORIZED, [("www-authenticate", challenge)]).into_response()
         }
     }
 }
@@ -105,6 +101,44 @@ async fn a_token_that_does_not_do_is_told() {
     }
     let given = registry(&url, RegistryAuth::Bearer("t-1".into()));
     assert_eq!(given.tags("a/b").await.unwrap(), ["v1"]);
+}
+
+/// Some registries have uploads sent to another host, which has its authorization in the location.
+#[tokio::test]
+async fn an_upload_to_another_host_takes_no_credentials_along() {
+    let (storage, asked) = served(None).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url: Url = format!("http://{}", listener.local_addr().unwrap())
+        .parse()
+        .unwrap();
+    let location = storage.join("/stored?state=7").unwrap().to_string();
+    let app = Router::new().fallback(async move |headers: HeaderMap| {
+        match headers.contains_key(AUTHORIZATION) {
+            true => (StatusCode::ACCEPTED, [("location", location)]),
+            false => {
+                let challenge = "Basic realm=\"r\"".to_owned();
+                (StatusCode::UNAUTHORIZED, [("www-authenticate", challenge)])
+            }
+        }
+    });
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let card = json!({"name": "n", "skills": []});
+    let error = registry(&url, me())
+        .push("a/b", "v1", &card)
+        .await
+        .unwrap_err();
+    // The storage wants a token for everything.
+    assert!(
+        matches!(error, RegistryError::Unauthorized { .. }),
+        "{error}"
+    );
+    let asked = asked.lock().unwrap().join("\n");
+    let (first, rest) = asked.split_once('%').unwrap();
+    assert_eq!(first, "/stored?state=7&digest=sha256");
+    assert!(
+        rest.ends_with(" nothing") && !rest.contains('\n'),
+        "{asked}"
+    );
 }
 
 /// The password is sent to the token server that the registry names.

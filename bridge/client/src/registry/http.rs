@@ -1,6 +1,4 @@
-//! Sends read requests to a registry, authenticates them, and limits the size of answers.
-//!
-//! `oci-client`, which does the pushing, reads answers of any size; pulled content is not trusted.
+//! Sends requests to a registry, authenticates them, and limits the size of answers.
 
 use std::{
     collections::BTreeMap,
@@ -8,9 +6,13 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bytes::Bytes;
 use reqwest::{
-    Client, Method, Response, StatusCode,
-    header::{ACCEPT, AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE},
+    Client, Method, RequestBuilder, Response, StatusCode,
+    header::{
+        ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION,
+        WWW_AUTHENTICATE,
+    },
     redirect,
 };
 use serde::Deserialize;
@@ -45,8 +47,8 @@ const REMEMBERED: usize = 1024;
 /// The size of an error answer that is read, in bytes.
 const REFUSAL: usize = 4 << 10;
 
-/// Reads from one registry.
-pub(super) struct RegistryReader {
+/// The requests to one registry.
+pub(super) struct RegistryHttp {
     http: Client,
     url: Url,
     host: String,
@@ -57,7 +59,7 @@ pub(super) struct RegistryReader {
     shown: Mutex<BTreeMap<String, HeaderValue>>,
 }
 
-/// A request.
+/// A request for content.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReadRequest<'a> {
     /// The reference for error messages.
@@ -85,7 +87,7 @@ struct Token {
     token: String,
 }
 
-impl RegistryReader {
+impl RegistryHttp {
     pub(super) fn new(url: &Url, options: &RegistryOptions) -> reqwest::Result<Self> {
         let builder = Client::builder()
             .connect_timeout(options.connect)
@@ -133,22 +135,85 @@ impl RegistryReader {
         Ok(digest_in(&reply))
     }
 
-    /// Sends a request, and again with authentication if the registry requires it. Only a success is
-    /// returned.
+    /// Stores content under its digest (distribution specification, "Pushing a blob monolithically").
+    pub(super) async fn put_blob(
+        &self,
+        wanted: ReadRequest<'_>,
+        digest: &str,
+        content: Bytes,
+    ) -> Result<(), RegistryError> {
+        let uploads = self.below(wanted.path);
+        let open = || self.http.post(uploads.clone()).header(CONTENT_LENGTH, 0);
+        let opened = self.authenticated(wanted, open).await?;
+        let header = opened.headers().get(LOCATION);
+        let location = header.and_then(|header| uploads.join(header.to_str().ok()?).ok());
+        let mut location = location.ok_or_else(|| {
+            RegistryError::refused(wanted.reference, "expected a Location for the upload")
+        })?;
+        location.query_pairs_mut().append_pair("digest", digest);
+        let put = || {
+            let request = self.http.put(location.clone()).body(content.clone());
+            request.header(CONTENT_TYPE, "application/octet-stream")
+        };
+        if location.origin() == uploads.origin() {
+            self.authenticated(wanted, put).await?;
+        } else {
+            // Another host has its authorization in the location.
+            let reply = self.send(put(), None).await?;
+            self.success(reply, wanted.reference).await?;
+        }
+        Ok(())
+    }
+
+    /// Stores a manifest (distribution specification, "Pushing manifests").
+    pub(super) async fn put_manifest(
+        &self,
+        wanted: ReadRequest<'_>,
+        media_type: &str,
+        manifest: Vec<u8>,
+    ) -> Result<(), RegistryError> {
+        let manifest = Bytes::from(manifest);
+        let put = || {
+            let request = self.http.put(self.below(wanted.path));
+            request
+                .header(CONTENT_TYPE, media_type)
+                .body(manifest.clone())
+        };
+        self.authenticated(wanted, put).await?;
+        Ok(())
+    }
+
+    /// Asks for content.
     async fn ask(
         &self,
         method: Method,
         wanted: ReadRequest<'_>,
     ) -> Result<Response, RegistryError> {
+        let request = || {
+            let request = self.http.request(method.clone(), self.below(wanted.path));
+            request
+                .query(wanted.query)
+                .header(ACCEPT, format!("{MANIFESTS}, */*"))
+        };
+        self.authenticated(wanted, request).await
+    }
+
+    /// Sends a request, and again with authentication if the registry requires it. Only a success is
+    /// returned.
+    async fn authenticated(
+        &self,
+        wanted: ReadRequest<'_>,
+        request: impl Fn() -> RequestBuilder,
+    ) -> Result<Response, RegistryError> {
         let known = self.lock().get(wanted.repository).cloned();
-        let reply = self.send(method.clone(), wanted, known).await?;
+        let reply = self.send(request(), known).await?;
         if reply.status() != StatusCode::UNAUTHORIZED {
             return self.success(reply, wanted.reference).await;
         }
         let Some(shown) = self.answer_to(&reply).await? else {
             return Err(self.not_let_in());
         };
-        let reply = self.send(method, wanted, Some(shown.clone())).await?;
+        let reply = self.send(request(), Some(shown.clone())).await?;
         let reply = self.success(reply, wanted.reference).await?;
         let mut known = self.lock();
         if known.len() >= REMEMBERED {
@@ -161,20 +226,22 @@ impl RegistryReader {
 
     async fn send(
         &self,
-        method: Method,
-        wanted: ReadRequest<'_>,
+        request: RequestBuilder,
         shown: Option<HeaderValue>,
     ) -> Result<Response, RegistryError> {
-        let mut url = self.url.clone();
-        url.set_path(&format!("/v2/{}", wanted.path));
-        let request = self.http.request(method, url).query(wanted.query);
-        let request = request.header(ACCEPT, format!("{MANIFESTS}, */*"));
         let request = match shown {
             Some(shown) => request.header(AUTHORIZATION, shown),
             None => request,
         };
         let sent = request.send().await;
         sent.map_err(|error| self.unreachable(&error))
+    }
+
+    /// The URL of a path below `/v2/`.
+    fn below(&self, path: &str) -> Url {
+        let mut url = self.url.clone();
+        url.set_path(&format!("/v2/{path}"));
+        url
     }
 
     async fn success(&self, reply: Response, reference: &str) -> Result<Response, RegistryError> {
