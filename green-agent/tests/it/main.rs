@@ -33,12 +33,12 @@ mod program;
 #[cfg(test)]
 mod queue;
 #[cfg(test)]
-mod resume;
-#[cfg(test)]
 mod reuse;
 #[cfg(test)]
 #[path = "../../../bridge/tests/it/running.rs"]
 mod running;
+#[cfg(test)]
+mod runs;
 #[cfg(test)]
 mod statistics;
 #[cfg(test)]

@@ -1,0 +1,49 @@
+//! Gates, and the end of a run whose interval is narrow enough.
+
+use green_agent::record::{RunFolder, TrialRecord};
+
+use super::{Folder, SCENARIO, TASKS, shown};
+
+#[test]
+fn gates_decide_in_place_of_single_trials_that_failed() {
+    for (gate, code, said) in [
+        ("pass_rate = { ge = 0.4 }", 0, "gate met: pass_rate"),
+        ("pass_rate = { ge = 0.9 }", 1, "gate not met: pass_rate"),
+        (
+            "regress = { against = 'no-such-run', max_drop = 0.1 }",
+            3,
+            "gate not met: cannot read the earlier run",
+        ),
+    ] {
+        let scenario = SCENARIO.replace("matrix = { name = ['Ada', 'Bob'] }\n", "");
+        let scenario = scenario.replace(", {matrix.name}", "");
+        let folder = Folder::new(&format!("{scenario}[harness.gate]\n{gate}\n"));
+        folder.file("tasks.jsonl", TASKS);
+        let ended = folder.run(&["run", "a.toml", "--report", "json=report.json"]);
+        let shown = shown(&ended);
+        assert_eq!(ended.status.code(), Some(code), "{gate}: {shown}");
+        assert!(shown.contains(said), "{gate}: {shown}");
+        let report = folder.report("report.json");
+        let scenario = &report["scenarios"][0];
+        assert_eq!(scenario["outcomes"]["failed"], 1, "{scenario}");
+        assert_eq!(scenario["summary"]["pass_rate"]["mean"], 0.5, "{scenario}");
+    }
+}
+
+#[test]
+fn no_more_trials_start_once_the_interval_is_narrow_enough() {
+    let scenario = "[green_agent]\n[[participants]]\nrole = 'assistant'\nbuiltin = 'sample'\n\
+         [config]\nevaluator = 'conversation'\n\
+         [[config.turn]]\nto = 'assistant'\ntext = 'Hello'\nstate = 'completed'\n\
+         [harness]\nversion = 1\ntrials = 30\nsnapshot = false\n\
+         stop_when = { half_width = 0.2, metric = 'pass_rate', min_trials = 5 }\n";
+    let folder = Folder::new(scenario);
+    let ended = folder.run(&["run", "a.toml", "--jobs", "1"]);
+    let shown = shown(&ended);
+    assert_eq!(ended.status.code(), Some(0), "{shown}");
+    let run = RunFolder::read(&folder.only_run()).unwrap();
+    let passed = |record: &&TrialRecord| record.problems.is_empty();
+    let passed = run.records.iter().filter(passed).count();
+    assert!((5..30).contains(&passed), "{passed}: {shown}");
+    assert_eq!(run.records.len(), 30);
+}

@@ -1,0 +1,55 @@
+//! What broke is tried again, if that is asked for.
+
+use green_agent::record::RunFolder;
+
+use super::{Folder, records, shown};
+
+/// A server that fails at its first two starts.
+const FLAKY: &str = "[green_agent]\n[[participants]]\nrole = 'assistant'\nbuiltin = 'sample'\n\
+     [[participants]]\nrole = 'site'\nserver = 'http://127.0.0.1:9009'\n\
+     cmd = 'sh -c \"echo >> starts; [ $(wc -l < starts) -gt 2 ] && exec python3 -m http.server 9009 --bind 127.0.0.1\"'\n\
+     [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'assistant'\ntext = 'Hello'\n\
+     [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n";
+
+#[test]
+fn what_broke_is_tried_again_and_every_attempt_is_kept() {
+    let folder = Folder::new(&format!("{FLAKY}retries = {{ infrastructure = 2 }}\n"));
+    let output = folder.run(&["run", "a.toml"]);
+    assert!(output.status.success(), "{}", shown(&output));
+    let run = RunFolder::read(&folder.only_run()).unwrap();
+    let attempts: Vec<_> = run
+        .records
+        .iter()
+        .map(|one| {
+            (
+                one.attempt,
+                one.outcome.title(),
+                one.folder.clone().unwrap(),
+            )
+        })
+        .collect();
+    let attempt = |number, title, folder: &str| (number, title, folder.to_owned());
+    assert_eq!(
+        attempts,
+        [
+            attempt(1, "not run", "a/trial-1"),
+            attempt(2, "not run", "a/trial-1/try-2"),
+            attempt(3, "passed", "a/trial-1/try-3"),
+        ]
+    );
+    assert_eq!((run.counted().len(), run.retried().len()), (1, 2));
+    for folder in attempts.iter().map(|one| &one.2) {
+        assert!(
+            run.path.join(folder).join("transcript.jsonl").exists(),
+            "{folder}"
+        );
+    }
+}
+
+#[test]
+fn what_broke_stays_broken_without_retries() {
+    let folder = Folder::new(FLAKY);
+    let output = folder.run(&["run", "a.toml"]);
+    assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
+    assert_eq!(records(&folder.only_run()).len(), 1);
+}
