@@ -13,7 +13,7 @@ use clap::Args;
 
 use super::complain;
 use crate::{
-    record::{Manifest, RECORDS, TrialRecord},
+    record::{Manifest, RECORDS, TrialRecord, is_written},
     run::Outcome,
 };
 use bridge_program::{Exit, outln, terminal::line};
@@ -51,23 +51,13 @@ fn follow(path: &Path) -> io::Result<()> {
     let mut read = 0;
     loop {
         // Asked before the file is read, so that nothing is missed that was written before the end.
-        let is_over = is_over(path)?;
+        let is_over = !is_written(path)?;
         read = show_from(path, read, &mut counts)?;
         if is_over {
             outln!("ended: {}", summary(&counts));
             return Ok(());
         }
         thread::sleep(PAUSE);
-    }
-}
-
-/// Returns whether no program writes the records.
-fn is_over(path: &Path) -> io::Result<bool> {
-    let file = File::open(path)?;
-    match file.try_lock_shared() {
-        Ok(()) => file.unlock().map(|()| true),
-        Err(std::fs::TryLockError::WouldBlock) => Ok(false),
-        Err(std::fs::TryLockError::Error(error)) => Err(error),
     }
 }
 

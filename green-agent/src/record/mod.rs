@@ -25,7 +25,7 @@ pub use self::{
     manifest::{ExpectedEnd, Manifest, ManifestScenario, RunSettings, Shard},
     merge::{Double, MergeError, Merged, copy_trial, merge},
     reader::{ReadRecords, read_records},
-    writer::RecordWriter,
+    writer::{RecordWriter, is_written},
 };
 use crate::problem::{Outcome, Problem};
 

@@ -5,6 +5,8 @@ use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
+    thread,
+    time::Duration,
 };
 
 use super::{RecordError, TrialRecord, read_records};
@@ -29,7 +31,7 @@ impl RecordWriter {
         };
         let file = OpenOptions::new().create(true).append(true).open(path);
         let file = file.map_err(cannot_write)?;
-        file.try_lock().map_err(|error| match error {
+        lock(&file).map_err(|error| match error {
             TryLockError::WouldBlock => RecordError::InUse {
                 path: path.to_owned(),
             },
@@ -81,6 +83,35 @@ impl RecordWriter {
     }
 }
 
+/// How often the lock is asked for: who looks whether a run goes on has it for a moment.
+const TRIES: u32 = 50;
+
+/// The pause between two tries.
+const PAUSE: Duration = Duration::from_millis(10);
+
+fn lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 1..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+            decided => return decided,
+        }
+    }
+    file.try_lock()
+}
+
+/// Returns whether a program has the records at `path` open for appending: the run goes on.
+///
+/// # Errors
+/// If the file cannot be opened.
+pub fn is_written(path: &Path) -> io::Result<bool> {
+    let file = File::open(path)?;
+    match file.try_lock_shared() {
+        Ok(()) => file.unlock().map(|()| false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,7 +141,23 @@ mod tests {
         let first = RecordWriter::open(&path).unwrap();
         let error = RecordWriter::open(&path).unwrap_err();
         assert!(matches!(error, RecordError::InUse { .. }), "{error}");
+        assert!(is_written(&path).unwrap());
         drop(first);
+        assert!(!is_written(&path).unwrap());
         RecordWriter::open(&path).unwrap();
+    }
+
+    #[test]
+    fn who_only_looks_keeps_nobody_from_writing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.jsonl");
+        File::create(&path).unwrap();
+        let file = File::open(&path).unwrap();
+        file.try_lock_shared().unwrap();
+        thread::scope(|scope| {
+            let opened = scope.spawn(|| RecordWriter::open(&path));
+            drop(file);
+            opened.join().unwrap().unwrap();
+        });
     }
 }

@@ -87,10 +87,12 @@ impl RunLog {
             settings,
             ..Manifest::begun(super::now())
         };
+        // Whoever finds the manifest can see by the records whether the run goes on.
+        let writer = RecordWriter::open(&folder.join(RECORDS))?;
         manifest.write(folder)?;
         Ok(Self {
             folder: folder.to_owned(),
-            writer: RecordWriter::open(&folder.join(RECORDS))?,
+            writer,
             earlier: BTreeMap::new(),
             is_resumed: false,
         })

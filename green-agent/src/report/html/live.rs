@@ -1,5 +1,5 @@
 //! The page served while its run goes on: the same script, which asks for each block when it shows something of it, and
-//! every second whether there are new records.
+//! every second whether there are new records and whether any program still writes them.
 
 use std::{
     collections::BTreeMap,
@@ -17,10 +17,13 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use serde_json::json;
+use serde::Serialize;
 
 use super::{page, run_block, trial_blocks};
-use crate::{record::RECORDS, report::source::ReportSource};
+use crate::{
+    record::{RECORDS, is_written},
+    report::source::ReportSource,
+};
 
 /// What the routes share.
 struct Live {
@@ -87,13 +90,10 @@ async fn page(State(live): State<Arc<Live>>) -> Response {
     }
 }
 
-/// Answers how long the records are, which changes with each new one.
+/// Answers how long the records are, which changes with each new one, and whether the run goes on.
 async fn state(State(live): State<Arc<Live>>) -> Response {
-    match fs::metadata(live.folder.join(RECORDS)) {
-        Ok(records) => Json(json!({"bytes": records.len()})).into_response(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Json(json!({"bytes": 0})).into_response()
-        }
+    match live.state() {
+        Ok(state) => Json(state).into_response(),
         Err(error) => failed(&error),
     }
 }
@@ -119,6 +119,15 @@ fn failed(error: &io::Error) -> Response {
     (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response()
 }
 
+/// What the page asks for again and again.
+#[derive(Serialize)]
+struct RunState {
+    /// The length of the records.
+    bytes: u64,
+    /// Whether a program writes them.
+    running: bool,
+}
+
 enum Content {
     Plain(Vec<u8>),
     Packed(Vec<u8>),
@@ -127,9 +136,12 @@ enum Content {
 impl Live {
     fn block(&self, name: &str) -> io::Result<Option<Content>> {
         if name == "run" {
+            // Asked before the records are read, so that those added meanwhile are seen to be new.
+            let bytes = self.state()?.bytes;
             let run = self.read()?;
             let blocks: Vec<Option<String>> = run.records.iter().map(block_name).collect();
-            let table = run_block::of(&run, &blocks, None);
+            let mut table = run_block::of(&run, &blocks, None);
+            table["bytes"] = bytes.into();
             return Ok(Some(Content::Plain(serde_json::to_vec(&table)?)));
         }
         let trial = name.split('.').next().unwrap_or_default();
@@ -155,6 +167,16 @@ impl Live {
             );
         }
         Ok(last.1.get(name).cloned().map(Content::Packed))
+    }
+
+    fn state(&self) -> io::Result<RunState> {
+        let records = self.folder.join(RECORDS);
+        let (bytes, running) = match fs::metadata(&records) {
+            Ok(found) => (found.len(), is_written(&records)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (0, false),
+            Err(error) => return Err(error),
+        };
+        Ok(RunState { bytes, running })
     }
 
     fn read(&self) -> io::Result<ReportSource> {
@@ -217,11 +239,16 @@ mod tests {
         assert_eq!(status, 200);
         assert!(page.contains("connect-src 'self'") && page.contains("data-source=\"server\""));
         assert_eq!(get("/", "evil.example").await.0, 421);
-        assert_eq!(get("/state", "localhost").await.1, "{\"bytes\":0}");
+        let state = async || get("/state", "localhost").await.1;
+        let writer = crate::record::RecordWriter::open(&folder.path().join(RECORDS)).unwrap();
+        assert_eq!(state().await, "{\"bytes\":0,\"running\":true}");
+        drop(writer);
+        assert_eq!(state().await, "{\"bytes\":0,\"running\":false}");
         let (status, run) = get("/blocks/run", "localhost").await;
         assert_eq!(status, 200);
         let run: serde_json::Value = serde_json::from_str(&run).unwrap();
-        assert_eq!(run["trials"]["key"], json!([]));
+        assert_eq!(run["trials"]["key"], serde_json::json!([]));
+        assert_eq!(run["bytes"], 0);
         assert_eq!(get("/blocks/t00-1", "localhost").await.0, 404);
         assert_eq!(get("/blocks/..%2f..%2fetc", "localhost").await.0, 404);
     }

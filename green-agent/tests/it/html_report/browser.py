@@ -5,38 +5,12 @@ import sys
 import time
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from chromium import chromium, open_page, shot, wait_until, wrong
 
-PAGE, SHOTS = Path(sys.argv[1]), Path(sys.argv[2])
-SHOTS.mkdir(parents=True, exist_ok=True)
+PAGE = Path(sys.argv[2])
 MESSAGES = 100_000
 
-# Long tasks, as the browser itself measures them, and when the first picture was shown.
-WATCH = """
-window.longest = { task: 0, at: 0 };
-new PerformanceObserver((list) => {
-  for (const one of list.getEntries()) {
-    if (one.duration > window.longest.task) window.longest = { task: one.duration, at: one.startTime };
-  }
-}).observe({ type: 'longtask', buffered: true });
-"""
-
 figures = {"file_mb": round(PAGE.stat().st_size / 1e6, 1)}
-wrong = []
-
-
-def open_page(browser, dark=False, width=1440, height=900):
-    context = browser.new_context(
-        color_scheme="dark" if dark else "light", viewport={"width": width, "height": height}
-    )
-    page = context.new_page()
-    page.add_init_script(WATCH)
-    page.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
-    page.on("console", lambda said: wrong.append(f"console {said.text}") if said.type == "error" else None)
-    page.on("pageerror", lambda error: wrong.append(f"error {error}"))
-    page.on("request", lambda asked: wrong.append(f"request {asked.url[:100]}") if not asked.url.startswith("file:") else None)
-    page.set_default_timeout(60_000)
-    return page
 
 
 def longest(page, what):
@@ -44,18 +18,6 @@ def longest(page, what):
     page.wait_for_timeout(100)
     task = page.evaluate("(() => { const found = window.longest.task; window.longest.task = 0; return found; })()")
     figures.setdefault("longest_task_ms", {})[what] = round(task)
-
-
-def shot(page, name):
-    page.screenshot(path=str(SHOTS / f"{name}.png"))
-
-
-def wait_until(page, what):
-    """Waits for an expression. The page's policy forbids the way in which Playwright does it."""
-    limit = time.monotonic() + 60
-    while not page.evaluate(f"Boolean({what})"):
-        assert time.monotonic() < limit, f"{what} did not come about"
-        page.wait_for_timeout(20)
 
 
 def count_rows(page):
@@ -174,9 +136,8 @@ def changes(page):
 
 
 def main():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        page = open_page(browser)
+    with chromium() as browser:
+        page = open_page(browser, "file:")
         overview(page)
         trials(page)
         large_transcript(page)
@@ -184,13 +145,12 @@ def main():
         comparison(page)
         changes(page)
         for name, dark, width in (("dark", True, 1440), ("narrow", False, 420), ("narrow-dark", True, 420)):
-            page = open_page(browser, dark, width)
+            page = open_page(browser, "file:", dark, width)
             for view in ("", "trials", "compare", f"trial/{0:032x}/1", f"trial/{60:032x}/1"):
                 page.goto(f"{PAGE.as_uri()}#/{view}")
                 page.wait_for_selector("svg .dot, [role=grid], [role=option]")
                 page.wait_for_timeout(400)
                 shot(page, f"{view.split('/')[-1].lstrip('0') or view.split('/')[0] or 'overview'}-{name}")
-        browser.close()
     print(json.dumps(figures, indent=1))
     assert not wrong, wrong[:20]
     # Generous: what is aimed at is a tenth of it.

@@ -1,4 +1,4 @@
-//! The HTML report in a headless Chromium: large runs, hostile agents, two runs beside each other.
+//! The HTML report in a headless Chromium: large runs, hostile agents, two runs beside each other, a run that goes on.
 
 mod generator;
 
@@ -21,20 +21,46 @@ fn target() -> PathBuf {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_report_opens_filters_expands_and_compares_in_a_browser() {
-    let folder = target();
+    let folder = target().join("runs");
     let _ = fs::remove_dir_all(&folder);
     generator::run(&folder.join("now"), 0);
     generator::run(&folder.join("before"), 1);
     let read = |name: &str| ReportSource::read(&folder.join(name)).unwrap();
-    let page = folder.join("report.html");
+    let page = target().join("report.html");
     html::write(&read("now"), Some(&read("before")), &page).unwrap();
+    drive("browser.py", &[&page]).await;
+}
+
+/// A run that goes on is looked at: two samples with three trials each, of which those of one sample fail. Each trial begins
+/// once the browser's script lets it.
+const LIVE: &str = "[green_agent]\n[[participants]]\nrole = 'assistant'\nbuiltin = 'sample'\n\
+     [[participants]]\nrole = 'gate'\nserver = 'http://127.0.0.1:9009'\n\
+     cmd = 'sh -c \"until [ -e go/{row.id}-$HARNESS_TRIAL ]; do sleep 0.05; done; exec python3 -m http.server 9009 --bind 127.0.0.1\"'\n\
+     [config]\nevaluator = 'conversation'\n\
+     [[config.turn]]\nto = 'assistant'\ntext = 'Hello'\nstate = 'completed'\ncontains = '{row.target}'\n\
+     [harness]\nversion = 1\nports = 'auto'\ntrials = 3\ndataset = 'tasks.jsonl'\ntimeout = { ready = '5m' }\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_goes_on_is_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let tasks = "{\"id\": \"greeting\", \"target\": \"Hello\"}\n\
+                 {\"id\": \"wrong\", \"target\": \"no such answer\"}\n";
+    fs::write(folder.path().join("tasks.jsonl"), tasks).unwrap();
+    fs::write(folder.path().join("live.toml"), LIVE).unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_green-agent"));
+    drive("live.py", &[program, folder.path()]).await;
+}
+
+/// Runs a script with Playwright; its first argument is the folder for screenshots.
+async fn drive(script: &str, arguments: &[&Path]) {
     let python = venv::with(&PLAYWRIGHT).await.join("bin/python");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/html_report/browser.py");
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/html_report");
     let mut browser = Command::new(python);
     let said = browser
-        .arg(script)
-        .arg(&page)
-        .arg(folder.join("screenshots"))
+        .arg(scripts.join(script))
+        .arg(target().join("screenshots"))
+        .args(arguments)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
         .output()
         .unwrap();
     println!("{}", String::from_utf8_lossy(&said.stdout));

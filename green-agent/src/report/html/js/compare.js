@@ -31,7 +31,7 @@ function comparePage(main) {
   rows.reset(shown.length);
   const list = make('section', { class: 'card pairs' }, make('div', { class: 'bar' }, make('h2', { text: 'Trials' }), choice), rows.box);
   main.append(list);
-  return { search: null };
+  return {};
 }
 
 /** The trials that both runs have: the same scenario, sample, cell, seed and number. */
@@ -50,7 +50,7 @@ function differences(run, other, pairs) {
   const names = new Map(other.groups.map((group) => [nameOf(other, group), group]));
   const inBoth = new Map();
   for (const { now } of pairs) {
-    const name = `${run.trials.scenario[now]}.${run.trials.cell[now]}`;
+    const name = groupId({ scenario: run.trials.scenario[now], cell: run.trials.cell[now] });
     inBoth.set(name, (inBoth.get(name) ?? 0) + 1);
   }
   const rows = run.groups.map((group) => {
@@ -59,17 +59,17 @@ function differences(run, other, pairs) {
     const { difference } = known.get(name) ?? {};
     const mean = difference?.mean ?? (before?.rate && group.rate ? group.rate.mean - before.rate.mean : null);
     const row = make('tr', {}, make('td', { class: 'said', text: name }),
-      make('td', { class: 'number', text: count(inBoth.get(`${group.scenario}.${group.cell}`) ?? 0) }),
       make('td', { class: 'number', text: before?.rate ? percent(before.rate.mean) : '' }),
       make('td', { class: 'number', text: group.rate ? percent(group.rate.mean) : '' }),
       make('td', { class: `number ${mean > 0 ? 'added' : mean < 0 ? 'removed' : ''}`, text: points(mean) }),
       make('td', { class: 'number', text: difference && difference.lower !== null ? `${points(difference.lower)} to ${points(difference.upper)}` : '' }),
+      make('td', { class: 'number', text: count(inBoth.get(groupId(group)) ?? 0) }),
       make('td', { class: 'number', text: before ? `${seconds(before.seconds)} → ${seconds(group.seconds)}` : '' }),
       make('td', { class: 'number', text: before && (before.tokens || group.tokens) ? `${count(before.tokens ?? 0)} → ${count(group.tokens ?? 0)}` : '' }));
     return { row, size: Math.abs(mean ?? 0) };
   });
   rows.sort((a, b) => b.size - a.size);
-  const head = ['scenario', 'pairs', 'before', 'now', 'difference', '95 % interval', 'seconds', 'tokens'];
+  const head = ['scenario', 'before', 'now', 'difference', '95 % interval', 'pairs', 'seconds', 'tokens'];
   return make('section', { class: 'card' }, make('h2', { text: 'Differences' }), make('div', { class: 'wide' }, make('table', {},
     make('thead', {}, make('tr', {}, ...head.map((name, at) => make('th', { scope: 'col', class: at ? 'number' : null, text: name })))),
     make('tbody', {}, ...rows.slice(0, 1000).map(({ row }) => row)))));
@@ -110,7 +110,7 @@ async function transcriptChanges(view, block) {
   const names = [...new Set([...before.hops, ...view.transcript.hops].map((hop) => hop.name))];
   const lines = [];
   for (const name of names) {
-    const [old, fresh] = [labelsOn(before, name), labelsOn(view.transcript, name)];
+    const [old, fresh] = [messagesOn(before, name), messagesOn(view.transcript, name)];
     const changes = await different(old, fresh);
     if (changes.every(([sign]) => sign === ' ')) continue;
     lines.push(make('h3', { text: name }));
@@ -118,14 +118,16 @@ async function transcriptChanges(view, block) {
       lines.push(make('div', { class: sign === '+' ? 'added' : sign === '-' ? 'removed' : 'quiet', text: `${sign} ${text}` }));
     }
   }
-  return lines.length ? lines : [make('p', { class: 'empty', text: 'The same messages passed on every hop.' })];
+  return lines.length ? lines : [make('p', { class: 'empty', text: 'The same messages passed on every hop, as far as their beginnings tell.' })];
 }
 
-function labelsOn(transcript, name) {
+/** The messages of a hop, each by its label and the beginning of what it says. */
+function messagesOn(transcript, name) {
   const found = [];
   for (let index = 0; index < transcript.known && found.length < MOST_COMPARED; index += 1) {
     if (transcript.hops[transcript.hop[index]].name !== name) continue;
-    found.push(`${transcript.flags[index] & BACK ? '←' : '→'} ${transcript.label[index]}`);
+    const said = [transcript.label[index], transcript.gist[index]].map(short).join('  ');
+    found.push(`${transcript.flags[index] & BACK ? '←' : '→'} ${said}`);
   }
   return found;
 }

@@ -4,8 +4,7 @@ const app = { run: null, other: null, view: null, opening: null };
 
 async function begin() {
   app.run = new Run(await blocks.json('run'), '');
-  const hasOther = live.on ? app.run.hasOther : document.getElementById('block-other');
-  if (hasOther) app.other = new Run(await blocks.json('other'), 'other-');
+  if (document.getElementById('block-other')) app.other = new Run(await blocks.json('other'), 'other-');
   document.getElementById('title').textContent = visible(app.other ? `${app.run.name} and ${app.other.name}` : app.run.name);
   document.getElementById('compare-link').hidden = !app.other;
   addEventListener('hashchange', show);
@@ -14,9 +13,8 @@ async function begin() {
   document.getElementById('help-button').addEventListener('click', () => help.showModal());
   await show();
   live.follow(async () => {
-    app.run = new Run(await blocks.json('run'), '');
-    if (location.hash.startsWith('#/trial/')) return;
-    await show();
+    renew(app.run, await blocks.json('run'));
+    (app.view ?? app.opening)?.refresh?.();
   });
 }
 
@@ -34,7 +32,7 @@ async function show() {
     if (page === 'trials') app.view = trialsPage(main, new URLSearchParams(query));
     else if (page === 'compare') app.view = comparePage(main);
     else if (page === 'trial') await showTrial(main, name, attempt);
-    else overviewPage(main);
+    else app.view = overviewPage(main);
   } catch (error) {
     if (!(error instanceof Gone)) main.append(make('p', { class: 'problem', text: String(error) }));
   }

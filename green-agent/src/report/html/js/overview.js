@@ -2,13 +2,23 @@
 
 function overviewPage(main) {
   const { run, other } = app;
-  const outcomes = run.outcomes();
-  main.append(figures(run, outcomes), shares(outcomes));
-  if (!run.length) {
-    main.append(make('p', { class: 'empty', text: 'No trial has ended yet.' }));
-    return;
-  }
-  main.append(make('div', { class: 'columns' }, scores(run, other), make('div', {}, faults(run), costs(run))), groups(run));
+  const [top, beside, all] = [make('div'), make('div'), make('div', { class: 'wide' })];
+  const plot = new Scores(run, other);
+  const empty = make('p', { class: 'empty', text: 'No trial has ended yet.' });
+  const rest = make('div', {}, make('div', { class: 'columns' }, plot.box, beside),
+    make('section', { class: 'card' }, make('h2', { text: 'All figures' }), all));
+  main.append(top, empty, rest);
+  const refresh = () => redrawn(main, () => {
+    const outcomes = run.outcomes();
+    top.replaceChildren(figures(run, outcomes), shares(outcomes));
+    empty.hidden = run.length > 0;
+    rest.hidden = run.length === 0;
+    plot.draw();
+    beside.replaceChildren(faults(run), costs(run));
+    all.replaceChildren(groups(run));
+  });
+  refresh();
+  return { refresh };
 }
 
 function figure(value, text, title) {
@@ -45,16 +55,26 @@ function shares(outcomes) {
   return make('div', {}, bar, legend);
 }
 
-function scores(run, other) {
-  const measures = measuresOf(run);
-  const place = make('div', { class: 'wide plot', tabindex: '0', role: 'region', 'aria-label': 'Plot of scores' });
-  const show = (measured) => place.replaceChildren(plot(run, measured, other));
-  const choice = make('select', { 'aria-label': 'Measure', onchange: (event) => show(event.target.value) },
-    ...measures.map((name) => make('option', { value: name, text: name })));
-  show(measures[0]);
-  const bar = make('div', { class: 'bar' }, make('h2', { text: 'Scores' }), choice,
-    make('span', { class: 'push', text: 'dot: mean; line: 95 % interval' }));
-  return make('section', { class: 'card' }, bar, place);
+/** A plot of one measure, and the choice of it. */
+class Scores {
+  constructor(run, other) {
+    Object.assign(this, { run, other });
+    this.place = make('div', { class: 'wide plot', tabindex: '0', role: 'region', 'aria-label': 'Plot of scores' });
+    this.choice = make('select', { 'aria-label': 'Measure', onchange: () => this.show() });
+    const bar = make('div', { class: 'bar' }, make('h2', { text: 'Scores' }), this.choice,
+      make('span', { class: 'push', text: 'dot: mean; line: 95 % interval' }));
+    this.box = make('section', { class: 'card' }, bar, this.place);
+  }
+
+  draw() {
+    // A choice that is open stays so: measures are only added.
+    const known = [...this.choice.options].map(({ value }) => value);
+    const fresh = measuresOf(this.run).filter((name) => !known.includes(name));
+    this.choice.append(...fresh.map((name) => make('option', { value: name, text: name })));
+    this.show();
+  }
+
+  show() { this.place.replaceChildren(plot(this.run, this.choice.value, this.other)); }
 }
 
 /** What failed: problems that say the same together, the most frequent first, each with a link to its first trial. */
@@ -100,7 +120,7 @@ function groups(run) {
   const measures = measuresOf(run).slice(1);
   const head = ['scenario', 'trials', 'pass rate', '95 % interval', ...measures, 'outcomes', 'seconds', 'tokens'];
   const row = (group) => make('tr', {},
-    make('td', {}, make('a', { href: `#/trials?group=${group.scenario}.${group.cell}`, class: 'said', text: nameOf(run, group) })),
+    make('td', {}, make('a', { href: `#/trials?group=${groupId(group)}`, class: 'said', text: nameOf(run, group) })),
     make('td', { class: 'number', text: count(group.trials) }),
     make('td', { class: 'number', text: group.rate ? percent(group.rate.mean) : '' }),
     make('td', { class: 'number', text: range(group.rate, percent) }),
@@ -109,10 +129,9 @@ function groups(run) {
     make('td', { class: 'number', text: seconds(group.seconds) }),
     make('td', { class: 'number', text: group.tokens ? count(group.tokens) : '' }));
   const shown = run.groups.slice(0, 1000).map(row);
-  return make('section', { class: 'card' }, make('h2', { text: 'All figures' }),
-    make('div', { class: 'wide' }, make('table', {},
-      make('thead', {}, make('tr', {}, ...head.map((name, at) => make('th', { scope: 'col', class: at === 0 || name === 'outcomes' ? null : 'number', text: name })))),
-      make('tbody', {}, ...shown))));
+  return make('table', {},
+    make('thead', {}, make('tr', {}, ...head.map((name, at) => make('th', { scope: 'col', class: at === 0 || name === 'outcomes' ? null : 'number', text: name })))),
+    make('tbody', {}, ...shown));
 }
 
 function range(estimate, said) {

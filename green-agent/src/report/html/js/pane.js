@@ -71,9 +71,9 @@ class Summary {
 
   handOffs() {
     const rows = this.transcript.handOffs().sort((a, b) => b.seconds - a.seconds).map((one) => [
-      one.name, [...one.protocols].map((name) => PROTOCOL_TITLES[name]).join(', '), count(one.requests), count(one.messages), bytes(one.bytes), seconds(one.seconds),
-      some(one.faults), some(one.retries)]);
-    return tableOf('Who handed what to whom', ['hop', 'by', 'requests', 'messages', 'size', 'open for', 'faults', 'again'], rows);
+      `${one.name}, ${[...one.protocols].map((name) => PROTOCOL_TITLES[name]).join(', ')}`, count(one.requests), count(one.messages), bytes(one.bytes),
+      seconds(one.seconds), some(one.faults), some(one.retries)]);
+    return tableOf('Who handed what to whom', ['hop', 'requests', 'messages', 'size', 'open for', 'faults', 'again'], rows);
   }
 
   measures(head) {
@@ -101,7 +101,7 @@ function some(number) {
 }
 
 function tableOf(title, head, rows) {
-  const isNumber = (at) => at > 0 && head[at] !== 'by' && head.length > 2;
+  const isNumber = (at) => at > 0 && head.length > 2;
   return make('section', { class: 'wide' }, make('h3', { text: title }), make('table', {},
     make('thead', {}, make('tr', {}, ...head.map((name, at) => make('th', { scope: 'col', class: isNumber(at) ? 'number' : null, text: name })))),
     make('tbody', {}, ...rows.map((row) => make('tr', {}, ...row.map((cell, at) => make('td', { class: isNumber(at) ? 'number' : at === 0 || head.length === 2 ? 'said' : null, text: cell })))))));

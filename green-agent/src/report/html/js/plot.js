@@ -1,6 +1,11 @@
 // Rates and means with their intervals, a row for each scenario and cell.
 
-const PLOT = { row: 20, gap: 8, names: 250, values: 150, width: 900, top: 26 };
+const PLOT = { row: 20, gap: 8, names: 250, letters: 36, values: 150, width: 900, top: 26 };
+
+/** The same for a narrow window, which has no room for the numbers of trials. */
+const NARROW = { ...PLOT, names: 122, letters: 17, values: 62, width: 360 };
+
+function isNarrow() { return matchMedia('(max-width: 800px)').matches; }
 
 /** The most rows that are drawn; the table below the plot has all of them. */
 const MOST_ROWS = 400;
@@ -21,30 +26,31 @@ function estimateOf(group, measured) {
 function plot(run, measured, other = null) {
   const groups = run.groups.filter((group) => estimateOf(group, measured)).slice(0, MOST_ROWS);
   const [low, high] = rangeOf(run, measured, other);
-  const left = PLOT.names;
-  const room = PLOT.width - PLOT.names - PLOT.values;
+  const shape = isNarrow() ? NARROW : PLOT;
+  const left = shape.names;
+  const room = shape.width - shape.names - shape.values;
   const x = (value) => left + (high === low ? 0.5 : (value - low) / (high - low)) * room;
   const picture = draw('svg', { role: 'group', 'aria-label': `${measured} with 95 % intervals, by scenario and cell` });
-  let y = PLOT.top;
+  let y = shape.top;
   let scenario = null;
   for (const group of groups) {
-    if (scenario !== null && group.scenario !== scenario) y += PLOT.gap;
+    if (scenario !== null && group.scenario !== scenario) y += shape.gap;
     const name = group.scenario === scenario && group.cell !== 0 ? run.cells[group.cell] : nameOf(run, group);
     scenario = group.scenario;
     const before = other?.groups.find((one) => nameOf(other, one) === nameOf(run, group));
-    picture.append(rowOf({ run, group, name, measured, x, y, colour: run.cells.length > 1 ? group.cell % 8 : 0 }));
-    y += PLOT.row;
+    picture.append(rowOf({ shape, run, group, name, measured, x, y, colour: run.cells.length > 1 ? group.cell % 8 : 0 }));
+    y += shape.row;
     if (before && estimateOf(before, measured)) {
-      picture.append(rowOf({ run: other, group: before, name: `before (${other.name})`, measured, x, y, colour: 7, quiet: true }));
-      y += PLOT.row;
+      picture.append(rowOf({ shape, run: other, group: before, name: `before (${other.name})`, measured, x, y, colour: 7, quiet: true }));
+      y += shape.row;
     }
   }
   for (const value of ticks(low, high)) {
-    picture.prepend(draw('line', { class: 'grid', x1: x(value), x2: x(value), y1: PLOT.top - 8, y2: y }),
+    picture.prepend(draw('line', { class: 'grid', x1: x(value), x2: x(value), y1: shape.top - 8, y2: y }),
       draw('text', { class: 'quiet', x: x(value), y: 12, 'text-anchor': 'middle', text: measured === 'pass rate' ? `${Math.round(value * 100)} %` : tick(value) }));
   }
-  picture.setAttribute('viewBox', `0 0 ${PLOT.width} ${y + 6}`);
-  picture.setAttribute('width', PLOT.width);
+  picture.setAttribute('viewBox', `0 0 ${shape.width} ${y + 6}`);
+  picture.setAttribute('width', shape.width);
   return picture;
 }
 
@@ -52,15 +58,15 @@ function nameOf(run, group) {
   return [run.scenarios[group.scenario], run.cells[group.cell]].filter(Boolean).join(' · ');
 }
 
-function rowOf({ run, group, name, measured, x, y, colour, quiet }) {
+function rowOf({ shape, run, group, name, measured, x, y, colour, quiet }) {
   const estimate = estimateOf(group, measured);
   const said = measured === 'pass rate' ? percent : measure;
   const range = estimate.lower === null || estimate.lower === undefined ? '' : ` (${said(estimate.lower)} to ${said(estimate.upper)})`;
   const title = `${nameOf(run, group)}: ${measured} ${said(estimate.mean)}${range}, ${counted(group.trials, 'trial')}`;
-  const row = draw('a', { href: quiet ? null : `#/trials?group=${group.scenario}.${group.cell}`, class: `series-${colour}`, 'aria-label': title },
+  const row = draw('a', { href: quiet ? null : `#/trials?group=${groupId(group)}`, class: `series-${colour}`, 'aria-label': title },
     draw('title', { text: title }),
-    draw('rect', { x: 0, y: y - 4, width: PLOT.width, height: PLOT.row, fill: 'transparent' }),
-    draw('text', { x: PLOT.names - 12, y: y + 10, 'text-anchor': 'end', class: quiet ? 'quiet' : null, text: tail(name, 36) }));
+    draw('rect', { x: 0, y: y - 4, width: shape.width, height: shape.row, fill: 'transparent' }),
+    draw('text', { x: shape.names - 12, y: y + 10, 'text-anchor': 'end', class: quiet ? 'quiet' : null, text: tail(name, shape.letters) }));
   if (range) {
     row.append(draw('line', { class: 'range', x1: x(estimate.lower), x2: x(estimate.upper), y1: y + 6, y2: y + 6 }));
     for (const end of [estimate.lower, estimate.upper]) {
@@ -68,8 +74,8 @@ function rowOf({ run, group, name, measured, x, y, colour, quiet }) {
     }
   }
   row.append(draw('circle', { class: 'dot', cx: x(estimate.mean), cy: y + 6, r: 4.5 }),
-    draw('text', { x: PLOT.width - PLOT.values + 14, y: y + 10, class: quiet ? 'quiet' : null, text: said(estimate.mean) }),
-    draw('text', { class: 'quiet', x: PLOT.width - 4, y: y + 10, 'text-anchor': 'end', text: `n = ${count(group.counted)}` }));
+    draw('text', { x: shape.width - shape.values + 14, y: y + 10, class: quiet ? 'quiet' : null, text: said(estimate.mean) }));
+  if (shape === PLOT) row.append(draw('text', { class: 'quiet', x: shape.width - 4, y: y + 10, 'text-anchor': 'end', text: `n = ${count(group.counted)}` }));
   return row;
 }
 

@@ -2,10 +2,17 @@
 
 class Run {
   constructor(data, prefix) {
-    Object.assign(this, data);
     this.prefix = prefix;
+    this.take(data);
+  }
+
+  /** Takes the data of the block, also anew while the run goes on. Trials then have other indexes; their names stay. */
+  take(data) {
+    Object.assign(this, data);
+    this.hay = undefined;
+    this.score = scoreColumn(this);
     this.length = this.trials.outcome.length;
-    this.byKey = new Map(this.trials.key.map((key, index) => [`${key} ${this.trials.attempt[index]}`, index]));
+    this.byKey = new Map(this.trials.key.map((_, index) => [this.id(index), index]));
     this.lastOf = new Map();
     for (let index = 0; index < this.length; index += 1) if (this.trials.last[index]) this.lastOf.set(this.trials.key[index], index);
   }
@@ -22,6 +29,9 @@ class Run {
     if (attempt[index] > 1) parts.push(`try ${attempt[index]}`);
     return parts.filter(Boolean).join(' · ');
   }
+
+  /** The name by which a trial is found again. */
+  id(index) { return `${this.trials.key[index]} ${this.trials.attempt[index]}`; }
 
   /** Where the page shows a trial. */
   link(index) {

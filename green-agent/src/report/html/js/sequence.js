@@ -48,7 +48,7 @@ class Sequence {
     const marks = [flags & FAULT && 'fault', flags & RETRY && 'retry'].filter(Boolean);
     const row = make('div', { class: ['message-row', ...marks].join(' '), 'aria-label': this.sentence(index) },
       make('span', { class: 'quiet number', text: index + 1 }),
-      make('span', { class: 'quiet number', text: seconds(transcript.time[index]) || '0' }),
+      make('span', { class: 'quiet number', text: clock(transcript.time[index]) }),
       this.arrow(index));
     return row;
   }
@@ -76,7 +76,7 @@ class Sequence {
     const label = draw('text', { class: 'over', x: `${start ? Math.min(from, to) : Math.max(from, to)}%`, dx: start ? 7 : -7, y: 15, 'text-anchor': start ? 'start' : 'end' });
     if (flags & FAULT) label.append(draw('tspan', { class: 'badge', text: `fault at ${transcript.faultOf(index)}  ` }));
     if (flags & RETRY) label.append(draw('tspan', { class: 'again', text: 'again  ' }));
-    label.append(draw('tspan', { text: brief(transcript.label[index], 60) }), draw('tspan', { class: 'gist', text: `  ${brief(transcript.gist[index], 90)}` }));
+    label.append(draw('tspan', { text: brief(short(transcript.label[index]), 60) }), draw('tspan', { class: 'gist', text: `  ${brief(transcript.gist[index], 90)}` }));
     picture.append(label);
     return picture;
   }

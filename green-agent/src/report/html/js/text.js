@@ -47,6 +47,16 @@ function seconds(value) {
   return minutes < 60 ? `${minutes} min ${Math.round(value) % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** A time within a trial: to the millisecond, as far as it matters. */
+function clock(value) {
+  return value >= 1 && value < 100 ? `${value.toFixed(3)} s` : seconds(value) || '0';
+}
+
+/** A label of a message for people: an artifact without a name has an id that says nothing and is another one in every trial. */
+function short(label) {
+  return label.replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '…');
+}
+
 /** A count of things, with thin spaces between thousands. */
 function count(value) {
   if (value === null || value === undefined) return '';

@@ -13,8 +13,10 @@ class Timeline {
 
   draw() {
     const { transcript } = this;
-    this.total = transcript.known ? Math.max(transcript.time[transcript.known - 1], 0.001) : 1;
-    const step = (time) => Math.min(STEPS - 1, Math.floor((time / this.total) * STEPS));
+    // Until the first message agents only start, which may take longer than all that follows.
+    this.first = transcript.known ? transcript.time[0] : 0;
+    this.total = transcript.known ? Math.max(transcript.time[transcript.known - 1] - this.first, 0.001) : 1;
+    const step = (time) => Math.min(STEPS - 1, Math.floor(((time - this.first) / this.total) * STEPS));
     const lanes = transcript.hops.map(() => ({ open: new Uint8Array(STEPS), said: new Int8Array(STEPS).fill(-1), fault: new Uint8Array(STEPS), any: false }));
     for (const { first, last } of transcript.exchanges.values()) {
       lanes[transcript.hop[first]].open.fill(1, step(transcript.time[first]), step(transcript.time[last]) + 1);
@@ -30,7 +32,7 @@ class Timeline {
     const drawn = lanes.flatMap((lane, hop) => (lane.any ? [this.lane(lane, hop)] : []));
     this.box.setAttribute('aria-label', `Timeline of ${seconds(this.total)}: ${transcript.hops.map((hop) => hop.name).join(', ')}`);
     this.box.replaceChildren(...drawn, make('div', { class: 'lane-row quiet' }, make('span'), make('span', { class: 'ends' },
-      make('span', { text: '0' }), make('span', { text: seconds(this.total) }))));
+      make('span', { text: clock(this.first) }), make('span', { text: clock(this.first + this.total) }))));
   }
 
   lane(lane, hop) {
@@ -43,7 +45,7 @@ class Timeline {
     picture.append(cursor);
     picture.addEventListener('click', (event) => {
       const box = picture.getBoundingClientRect();
-      this.chosen(this.nearest(hop, ((event.clientX - box.left) / box.width) * this.total));
+      this.chosen(this.nearest(hop, this.first + ((event.clientX - box.left) / box.width) * this.total));
     });
     return make('div', { class: 'lane-row' }, make('span', { class: 'said', text: this.transcript.hops[hop].name, title: visible(this.transcript.hops[hop].name) }), picture);
   }
@@ -60,7 +62,7 @@ class Timeline {
   }
 
   point(index) {
-    const at = `${(this.transcript.time[index] / this.total) * 100}%`;
+    const at = `${((this.transcript.time[index] - this.first) / this.total) * 100}%`;
     for (const cursor of this.cursors) {
       cursor.setAttribute('x1', at);
       cursor.setAttribute('x2', at);

@@ -18,6 +18,7 @@ class TrialView {
   constructor(run, index) {
     this.run = run;
     this.index = index;
+    this.id = run.id(index);
     const { trials } = run;
     this.problems = make('div', {});
     this.top = make('div', {}, make('div', { class: 'trial-top' }, outcomeMark(run.outcome(index)),
@@ -34,6 +35,9 @@ class TrialView {
     if (at === undefined) return null;
     return make('a', { href: other.link(at), text: `the same in ${other.name}: ${titleOf(other.outcome(at))}` });
   }
+
+  /** Finds its trial again among those that were added. What it shows of it does not change. */
+  refresh() { this.index = this.run.byKey.get(this.id) ?? this.index; }
 
   isGone() { return app.view !== this && app.opening !== this; }
 

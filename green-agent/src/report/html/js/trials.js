@@ -4,33 +4,56 @@ const COLUMNS = [
   { name: 'outcome', value: (run, index) => run.outcome(index) },
   { name: 'scenario', value: (run, index) => run.scenario(index) },
   { name: 'cell', extra: true, value: (run, index) => run.cell(index) },
-  { name: 'sample', extra: true, value: (run, index) => run.sample(index) },
+  { name: 'sample', value: (run, index) => run.sample(index) },
   { name: 'trial', number: true, value: (run, index) => run.trials.trial[index] },
   { name: 'score', extra: true, number: true, value: (run, index) => run.score?.[index] ?? null },
-  { name: 'seconds', number: true, value: (run, index) => run.trials.seconds[index] },
+  { name: 'seconds', extra: true, number: true, value: (run, index) => run.trials.seconds[index] },
   { name: 'tokens', extra: true, number: true, value: (run, index) => run.trials.tokens[index] },
   { name: 'problem', extra: true, value: (run, index) => run.trials.problem[index] ?? '' },
 ];
 
+/** The height of a row, in pixels. */
+const TRIAL_ROW = 30;
+
 /** What the list shows; kept while other pages are shown, so that the way back leads to the same place. */
 const listed = { outcome: '', group: '', sought: '', sorted: null, down: false, indexes: [], cursor: 0, top: 0 };
+
+/** Takes new data of the run. What is listed, chosen and pointed at stays what it was, although its index may be another. */
+function renew(run, data) {
+  const held = (at) => (at in listed.indexes ? run.id(listed.indexes[at]) : null);
+  const first = Math.floor(listed.top / TRIAL_ROW);
+  const [cursor, top] = [held(listed.cursor), held(first)];
+  const chosen = run.groups.find((group) => groupId(group) === listed.group);
+  const name = chosen && nameOf(run, chosen);
+  run.take(data);
+  if (chosen) listed.group = groupId(run.groups.find((group) => nameOf(run, group) === name));
+  listed.indexes = found(run);
+  const now = (id, before) => (id === null ? before : Math.max(0, listed.indexes.indexOf(run.byKey.get(id))));
+  listed.cursor = now(cursor, listed.cursor);
+  // Rows that come in above push nothing out of sight; at the very top they are to be seen.
+  if (listed.top > 0) listed.top += (now(top, first) - first) * TRIAL_ROW;
+}
+
+function groupId(group) { return `${group.scenario}.${group.cell}`; }
 
 function trialsPage(main, query) {
   const { run } = app;
   if (query.has('outcome') || query.has('group')) {
     Object.assign(listed, { outcome: query.get('outcome') ?? '', group: query.get('group') ?? '', sought: '', cursor: 0, top: 0 });
   }
-  run.score ??= scoreColumn(run);
   main.classList.add('fixed');
   const said = make('span', { class: 'push', role: 'status' });
   const rows = new Rows({
-    label: 'Trials', height: 30, role: 'grid', rowRole: 'row',
+    label: 'Trials', height: TRIAL_ROW, role: 'grid', rowRole: 'row',
     row: (at) => trialRow(run, listed.indexes[at]),
     open: (at) => { location.hash = run.link(listed.indexes[at]); },
     moved: (at) => { listed.cursor = at; },
   });
   const show = () => {
     listed.indexes = found(run);
+    draw();
+  };
+  const draw = () => {
     rows.reset(listed.indexes.length, Math.min(listed.cursor, listed.indexes.length - 1));
     said.textContent = `${count(listed.indexes.length)} of ${counted(run.length, 'trial')}`;
   };
@@ -40,14 +63,15 @@ function trialsPage(main, query) {
   search.addEventListener('keydown', (event) => {
     if (event.key === 'Enter' || event.key === 'ArrowDown') { event.preventDefault(); rows.box.focus(); rows.go(Math.max(0, rows.cursor)); }
   });
-  main.append(make('div', { class: 'bar' }, search, ...filters(run, () => { listed.cursor = 0; rows.box.scrollTop = 0; show(); }), said),
+  const filter = new Filters(run, () => { listed.cursor = 0; rows.box.scrollTop = 0; show(); });
+  main.append(make('div', { class: 'bar' }, search, filter.outcomes, filter.group, said),
     make('div', { class: 'list' }, headOf(show), rows.box));
   show();
   rows.box.scrollTop = listed.top;
   rows.box.addEventListener('scroll', () => { listed.top = rows.box.scrollTop; }, { passive: true });
   rows.box.focus({ preventScroll: true });
   if (rows.length && listed.cursor > 0) rows.go(listed.cursor);
-  return { search, refresh: () => { run.hay = undefined; show(); } };
+  return { refresh: () => { filter.draw(); draw(); rows.box.scrollTop = listed.top; } };
 }
 
 function scoreColumn(run) {
@@ -56,27 +80,40 @@ function scoreColumn(run) {
 }
 
 /** A button for each outcome that there is, and a choice of scenario and cell. */
-function filters(run, changed) {
-  const outcomes = run.outcomes();
-  const names = ['', ...(Object.keys(outcomes).some((name) => name !== 'passed') ? ['not-passed'] : []),
-    ...Object.keys(OUTCOMES).filter((name) => outcomes[name])];
-  const buttons = names.map((name) => {
+class Filters {
+  constructor(run, changed) {
+    Object.assign(this, { run, changed, groups: -1 });
+    this.outcomes = make('div', { class: 'tabs', role: 'group', 'aria-label': 'Outcome' });
+    this.group = make('select', { 'aria-label': 'Scenario and cell', onchange: (event) => { listed.group = event.target.value; changed(); } });
+    this.draw();
+  }
+
+  draw() {
+    const outcomes = this.run.outcomes();
+    const names = ['', ...(Object.keys(outcomes).some((name) => name !== 'passed') ? ['not-passed'] : []),
+      ...Object.keys(OUTCOMES).filter((name) => outcomes[name])];
+    const buttons = names.map((name) => this.button(name, outcomes[name]));
+    redrawn(this.outcomes, () => this.outcomes.replaceChildren(...buttons));
+    // Drawn only if there are more of them: a choice that is open would close.
+    if (this.groups === this.run.groups.length) return;
+    this.groups = this.run.groups.length;
+    this.group.replaceChildren(make('option', { value: '', text: 'all scenarios' }),
+      ...this.run.groups.map((group) => make('option', { value: groupId(group), text: nameOf(this.run, group) })));
+    this.group.value = listed.group;
+  }
+
+  button(name, number) {
     const button = make('button', { type: 'button', 'data-outcome': name || 'all', 'aria-pressed': String(listed.outcome === name) });
     if (name === '') button.textContent = 'all';
     else if (name === 'not-passed') button.textContent = 'not passed';
-    else button.append(outcomeMark(name), ` ${count(outcomes[name])}`);
+    else button.append(outcomeMark(name), ` ${count(number)}`);
     button.addEventListener('click', () => {
       listed.outcome = name;
-      for (const one of buttons) one.setAttribute('aria-pressed', String(one === button));
-      changed();
+      for (const one of this.outcomes.children) one.setAttribute('aria-pressed', String(one === button));
+      this.changed();
     });
     return button;
-  });
-  const choice = make('select', { 'aria-label': 'Scenario and cell', onchange: (event) => { listed.group = event.target.value; changed(); } },
-    make('option', { value: '', text: 'all scenarios' }),
-    ...run.groups.map((group) => make('option', { value: `${group.scenario}.${group.cell}`, text: nameOf(run, group) })));
-  choice.value = listed.group;
-  return [make('div', { class: 'tabs', role: 'group', 'aria-label': 'Outcome' }, ...buttons), choice];
+  }
 }
 
 /** Returns the trials that are to be shown, in order. */
@@ -137,8 +174,8 @@ function trialRow(run, index) {
   const tried = trials.attempt[index] > 1 || !trials.last[index] ? ` / ${trials.attempt[index]}` : '';
   const mark = make('span', { role: 'gridcell' }, outcomeMark(run.outcome(index)));
   return make('div', { class: trials.last[index] ? 'trial-columns' : 'trial-columns quiet' }, mark,
-    cell(run.scenario(index)), cell(run.cell(index), 'extra'), cell(run.sample(index), 'extra'),
+    cell(run.scenario(index)), cell(run.cell(index), 'extra'), cell(run.sample(index)),
     cell(`${trials.trial[index]}${tried}`, 'number'), cell(measure(run.score?.[index]), 'number extra'),
-    cell(seconds(trials.seconds[index]), 'number'), cell(count(trials.tokens[index]), 'number extra'),
+    cell(seconds(trials.seconds[index]), 'number extra'), cell(count(trials.tokens[index]), 'number extra'),
     cell(trials.problem[index] ? `${trials.owner[index] ? `${trials.owner[index]}: ` : ''}${brief(trials.problem[index], 200)}` : '', 'extra'));
 }

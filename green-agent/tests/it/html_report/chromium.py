@@ -1,0 +1,59 @@
+"""A headless Chromium that notes whatever goes wrong in its pages, and its screenshots. The first argument is their folder."""
+
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+SHOTS = Path(sys.argv[1])
+SHOTS.mkdir(parents=True, exist_ok=True)
+
+# Errors of scripts, requests that lead elsewhere, dialogs: of these there must be none.
+wrong = []
+
+# Long tasks, as the browser itself measures them, and when the first picture was shown.
+WATCH = """
+window.longest = { task: 0, at: 0 };
+new PerformanceObserver((list) => {
+  for (const one of list.getEntries()) {
+    if (one.duration > window.longest.task) window.longest = { task: one.duration, at: one.startTime };
+  }
+}).observe({ type: 'longtask', buffered: true });
+"""
+
+
+@contextmanager
+def chromium():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def open_page(browser, place, dark=False, width=1440, height=900):
+    """A page whose requests must all begin with `place`."""
+    context = browser.new_context(
+        color_scheme="dark" if dark else "light", viewport={"width": width, "height": height}
+    )
+    page = context.new_page()
+    page.add_init_script(WATCH)
+    page.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    page.on("console", lambda said: wrong.append(f"console {said.text}") if said.type == "error" else None)
+    page.on("pageerror", lambda error: wrong.append(f"error {error}"))
+    page.on("request", lambda asked: wrong.append(f"request {asked.url[:100]}") if not asked.url.startswith(place) else None)
+    page.set_default_timeout(60_000)
+    return page
+
+
+def shot(page, name):
+    page.screenshot(path=str(SHOTS / f"{name}.png"))
+
+
+def wait_until(page, what):
+    """Waits for an expression. The page's policy forbids the way in which Playwright does it."""
+    limit = time.monotonic() + 60
+    while not page.evaluate(f"Boolean({what})"):
+        assert time.monotonic() < limit, f"{what} did not come about: {page.inner_text('body')[:500]}"
+        page.wait_for_timeout(20)
