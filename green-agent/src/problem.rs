@@ -48,7 +48,6 @@ impl Problem {
                 ProblemKind::Assertion
                 | ProblemKind::Snapshot
                 | ProblemKind::EvaluationFailed
-                | ProblemKind::EvaluationRejected
                 | ProblemKind::GoalMissed
                 | ProblemKind::Gate
                 | ProblemKind::UnexpectedEnd,
@@ -58,6 +57,7 @@ impl Problem {
                 ProblemKind::Crashed
                 | ProblemKind::Hung
                 | ProblemKind::Protocol
+                | ProblemKind::EvaluationRejected
                 | ProblemKind::Environment
                 | ProblemKind::Model
                 | ProblemKind::Harness,
@@ -86,7 +86,9 @@ impl Problem {
 
     /// Returns whether the problem ended the trial early, so that how far it came depends on chance.
     pub(crate) fn breaks_off(&self) -> bool {
+        // A refusal ends it too, but always at the same place.
         !matches!(self.outcome(), Outcome::Passed | Outcome::Failed)
+            && self.kind != ProblemKind::EvaluationRejected
     }
 }
 
@@ -141,7 +143,7 @@ pub enum Outcome {
     AgentError,
     /// The language model could not be used.
     ModelError,
-    /// The evaluator crashed, hung or broke the protocol.
+    /// The evaluator crashed, hung, broke the protocol or refused the request: the agent was not evaluated.
     EvaluatorError,
     /// The environment, or a server beside the agents, broke.
     EnvironmentError,
@@ -325,6 +327,11 @@ mod tests {
         for (problem, outcome, exit) in [
             (ProblemKind::Crashed, Outcome::AgentError, Exit::Failed),
             (ProblemKind::GoalMissed, Outcome::Failed, Exit::Failed),
+            (
+                ProblemKind::EvaluationRejected,
+                Outcome::EvaluatorError,
+                Exit::Infrastructure,
+            ),
             (
                 ProblemKind::NeverReady,
                 Outcome::NotRun,

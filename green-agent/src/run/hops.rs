@@ -176,4 +176,15 @@ mod tests {
         let expected = ["http://127.0.0.1:2/mcp", "http://127.0.0.1:1/", "{other}"];
         assert_eq!(argv, expected);
     }
+
+    #[test]
+    fn a_green_agent_reaches_the_servers_that_it_names() {
+        let text = "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'green'\nenv = { BASE_URL = '{model}/v1' }\n\
+                    [[participants]]\nrole = 'model'\nserver = 'http://127.0.0.1:9020'\n\
+                    [[participants]]\nrole = 'site'\nserver = 'http://127.0.0.1:9021'\n[harness]\nversion = 1\n";
+        let scenario = parse(Path::new("a.toml"), text).unwrap();
+        assert!(scenario.asks("model") && !scenario.asks("site"));
+        let hop = known_to(&scenario, "green", "model");
+        assert_eq!(hop, hop_to(&scenario, "model"));
+    }
 }

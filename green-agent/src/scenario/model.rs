@@ -58,13 +58,14 @@ impl Scenario {
         self.participants.iter().find(is_agent)
     }
 
-    /// Returns whether the evaluator is configured to call the participant in this role.
+    /// Returns whether the evaluator is configured to call the participant in this role: a pipeline names it, or the green
+    /// agent gets its address, such as that of the model with which it judges.
     pub fn asks(&self, role: &str) -> bool {
         let named = |place: &Place| matches!(place, Place::Role(named) if named == role);
         match &self.green {
             Green::Builtin(Evaluator::Pipeline(pipeline)) => pipeline.agents.places().any(named),
-            Green::Builtin(Evaluator::Conversation(_) | Evaluator::Episode(_))
-            | Green::Agent(_) => false,
+            Green::Builtin(Evaluator::Conversation(_) | Evaluator::Episode(_)) => false,
+            Green::Agent(green) => green.knows(role),
         }
     }
 }

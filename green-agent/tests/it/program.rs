@@ -116,7 +116,7 @@ fn exit_codes_tell_the_truth() {
         ),
         (
             "scenarios/failing/green_rejects.toml",
-            1,
+            4,
             "evaluation rejected",
         ),
         ("scenarios/no_such_file.toml", 2, "no_such_file.toml"),
