@@ -160,7 +160,7 @@ impl Run {
     }
 
     async fn run(&self, asked: &Asked) -> std::io::Result<Exit> {
-        let terminal = Arc::new(Terminal::default());
+        let terminal = Arc::new(Terminal::new(asked.folder.clone()));
         let settings = &asked.settings;
         let agents = Agents {
             agents: settings.agents.clone(),

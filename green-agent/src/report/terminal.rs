@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::{IsTerminal as _, Write as _},
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -14,7 +15,10 @@ use bridge_program::terminal::{line, lines};
 use super::progress::Progress;
 use crate::{
     install::InstallEvent,
-    run::{Outcome, Phase, Problem, ProblemKind, RunEvent, RunReport, ScenarioReport, Verdict},
+    run::{
+        Outcome, Phase, Problem, ProblemKind, RunEvent, RunReport, ScenarioReport, TrialReport,
+        Verdict,
+    },
     statistics::Estimate,
 };
 
@@ -26,21 +30,16 @@ const DIM: Style = Style::new().dimmed();
 /// A scenario that has run for longer than this is named in the progress line.
 const LONG: Duration = Duration::from_secs(2);
 
+/// Of how many trials of a scenario that did not pass the problems are shown; `green-agent view` shows all.
+const MOST_FAILED: usize = 10;
+
 /// Prints the events of a run: results on standard output, progress on standard error.
 pub struct Terminal {
+    /// The run's folder.
+    folder: PathBuf,
     begun: Instant,
     running: Mutex<BTreeMap<String, Running>>,
     progress: Mutex<Progress>,
-}
-
-impl Default for Terminal {
-    fn default() -> Self {
-        Self {
-            begun: Instant::now(),
-            running: Mutex::default(),
-            progress: Mutex::default(),
-        }
-    }
 }
 
 struct Running {
@@ -50,6 +49,16 @@ struct Running {
 }
 
 impl Terminal {
+    /// Returns a terminal for the run in this folder, which begins now.
+    pub fn new(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            begun: Instant::now(),
+            running: Mutex::default(),
+            progress: Mutex::default(),
+        }
+    }
+
     /// Prints one event.
     pub fn show(&self, event: &RunEvent) {
         match event {
@@ -84,7 +93,7 @@ impl Terminal {
                 self.clear_line();
                 show_scenario(report);
             }
-            RunEvent::Ended(report) => show_summary(report),
+            RunEvent::Ended(report) => show_summary(report, &self.folder),
         }
     }
 
@@ -220,33 +229,54 @@ fn show_problems(report: &ScenarioReport) {
     for problem in &report.gate_problems {
         println!("         {}", lines(&problem.to_string()));
     }
-    let told = |problem: &Problem| problem.kind != ProblemKind::StoppedEarly;
-    for (trial, problem) in report.problems().filter(|(_, problem)| told(problem)) {
-        let which = match report.trials.len() {
-            1 => String::new(),
-            _ => format!("trial {}: ", trial.trial),
-        };
-        let problem = lines(&problem.to_string()).replace('\n', "\n           ");
-        println!("         {which}{problem}");
-    }
+    let told = |problem: &&Problem| problem.kind != ProblemKind::StoppedEarly;
     let failed = report
         .trials
         .iter()
-        .filter(|trial| !trial.problems.is_empty());
-    for folder in failed.filter_map(|trial| trial.folder.as_ref()) {
-        println!(
-            "         {DIM}transcript and output: {}{DIM:#}",
-            folder.display()
-        );
+        .filter(|trial| trial.problems.iter().any(|problem| told(&problem)));
+    for trial in failed.clone().take(MOST_FAILED) {
+        let which = match report.trials.len() {
+            1 => String::new(),
+            _ => format!("{}: ", place(trial)),
+        };
+        for problem in trial.problems.iter().filter(told) {
+            let problem = lines(&problem.to_string()).replace('\n', "\n           ");
+            println!("         {which}{problem}");
+        }
+        if let Some(folder) = &trial.folder {
+            let folder = folder.display();
+            println!("         {DIM}transcript and output: {folder}{DIM:#}");
+        }
+    }
+    match failed.count().saturating_sub(MOST_FAILED) {
+        0 => {}
+        more => println!("         {DIM}and {more} more trials that did not pass{DIM:#}"),
     }
 }
 
-fn show_summary(report: &RunReport) {
+/// Returns cell, sample and number of a trial.
+fn place(trial: &TrialReport) -> String {
+    let mut text = String::new();
+    for (axis, value) in &trial.cell {
+        text += &format!("{} {}, ", line(axis), line(value));
+    }
+    if let Some(sample) = &trial.sample {
+        text += &format!("sample {}, ", line(sample));
+    }
+    text + &format!("trial {}", trial.trial)
+}
+
+fn show_summary(report: &RunReport, folder: &Path) {
     let passed = report.count(Verdict::Passed) + report.count(Verdict::FailedAsExpected);
     let mut count = format!("{passed} passed, {} failed", report.count(Verdict::Failed));
     match report.count(Verdict::NotRun) {
         0 => {}
         not_run => count += &format!(", {not_run} not run"),
     }
-    println!("\n{count} {DIM}in {:.1} s{DIM:#}", report.seconds);
+    let (seconds, folder) = (report.seconds, folder.display());
+    println!("\n{count} {DIM}in {seconds:.1} s, kept in {folder}{DIM:#}");
+    let is_cut = |scenario: &ScenarioReport| scenario.outcomes.contains_key(&Outcome::Interrupted);
+    if report.scenarios.iter().any(is_cut) {
+        println!("{DIM}go on with: green-agent run --resume {folder}{DIM:#}");
+    }
 }
