@@ -8,7 +8,7 @@ use bridge_program::{
 };
 use clap::Args;
 
-use super::complain;
+use super::{complain, interval::IntervalFlag};
 use crate::{
     comparison::{Comparison, Flip},
     record::RunFolder,
@@ -44,6 +44,8 @@ pub(super) struct Diff {
     /// Exit with 1 if pass rate, score, success or reward certainly got worse
     #[arg(long)]
     fail_on_regression: bool,
+    #[command(flatten)]
+    interval: IntervalFlag,
 }
 
 impl Diff {
@@ -52,7 +54,7 @@ impl Diff {
             (Ok(a), Ok(b)) => (a, b),
             (Err(exit), _) | (_, Err(exit)) => return exit,
         };
-        let comparison = Comparison::new(&a, &b, self.transcripts);
+        let comparison = Comparison::new(&a, &b, self.transcripts, self.interval.bootstrap());
         match (self.json, serde_json::to_string_pretty(&comparison)) {
             (true, Ok(text)) => outln!("{text}"),
             (true, Err(error)) => {

@@ -5,10 +5,16 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::complain;
-use crate::record::{MergeError, merge};
-use bridge_program::{Exit, errln, outln};
+use crate::{
+    record::{MergeError, RunFolder, merge},
+    run::RunReport,
+};
+use bridge_program::{
+    Exit, errln, outln,
+    terminal::{line, lines},
+};
 
-/// Join the runs of several machines, each with a part of the trials, into one
+/// Join the runs of several machines, each with a part of the trials, into one, and judge its gates
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -50,12 +56,37 @@ impl Merge {
         for part in &merged.missing {
             errln!("note: no run has the part {part}");
         }
+        let judged = RunFolder::read(&self.into).map(|run| RunReport::of(&(&run).into(), None));
         outln!(
             "{} trials of {} runs in {}",
             merged.trials,
             self.runs.len(),
             self.into.display()
         );
-        Exit::Passed
+        match judged {
+            Ok(report) => show_gates(&report),
+            Err(error) => {
+                complain(&error);
+                Exit::Unreadable
+            }
+        }
     }
+}
+
+/// Prints the results of all gates, and returns the exit code of the scenarios that have some.
+fn show_gates(report: &RunReport) -> Exit {
+    let mut exit = Exit::Passed;
+    for one in &report.scenarios {
+        if one.gates.is_empty() && one.gate_problems.is_empty() {
+            continue;
+        }
+        exit = exit.max(one.exit);
+        for gate in one.gates.iter().filter(|gate| gate.met) {
+            outln!("{}: gate met: {}", one.name, line(&gate.message));
+        }
+        for problem in &one.gate_problems {
+            outln!("{}: {}", one.name, lines(&problem.to_string()));
+        }
+    }
+    exit
 }

@@ -2,6 +2,7 @@
 
 mod check;
 mod diff;
+mod interval;
 mod list;
 mod merge;
 mod new;
@@ -60,8 +61,8 @@ Of several, 4 takes precedence over 3, 3 over 1, and 1 over 0. The variable RUST
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run scenarios and report which passed
-    Run(run::Run),
-    /// Join the runs of several machines, each with a part of the trials, into one
+    Run(Box<run::Run>),
+    /// Join the runs of several machines, each with a part of the trials, into one, and judge its gates
     Merge(merge::Merge),
     /// Judge a finished run by what its scenarios expect now, from its transcripts, and say what changes
     Regrade(regrade::Regrade),
@@ -72,7 +73,7 @@ enum Command {
     /// Compare two runs: figures with the interval of their difference, flipped samples, what changed there
     Diff(diff::Diff),
     /// Say how far two runs of the same agent differ by chance, and which difference could be found
-    Noise(noise::Noise),
+    Noise(Box<noise::Noise>),
     /// Read scenarios and report what is wrong with them, without running anything
     Check(check::Check),
     /// List scenarios with their agents, requirements and snapshots
@@ -98,7 +99,7 @@ struct Paths {
 }
 
 /// Flags that say how to start agents which a scenario file only names.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 struct Agents {
     /// How to start the agent in a role (CMD), or the URL at which it already runs; replaces what the file
     /// says. The role "green" is the evaluator; {port} becomes a free port

@@ -6,7 +6,10 @@ use bridge_program::{Exit, outln, terminal::line};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{complain, diff};
+use super::{
+    complain, diff,
+    run::{self, Conditions, Run},
+};
 use crate::{
     comparison,
     record::RunFolder,
@@ -20,7 +23,8 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  green-agent run scenario.toml --trials 20 && green-agent noise runs/20261121-230142-26301
+  green-agent noise scenario.toml --trials 20   run the scenario twice and compare the runs
+  green-agent noise runs/20261121-230142-26301  say it of a run that has ended
   green-agent noise runs/first runs/second      two runs of the same agent: what was seen, too
   green-agent noise runs/first --detect 0.05    how many trials would show a difference of 0.05
 
@@ -30,13 +34,14 @@ A run needs at least two trials of a sample, or of a scenario without a dataset.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Noise {
-    /// The folder of a run
-    #[arg(value_name = "RUN")]
+    /// The folder of a run, or a scenario file, which then runs twice
+    #[arg(value_name = "RUN|SCENARIO")]
     run: PathBuf,
     /// The folder of a second run of the same agent
     #[arg(value_name = "RUN2")]
     second: Option<PathBuf>,
-    /// How many trials of each sample the two runs would have [default: as many as the run has]
+    /// How many trials of each sample the two runs would have [default: as many as the run has]; with a
+    /// scenario, how many they have
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials: Option<u32>,
     /// The difference that is to be found
@@ -45,6 +50,8 @@ pub(super) struct Noise {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    conditions: Conditions,
 }
 
 /// The noise of one figure.
@@ -63,12 +70,16 @@ struct Finding {
 
 impl Noise {
     pub(super) fn execute(&self) -> Exit {
-        let run = match diff::read(&self.run) {
-            Ok(run) => run,
-            Err(exit) => return exit,
+        let runs = match self.run.is_file() {
+            true => self.run_twice(),
+            false => Ok((self.run.clone(), self.second.clone())),
         };
-        let second = match self.second.as_deref().map(diff::read).transpose() {
-            Ok(second) => second,
+        let read = |(run, second): (PathBuf, Option<PathBuf>)| {
+            let second = second.as_deref().map(diff::read).transpose()?;
+            Ok((diff::read(&run)?, second))
+        };
+        let (run, second) = match runs.and_then(read) {
+            Ok(runs) => runs,
             Err(exit) => return exit,
         };
         let findings = match self.findings(&run, second.as_ref()) {
@@ -83,6 +94,23 @@ impl Noise {
             false => findings.iter().for_each(|finding| self.show(finding)),
         }
         Exit::Passed
+    }
+
+    /// Runs the scenario twice, with the same seeds, and returns the folders of the runs. Trials that fail are
+    /// what is to be counted; a run that could not be carried out ends the command.
+    fn run_twice(&self) -> Result<(PathBuf, Option<PathBuf>), Exit> {
+        if self.second.is_some() {
+            complain(&"expected the folder of a run before RUN2, found a scenario");
+            return Err(Exit::Usage);
+        }
+        let run = Run::plain(vec![self.run.clone()], self.trials, self.conditions.clone());
+        let run = run.quiet(self.json);
+        let stamp = run::stamp();
+        let once = |number: u32| match run.execute_as(&format!("{stamp}-{number}"))? {
+            (folder, Exit::Passed | Exit::Failed) => Ok(folder),
+            (_, exit) => Err(exit),
+        };
+        Ok((once(1)?, Some(once(2)?)))
     }
 
     fn findings(
@@ -109,7 +137,7 @@ impl Noise {
         let most = samples.iter().map(Vec::len).max().unwrap_or(1);
         let trials = self.trials.map_or(most, |trials| trials as usize);
         let noise = noise(&samples, trials)?;
-        let difference = second.map(|second| rows.difference(second, &figure).difference);
+        let difference = second.map(|second| rows.difference(second, &figure, None).difference);
         let needed = |noise: &Figures| {
             let wanted = self.detect.filter(|wanted| *wanted > 0.0)?;
             // The noise falls with the square root of the trials.

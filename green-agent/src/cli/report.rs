@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use bridge_program::Exit;
 use clap::Args;
 
-use super::complain;
+use super::{complain, interval::IntervalFlag};
 use crate::report::{ReportRequest, source::ReportSource};
 
 const EXAMPLES: &str = "\
@@ -27,12 +27,14 @@ pub(super) struct Report {
     other: Option<PathBuf>,
     #[arg(long, value_name = "KIND=FILE", default_value = "terminal", help = ReportRequest::HELP)]
     report: Vec<ReportRequest>,
+    #[command(flatten)]
+    interval: IntervalFlag,
 }
 
 impl Report {
     pub(super) fn execute(&self) -> Exit {
         let read = |path: &PathBuf| {
-            ReportSource::read(path).map_err(|error| {
+            ReportSource::read_with(path, self.interval.bootstrap()).map_err(|error| {
                 complain(&error);
                 Exit::Unreadable
             })

@@ -63,12 +63,27 @@ pub(super) struct Run {
     /// What to do with transcript snapshots
     #[arg(long, value_enum, default_value_t = SnapshotMode::Check)]
     snapshots: SnapshotMode,
-    /// How many trials run at the same time, of one scenario or of several [default: one for each processor]
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
-    jobs: Option<u16>,
     /// How many times to run each scenario; replaces what the scenario says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials: Option<u32>,
+    #[command(flatten)]
+    conditions: Conditions,
+    /// Start the agents of one scenario and keep them running until Ctrl-C, without an evaluation
+    #[arg(long)]
+    serve_only: bool,
+    #[arg(long, value_name = "KIND=FILE", help = ReportRequest::HELP)]
+    report: Vec<ReportRequest>,
+    /// Whether nothing is printed while the scenarios run.
+    #[arg(skip)]
+    is_quiet: bool,
+}
+
+/// Under which conditions scenarios run.
+#[derive(Debug, Clone, Args)]
+pub(super) struct Conditions {
+    /// How many trials run at the same time, of one scenario or of several [default: one for each processor]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    jobs: Option<u16>,
     /// The seed for agents and environments; replaces what the scenarios say
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -86,14 +101,9 @@ pub(super) struct Run {
     /// Show what agents print, line by line
     #[arg(long)]
     show_logs: bool,
-    /// Start the agents of one scenario and keep them running until Ctrl-C, without an evaluation
-    #[arg(long)]
-    serve_only: bool,
     /// The folder for transcripts and the agents' output; each run makes a folder in it
     #[arg(long, value_name = "DIR", default_value = "runs")]
     runs: PathBuf,
-    #[arg(long, value_name = "KIND=FILE", help = ReportRequest::HELP)]
-    report: Vec<ReportRequest>,
 }
 
 /// What is to be run.
@@ -105,23 +115,58 @@ struct Asked {
 }
 
 impl Run {
+    /// Returns a run of all trials of some scenarios, without reports.
+    pub(super) fn plain(paths: Vec<PathBuf>, trials: Option<u32>, conditions: Conditions) -> Self {
+        Self {
+            paths,
+            filter: None,
+            resume: None,
+            shard: None,
+            snapshots: SnapshotMode::Off,
+            trials,
+            conditions,
+            serve_only: false,
+            report: Vec::new(),
+            is_quiet: false,
+        }
+    }
+
+    /// Returns the same run, which prints nothing.
+    pub(super) fn quiet(self, is_quiet: bool) -> Self {
+        Self { is_quiet, ..self }
+    }
+
     pub(super) fn execute(&self) -> Exit {
-        let asked = match self.asked() {
-            Ok(asked) => asked,
-            Err(exit) => return exit,
-        };
+        match self.asked(&stamp()) {
+            Ok(asked) => self.execute_asked(&asked),
+            Err(exit) => exit,
+        }
+    }
+
+    /// Runs the scenarios in a folder of this name, and returns the folder with the exit code.
+    ///
+    /// # Errors
+    /// The exit code, if there is nothing to run.
+    pub(super) fn execute_as(&self, name: &str) -> Result<(PathBuf, Exit), Exit> {
+        let asked = self.asked(name)?;
+        let exit = self.execute_asked(&asked);
+        Ok((asked.folder, exit))
+    }
+
+    fn execute_asked(&self, asked: &Asked) -> Exit {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build();
-        let ended = runtime.and_then(|runtime| runtime.block_on(self.run(&asked)));
+        let ended = runtime.and_then(|runtime| runtime.block_on(self.run(asked)));
         ended.unwrap_or_else(|error| {
             complain(&error);
             Exit::Infrastructure
         })
     }
 
-    /// Returns what is to be run: what the flags say, or what the run that is resumed was asked for.
-    fn asked(&self) -> Result<Asked, Exit> {
+    /// Returns what is to be run: what the flags say, in a new folder of this name, or what the run that is
+    /// resumed was asked for.
+    fn asked(&self, name: &str) -> Result<Asked, Exit> {
         let Some(folder) = &self.resume else {
             let paths = Paths {
                 paths: self.paths.clone(),
@@ -130,7 +175,7 @@ impl Run {
             return Ok(Asked {
                 found: paths.collect()?,
                 settings: self.settings(),
-                folder: self.runs.join(stamp()),
+                folder: self.conditions.runs.join(name),
             });
         };
         let unreadable = |error: &dyn std::fmt::Display| {
@@ -146,16 +191,22 @@ impl Run {
     }
 
     fn settings(&self) -> RunSettings {
-        let overlay = self.agents.overlay.as_ref();
+        let Conditions {
+            agents,
+            seed,
+            rewrite_cards,
+            ..
+        } = &self.conditions;
+        let overlay = agents.overlay.as_ref();
         let snapshots = self.snapshots.to_possible_value();
         RunSettings {
             trials: self.trials,
-            seed: self.seed,
+            seed: *seed,
             shard: self.shard,
             snapshots: snapshots.map(|value| value.get_name().to_owned()),
-            agents: self.agents.agents.clone(),
+            agents: agents.agents.clone(),
             overlay: overlay.map(|path| path.display().to_string()),
-            rewrite_cards: self.rewrite_cards,
+            rewrite_cards: *rewrite_cards,
         }
     }
 
@@ -174,6 +225,7 @@ impl Run {
         let ticking = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(Duration::from_secs(1)).await;
+                // Without events, there is nothing to show.
                 terminal.tick();
             }
         });
@@ -218,7 +270,8 @@ impl Run {
         let snapshots = snapshots.unwrap_or(SnapshotMode::Check);
         let working_dir = std::env::current_dir()?;
         let supervisor = Supervisor::current_exe()?;
-        let cache = self.cache.clone().or_else(install::default_cache);
+        let conditions = &self.conditions;
+        let cache = conditions.cache.clone().or_else(install::default_cache);
         let installer = Installer {
             // Without a home folder, the working directory is the only place that outlives the run.
             cache: working_dir.join(cache.unwrap_or_else(|| ".green-agent-cache".into())),
@@ -226,13 +279,13 @@ impl Run {
             supervisor: supervisor.clone(),
         };
         Ok(RunOptions {
-            jobs: self.jobs.map_or_else(usual_jobs, usize::from),
+            jobs: conditions.jobs.map_or_else(usual_jobs, usize::from),
             trials: settings.trials,
             seed: settings.seed,
             shard: settings.shard,
             snapshots,
-            install: self.install,
-            show_logs: self.show_logs || self.serve_only,
+            install: conditions.install,
+            show_logs: conditions.show_logs || self.serve_only,
             folder: asked.folder.clone(),
             working_dir,
             supplied,
@@ -241,7 +294,10 @@ impl Run {
             installer,
             supervisor,
             ports: PortPool::default(),
-            listener: Arc::new(move |event| terminal.show(&event)),
+            listener: match self.is_quiet {
+                true => Arc::new(|_| ()),
+                false => Arc::new(move |event| terminal.show(&event)),
+            },
             interrupt: stop::on_signal()?,
         })
     }
@@ -275,7 +331,7 @@ impl Run {
 }
 
 /// Returns a folder name that is unique to this run and sorts by time.
-fn stamp() -> String {
+pub(super) fn stamp() -> String {
     let now = jiff::Zoned::now();
     format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id())
 }

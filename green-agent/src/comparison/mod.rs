@@ -44,8 +44,9 @@ pub struct Flip {
 }
 
 impl Comparison {
-    /// Compares two runs. Of the first `transcripts` flips, the transcripts are compared too.
-    pub fn new(a: &RunFolder, b: &RunFolder, transcripts: usize) -> Self {
+    /// Compares two runs. Of the first `transcripts` flips, the transcripts are compared too. `bootstrap` is the
+    /// seed of bootstrap intervals.
+    pub fn new(a: &RunFolder, b: &RunFolder, transcripts: usize, bootstrap: Option<u64>) -> Self {
         let (rows_a, rows_b) = (rows(a), rows(b));
         let both = rows_a.figures();
         let both = both
@@ -56,10 +57,10 @@ impl Comparison {
         let figures = std::iter::once(PASS_RATE.to_owned()).chain(metrics);
         Self {
             version: VERSION,
-            a: RunSummary::of(a, None).total,
-            b: RunSummary::of(b, None).total,
+            a: RunSummary::of(a, bootstrap).total,
+            b: RunSummary::of(b, bootstrap).total,
             differences: figures
-                .map(|figure| rows_a.difference(&rows_b, &figure))
+                .map(|figure| rows_a.difference(&rows_b, &figure, bootstrap))
                 .collect(),
             flips: flips(rows_a.pairs(&rows_b, PASS_RATE), (a, b), transcripts),
             problems: problems::changes(&a.counted(), &b.counted()),

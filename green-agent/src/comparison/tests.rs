@@ -50,7 +50,7 @@ fn flips_and_the_problems_behind_them_are_found() {
     write_transcript(b.path(), "the new words");
     let a = run(a.path(), &[true, true, false, true]);
     let b = run(b.path(), &[false, true, true, false]);
-    let comparison = Comparison::new(&a, &b, 2);
+    let comparison = Comparison::new(&a, &b, 2, None);
     let flipped: Vec<_> = comparison
         .flips
         .iter()
@@ -81,14 +81,14 @@ fn flips_and_the_problems_behind_them_are_found() {
 #[test]
 fn a_large_drop_is_a_regression() {
     let (a, b) = ([true; 20], [[false; 10], [true; 10]].concat());
-    let comparison = Comparison::new(&run(Path::new("a"), &a), &run(Path::new("b"), &b), 0);
+    let comparison = Comparison::new(&run(Path::new("a"), &a), &run(Path::new("b"), &b), 0, None);
     let found: Vec<_> = comparison
         .regressions()
         .map(|one| one.figure.as_str())
         .collect();
     assert_eq!(found, [PASS_RATE]);
     assert!(comparison.differences[0].p_value < 0.01);
-    let same = Comparison::new(&run(Path::new("a"), &a), &run(Path::new("a"), &a), 0);
+    let same = Comparison::new(&run(Path::new("a"), &a), &run(Path::new("a"), &a), 0, None);
     assert!(same.flips.is_empty() && same.problems.is_empty());
 }
 
@@ -96,7 +96,7 @@ fn a_large_drop_is_a_regression() {
 fn a_transcript_elsewhere_is_not_read() {
     let mut a = run(Path::new("a"), &[true]);
     a.records[0].folder = Some("../../secret".to_owned());
-    let comparison = Comparison::new(&a, &run(Path::new("b"), &[false]), 1);
+    let comparison = Comparison::new(&a, &run(Path::new("b"), &[false]), 1, None);
     let said = comparison.flips[0].transcript.as_ref().unwrap();
     assert!(said.contains("is not a folder below the run's"), "{said}");
 }

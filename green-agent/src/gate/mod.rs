@@ -9,10 +9,7 @@ use serde::Serialize;
 pub use self::stopper::Stopper;
 use crate::{
     record::{RecordError, RunFolder, TrialRecord, read_records},
-    scenario::{
-        gate::{Comparison, Condition, FigureGate, Gates, RegressionGate},
-        model::Scenario,
-    },
+    scenario::gate::{Comparison, Condition, FigureGate, Gates, RegressionGate},
     statistics::number,
     summary::{Figures, ScenarioSummary, SummaryBuilder},
 };
@@ -39,17 +36,17 @@ pub struct GateResult {
     pub message: String,
 }
 
-/// Checks the gates of a scenario. `run` has the records of its trials, `summary` the figures that follow from
-/// them.
+/// Checks the gates of a scenario, whose file is at `path`. `run` has the records of its trials, `summary` the
+/// figures that follow from them.
 ///
 /// # Errors
 /// If the earlier run cannot be read.
 pub fn check(
-    scenario: &Scenario,
+    gates: &Gates,
+    path: &Path,
     run: &SummaryBuilder,
     summary: &ScenarioSummary,
 ) -> Result<Vec<GateResult>, RecordError> {
-    let gates: &Gates = &scenario.harness.gate;
     let mut results = Vec::new();
     for (cell, figures) in summary.by_cell() {
         for gate in &gates.figures {
@@ -57,8 +54,8 @@ pub fn check(
         }
     }
     if let Some(gate) = &gates.regress {
-        let folder = scenario.path.parent().unwrap_or(Path::new(""));
-        let earlier = earlier(&folder.join(&gate.against), &scenario.name)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let earlier = earlier(&folder.join(&gate.against), &summary.scenario)?;
         results.push(check_regression(gate, &earlier, run));
     }
     Ok(results)
@@ -172,7 +169,7 @@ fn check_regression(
 ) -> GateResult {
     let figure = &gate.figure;
     // The drop is the earlier value less this one.
-    let difference = run.difference(earlier, figure);
+    let difference = run.difference(earlier, figure, None);
     let measured = Measured {
         value: difference.difference.mean,
         lower: difference.difference.lower,

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::scenario::model::Scenario;
 use crate::{
     problem::Outcome,
     record::{RecordWriter, tests::record},
@@ -45,7 +46,13 @@ fn of(records: &[TrialRecord]) -> SummaryBuilder {
 fn checked(scenario: &Scenario, records: &[TrialRecord]) -> Vec<GateResult> {
     let run = of(records);
     let summary = run.finish(&SummaryOptions::default());
-    check(scenario, &run, &summary.scenarios[0]).unwrap()
+    check(
+        &scenario.harness.gate,
+        &scenario.path,
+        &run,
+        &summary.scenarios[0],
+    )
+    .unwrap()
 }
 
 #[test]
@@ -110,7 +117,13 @@ fn a_drop_against_an_earlier_run_is_found() {
     scenario.path = folder.path().join("a.toml");
     let run = of(&trials(9, 1));
     let summary = run.finish(&SummaryOptions::default());
-    let error = check(&scenario, &run, &summary.scenarios[0]).unwrap_err();
+    let error = check(
+        &scenario.harness.gate,
+        &scenario.path,
+        &run,
+        &summary.scenarios[0],
+    )
+    .unwrap_err();
     assert!(error.to_string().contains("base/records.jsonl"), "{error}");
 
     let base = folder.path().join("base");
@@ -120,7 +133,13 @@ fn a_drop_against_an_earlier_run_is_found() {
         base.join("records.jsonl"),
     )
     .unwrap();
-    let results = check(&scenario, &run, &summary.scenarios[0]).unwrap();
+    let results = check(
+        &scenario.harness.gate,
+        &scenario.path,
+        &run,
+        &summary.scenarios[0],
+    )
+    .unwrap();
     let text = "drop of pass_rate against base/records.jsonl (from 1 to 0.9): wanted at most 0.05, measured 0.1 \
                 (95 % interval -0.126 to 0.326, 10 pairs of the same sample or trial)";
     assert_eq!((results[0].met, results[0].message.as_str()), (false, text));

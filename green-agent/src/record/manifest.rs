@@ -5,6 +5,7 @@ use std::{fmt, fs, io::Write as _, path::Path, str::FromStr};
 use serde::{Deserialize, Serialize};
 
 use super::{MANIFEST, RecordError, VERSION, reader::check_version};
+use crate::scenario::gate::Gates;
 
 /// What a run was asked for, as in `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +39,9 @@ pub struct ManifestScenario {
     /// How the scenario must fail, as its sidecar says. It then passes if each of its trials fails so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_fail: Option<ExpectedEnd>,
+    /// The demands on its figures.
+    #[serde(default, skip_serializing_if = "Gates::is_empty")]
+    pub gate: Gates,
 }
 
 /// How a scenario must fail.

@@ -165,7 +165,7 @@ impl ReportRequest {
             (ReportKind::Atif, Some(path)) => return atif::write(run, path),
             (ReportKind::Html | ReportKind::Atif, None) => return Ok(()),
             (ReportKind::Terminal, _) => text::of(run),
-            (ReportKind::Json, _) => json::of_folder(&run.path)?,
+            (ReportKind::Json, _) => json::of(&run.report())?,
             (ReportKind::Junit, _) => junit::of(run)?,
             (ReportKind::Csv, _) => csv::of(run)?,
             (ReportKind::Markdown, _) => markdown::of(run),

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::{
     problem::Outcome,
     record::{Manifest, RecordError, RunFolder, TrialRecord},
+    run::{FinishedRun, RunReport},
     statistics::Estimate,
     summary::{Figures, RunSummary, ScenarioSummary},
 };
@@ -31,6 +32,8 @@ pub struct ReportSource {
     pub groups: Vec<Group>,
     /// The figures of all trials together.
     pub all: Group,
+    /// The seed of bootstrap intervals; `None` for Student's.
+    bootstrap: Option<u64>,
 }
 
 /// The figures of the trials of one scenario in one cell of its matrix.
@@ -85,14 +88,22 @@ impl ReportSource {
     /// # Errors
     /// If it is not the folder of a run, or one of its files is damaged.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
-        Ok(Self::new(&RunFolder::read(path)?))
+        Self::read_with(path, None)
+    }
+
+    /// The same, with the seed of bootstrap intervals, if these are wanted.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn read_with(path: &Path, bootstrap: Option<u64>) -> Result<Self, RecordError> {
+        Ok(Self::new(&RunFolder::read(path)?, bootstrap))
     }
 
     /// Takes what was read of a run.
-    pub fn new(folder: &RunFolder) -> Self {
+    pub fn new(folder: &RunFolder, bootstrap: Option<u64>) -> Self {
         let counted = folder.counted();
         let retried = folder.retried();
-        let summary = RunSummary::of(folder, None);
+        let summary = RunSummary::of(folder, bootstrap);
         let groups = groups(&counted, &summary);
         let all = Group::new(String::new(), String::new(), &summary.total);
         let name = folder
@@ -114,12 +125,25 @@ impl ReportSource {
                 .collect(),
             groups,
             all,
+            bootstrap,
         }
     }
 
     /// Returns the records that count.
     pub fn counted(&self) -> &[TrialRecord] {
         &self.records[..self.counted]
+    }
+
+    /// Returns the results of all scenarios, with those of their gates.
+    pub fn report(&self) -> RunReport {
+        let (counted, retried) = self.records.split_at(self.counted);
+        let run = FinishedRun {
+            path: &self.path,
+            manifest: &self.manifest,
+            counted: counted.iter().collect(),
+            retried: retried.iter().collect(),
+        };
+        RunReport::of(&run, self.bootstrap)
     }
 
     /// Returns the folder of a trial's transcript.

@@ -19,7 +19,7 @@ use crate::{
         Outcome, Phase, Problem, ProblemKind, RunEvent, RunReport, ScenarioReport, TrialReport,
         Verdict,
     },
-    statistics::Estimate,
+    statistics::number,
 };
 
 const GREEN: Style = AnsiColor::Green.on_default().bold();
@@ -199,30 +199,12 @@ fn details(report: &ScenarioReport) -> String {
         return text;
     }
     if let Some(summary) = &report.summary {
-        text += &format!("  pass rate {}", interval(&summary.figures.pass_rate));
+        text += &format!("  pass rate {}", summary.figures.pass_rate);
     }
     for (name, mean) in report.means.iter().take(4) {
         text += &format!("  {} {}", line(name), number(*mean));
     }
     text
-}
-
-/// Returns an estimate with its 95 % interval, as far as there is one.
-fn interval(estimate: &Estimate) -> String {
-    let mean = estimate.mean.map_or_else(|| "unknown".to_owned(), number);
-    match (estimate.lower, estimate.upper) {
-        (Some(lower), Some(upper)) => {
-            format!("{mean} ({} to {})", number(lower), number(upper))
-        }
-        _ => mean,
-    }
-}
-
-fn number(value: f64) -> String {
-    match value.fract() == 0.0 {
-        true => format!("{value}"),
-        false => format!("{value:.3}"),
-    }
 }
 
 fn show_problems(report: &ScenarioReport) {

@@ -9,6 +9,7 @@ use super::{agentbeats, atif, csv, html, junit, markdown, source::ReportSource, 
 use crate::{
     problem::{Outcome, Problem, ProblemKind},
     record::{Manifest, ManifestScenario, RunFolder, TokenCounts, TrialRecord, Usage, VERSION},
+    scenario::gate::Gates,
 };
 
 fn record(scenario: &str, trial: u32, problem: Option<Problem>) -> TrialRecord {
@@ -95,14 +96,16 @@ fn run(path: &Path) -> ReportSource {
             path: format!("{name}.toml"),
             digest: None,
             must_fail: None,
+            gate: Gates::default(),
         });
     }
-    ReportSource::new(&RunFolder {
+    let folder = RunFolder {
         path: path.to_owned(),
         manifest,
         records,
         torn: None,
-    })
+    };
+    ReportSource::new(&folder, None)
 }
 
 fn lines() -> Vec<Value> {

@@ -11,7 +11,7 @@ use super::{ProblemKind, ScenarioReport, Verdict};
 use crate::{
     gate::{self, GateResult, Stopper},
     record::TrialRecord,
-    scenario::model::Scenario,
+    scenario::{gate::Gates, model::Scenario},
     summary::{SummaryBuilder, SummaryOptions},
 };
 
@@ -46,21 +46,44 @@ impl ScenarioFigures {
     }
 
     /// Returns the report with its figures and, if the scenario has gates, their results.
-    pub(super) fn complete(&self, scenario: &Scenario, report: ScenarioReport) -> ScenarioReport {
-        let builder = locked(&self.summary);
-        let mut summary = builder.finish(&SummaryOptions::default());
-        let own = summary.scenarios.pop();
-        let report = match &own {
-            Some(own) if !scenario.harness.gate.is_empty() => decide(
-                report,
-                gate::check(scenario, &builder, own).map_err(|error| error.to_string()),
-            ),
-            Some(_) | None => report,
-        };
-        // A single trial has no figures beside its own.
-        let summary = own.filter(|own| own.figures.trials > 1).map(Box::new);
-        ScenarioReport { summary, ..report }
+    pub(super) fn complete(&self, gates: &Gates, report: ScenarioReport) -> ScenarioReport {
+        completed(report, gates, &locked(&self.summary), None)
     }
+}
+
+/// Returns the report of a scenario with the figures of its trials and, if it has gates, their results;
+/// `bootstrap` is the seed of bootstrap intervals, by which no gate is judged.
+pub(super) fn completed(
+    report: ScenarioReport,
+    gates: &Gates,
+    trials: &SummaryBuilder,
+    bootstrap: Option<u64>,
+) -> ScenarioReport {
+    let of = |bootstrap: Option<u64>| {
+        let options = SummaryOptions {
+            bootstrap,
+            ..SummaryOptions::default()
+        };
+        trials.finish(&options).scenarios.pop()
+    };
+    let Some(own) = of(None) else {
+        return report;
+    };
+    let report = match gates.is_empty() {
+        true => report,
+        false => {
+            let results = gate::check(gates, &report.path, trials, &own);
+            decide(report, results.map_err(|error| error.to_string()))
+        }
+    };
+    // A single trial has no figures beside its own.
+    let summary = match own.figures.trials {
+        0 | 1 => None,
+        _ if bootstrap.is_some() => of(bootstrap),
+        _ => Some(own),
+    };
+    let summary = summary.map(Box::new);
+    ScenarioReport { summary, ..report }
 }
 
 /// Has the gates decide in place of single trials that failed. Infrastructure that broke stays what it is.

@@ -179,6 +179,7 @@ pub fn scenarios_of(manifest: &Manifest) -> Result<Vec<ScenarioFile>, RunLogErro
 
 fn listed(found: &ScenarioFile, overrides: &AgentOverrides) -> ManifestScenario {
     let source = ScenarioSource::read(&found.path).ok();
+    let first = source.as_ref().and_then(|source| source.first().ok());
     ManifestScenario {
         name: found.name.clone(),
         path: found.path.display().to_string(),
@@ -187,6 +188,7 @@ fn listed(found: &ScenarioFile, overrides: &AgentOverrides) -> ManifestScenario 
             exit: sidecar.exit,
             message: sidecar.message.clone(),
         }),
+        gate: first.map(|first| first.harness.gate).unwrap_or_default(),
     }
 }
 

@@ -46,7 +46,7 @@ use tokio::sync::Semaphore;
 pub use event::{Phase, RunEvent};
 pub use log::{RunLog, RunLogError, scenarios_of};
 pub use regrade::{RegradeError, Regraded, regrade};
-pub use report::{RunReport, ScenarioReport, TrialReport, Verdict};
+pub use report::{FinishedRun, RunReport, ScenarioReport, TrialReport, Verdict};
 pub use serve::{ServeError, serve};
 
 pub use crate::problem::{self, Outcome, Owner, Problem, ProblemKind};

@@ -32,7 +32,7 @@ pub(super) struct Plan {
 }
 
 /// One trial that is to run.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct PlannedTrial<'a> {
     /// The number of the cell, from 0.
     pub(super) at: usize,
@@ -41,6 +41,8 @@ pub(super) struct PlannedTrial<'a> {
     /// The number of the trial, from 1.
     pub(super) trial: u32,
     pub(super) seed: u64,
+    /// The digest of what the trial means, 32 hexadecimal digits.
+    pub(super) key: String,
 }
 
 impl Plan {
@@ -68,13 +70,17 @@ impl Plan {
         cells.flat_map(move |(at, cell)| {
             let rows = self.source.rows().into_iter();
             rows.flat_map(move |row| {
-                (1..=self.trials).map(move |trial| PlannedTrial {
-                    at,
-                    cell,
-                    row,
-                    trial,
+                (1..=self.trials).map(move |trial| {
                     // Each trial has the next seed after the one before it.
-                    seed: self.seed.wrapping_add(u64::from(trial) - 1),
+                    let seed = self.seed.wrapping_add(u64::from(trial) - 1);
+                    PlannedTrial {
+                        at,
+                        cell,
+                        row,
+                        trial,
+                        seed,
+                        key: self.key(cell, row, seed, trial),
+                    }
                 })
             })
         })
@@ -92,18 +98,11 @@ impl Plan {
         Ok(scenario)
     }
 
-    /// Returns the digest of what a trial means, 32 hexadecimal digits.
-    pub(super) fn key(&self, planned: &PlannedTrial<'_>) -> String {
-        let row = planned.row.map(|row| [&row.name, &row.digest]);
-        let cell = cell_texts(planned.cell);
-        let meaning = json!([
-            self.name,
-            self.digest,
-            row,
-            cell,
-            planned.seed,
-            planned.trial
-        ]);
+    /// Returns the key of a trial.
+    fn key(&self, cell: &Cell, row: Option<&Row>, seed: u64, trial: u32) -> String {
+        let row = row.map(|row| [&row.name, &row.digest]);
+        let cell = cell_texts(cell);
+        let meaning = json!([self.name, self.digest, row, cell, seed, trial]);
         hex(&digest(&meaning), 32)
     }
 

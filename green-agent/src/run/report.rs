@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{
+    figures,
     plan::PlannedTrial,
     problem::{Outcome, Problem, ProblemKind},
     scenario,
@@ -18,9 +19,9 @@ use super::{
 use crate::{
     assessment::Assessment,
     gate::GateResult,
-    record::{RunFolder, TrialRecord, Usage},
+    record::{Manifest, ManifestScenario, RunFolder, TrialRecord, Usage},
     scenario::{ExpectedFailure, source::cell_texts},
-    summary::ScenarioSummary,
+    summary::{ScenarioSummary, SummaryBuilder},
 };
 use bridge_program::Exit;
 
@@ -270,27 +271,11 @@ impl RunReport {
         }
     }
 
-    /// Returns the report of a finished run, from its folder.
-    pub fn of(run: &RunFolder) -> Self {
-        let mut by_scenario: BTreeMap<&str, Vec<&TrialRecord>> = BTreeMap::new();
-        for record in run.counted() {
-            by_scenario
-                .entry(&record.scenario)
-                .or_default()
-                .push(record);
-        }
-        let scenarios = run.manifest.scenarios.iter().filter_map(|one| {
-            let records = by_scenario.get(one.name.as_str())?;
-            let trials = records.iter().map(|one| TrialReport::of(one, &run.path));
-            let report =
-                ScenarioReport::new(one.name.clone(), (&one.path).into(), trials.collect());
-            let must_fail = one.must_fail.as_ref().map(|end| ExpectedFailure {
-                exit: end.exit,
-                message: end.message.clone(),
-            });
-            Some(scenario::judged(report, must_fail.as_ref()))
-        });
-        Self::new(scenarios.collect(), seconds(run))
+    /// Returns the report of a finished run; `bootstrap` is the seed of bootstrap intervals.
+    pub fn of(run: &FinishedRun<'_>, bootstrap: Option<u64>) -> Self {
+        let scenarios = run.manifest.scenarios.iter();
+        let reports = scenarios.filter_map(|one| run.scenario(one, bootstrap));
+        Self::new(reports.collect(), run.seconds())
     }
 
     /// Returns how many scenarios have this verdict.
@@ -302,14 +287,64 @@ impl RunReport {
     }
 }
 
-/// Returns the time from the beginning of a run until its last trial ended.
-fn seconds(run: &RunFolder) -> f64 {
-    let begun: Option<Timestamp> = run.manifest.started.parse().ok();
-    let ends = run.records.iter().filter_map(|one| {
-        let started: Timestamp = one.started.parse().ok()?;
-        Some(started.duration_since(begun?).as_secs_f64() + one.seconds)
-    });
-    ends.fold(0.0, f64::max)
+/// What was recorded of a run.
+pub struct FinishedRun<'a> {
+    /// Its folder.
+    pub path: &'a Path,
+    /// What was asked for.
+    pub manifest: &'a Manifest,
+    /// The last attempt of each trial.
+    pub counted: Vec<&'a TrialRecord>,
+    /// The other attempts.
+    pub retried: Vec<&'a TrialRecord>,
+}
+
+impl<'a> From<&'a RunFolder> for FinishedRun<'a> {
+    fn from(run: &'a RunFolder) -> Self {
+        Self {
+            path: &run.path,
+            manifest: &run.manifest,
+            counted: run.counted(),
+            retried: run.retried(),
+        }
+    }
+}
+
+impl FinishedRun<'_> {
+    /// Returns the report of a scenario, if it has trials.
+    fn scenario(&self, one: &ManifestScenario, bootstrap: Option<u64>) -> Option<ScenarioReport> {
+        let of_it = |record: &&&TrialRecord| record.scenario == one.name;
+        let counted = self.counted.iter().filter(of_it);
+        let trials: Vec<TrialReport> = counted
+            .clone()
+            .map(|record| TrialReport::of(record, self.path))
+            .collect();
+        if trials.is_empty() {
+            return None;
+        }
+        let report = ScenarioReport::new(one.name.clone(), (&one.path).into(), trials);
+        if let Some(end) = &one.must_fail {
+            let sidecar = ExpectedFailure {
+                exit: end.exit,
+                message: end.message.clone(),
+            };
+            return Some(scenario::judged(report, Some(&sidecar)));
+        }
+        let mut figures = SummaryBuilder::default();
+        let attempts = counted.chain(self.retried.iter().filter(of_it));
+        attempts.for_each(|record| figures.add(record));
+        Some(figures::completed(report, &one.gate, &figures, bootstrap))
+    }
+
+    /// Returns the time from the beginning of the run until its last trial ended, in seconds.
+    fn seconds(&self) -> f64 {
+        let begun: Option<Timestamp> = self.manifest.started.parse().ok();
+        let ends = self.counted.iter().chain(&self.retried).filter_map(|one| {
+            let started: Timestamp = one.started.parse().ok()?;
+            Some(started.duration_since(begun?).as_secs_f64() + one.seconds)
+        });
+        ends.fold(0.0, f64::max)
+    }
 }
 
 /// The parts of a trial's report that are kept only in its folder, since they may be large.

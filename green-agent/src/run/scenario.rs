@@ -58,7 +58,7 @@ pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioRepo
     match found.sidecar {
         // A scenario that must fail has no figures to judge.
         Some(_) => report,
-        None => running.figures.complete(&plan.first, report),
+        None => running.figures.complete(&plan.first.harness.gate, report),
     }
 }
 
@@ -89,7 +89,7 @@ impl<'a> RunningScenario<'a> {
         let mut first = None;
         let mut trials = 0;
         for planned in self.planned() {
-            let earlier = self.queue.log.earlier(&self.plan.key(&planned));
+            let earlier = self.queue.log.earlier(&planned.key);
             earlier.iter().for_each(|record| self.figures.add(record));
             if self.final_record(earlier).is_none() {
                 first.get_or_insert(planned);
@@ -139,12 +139,12 @@ impl<'a> RunningScenario<'a> {
     fn planned(&self) -> impl Iterator<Item = PlannedTrial<'a>> {
         let (plan, shard) = (self.plan, self.queue.options.shard);
         plan.trials()
-            .filter(move |one| shard.is_none_or(|shard| shard.has(&plan.key(one))))
+            .filter(move |one| shard.is_none_or(|shard| shard.has(&one.key)))
     }
 
     /// Returns the report of a trial that ended before the run was resumed.
     fn finished(&self, planned: &PlannedTrial<'_>) -> Option<TrialReport> {
-        let earlier = self.queue.log.earlier(&self.plan.key(planned));
+        let earlier = self.queue.log.earlier(&planned.key);
         let last = self.final_record(earlier)?;
         Some(TrialReport::of(last, self.queue.log.folder()))
     }
@@ -162,7 +162,11 @@ impl<'a> RunningScenario<'a> {
         let _place = self.queue.place().await?;
         let mut installed = Vec::new();
         for (at, cell) in self.plan.cells.iter().enumerate() {
-            let planned = PlannedTrial { at, cell, ..*first };
+            let planned = PlannedTrial {
+                at,
+                cell,
+                ..first.clone()
+            };
             let scenario = self.plan.scenario(&planned, options)?;
             installed.push(prepare(&scenario, options).await?);
         }
@@ -182,8 +186,7 @@ impl<'a> RunningScenario<'a> {
             Ok(scenario) => scenario,
             Err(problem) => return self.not_begun(planned, problem),
         };
-        let key = self.plan.key(planned);
-        let mut earlier = self.queue.log.earlier(&key).to_vec();
+        let mut earlier = self.queue.log.earlier(&planned.key).to_vec();
         loop {
             let number = next_attempt(&earlier);
             let report = self.attempt(planned, number, &scenario, installed).await;
@@ -233,7 +236,7 @@ impl<'a> RunningScenario<'a> {
     /// Records and reports a trial that something kept from beginning.
     fn not_begun(&self, planned: &PlannedTrial<'_>, problem: Problem) -> TrialReport {
         let is_interrupted = problem.kind == ProblemKind::Interrupted;
-        let earlier = self.queue.log.earlier(&self.plan.key(planned));
+        let earlier = self.queue.log.earlier(&planned.key);
         let report = TrialReport::not_begun(problem).planned(planned, next_attempt(earlier));
         match is_interrupted {
             true => report,
@@ -244,7 +247,7 @@ impl<'a> RunningScenario<'a> {
     /// Records an attempt and returns what stays of it in memory.
     fn keep(&self, planned: &PlannedTrial<'_>, report: TrialReport) -> (TrialReport, TrialRecord) {
         let record = TrialRecord {
-            key: self.plan.key(planned),
+            key: planned.key.clone(),
             scenario_digest: self.plan.digest.clone(),
             sample_digest: planned.row.map(|row| row.digest.clone()),
             seed: planned.seed,

@@ -2,8 +2,11 @@
 
 use std::{fmt, path::PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 /// The demands on a scenario's figures. If there are any, they decide whether the scenario passes.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Gates {
     /// The demands on single figures.
     pub figures: Vec<FigureGate>,
@@ -12,7 +15,7 @@ pub struct Gates {
 }
 
 /// A demand on a figure, such as `pass_rate = { ge = 0.8 }`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FigureGate {
     /// `pass_rate`, `pass@K`, `pass^K`, or the name of a metric.
     pub figure: String,
@@ -21,7 +24,7 @@ pub struct FigureGate {
 }
 
 /// A condition on a figure.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Condition {
     /// The comparison.
     pub comparison: Comparison,
@@ -30,7 +33,8 @@ pub struct Condition {
 }
 
 /// The comparisons of [`Condition`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Comparison {
     /// `ge`: the figure is at least the number.
     Ge,
@@ -73,7 +77,7 @@ impl fmt::Display for Condition {
 }
 
 /// `regress`: a figure may not drop against an earlier run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RegressionGate {
     /// The earlier run: its folder or its records, relative to the scenario's file.
     pub against: PathBuf,

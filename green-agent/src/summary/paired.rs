@@ -7,7 +7,11 @@ use serde::Serialize;
 use super::{PASS_RATE, SummaryBuilder, row::Row};
 use crate::{
     problem::Outcome,
-    statistics::{Estimate, Method, compare, mean},
+    statistics::{
+        Estimate, Method,
+        bootstrap::{self, DRAWS},
+        compare, mean,
+    },
 };
 
 /// A task that was tried in both runs: a cell and a sample of a scenario; without a dataset, a trial's number.
@@ -72,8 +76,9 @@ impl Difference {
 }
 
 impl SummaryBuilder {
-    /// Returns how a figure differs between this run and a later one.
-    pub fn difference(&self, later: &Self, figure: &str) -> Difference {
+    /// Returns how a figure differs between this run and a later one; `bootstrap` is the seed of a bootstrap
+    /// interval.
+    pub fn difference(&self, later: &Self, figure: &str, bootstrap: Option<u64>) -> Difference {
         let (a, b) = (self.by_task(figure), later.by_task(figure));
         let pairs = pairs(&a, &b);
         let count = |is: fn(&Pair) -> bool| pairs.iter().filter(|pair| is(pair)).count();
@@ -82,7 +87,10 @@ impl SummaryBuilder {
             let sum: f64 = pairs.iter().map(of).sum();
             (!pairs.is_empty()).then(|| sum / pairs.len() as f64)
         };
-        let estimated = compare::paired(&clusters(&pairs));
+        let estimated = match bootstrap {
+            Some(seed) => bootstrap::estimate(&clusters(&pairs), DRAWS, seed),
+            None => compare::paired(&clusters(&pairs)),
+        };
         Difference {
             figure: figure.to_owned(),
             pairs: pairs.len(),

@@ -363,7 +363,7 @@ const GREEN: Rooms = &[
             "usage",
         ],
     ),
-    ("record", &["problem"]),
+    ("record", &["problem", "scenario"]),
     ("problem", &[]),
     (
         "evaluator",

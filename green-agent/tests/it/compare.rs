@@ -118,3 +118,51 @@ fn noise_says_which_differences_mean_something() {
     assert_eq!(json[0]["figure"], "pass_rate");
     assert!((json[0]["noise"]["standard_error"].as_f64().unwrap() - 0.111_803).abs() < 1e-6);
 }
+
+#[test]
+fn the_noise_of_a_scenario_is_measured_by_two_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let scenario = "[green_agent]\n[[participants]]\nrole = 'agent'\nbuiltin = 'sample'\n\
+                    [config]\nevaluator = 'conversation'\n\
+                    [[config.turn]]\nto = 'agent'\ntext = 'Hello'\ncontains = '{row.target}'\n\
+                    [harness]\nversion = 1\ndataset = 'tasks.jsonl'\n";
+    std::fs::write(folder.join("a.toml"), scenario).unwrap();
+    let tasks = "{\"target\": \"Hello\"}\n{\"target\": \"no such answer\"}\n";
+    std::fs::write(folder.join("tasks.jsonl"), tasks).unwrap();
+    let output = run(folder, &["noise", "a.toml", "--trials", "3", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json[0]["figure"], "pass_rate");
+    assert_eq!(json[0]["trials"], 3);
+    assert_eq!(json[0]["samples"], 2);
+    assert_eq!(json[0]["seen"], 0.0);
+    assert_eq!(std::fs::read_dir(folder.join("runs")).unwrap().count(), 2);
+    std::fs::write(folder.join("a.toml"), "[green_agent]\n").unwrap();
+    let broken = run(folder, &["noise", "a.toml"]);
+    assert_eq!(broken.status.code(), Some(3), "{}", text(&broken));
+}
+
+#[test]
+fn intervals_of_skewed_metrics_are_drawn_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_run(&folder.join("a"), |number| number % 20 < 3);
+    write_run(&folder.join("b"), |number| number % 20 < 4);
+    let methods = |more: &[&str]| {
+        let diff = run(folder, &[&["diff", "a", "b", "--json"], more].concat());
+        let diff: Value = serde_json::from_slice(&diff.stdout).unwrap();
+        let difference = &diff["differences"][1]["difference"];
+        assert!(difference["lower"].as_f64() < difference["upper"].as_f64());
+        [
+            "/a/metrics/score/method",
+            "/differences/1/difference/method",
+        ]
+        .map(|place| diff.pointer(place).unwrap().as_str().unwrap().to_owned())
+    };
+    assert_eq!(methods(&[]), ["student-t", "student-t"]);
+    assert_eq!(
+        methods(&["--interval", "bootstrap"]),
+        ["bootstrap", "bootstrap"]
+    );
+}

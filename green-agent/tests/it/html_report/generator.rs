@@ -48,6 +48,7 @@ pub(super) fn run(folder: &Path, shift: usize) {
             path: format!("scenarios/{name}.toml"),
             digest: Some("sha256:00".to_owned()),
             must_fail: None,
+            gate: green_agent::scenario::gate::Gates::default(),
         });
         for cell in 0..CELLS.len() {
             for sample in 0..SAMPLES {
