@@ -58,6 +58,7 @@ impl StoreChoice {
             #[cfg(feature = "postgres")]
             Self::Postgres(settings) => {
                 settings.connections = said.connections.map_or(settings.connections, usize::from);
+                settings.lease = said.lease.map_or(settings.lease, |lease| lease.0);
             }
         }
         Ok(choice)

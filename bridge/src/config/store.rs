@@ -8,7 +8,7 @@ use serde::{
     de::{MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-use super::Size;
+use super::{Period, Size};
 
 /// The store of tasks: its location, or a table with its location and limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,9 @@ pub struct StoreTable {
     /// The largest number of connections to PostgreSQL, at least 3; 12 if absent. One more waits for notifications.
     #[schemars(range(min = 3))]
     pub connections: Option<u16>,
+    /// The time after which other bridges on the same database take up the turns of one that is not heard of; 10s if
+    /// absent.
+    pub lease: Option<Period>,
 }
 
 /// The location of the store, which may hold the password of a database.

@@ -165,6 +165,11 @@ impl Drop for Watch {
 pub trait Listener: Send + Sync {
     /// Called when the events up to this head are durable. The writer waits until this returns.
     fn appended(&self, head: &Head);
+
+    /// Whether the listener needs to be told of what other processes append to this task.
+    fn awaits(&self, _task: &str) -> bool {
+        true
+    }
 }
 
 /// Distributes the notifications of a backend to watchers and listeners.
@@ -257,10 +262,10 @@ impl Feed {
         self.listeners.tell(head);
     }
 
-    /// Whether a task is watched, for backends that are told of the appends of other processes.
+    /// Whether someone waits for a task, for backends that are told of the appends of other processes.
     #[cfg(feature = "postgres")]
-    pub(crate) fn is_watched(&self, task: &str) -> bool {
-        lock(&self.watched.tasks).contains_key(task)
+    pub(crate) fn is_awaited(&self, task: &str) -> bool {
+        lock(&self.watched.tasks).contains_key(task) || self.listeners.await_task(task)
     }
 
     /// All watched tasks, with the number of the last event of which all of their watchers know.
@@ -272,12 +277,6 @@ impl Feed {
         awaited
             .map(|(task, listeners)| (task.to_string(), known(listeners).unwrap_or_default()))
             .collect()
-    }
-
-    /// Whether there are listeners, who are told of all tasks.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn has_listeners(&self) -> bool {
-        self.listeners.is_any.load(Ordering::Acquire)
     }
 
     #[cfg(test)]
@@ -299,6 +298,13 @@ impl Listeners {
         all.retain(|known| known.strong_count() > 0);
         all.push(listener);
         self.is_any.store(true, Ordering::Release);
+    }
+
+    #[cfg(feature = "postgres")]
+    fn await_task(&self, task: &str) -> bool {
+        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+        let mut listeners = all.iter().filter_map(Weak::upgrade);
+        listeners.any(|listener| listener.awaits(task))
     }
 
     fn tell(&self, head: &Head) {

@@ -10,8 +10,9 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::{
-    Append, Damage, Deletion, EndedTasks, Event, Head, ListPosition, ListQuery, Listener, Page,
-    RecordKey, Seq, Snapshot, Store, StoreError, StoredEvent, Watch, write_refusals::WriteRefusals,
+    Append, Damage, Deletion, EndedTasks, Event, Head, Leases, ListPosition, ListQuery, Listener,
+    Page, RecordKey, Seq, Snapshot, Store, StoreError, StoredEvent, Watch,
+    write_refusals::WriteRefusals,
 };
 use crate::{caller::Caller, metrics::Metrics};
 
@@ -202,6 +203,10 @@ impl Store for MeteredStore {
 
     fn damage(&self) -> Damage {
         self.store.damage()
+    }
+
+    fn leases(&self) -> Option<Arc<dyn Leases>> {
+        self.store.leases()
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {

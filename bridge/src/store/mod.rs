@@ -11,6 +11,7 @@
 //! - [`Deletion`], [`EndedTasks`]: what may be deleted, and how much there is of it
 //! - [`Damage`], [`StoreReport`]: damaged data, which affects only the tasks that it belongs to
 //! - [`Watch`], [`Feed`], [`Listener`]: notifications of new events
+//! - [`Leases`], [`Lease`], [`Conversation`]: which of several processes works on a conversation
 //! - [`MemoryStore`], [`SledStore`], `PostgresStore` (feature `postgres`): the backends
 //! - `testing`: the test suite for backends (feature `testing`)
 
@@ -22,6 +23,7 @@ mod error;
 mod event;
 mod feed;
 mod head;
+mod leases;
 mod list;
 mod memory;
 mod metered;
@@ -48,6 +50,7 @@ pub(crate) use event::millis;
 pub use event::{Created, Event, Revised, StoredEvent};
 pub use feed::{Feed, Listener, Watch};
 pub use head::{Head, Turn, TurnState};
+pub use leases::{Conversation, Lease, Leases};
 pub use list::{ListPosition, ListQuery, Page};
 pub use memory::MemoryStore;
 pub(crate) use metered::MeteredStore;
@@ -188,6 +191,11 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Errors: the reason why it cannot, such as `Full`.
     async fn ready(&self) -> Result<(), StoreError> {
         self.open_turns("", 1).await.map(|_| ())
+    }
+
+    /// Returns what several processes on this store need to share its work; `None` if there is only one.
+    fn leases(&self) -> Option<Arc<dyn Leases>> {
+        None
     }
 
     /// Returns the known damage. Everything else can be read.

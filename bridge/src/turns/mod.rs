@@ -10,6 +10,7 @@
 //! - `expiry`: cancels tasks whose callers do not answer
 //! - `timer_heartbeat`: makes timers cheap
 //! - `recover`: continues after a restart
+//! - `leased`: shares conversations with other processes on the same store
 //! - `repeated_message`: compares messages with the same id
 //! - `memory_budget`: limits the memory of running turns
 //! - `unlogged_ends`: retries ends of turns that the store does not accept
@@ -21,6 +22,7 @@ mod cancel;
 mod event_projection;
 mod expiry;
 mod follower;
+mod leased;
 mod memory_budget;
 mod open_artifacts;
 mod queue;
@@ -47,7 +49,7 @@ pub use submit::{IncomingMessage, Submitted};
 use crate::{
     agent::Agent,
     metrics::Metrics,
-    store::{ListPosition, MeteredStore, Seq, Store, StoreError},
+    store::{Leases, ListPosition, MeteredStore, Seq, Store, StoreError},
 };
 use memory_budget::MemoryBudget;
 use queue::ConversationQueues;
@@ -63,6 +65,7 @@ type Agents = BTreeMap<String, Arc<Agent>>;
 #[derive(Debug)]
 struct TurnsInner {
     store: Arc<dyn Store>,
+    leases: Option<Arc<dyn Leases>>,
     agents: RwLock<Arc<Agents>>,
     queues: ConversationQueues,
     memory_budget: MemoryBudget,
@@ -171,6 +174,7 @@ impl Turns {
         let agents = named(agents);
         agents.values().for_each(|agent| agent.executor.on_added());
         Self(Arc::new(TurnsInner {
+            leases: store.leases(),
             store: Arc::new(MeteredStore::new(store, metrics.clone())),
             agents: RwLock::new(agents),
             queues: ConversationQueues::default(),

@@ -57,6 +57,8 @@ struct ConversationQueue {
     running: Arc<TurnJob>,
     cancel_signal: CancelSignal,
     waiting: VecDeque<Arc<TurnJob>>,
+    /// Whether someone found the conversation occupied.
+    is_wanted: bool,
 }
 
 /// The conversations in which a turn runs.
@@ -72,7 +74,10 @@ impl ConversationQueues {
         job: &Arc<TurnJob>,
     ) -> Result<CancelSignal, usize> {
         match self.lock().entry(Arc::clone(key)) {
-            Entry::Occupied(queue) => Err(queue.get().waiting.len()),
+            Entry::Occupied(mut queue) => {
+                queue.get_mut().is_wanted = true;
+                Err(queue.get().waiting.len())
+            }
             Entry::Vacant(place) => Ok(insert_running(place, Arc::clone(job))),
         }
     }
@@ -82,6 +87,7 @@ impl ConversationQueues {
     pub(super) fn enqueue(&self, key: &ConversationKey, job: Arc<TurnJob>) -> Option<CancelSignal> {
         match self.lock().entry(Arc::clone(key)) {
             Entry::Occupied(mut queue) => {
+                queue.get_mut().is_wanted = true;
                 queue.get_mut().waiting.push_back(job);
                 None
             }
@@ -109,6 +115,35 @@ impl ConversationQueues {
         queue.running = Arc::clone(&next);
         queue.cancel_signal = CancelSignal::default();
         Some((next, queue.cancel_signal.clone()))
+    }
+
+    /// Starts the next waiting turn, if there is one. Otherwise the conversation stays occupied.
+    pub(super) fn next_waiting(
+        &self,
+        key: &ConversationKey,
+    ) -> Option<(Arc<TurnJob>, CancelSignal)> {
+        let mut queues = self.lock();
+        let queue = queues.get_mut(key)?;
+        let next = queue.waiting.pop_front()?;
+        queue.running = Arc::clone(&next);
+        queue.cancel_signal = CancelSignal::default();
+        Some((next, queue.cancel_signal.clone()))
+    }
+
+    /// Makes the conversation free unless a turn waits; returns whether it is.
+    pub(super) fn close(&self, key: &ConversationKey) -> bool {
+        let mut queues = self.lock();
+        let is_empty = queues.get(key).is_none_or(|queue| queue.waiting.is_empty());
+        if is_empty {
+            queues.remove(key);
+        }
+        is_empty
+    }
+
+    /// Makes the conversation free, and returns whether someone has wanted it meanwhile.
+    pub(super) fn abandon(&self, key: &ConversationKey) -> bool {
+        let queue = self.lock().remove(key);
+        queue.is_some_and(|queue| queue.is_wanted || !queue.waiting.is_empty())
     }
 
     /// Signals the cancelation to a task's running turn and removes its waiting turns.
@@ -146,6 +181,7 @@ fn insert_running(
         running: job,
         cancel_signal: cancel_signal.clone(),
         waiting: VecDeque::new(),
+        is_wanted: false,
     });
     cancel_signal
 }

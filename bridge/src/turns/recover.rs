@@ -30,6 +30,7 @@ impl Turns {
         for (agent, count) in self.0.store.open_counts().await? {
             (0..count).for_each(|_| self.0.metrics.task_began(&agent));
         }
+        self.take_up_from_others();
         self.recover_open_tasks(|_| true).await
     }
 
@@ -43,7 +44,10 @@ impl Turns {
             .await
     }
 
-    async fn recover_open_tasks(&self, wanted: impl Fn(&Head) -> bool) -> Result<usize, TurnError> {
+    pub(super) async fn recover_open_tasks(
+        &self,
+        wanted: impl Fn(&Head) -> bool,
+    ) -> Result<usize, TurnError> {
         let mut seen = 0;
         let mut after = String::new();
         loop {
@@ -52,6 +56,11 @@ impl Turns {
                 return Ok(seen);
             };
             after = last.task.clone();
+            if let Some(leases) = self.leases() {
+                let heads: Vec<Head> = heads.into_iter().filter(|head| wanted(head)).collect();
+                seen += self.take_up_unheld(leases, &heads).await?;
+                continue;
+            }
             for head in heads.iter().filter(|head| wanted(head)) {
                 seen += 1;
                 match self.recover_task(head).await {
@@ -59,20 +68,22 @@ impl Turns {
                     Err(TurnError::Store(error @ StoreError::Damaged { .. })) => {
                         tracing::error!(%error, "an open task is left as it is");
                     }
-                    recovered => recovered?,
+                    recovered => drop(recovered?),
                 }
             }
         }
     }
 
-    async fn recover_task(&self, head: &Head) -> Result<(), TurnError> {
+    /// Continues the turns of a task that nobody works on, and ends those that are lost. Returns how many there were.
+    pub(super) async fn recover_task(&self, head: &Head) -> Result<usize, TurnError> {
+        let mut recovered = 0;
         let Some(agent) = self.agent(&head.agent) else {
             tracing::warn!(
                 task = head.task,
                 agent = head.agent,
                 "an open task of an unknown agent"
             );
-            return Ok(());
+            return Ok(0);
         };
         for turn in &head.turns {
             let job = Arc::new(TurnJob {
@@ -86,6 +97,7 @@ impl Turns {
             if self.is_in_process(head, &job) {
                 continue;
             }
+            recovered += 1;
             let lost = match &turn.state {
                 TurnState::Queued => None,
                 // The agent may have seen the message and acted on it, so it is not called again.
@@ -110,7 +122,7 @@ impl Turns {
                 }
             }
         }
-        Ok(())
+        Ok(recovered)
     }
 
     /// Returns whether the turn runs or waits in this process. Both possible keys are checked, because the agent's

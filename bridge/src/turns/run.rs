@@ -41,9 +41,11 @@ pub(super) struct ReadyTurn {
 
 /// The right to run turns in a conversation. When it is dropped, the next waiting turn starts.
 pub(super) struct ConversationSlot {
-    turns: Turns,
-    key: ConversationKey,
-    is_released: bool,
+    pub(super) turns: Turns,
+    pub(super) key: ConversationKey,
+    pub(super) is_released: bool,
+    /// Whether this process has the conversation's lease, if it needs one.
+    pub(super) is_leased: bool,
 }
 
 impl ConversationSlot {
@@ -52,11 +54,20 @@ impl ConversationSlot {
             turns: turns.clone(),
             key,
             is_released: false,
+            is_leased: false,
         }
     }
 
     /// Passes the slot to the next waiting turn; if there is none, the conversation becomes free.
-    fn next(&mut self) -> Option<(Arc<TurnJob>, CancelSignal)> {
+    pub(super) async fn next(&mut self) -> Option<(Arc<TurnJob>, CancelSignal)> {
+        match self.turns.leases().cloned() {
+            None => self.next_here(),
+            Some(leases) => Box::pin(self.next_leased(&leases)).await,
+        }
+    }
+
+    /// The same in a process that has the store to itself.
+    fn next_here(&mut self) -> Option<(Arc<TurnJob>, CancelSignal)> {
         let next = self.turns.0.queues.next(&self.key);
         self.is_released = next.is_none();
         next
@@ -66,10 +77,12 @@ impl ConversationSlot {
 impl Drop for ConversationSlot {
     fn drop(&mut self) {
         // Without a runtime the program is ending, and a restart continues waiting turns.
-        if !self.is_released
-            && let Some((job, cancel_signal)) = self.next()
-            && tokio::runtime::Handle::try_current().is_ok()
-        {
+        if self.is_released || tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        if self.turns.leases().is_some() {
+            self.go_on_later();
+        } else if let Some((job, cancel_signal)) = self.next_here() {
             self.turns.spawn(ReadyTurn {
                 slot: Self::new(&self.turns, Arc::clone(&self.key)),
                 job,
@@ -97,6 +110,9 @@ impl Turns {
             mut known,
             mut reservation,
         } = begun;
+        if !slot.hold().await {
+            return;
+        }
         let mut next = Some((job, cancel_signal));
         while let Some((job, cancel_signal)) = next {
             let running = self.run(&job, cancel_signal, known.take(), reservation.take());
@@ -110,7 +126,7 @@ impl Turns {
                 // Boxed, like all rare steps: their state would enlarge the future of every turn for its whole duration.
                 Box::pin(self.fail(&job, text)).await;
             }
-            next = slot.next();
+            next = slot.next().await;
         }
     }
 
@@ -146,6 +162,7 @@ impl Turns {
         known: Option<Arc<Head>>,
         reservation: Option<BudgetReservation>,
     ) {
+        let _watched = self.watch_for_cancelation(job, &cancel_signal);
         let ended = match self.agent(&job.agent) {
             Some(agent) => {
                 let reservation = match reservation {

@@ -172,8 +172,16 @@ impl Turns {
         });
         let key = conversation_key(agent, &incoming.caller, &task, &context);
         let start = self.0.queues.try_start(&key, &job);
-        let start = start
+        let mut start = start
             .map(|cancel_signal| (ConversationSlot::new(self, Arc::clone(&key)), cancel_signal));
+        // Another process may work on the conversation, or have left turns in it.
+        let mut is_shared = false;
+        if let Ok((slot, _)) = &mut start
+            && let Some(waiting) = Box::pin(slot.hold_alone()).await?
+        {
+            slot.abandon();
+            (start, is_shared) = (Err(waiting), true);
+        }
         if let Err(waiting) = &start
             && *waiting >= agent.settings.queue
         {
@@ -229,6 +237,7 @@ impl Turns {
             }
             // Dropping the slot starts the next turn.
             (Ok((slot, _)), Err(_)) => drop(slot),
+            (Err(_), _) if is_shared => self.take_up_later(&key),
             (Err(_), Ok(_)) => self.wait_or_run(key, job),
             (Err(_), Err(_)) => {}
         }

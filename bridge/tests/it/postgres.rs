@@ -1,6 +1,7 @@
 //! The store in PostgreSQL, with a real server.
 
 mod faults;
+mod replicas;
 pub(crate) mod server;
 mod shared;
 

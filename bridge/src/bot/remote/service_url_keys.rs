@@ -1,21 +1,27 @@
 //! The keys that encrypt service URLs (AES-256-GCM). The first one is created when a store is first used for a bot.
 //! They are kept in the store, so that all its users can decrypt the same URLs.
 
+use std::time::Duration;
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
     aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
     hmac,
 };
 use serde::{Deserialize, Serialize};
+use tokio::time::sleep;
 
 use super::service_url::{ServiceUrlScope, records_owner};
 use crate::{
     clock,
-    store::{RecordKey, Store, StoreError, decoded, encoded},
+    store::{Conversation, Lease, RecordKey, Store, StoreError, decoded, encoded},
 };
 
 /// The record kind of the keys.
 const KEYS_KIND: &str = "bot-address-keys";
+
+/// The pause while another process creates the first key.
+const CREATION_PAUSE: Duration = Duration::from_millis(20);
 
 /// The keys. The first one encrypts; all of them decrypt.
 pub(super) struct ServiceUrlKeys(Vec<Key>);
@@ -40,12 +46,9 @@ impl std::fmt::Debug for ServiceUrlKeys {
 impl ServiceUrlKeys {
     /// Reads the keys of a store, and creates the first one if there is none yet.
     pub(super) async fn of(store: &dyn Store) -> Result<Self, StoreError> {
-        let stored = match StoredKeys::read(store)
-            .await?
-            .filter(|stored| !stored.secrets.is_empty())
-        {
+        let stored = match StoredKeys::known(store).await? {
             Some(stored) => stored,
-            None => StoredKeys::default().with_new(store).await?,
+            None => StoredKeys::first(store).await?,
         };
         Ok(Self(
             stored
@@ -89,6 +92,33 @@ pub async fn rotate_service_url_keys(
 }
 
 impl StoredKeys {
+    async fn known(store: &dyn Store) -> Result<Option<Self>, StoreError> {
+        let stored = Self::read(store).await?;
+        Ok(stored.filter(|stored| !stored.secrets.is_empty()))
+    }
+
+    /// Creates the first key. Of several processes on one store, one does so.
+    async fn first(store: &dyn Store) -> Result<Self, StoreError> {
+        let Some(leases) = store.leases() else {
+            return Self::default().with_new(store).await;
+        };
+        let caller = records_owner();
+        let lease = Conversation {
+            agent: KEYS_KIND,
+            caller: &caller,
+            id: "",
+        };
+        while let Lease::Elsewhere(_) = leases.acquire(lease).await? {
+            sleep(CREATION_PAUSE).await;
+        }
+        let created = match Self::known(store).await {
+            Ok(None) => Self::default().with_new(store).await,
+            known => known.map(Option::unwrap_or_default),
+        };
+        leases.release(lease).await?;
+        created
+    }
+
     async fn read(store: &dyn Store) -> Result<Option<Self>, StoreError> {
         let record = store.record(&records_owner(), &key()).await?;
         record.map(|record| decoded(&key(), &record)).transpose()

@@ -71,6 +71,7 @@ impl Serve {
         let place = Addresses::of(&config, listener.local_addr()?)?;
         let place = place.with_local(&config, callback_address)?;
         let store = choice.open().await?;
+        let leases = store.leases();
         let agent_factory = agent_factory(&config, &place, store, &choice, true).await?;
         let mut callback_app = connector::router(agent_factory.channel.clone());
         if let Some(issuer) = &agent_factory.issuer {
@@ -106,8 +107,7 @@ impl Serve {
             limits,
             callbacks: callbacks.map(|listener| (listener, callback_app)),
         };
-        run::run(doors, app, stop).await?;
-        Ok(())
+        run::run_shared(leases, run::run(doors, app, stop)).await
     }
 }
 

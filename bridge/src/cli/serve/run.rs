@@ -1,6 +1,6 @@
 //! Serves until a signal arrives.
 
-use std::io;
+use std::{error::Error, io, sync::Arc};
 
 use axum::Router;
 use tokio::{
@@ -10,6 +10,7 @@ use tokio::{
 };
 
 use super::{addresses::Encryption, reload::Reload};
+use crate::store::Leases;
 use bridge_program::{App, Limits, Plain, serve_until, serve_within};
 
 /// The listeners of the program.
@@ -57,6 +58,24 @@ pub(super) async fn run(
     };
     let all = serve_until(stop, |stop| listen(limits, listener, encryption, app, stop));
     tokio::try_join!(all, grpc, callbacks).map(|_| ())
+}
+
+/// Serves as one of several processes on a store, until that is over or the others take this one for dead.
+pub(super) async fn run_shared(
+    leases: Option<Arc<dyn Leases>>,
+    serving: impl Future<Output = io::Result<()>>,
+) -> Result<(), Box<dyn Error>> {
+    let Some(leases) = leases else {
+        return Ok(serving.await?);
+    };
+    tokio::select! {
+        served = serving => served?,
+        () = leases.lost() => {
+            return Err("other bridges have taken up the work of this one: start it again".into());
+        }
+    }
+    leases.leave().await;
+    Ok(())
 }
 
 /// The app as served at the gRPC port.

@@ -4,12 +4,16 @@ use std::{
     env, fmt, fs,
     path::{Path, PathBuf},
     str::FromStr,
+    time::Duration,
 };
 
 use tokio_postgres::{Config, config::Host};
 
 /// The number of connections of one process, if the settings name none.
 const CONNECTIONS: usize = 12;
+
+/// The time after which others take up the work of a process, if the settings name none.
+const LEASE: Duration = Duration::from_secs(10);
 
 /// The settings of a store in PostgreSQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +22,8 @@ pub struct PostgresSettings {
     pub(super) encryption: Encryption,
     /// The largest number of connections that this process opens, at least 3. A further one waits for notifications.
     pub connections: usize,
+    /// The time after which others take up the work of a process that is not heard of.
+    pub lease: Duration,
 }
 
 /// How connections are encrypted.
@@ -83,6 +89,7 @@ impl FromStr for PostgresSettings {
             config,
             encryption,
             connections: CONNECTIONS,
+            lease: LEASE,
         })
     }
 }

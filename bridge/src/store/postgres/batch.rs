@@ -132,12 +132,13 @@ pub(super) fn take(waiting: &mut std::collections::VecDeque<Pending>) -> Vec<Pen
     batch
 }
 
-const WRITE: &str = "SELECT refused, has_used_message FROM bridge.append_1(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)";
+const WRITE: &str = "SELECT refused, has_used_message FROM bridge.append_2(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)";
 
 /// Writes all appends in one transaction, and returns those that were refused, by their places in the batch.
 pub(super) async fn write(
     connections: &Connections,
+    replica: i64,
     batch: &[Pending],
 ) -> Result<Vec<(usize, Refusal)>, Failure> {
     let all = || batch.iter().map(|pending| &pending.prepared);
@@ -174,6 +175,7 @@ pub(super) async fn write(
         .write(
             WRITE,
             &[
+                &replica,
                 &tasks,
                 &agents,
                 &lists,

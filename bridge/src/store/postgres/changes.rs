@@ -61,7 +61,11 @@ pub(super) struct Changes {
 #[derive(Debug, Serialize, Deserialize)]
 struct Told {
     from: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tasks: Vec<(String, i64)>,
+    /// Whether the process ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    leaves: bool,
 }
 
 impl Default for Changes {
@@ -117,16 +121,29 @@ impl Changes {
     }
 
     fn text(&self, tasks: Vec<(String, i64)>) -> Option<String> {
-        let from = self.process.clone();
-        serde_json::to_string(&Told { from, tasks }).ok()
+        let (from, leaves) = (self.process.clone(), false);
+        let told = Told {
+            from,
+            tasks,
+            leaves,
+        };
+        serde_json::to_string(&told).ok()
+    }
+
+    /// The last notification of this process.
+    pub(super) fn farewell(&self) -> String {
+        let told = Told {
+            from: self.process.clone(),
+            tasks: Vec::new(),
+            leaves: true,
+        };
+        serde_json::to_string(&told).unwrap_or_default()
     }
 
     /// Reads a notification of another process.
-    fn heard(&self, text: &str) -> Option<Vec<(String, Seq)>> {
+    fn heard(&self, text: &str) -> Option<Told> {
         let told: Told = serde_json::from_str(text).ok()?;
-        let tasks = told.tasks.into_iter();
-        (told.from != self.process)
-            .then(|| tasks.map(|(task, seq)| (task, unsigned(seq))).collect())
+        (told.from != self.process).then_some(told)
     }
 }
 
@@ -215,8 +232,13 @@ where
                     let Some(text) = text else {
                         return unavailable("the connection has ended");
                     };
-                    let heard = shared.changes.heard(&text).unwrap_or_default();
-                    look_at_changed(shared, heard).await;
+                    if let Some(Told { tasks, leaves, .. }) = shared.changes.heard(&text) {
+                        if leaves {
+                            shared.membership.freed.notify_waiters();
+                        }
+                        let changed = tasks.into_iter().map(|(task, seq)| (task, unsigned(seq)));
+                        look_at_changed(shared, changed.collect()).await;
+                    }
                 }
                 _ = floor.tick() => look_at_awaited(shared).await,
             }
@@ -230,12 +252,11 @@ where
 
 /// Passes on the heads of tasks that have changed.
 async fn look_at_changed(shared: &Shared, changed: Vec<(String, Seq)>) {
-    let has_listeners = shared.feed.has_listeners();
     let (deleted, changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, seq)| *seq == 0);
     deleted.iter().for_each(|(task, _)| shared.forget(task));
     let wanted = changed
         .into_iter()
-        .filter(|(task, _)| has_listeners || shared.feed.is_watched(task));
+        .filter(|(task, _)| shared.feed.is_awaited(task));
     look_at(shared, wanted.map(|(task, seq)| (task, seq - 1)).collect()).await;
 }
 

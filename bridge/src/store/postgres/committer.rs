@@ -123,7 +123,8 @@ async fn commit(shared: &Shared, mut batch: Vec<Pending>) {
             continue;
         }
         let error = failure.into_error();
-        if batch.len() > 1 && !error.is_passing() {
+        let is_of_one = !error.is_passing() && !matches!(error, StoreError::Closed);
+        if batch.len() > 1 && is_of_one {
             // One of them is at fault, and only that one fails.
             for one in batch {
                 Box::pin(commit(shared, vec![one])).await;
@@ -144,7 +145,7 @@ async fn attempt(
     if is_unsure {
         finish_written(shared, batch).await?;
     }
-    let refused = batch::write(&shared.connections, batch).await?;
+    let refused = batch::write(&shared.connections, shared.membership.replica, batch).await?;
     let places: BTreeSet<usize> = refused.iter().map(|(place, _)| *place).collect();
     let mut refusals = refused.into_iter().collect::<Vec<_>>();
     refusals.sort_by_key(|(place, _)| *place);

@@ -54,6 +54,8 @@ impl Failure {
 
 fn refused(code: &SqlState, reason: String) -> StoreError {
     match code.code().get(..2) {
+        // Raised by our own functions: this process was taken for dead.
+        Some("BR") => StoreError::Closed,
         _ if *code == SqlState::DISK_FULL => StoreError::Full {
             doing: "the database".to_owned(),
         },

@@ -4,6 +4,7 @@
 //! - `connections`: pools of connections, with a limit for every wait
 //! - `schema`: makes the tables
 //! - `committer`, `batch`: commit the appends that wait together as one transaction
+//! - `leases`: which process works on a conversation, and which processes live
 //! - `changes`: tells other processes of new events, and hears it from them
 //! - `reader`: reads tasks and lists
 //! - `deletion`: deletes tasks, and finds those that have ended
@@ -18,6 +19,7 @@ mod committer;
 mod connections;
 mod deletion;
 mod failure;
+mod leases;
 mod reader;
 mod recent;
 mod rows;
@@ -38,11 +40,12 @@ use self::{
     changes::Changes,
     committer::CommitQueue,
     connections::Connections,
+    leases::Membership,
     recent::RecentHeads,
 };
 use super::{
-    Append, Deletion, EndedTasks, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq,
-    Snapshot, Store, StoreError, StoredEvent, Watch, cache::Cache, feed::Feed,
+    Append, Deletion, EndedTasks, Head, Leases, ListPosition, ListQuery, Listener, Page, RecordKey,
+    Seq, Snapshot, Store, StoreError, StoredEvent, Watch, cache::Cache, feed::Feed,
 };
 use crate::caller::Caller;
 
@@ -65,6 +68,7 @@ struct Shared {
     recent: RecentHeads,
     feed: Feed,
     changes: Changes,
+    membership: Membership,
 }
 
 impl PostgresStore {
@@ -76,6 +80,7 @@ impl PostgresStore {
     pub async fn open(settings: &PostgresSettings) -> Result<Self, StoreError> {
         let connections = Connections::new(settings)?;
         connections.prepare(&settings.to_string()).await?;
+        let membership = Membership::join(&connections, settings.lease).await?;
         let lanes = connections.writers();
         let shared = Arc::new(Shared {
             connections,
@@ -84,11 +89,13 @@ impl PostgresStore {
             recent: RecentHeads::default(),
             feed: Feed::default(),
             changes: Changes::default(),
+            membership,
         });
         let lanes = (0..lanes).map(|_| tokio::spawn(committer::run_lane(Arc::clone(&shared))));
         let mut tasks: Vec<JoinHandle<()>> = lanes.collect();
         tasks.push(tokio::spawn(changes::tell_others(Arc::clone(&shared))));
         tasks.push(tokio::spawn(changes::hear_others(Arc::clone(&shared))));
+        tasks.push(tokio::spawn(leases::stay(Arc::clone(&shared))));
         Ok(Self { shared, tasks })
     }
 }
@@ -275,6 +282,11 @@ impl Store for PostgresStore {
 
     async fn ready(&self) -> Result<(), StoreError> {
         self.shared.ready().await
+    }
+
+    fn leases(&self) -> Option<Arc<dyn Leases>> {
+        let leases: Arc<dyn Leases> = Arc::clone(&self.shared) as _;
+        Some(leases)
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {

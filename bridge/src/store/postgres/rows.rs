@@ -42,6 +42,11 @@ pub(super) fn client(owner: &Caller, agent: &str, id: &str) -> Key {
     digest("client", &[&owner.id, agent, id])
 }
 
+/// The key of a conversation's lease.
+pub(super) fn conversation(owner: &Caller, agent: &str, id: &str) -> Key {
+    digest("conversation", &[&owner.id, agent, id])
+}
+
 /// The key of the records of a kind in one scope.
 pub(super) fn scope(owner: &Caller, kind: &str, scope: &str) -> Key {
     digest("scope", &[&owner.id, kind, scope])

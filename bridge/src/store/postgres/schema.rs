@@ -14,13 +14,16 @@ const OLDEST_SERVER: u32 = 15;
 
 /// The steps, oldest first. The number of a schema is the number of steps that led to it. Steps are never changed once
 /// they were released.
-const STEPS: [&str; 1] = [include_str!("migrations/0001_log.sql")];
+const STEPS: [&str; 2] = [
+    include_str!("migrations/0001_log.sql"),
+    include_str!("migrations/0002_replicas.sql"),
+];
 
 /// The number of this program's schema.
 const OWN: u32 = STEPS.len() as u32;
 
 /// The number of the oldest schema whose program can go on with this program's schema.
-const READABLE_BY: u32 = 1;
+const READABLE_BY: u32 = 2;
 
 /// The key of the lock that is held while the schema is looked at and changed.
 const LOCK: i64 = 0x6272_6964_6765;

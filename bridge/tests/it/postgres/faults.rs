@@ -17,11 +17,11 @@ async fn tables_of_a_later_program_are_refused_unless_they_allow_it() {
     let database = Server::shared().database().await;
     drop(PostgresStore::open(&database.settings()).await.unwrap());
     let set = "UPDATE bridge.schema SET number = 900, readable_by = ";
-    database.execute(&format!("{set} 1")).await;
+    database.execute(&format!("{set} 2")).await;
     drop(PostgresStore::open(&database.settings()).await.unwrap());
     database.execute(&format!("{set} 900")).await;
     let error = PostgresStore::open(&database.settings()).await.unwrap_err();
-    let expected = "has format 900, this program knows 1: use a newer bridge";
+    let expected = "has format 900, this program knows 2: use a newer bridge";
     assert!(error.to_string().ends_with(expected), "{error}");
 }
 

@@ -1,0 +1,217 @@
+//! Several bridges on one database: each message may reach another one, and each of them may be killed.
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::server::{Database, Server};
+use crate::{client::Client, program::Bridge};
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// A bridge on the database, which others take for dead after two seconds.
+fn bridge(database: &Database, folder: &tempfile::TempDir) -> Bridge {
+    let config = folder.path().join("bridge.toml");
+    let agents = ["echo", "hanging", "sample"]
+        .map(|name| {
+            format!(
+                "[[agents]]\nname = '{name}'\nbuiltin = '{name}'\nturns = 'answers'\nqueue = 100\n"
+            )
+        })
+        .concat();
+    let text = format!(
+        "[store]\nplace = '{}'\nlease = '2s'\n{agents}",
+        database.url
+    );
+    std::fs::write(&config, text).unwrap();
+    Bridge::serve(&["--config", config.to_str().unwrap()])
+}
+
+struct Talk {
+    client: Client,
+    url: String,
+    _folder: tempfile::TempDir,
+    bridge: Bridge,
+}
+
+impl Talk {
+    fn with(database: &Database) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let bridge = bridge(database, &folder);
+        Self {
+            client: Client::of(bridge.url()),
+            url: bridge.url().to_owned(),
+            _folder: folder,
+            bridge,
+        }
+    }
+
+    async fn call(&self, agent: &str, method: &str, params: Value) -> Value {
+        let answer = self.client.call(agent, method, &params).await.unwrap();
+        assert!(answer["error"].is_null(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    async fn send(&self, agent: &str, message: Value, waits: bool) -> Value {
+        let mut message = message;
+        message["role"] = "ROLE_USER".into();
+        message["parts"] = json!([{"text": "hello"}]);
+        let configuration = json!({"returnImmediately": !waits});
+        let params = json!({"message": message, "configuration": configuration});
+        self.call(agent, "SendMessage", params).await["task"].clone()
+    }
+
+    async fn task(&self, agent: &str, id: &Value) -> Value {
+        self.call(agent, "GetTask", json!({"id": id})).await
+    }
+
+    /// Waits until a task has this state.
+    async fn becomes(&self, agent: &str, id: &Value, state: &str) -> Value {
+        let begun = Instant::now();
+        loop {
+            let task = self.task(agent, id).await;
+            if task["status"]["state"] == state {
+                return task;
+            }
+            assert!(begun.elapsed() < LONG, "expected {state}: {task}");
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Reads a task's stream to its end.
+    async fn stream(&self, agent: &str, id: &Value) -> String {
+        let body =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask", "params": {"id": id}});
+        let request = reqwest::Client::new().post(format!("{}/a2a/{agent}", self.url));
+        let answer = request.header("a2a-version", "1.0").json(&body).send();
+        let mut chunks = answer.await.unwrap().bytes_stream();
+        let mut text = String::new();
+        while let Some(chunk) = chunks.next().await {
+            text.push_str(&String::from_utf8_lossy(&chunk.unwrap()));
+        }
+        text
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_a_stream_and_a_cancel_may_reach_another_bridge() {
+    let database = Server::shared().database().await;
+    let (one, two) = (Talk::with(&database), Talk::with(&database));
+    let first = one.send(
+        "hanging",
+        json!({"messageId": "m1", "contextId": "c"}),
+        false,
+    );
+    let first = first.await;
+    assert_eq!(first["status"]["state"], "TASK_STATE_WORKING");
+    // The same message is the same task, wherever it arrives.
+    let again = two.send(
+        "hanging",
+        json!({"messageId": "m1", "contextId": "c"}),
+        false,
+    );
+    assert_eq!(again.await["id"], first["id"]);
+    // A message to a conversation in which the other one works has to wait.
+    let second = two.send(
+        "hanging",
+        json!({"messageId": "m2", "contextId": "c"}),
+        false,
+    );
+    let second = second.await;
+    assert_eq!(second["status"]["state"], "TASK_STATE_SUBMITTED");
+    let canceling = async {
+        sleep(Duration::from_millis(300)).await;
+        two.call("hanging", "CancelTask", json!({"id": first["id"]}))
+            .await
+    };
+    let streaming = timeout(LONG, two.stream("hanging", &first["id"]));
+    let (streamed, canceled) = tokio::join!(streaming, canceling);
+    assert!(streamed.unwrap().contains("TASK_STATE_CANCELED"));
+    assert_eq!(canceled["status"]["state"], "TASK_STATE_CANCELED");
+    // The holder of the conversation goes on with what waits in the log.
+    one.becomes("hanging", &second["id"], "TASK_STATE_WORKING")
+        .await;
+    let answered = two.send("echo", json!({"messageId": "m3"}), true).await;
+    assert_eq!(one.task("echo", &answered["id"]).await, answered);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_of_a_killed_bridge_are_taken_up() {
+    let database = Server::shared().database().await;
+    let (mut one, two) = (Talk::with(&database), Talk::with(&database));
+    let begun = one.send(
+        "hanging",
+        json!({"messageId": "m1", "contextId": "c"}),
+        false,
+    );
+    let begun = begun.await;
+    let queued = one.send(
+        "hanging",
+        json!({"messageId": "m2", "contextId": "c"}),
+        false,
+    );
+    let queued = queued.await;
+    let elsewhere = two.send(
+        "hanging",
+        json!({"messageId": "m3", "contextId": "d"}),
+        false,
+    );
+    let elsewhere = elsewhere.await;
+    one.bridge.kill();
+    let failed = two
+        .becomes("hanging", &begun["id"], "TASK_STATE_FAILED")
+        .await;
+    let told = failed["status"]["message"]["parts"][0]["text"]
+        .as_str()
+        .unwrap();
+    assert!(told.contains("was restarted"), "{told}");
+    two.becomes("hanging", &queued["id"], "TASK_STATE_WORKING")
+        .await;
+    let untouched = two.task("hanging", &elsewhere["id"]).await;
+    assert_eq!(untouched["status"]["state"], "TASK_STATE_WORKING");
+    // One that starts again touches nothing that others work on.
+    let three = Talk::with(&database);
+    let untouched = three.task("hanging", &queued["id"]).await;
+    assert_eq!(untouched["status"]["state"], "TASK_STATE_WORKING");
+    // One that stops in good order is not waited for.
+    two.bridge.terminate();
+    three
+        .becomes("hanging", &queued["id"], "TASK_STATE_FAILED")
+        .await;
+    three
+        .becomes("hanging", &elsewhere["id"], "TASK_STATE_FAILED")
+        .await;
+}
+
+/// Messages of one conversation at three bridges at the same time: each is answered once.
+#[tokio::test(flavor = "multi_thread")]
+async fn three_bridges_serve_one_conversation() {
+    let database = Server::shared().database().await;
+    let bridges = [(); 3].map(|()| Talk::with(&database));
+    let send = |number: usize| {
+        let message = json!({"messageId": format!("m{number}"), "contextId": "c"});
+        bridges[number % 3].send("echo", message, true)
+    };
+    let answers = futures_util::future::join_all((0..60).map(send)).await;
+    for answer in &answers {
+        assert_eq!(
+            answer["status"]["state"], "TASK_STATE_COMPLETED",
+            "{answer}"
+        );
+    }
+    let page = bridges[0]
+        .call("echo", "ListTasks", json!({"pageSize": 100}))
+        .await;
+    assert_eq!(page["totalSize"], 60);
+    let begun = Instant::now();
+    while database
+        .number("SELECT count(*) FROM bridge.conversations")
+        .await
+        > 0
+    {
+        assert!(begun.elapsed() < LONG, "a lease was left");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
