@@ -122,7 +122,7 @@ async fn an_upload_to_another_host_takes_no_credentials_along() {
         }
     });
     tokio::spawn(async move { axum::serve(listener, app).await });
-    let card = json!({"name": "n", "skills": []});
+    let card = json!({"name": "n", "url": "http://agent.test", "skills": []});
     let error = registry(&url, me())
         .push("a/b", "v1", &card)
         .await
