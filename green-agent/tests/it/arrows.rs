@@ -243,7 +243,8 @@ const BRIDGE: Rooms = &[
     ("auth", &["clock"]),
     ("agent", &["executor"]),
     ("executor", &["caller", "clock", "store"]),
-    ("store", &["caller", "metrics"]),
+    // A database shared by several processes tells them and their batches apart by random ids.
+    ("store", &["caller", "clock", "metrics"]),
     ("metrics", &[]),
     ("caller", &[]),
     ("completion", &[]),
