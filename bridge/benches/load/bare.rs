@@ -37,13 +37,30 @@ pub(crate) enum Commits {
     Two,
 }
 
+/// A file to which whole lines are appended.
 #[derive(Clone)]
-struct Log {
+pub(crate) struct Log {
     lines: mpsc::Sender<(Vec<u8>, oneshot::Sender<()>)>,
     commits: Commits,
 }
 
 impl Log {
+    /// A file in this folder, which a thread of its own writes.
+    pub(crate) fn begin(folder: &Path, commits: Commits) -> Outcome<Self> {
+        let (lines, waiting) = mpsc::channel(4096);
+        let file = File::create(folder.join("log"))?;
+        std::thread::spawn(move || keep(file, waiting));
+        Ok(Self { lines, commits })
+    }
+
+    /// Commits what a send brings and what is answered.
+    pub(crate) async fn commit(&self, brought: Vec<u8>, answered: Vec<u8>) {
+        if matches!(self.commits, Commits::Two) {
+            self.write(brought).await;
+        }
+        self.write(answered).await;
+    }
+
     async fn write(&self, line: Vec<u8>) {
         let (written, is_written) = oneshot::channel();
         if self.lines.send((line, written)).await.is_ok() {
@@ -55,15 +72,9 @@ impl Log {
 
 /// Serves on a port, with a file in this folder.
 pub(crate) async fn serve(port: u16, file: Option<(&Path, Commits)>) -> Outcome<()> {
-    let log = match file {
-        None => None,
-        Some((folder, commits)) => {
-            let (lines, waiting) = mpsc::channel(4096);
-            let file = File::create(folder.join("log"))?;
-            std::thread::spawn(move || keep(file, waiting));
-            Some(Log { lines, commits })
-        }
-    };
+    let log = file
+        .map(|(folder, commits)| Log::begin(folder, commits))
+        .transpose()?;
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     let listener = listener.tap_io(|connection| {
         // Without it each event of a stream would wait for the last one's acknowledgement.
@@ -171,10 +182,8 @@ async fn answer(State(log): State<Option<Log>>, body: Bytes) -> Response {
         text: quoted(text),
     };
     if let Some(log) = &log {
-        if matches!(log.commits, Commits::Two) {
-            log.write(body.to_vec()).await;
-        }
-        log.write(task.json("COMPLETED").into_bytes()).await;
+        let answered = task.json("COMPLETED").into_bytes();
+        log.commit(body.to_vec(), answered).await;
     }
     match &*method {
         "SendStreamingMessage" => events(id, &task, text.starts_with("hold")),

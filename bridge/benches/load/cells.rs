@@ -140,6 +140,41 @@ pub(crate) async fn sends(server: &Server, time: Duration, row: &mut Row) -> Out
     Ok(())
 }
 
+/// The server's processor time for each SendMessage over some connections.
+pub(crate) async fn cpu_of_sends(
+    server: &Server,
+    connections: usize,
+    time: Duration,
+) -> Outcome<Duration> {
+    let send = |port| request(port, "SendMessage", &message("hello, agent"));
+    let load = load(server, connections, time, Kind::Call, send).await?;
+    Ok(load.cpu.div_f64(load.count as f64))
+}
+
+/// About so many SendMessages over some connections; answers with how many they were.
+pub(crate) async fn some_sends(
+    server: &Server,
+    connections: usize,
+    count: usize,
+) -> Outcome<usize> {
+    let mut running = JoinSet::new();
+    for _ in 0..connections {
+        let send = request(server.port, "SendMessage", &message("hello, agent"));
+        let port = server.port;
+        running.spawn(async move {
+            let mut connection = Connection::open(port).await?;
+            for _ in 0..count.div_ceil(connections) {
+                connection.call(&fresh(&send)).await?;
+            }
+            Ok::<_, std::io::Error>(())
+        });
+    }
+    while let Some(done) = running.join_next().await {
+        done??;
+    }
+    Ok(count.div_ceil(connections) * connections)
+}
+
 /// GetTask of some tasks in turn.
 pub(crate) async fn reads(server: &Server, time: Duration, row: &mut Row) -> Outcome<()> {
     let mut connection = Connection::open(server.port).await?;

@@ -14,6 +14,7 @@
 //! | `--json` | a line of JSON for each server and round in place of the table |
 //!
 //! `grow TASKS FOLDER` and `grown TASKS FOLDER` measure a store with many tasks, see `growth.rs`.
+//! `floor` measures what a send costs part by part, see `floor.rs`.
 //! `bots` measures bots directly and through the bridge, see `bots.rs`.
 //! `serve KIND PORT [FOLDER]` runs one of the built-in servers, for other programs that load servers.
 
@@ -21,6 +22,7 @@ mod bare;
 mod bots;
 mod cells;
 mod connection;
+mod floor;
 mod growth;
 mod grpc;
 mod held;
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         ["serve", kind, port, folder @ ..] => serve(kind, port, folder.first().copied()),
         [mode @ ("grow" | "grown"), tasks, folder] => grow(mode, tasks, Path::new(folder)),
         ["bots", arguments @ ..] => bots::run(arguments),
+        ["floor", arguments @ ..] => floor::run(arguments),
         arguments => options(arguments).and_then(|options| measure(&options)),
     };
     match done {
@@ -157,8 +160,19 @@ fn serve(kind: &str, port: &str, folder: Option<&str>) -> Outcome<()> {
         "bare" => runtime.block_on(bare::serve(port, None)),
         "one-commit" => runtime.block_on(bare::serve(port, Some((folder()?, bare::Commits::One)))),
         "two-commits" => runtime.block_on(bare::serve(port, Some((folder()?, bare::Commits::Two)))),
-        "memory" => runtime.block_on(ours::serve(port, None)),
-        "sled" => runtime.block_on(ours::serve(port, Some(folder()?))),
+        "http" => runtime.block_on(floor::serve(port)),
+        "memory" => runtime.block_on(ours::serve(port, None, None)),
+        "memory-one-commit" => runtime.block_on(ours::serve(
+            port,
+            None,
+            Some((folder()?, bare::Commits::One)),
+        )),
+        "memory-two-commits" => runtime.block_on(ours::serve(
+            port,
+            None,
+            Some((folder()?, bare::Commits::Two)),
+        )),
+        "sled" => runtime.block_on(ours::serve(port, Some(folder()?), None)),
         unknown => Err(format!(
             "there is no server {unknown}: there are {}",
             BUILT_IN.join(", ")

@@ -12,9 +12,16 @@ use bridge::{
 use bridge_protocol::a2a::{AgentCard, Part, TaskState};
 use tokio::net::TcpListener;
 
-use crate::Outcome;
+use crate::{
+    Outcome,
+    bare::{Commits, Log},
+};
 
-struct Echo;
+/// About the bytes of what the log on disk has of half a send.
+const LINE: usize = 700;
+
+/// It can commit lines to a file of its own, to show what commits alone cost.
+struct Echo(Option<Log>);
 
 #[async_trait]
 impl Executor for Echo {
@@ -23,6 +30,10 @@ impl Executor for Echo {
         if text.starts_with("hold") {
             let mut cancel_signal = turn.cancel_signal;
             cancel_signal.canceled().await;
+        }
+        if let Some(log) = &self.0 {
+            let line = text.repeat(LINE / text.len().max(1)).into_bytes();
+            log.commit(line.clone(), line).await;
         }
         let id = &turn.message.message_id;
         let parts = vec![Part::text(text.as_str())];
@@ -33,8 +44,13 @@ impl Executor for Echo {
     }
 }
 
-/// Serves on a port, from a store in memory or in a folder.
-pub(crate) async fn serve(port: u16, folder: Option<&Path>) -> Outcome<()> {
+/// Serves on a port, from a store in memory or in a folder, with an agent that may commit lines to a file.
+pub(crate) async fn serve(
+    port: u16,
+    folder: Option<&Path>,
+    commits: Option<(&Path, Commits)>,
+) -> Outcome<()> {
+    let log = commits.map(|(folder, commits)| Log::begin(folder, commits));
     let store: Arc<dyn Store> = match folder {
         Some(folder) => Arc::new(SledStore::open(&SledSettings::in_folder(folder))?),
         None => Arc::new(MemoryStore::new()),
@@ -42,7 +58,7 @@ pub(crate) async fn serve(port: u16, folder: Option<&Path>) -> Outcome<()> {
     let agent = Agent {
         name: "echo".to_owned(),
         card: AgentCard::named("Echo", "Says it again."),
-        executor: Arc::new(Echo),
+        executor: Arc::new(Echo(log.transpose()?)),
         settings: TurnSettings::default(),
     };
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;

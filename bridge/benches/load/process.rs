@@ -104,6 +104,11 @@ impl Server {
         Ok(server)
     }
 
+    /// The number of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// The processor time that it has used.
     pub(crate) fn cpu(&self) -> Outcome<Duration> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;

@@ -42,18 +42,13 @@ pub(crate) fn of(rows: &[Row]) -> String {
 
 /// The same with ratios to this server's.
 pub(crate) fn against(rows: &[Row], limit: &str) -> String {
-    let mut names: Vec<&str> = Vec::new();
+    // Not every server has all figures.
+    let (mut names, mut figures) = (Vec::new(), Vec::new());
     for row in rows {
-        if !names.contains(&row.name.as_str()) {
-            names.push(&row.name);
-        }
-    }
-    // Not every server has all of them.
-    let mut figures: Vec<&str> = Vec::new();
-    for (what, _) in rows.iter().flat_map(|row| &row.figures) {
-        if !figures.contains(&what.as_str()) {
-            figures.push(what);
-        }
+        note(&mut names, &row.name);
+        row.figures
+            .iter()
+            .for_each(|(what, _)| note(&mut figures, what));
     }
     let mut table = format!("| |{}\n|-|{}\n", cells(&names), "-|".repeat(names.len()));
     for what in figures {
@@ -66,6 +61,36 @@ pub(crate) fn against(rows: &[Row], limit: &str) -> String {
         let _ = writeln!(table, "| {what} |{}", cells(&shown));
     }
     table
+}
+
+/// A line for each server, a column for each figure: the median.
+pub(crate) fn turned(rows: &[Row]) -> String {
+    let (mut names, mut figures) = (Vec::new(), Vec::new());
+    for row in rows {
+        note(&mut names, &row.name);
+        row.figures
+            .iter()
+            .for_each(|(what, _)| note(&mut figures, what));
+    }
+    let mut table = format!(
+        "| |{}\n|-|{}\n",
+        cells(&figures),
+        "-|".repeat(figures.len())
+    );
+    for name in names {
+        let shown: Vec<String> = figures
+            .iter()
+            .map(|what| show(median(rows, name, what), None))
+            .collect();
+        let _ = writeln!(table, "| {name} |{}", cells(&shown));
+    }
+    table
+}
+
+fn note<'n>(names: &mut Vec<&'n str>, name: &'n str) {
+    if !names.contains(&name) {
+        names.push(name);
+    }
 }
 
 fn cells(texts: &[impl AsRef<str>]) -> String {

@@ -9,12 +9,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Append, Feed, Head, Seq, Snapshot, Unordered};
+use super::{Append, Feed, Head, Seq, Snapshot, StoredEvent, Unordered};
 
 /// The largest number of appends to a task that wait to be applied.
 const LATER: usize = 64;
 
-/// A cache of tasks with a limit on their size in memory, which is estimated from their size in the log.
+/// A cache of tasks with a limit on their size in memory, which is estimated from the sizes of their events.
 ///
 /// It has two generations. When the young one reaches half of the limit, it replaces the old one, which is dropped. A
 /// task of the old generation that is read becomes young again.
@@ -38,7 +38,7 @@ pub(crate) struct Cached {
     pub(crate) snapshot: Snapshot,
     /// The appends that are not applied to the snapshot yet, oldest first.
     later: Vec<Append>,
-    pub(crate) bytes: usize,
+    bytes: usize,
 }
 
 impl Cached {
@@ -64,8 +64,17 @@ impl Cached {
         })
     }
 
+    /// Adds the next event.
+    pub(crate) fn add(&mut self, stored: StoredEvent) {
+        self.bytes += stored.size();
+        self.snapshot.apply(stored);
+    }
+
     /// Takes over an append; applies it at once if nobody else holds the task.
     fn take(&mut self, append: Append) {
+        let sizes = append.events.iter();
+        let sizes = sizes.map(|event| size_of::<StoredEvent>() + event.size());
+        self.bytes += sizes.sum::<usize>();
         let is_ours = self.later.is_empty() && Arc::get_mut(&mut self.snapshot.task).is_some();
         match is_ours {
             true => self.apply(append),
@@ -137,17 +146,17 @@ impl Cache {
 
     /// Enters a durable append as [`Cache::advance`] does, and then notifies the watchers of the task, who read it at
     /// once.
-    pub(crate) fn publish(&self, feed: &Feed, head: &Arc<Head>, append: Append, bytes: usize) {
+    pub(crate) fn publish(&self, feed: &Feed, head: &Arc<Head>, append: Append) {
         let events = match feed.wants_events(&head.task) {
             true => append.clone().into_stored().collect(),
             false => Arc::default(),
         };
-        self.advance(head, append, bytes);
+        self.advance(head, append);
         feed.publish_events(head, &events);
     }
 
-    /// Enters an append of so many bytes that led to `head`: a new task is added to the cache, a cached one is updated.
-    fn advance(&self, head: &Head, append: Append, bytes: usize) {
+    /// Enters an append that led to `head`: a new task is added to the cache, a cached one is updated.
+    fn advance(&self, head: &Head, append: Append) {
         let mut generations = self.lock();
         let known = match append.expected {
             0 => Some((head.task.clone(), Cached::empty(head))),
@@ -157,7 +166,6 @@ impl Cache {
             }
         };
         if let Some((task, mut cached)) = known {
-            cached.bytes += bytes;
             cached.take(append);
             self.insert(generations, task, cached);
         }
@@ -262,19 +270,50 @@ mod tests {
         assert!(cache.get("a", 3).is_none());
     }
 
-    /// Advances a cached task by this event, the one after `seq`, as an append of 10 bytes.
+    fn created_append(task: &str) -> Append {
+        let sample = Sample::new(task);
+        sample.append(0, 1, vec![sample.created()])
+    }
+
+    fn head_after(created: &Append) -> Head {
+        Head::after(None, &Sample::new(&created.task).caller, created).unwrap()
+    }
+
+    /// Advances a cached task by this event, the one after `seq`.
     fn tell(cache: &Cache, seq: Seq, event: Event) {
-        let sample = Sample::new("t");
-        let created = sample.append(0, 1, vec![sample.created()]);
-        let mut head = Head::after(None, &sample.caller, &created).unwrap();
-        let append = sample.append(seq, 2, vec![event]);
+        let mut head = head_after(&created_append("t"));
+        let append = Sample::new("t").append(seq, 2, vec![event]);
         head.seq = append.last();
-        cache.advance(&head, append, 10);
+        cache.advance(&head, append);
+    }
+
+    #[test]
+    fn a_task_is_as_large_as_its_events() {
+        let cache = Cache::new(1 << 20);
+        let mut read = Cached::empty(&head_after(&created_append("t")));
+        let metadata = Metadata::from_iter([("note".to_owned(), "x".repeat(1000).into())]);
+        let events = [
+            Sample::new("t").created(),
+            status(TaskState::Working, &"x".repeat(1000)),
+            Event::Metadata {
+                metadata,
+                revised: None,
+            },
+        ];
+        for (seq, event) in (0..).zip(events) {
+            tell(&cache, seq, event.clone());
+            let append = Sample::new("t").append(seq, 2, vec![event]);
+            append.into_stored().for_each(|stored| read.add(stored));
+        }
+        let generations = cache.lock();
+        let held = generations.young["t"].bytes;
+        assert_eq!((held, generations.bytes), (read.bytes, read.bytes));
+        assert!(held > 2000, "{held}");
     }
 
     #[test]
     fn a_cached_task_follows_its_own_appends_only() {
-        let cache = Cache::new(100);
+        let cache = Cache::new(1 << 20);
         tell(&cache, 0, Sample::new("t").created());
         for (seq, there) in [(1, true), (3, false)] {
             tell(&cache, seq, Event::TurnEnded { turn: 1 });
@@ -284,7 +323,7 @@ mod tests {
 
     #[test]
     fn an_append_to_a_shared_task_does_not_copy_it() {
-        let cache = Cache::new(100);
+        let cache = Cache::new(1 << 20);
         tell(&cache, 0, Sample::new("t").created());
         let had = cache.get("t", 1).unwrap();
         let place = Arc::as_ptr(&had.task);

@@ -10,7 +10,7 @@ use std::{
     future::poll_fn,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Context, Poll, Waker},
 };
@@ -70,7 +70,20 @@ impl Watch {
     /// Requests the events themselves from now on.
     #[must_use]
     pub fn with_events(self) -> Self {
-        lock(&self.told).waiting.get_or_insert_default();
+        if lock(&self.told).request_events()
+            && let Some(watched) = self.watched.upgrade()
+        {
+            watched.requesting.fetch_add(1, Ordering::SeqCst);
+        }
+        self
+    }
+
+    /// Notifies this watcher alone of the task's current head. A backend calls it with the head that it has read after
+    /// [`Feed::watch`], so that the watcher misses no event in between.
+    #[must_use]
+    pub fn with_head(self, head: &Arc<Head>) -> Self {
+        // Nobody waits for it yet.
+        let _ = lock(&self.told).tell(head);
         self
     }
 
@@ -98,6 +111,13 @@ impl WatcherState {
             none => *none = Some(context.waker().clone()),
         }
         Poll::Pending
+    }
+
+    /// Requests the events; returns false if they were requested before.
+    fn request_events(&mut self) -> bool {
+        let is_new = self.waiting.is_none();
+        self.waiting.get_or_insert_default();
+        is_new
     }
 
     /// Stores a head, unless a later one is known. Returns the waker of a task that waits for it.
@@ -156,6 +176,9 @@ impl Drop for Watch {
     fn drop(&mut self) {
         if let Some(watched) = self.watched.upgrade() {
             watched.forget(&self.task, &self.told);
+            if lock(&self.told).waiting.is_some() {
+                watched.requesting.fetch_sub(1, Ordering::SeqCst);
+            }
         }
     }
 }
@@ -186,6 +209,8 @@ type Watchers = Vec<Arc<Mutex<WatcherState>>>;
 #[derive(Debug)]
 struct WatchedTasks {
     tasks: Mutex<Unordered<Arc<str>, Watchers>>,
+    /// The number of watchers that have requested events: while there are none, no append looks for them.
+    requesting: AtomicUsize,
     room: Arc<Semaphore>,
 }
 
@@ -193,14 +218,14 @@ impl Default for WatchedTasks {
     fn default() -> Self {
         Self {
             tasks: Mutex::default(),
+            requesting: AtomicUsize::new(0),
             room: Arc::new(Semaphore::new(ALL / UNIT)),
         }
     }
 }
 
 impl Feed {
-    /// Adds a watcher. The backend then reads the head of the task and calls [`Feed::publish`] with it, so that the
-    /// watcher misses no event in between.
+    /// Adds a watcher. The backend then reads the head of the task and tells the watcher of it ([`Watch::with_head`]).
     pub fn watch(&self, task: &str) -> Watch {
         let (told, task) = (
             Arc::<Mutex<WatcherState>>::default(),
@@ -235,6 +260,9 @@ impl Feed {
 
     /// Whether a watcher of this task has requested its events.
     pub fn wants_events(&self, task: &str) -> bool {
+        if self.watched.requesting.load(Ordering::SeqCst) == 0 {
+            return false;
+        }
         let tasks = lock(&self.watched.tasks);
         let wants = |told: &Arc<Mutex<WatcherState>>| lock(told).waiting.is_some();
         tasks
@@ -326,10 +354,7 @@ impl fmt::Debug for Listeners {
 impl WatchedTasks {
     /// Reserves room for events within the limit for all readers; `None` if there is none.
     fn waiting(&self, events: &Arc<[StoredEvent]>) -> Option<QueuedEvents> {
-        let bytes = events
-            .iter()
-            .map(|stored| stored.event.size() + size_of::<StoredEvent>());
-        let bytes = bytes.sum::<usize>();
+        let bytes = events.iter().map(StoredEvent::size).sum::<usize>();
         let units = u32::try_from(bytes.div_ceil(UNIT)).ok()?;
         if bytes > EACH {
             return None;
@@ -425,6 +450,29 @@ mod tests {
         assert_eq!((feed.watched(), two.seq()), (2, 3));
         drop((two, other));
         assert_eq!(feed.watched(), 0);
+    }
+
+    #[test]
+    fn events_are_made_only_for_those_who_request_them() {
+        let feed = Feed::default();
+        let plain = feed.watch("a");
+        assert!(!feed.wants_events("a"));
+        let other = feed.watch("b").with_events().with_events();
+        assert!(!feed.wants_events("a") && feed.wants_events("b"));
+        let watch = feed.watch("a").with_events();
+        assert!(feed.wants_events("a"));
+        drop((other, watch));
+        assert!(!feed.wants_events("a") && !feed.wants_events("b"));
+        assert_eq!(feed.watched.requesting.load(Ordering::SeqCst), 0);
+        drop(plain);
+    }
+
+    #[test]
+    fn the_first_head_is_told_to_its_watcher_alone() {
+        let feed = Feed::default();
+        let one = feed.watch("a");
+        let other = feed.watch("a").with_head(&head("a", 4));
+        assert_eq!((one.seq(), other.seq()), (0, 4));
     }
 
     #[tokio::test]

@@ -1,30 +1,45 @@
 //! Estimates the size of events and tasks in bytes, as JSON or in memory, whichever is larger, without writing them.
 
 use bridge_protocol::{
-    a2a::{Artifact, Content, Message, Part, Task},
+    a2a::{Artifact, Content, Message, Part, Task, TaskStatus},
     wire::weight::{OBJECT, VALUE},
 };
 use serde_json::{Map, Value};
 
-use super::Event;
+use super::{Event, Revised, StoredEvent};
 
 /// The size of an object beside its texts.
 const OWN: usize = 64;
+
+impl StoredEvent {
+    /// The approximate size of the event in memory.
+    pub(crate) fn size(&self) -> usize {
+        size_of::<Self>() + self.event.size()
+    }
+}
 
 impl Event {
     /// The approximate size of the event.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Message(said) | Self::Said(said) => message(said),
-            Self::Status { status, metadata } => {
-                OWN + status.message.as_ref().map_or(0, message) + free(metadata.as_ref())
+            Self::Status {
+                status: shown,
+                metadata,
+            } => status(shown) + free(metadata.as_ref()),
+            Self::Artifact {
+                artifact: made,
+                metadata,
+                ..
+            } => artifact(made) + free(metadata.as_ref()),
+            Self::Created(created) => OWN + free(created.metadata.as_ref()),
+            Self::TurnStarted { reference, .. } => OWN + free(reference.as_ref()),
+            Self::Metadata { metadata, revised } => {
+                let revision = revised.as_ref();
+                let revision = revision.and_then(|Revised { message, .. }| message.as_ref());
+                OWN + object(metadata) + revision.map_or(0, message)
             }
-            Self::Artifact { artifact: made, .. } => artifact(made),
-            Self::Created(_)
-            | Self::TurnQueued { .. }
-            | Self::TurnStarted { .. }
-            | Self::TurnEnded { .. }
-            | Self::Metadata { .. } => OWN,
+            Self::TurnQueued { .. } | Self::TurnEnded { .. } => OWN,
         }
     }
 }
@@ -33,18 +48,29 @@ impl Event {
 pub(crate) fn task(task: &Task) -> usize {
     let history = task.history.iter().map(message).sum::<usize>();
     let artifacts = task.artifacts.iter().map(artifact).sum::<usize>();
-    let status = task.status.message.as_ref().map_or(0, message);
-    OWN + history + artifacts + status + free(task.metadata.as_ref())
+    history + artifacts + status(&task.status) + free(task.metadata.as_ref()) + object(&task.extra)
+}
+
+fn status(status: &TaskStatus) -> usize {
+    OWN + status.message.as_ref().map_or(0, message) + object(&status.extra)
 }
 
 /// The approximate size of a message.
 pub(crate) fn message(message: &Message) -> usize {
-    OWN + message.parts.iter().map(part).sum::<usize>() + free(message.metadata.as_ref())
+    let names = message.extensions.iter().chain(&message.reference_task_ids);
+    OWN + message.parts.iter().map(part).sum::<usize>()
+        + free(message.metadata.as_ref())
+        + texts(names)
+        + object(&message.extra)
 }
 
 /// The approximate size of an artifact.
 pub(crate) fn artifact(artifact: &Artifact) -> usize {
-    OWN + artifact.parts.iter().map(part).sum::<usize>() + free(artifact.metadata.as_ref())
+    let names = artifact.name.iter().chain(&artifact.description);
+    OWN + artifact.parts.iter().map(part).sum::<usize>()
+        + free(artifact.metadata.as_ref())
+        + texts(names.chain(&artifact.extensions))
+        + object(&artifact.extra)
 }
 
 fn part(part: &Part) -> usize {
@@ -56,6 +82,10 @@ fn part(part: &Part) -> usize {
         Content::Unknown => 0,
     };
     OWN + content + object(&part.extra) + free(part.metadata.as_ref())
+}
+
+fn texts<'t>(texts: impl Iterator<Item = &'t String>) -> usize {
+    texts.map(|text| VALUE + text.len()).sum()
 }
 
 fn free(metadata: Option<&Map<String, Value>>) -> usize {

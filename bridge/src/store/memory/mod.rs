@@ -10,7 +10,7 @@ use std::{
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use self::tables::{EntryPage, MemoryTables, StoredAppend, TaskEntry, weigh};
+use self::tables::{EntryPage, MemoryTables, StoredAppend, TaskEntry};
 use super::{
     Append, Deletion, EndedTasks, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq,
     Snapshot, Store, StoreError, StoredEvent, Watch,
@@ -47,9 +47,8 @@ impl MemoryStore {
             return Ok(snapshot);
         }
         let mut cached = Cached::empty(head);
-        cached.bytes = entry.weight();
         for stored in entry.events(0, usize::MAX)? {
-            cached.snapshot.apply(stored);
+            cached.add(stored);
         }
         let snapshot = cached.snapshot.clone();
         self.cache.put(&head.task, cached);
@@ -72,9 +71,8 @@ impl Store for MemoryStore {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
         let append = append.checked()?;
         let written = StoredAppend::of(&append)?;
-        let bytes = weigh(&written.json);
         let head = self.lock().append(caller, &append, written)?;
-        self.cache.publish(&self.feed, &head, append, bytes);
+        self.cache.publish(&self.feed, &head, append);
         Ok(head)
     }
 
@@ -191,8 +189,7 @@ impl Store for MemoryStore {
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
         let watch = self.feed.watch(task);
         let head = Arc::clone(&self.lock().entry(caller, task)?.head);
-        self.feed.publish(&head);
-        Ok(watch)
+        Ok(watch.with_head(&head))
     }
 
     fn listen(&self, listener: Weak<dyn Listener>) {

@@ -63,7 +63,7 @@ pub(super) struct TaskEntry {
 pub(super) struct StoredAppend {
     last: Seq,
     millis: i64,
-    pub(super) json: Arc<[u8]>,
+    json: Arc<[u8]>,
 }
 
 /// The tasks of a page with their positions, the token of the next page, and the number of tasks on all pages.
@@ -121,17 +121,6 @@ impl TaskEntry {
     fn bytes(&self) -> u64 {
         self.log.iter().map(|append| append.json.len() as u64).sum()
     }
-
-    /// The approximate size of the task in memory once it is read, in bytes.
-    pub(super) fn weight(&self) -> usize {
-        let weigh = |append: &StoredAppend| weigh(&append.json);
-        self.log.iter().map(weigh).sum()
-    }
-}
-
-/// The approximate size in memory of events with this JSON, in bytes.
-pub(super) fn weigh(json: &[u8]) -> usize {
-    json.len() + bridge_protocol::wire::weight::weigh(json)
 }
 
 impl MemoryTables {

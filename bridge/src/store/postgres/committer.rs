@@ -195,12 +195,9 @@ fn finish(shared: &Shared, pending: Pending) {
         done,
         room,
     } = pending;
-    let Prepared {
-        append, head, body, ..
-    } = prepared;
+    let Prepared { append, head, .. } = prepared;
     shared.recent.put(&head);
-    let weight = body.len() + bridge_protocol::wire::weight::weigh(&body);
-    shared.cache.publish(&shared.feed, &head, append, weight);
+    shared.cache.publish(&shared.feed, &head, append);
     shared.changes.add(&head);
     drop(room);
     // Whoever waited may be gone.

@@ -292,8 +292,7 @@ impl Store for PostgresStore {
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
         let watch = self.shared.feed.watch(task);
         let head = self.shared.head(caller, task).await?;
-        self.shared.feed.publish(&head);
-        Ok(watch)
+        Ok(watch.with_head(&head))
     }
 
     fn listen(&self, listener: Weak<dyn Listener>) {

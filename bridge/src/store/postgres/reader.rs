@@ -100,10 +100,8 @@ impl Shared {
                 if unsigned(last) > *seq {
                     break;
                 }
-                let body: &[u8] = row.get(3);
-                cached.bytes += body.len() + bridge_protocol::wire::weight::weigh(body);
                 for stored in rows::events(task, row)? {
-                    cached.snapshot.apply(stored);
+                    cached.add(stored);
                 }
             }
             if signed(cached.snapshot.seq) == after {

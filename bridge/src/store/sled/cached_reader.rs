@@ -111,10 +111,8 @@ impl CachedReader {
         let known = self.publisher.cache.take(&head.task, head.seq);
         let mut cached = known.unwrap_or_else(|| Cached::empty(head));
         while cached.snapshot.seq < head.seq {
-            let part = self.disk.events(tip, cached.snapshot.seq, PAGE)?;
-            cached.bytes += part.bytes;
-            for stored in part.events {
-                cached.snapshot.apply(stored);
+            for stored in self.disk.events(tip, cached.snapshot.seq, PAGE)? {
+                cached.add(stored);
             }
         }
         let snapshot = cached.snapshot.clone();

@@ -51,7 +51,7 @@ fn check_task(reader: &Reader, task: String) -> Result<Option<DamagedTask>, Stor
     let mut seen: Seq = 0;
     while seen < tip.head.seq {
         match reader.events(&tip, seen, PAGE) {
-            Ok(part) => seen = part.events.last().map_or(tip.head.seq, |event| event.seq),
+            Ok(events) => seen = events.last().map_or(tip.head.seq, |event| event.seq),
             Err(StoreError::Damaged { task, reason }) => {
                 let owner = tip.head.owner.clone();
                 return Ok(Some(DamagedTask {

@@ -24,7 +24,6 @@
 
 use std::fmt::Display;
 
-use bridge_protocol::wire::weight::weigh;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -173,11 +172,6 @@ impl<'r> Appended<'r> {
     /// The head after it.
     pub(super) fn head(&self) -> Result<Head, StoreError> {
         read_json(self.head, "the head of a task")
-    }
-
-    /// How much the structure of its events takes in memory.
-    pub(super) fn weight(&self) -> usize {
-        weigh(self.events)
     }
 
     /// The ids of the caller's messages among its events, with their numbers. Nothing else of them is read.

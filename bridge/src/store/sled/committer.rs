@@ -96,7 +96,6 @@ impl Committer {
         };
         let show = move |(head, prepared): (_, Prepared)| Durable {
             head,
-            bytes: prepared.json.len() + prepared.weight,
             append: Some(prepared.append),
             publisher,
         };
@@ -172,7 +171,6 @@ struct Durable {
     head: Arc<Head>,
     /// There until it is published.
     append: Option<Append>,
-    bytes: usize,
     publisher: Publisher,
 }
 
@@ -180,7 +178,7 @@ impl Drop for Durable {
     fn drop(&mut self) {
         let Publisher { cache, feed } = &self.publisher;
         if let Some(append) = self.append.take() {
-            cache.publish(feed, &self.head, append, self.bytes);
+            cache.publish(feed, &self.head, append);
         }
     }
 }

@@ -31,8 +31,6 @@ pub(super) struct Prepared {
     pub(super) caller: Caller,
     pub(super) append: Append,
     pub(super) json: Vec<u8>,
-    /// How much the structure of the events takes in memory.
-    pub(super) weight: usize,
     /// The keys of the messages in it.
     pub(super) messages: Vec<Key>,
 }

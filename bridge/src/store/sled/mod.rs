@@ -43,7 +43,6 @@ use std::{
 };
 
 use async_trait::async_trait;
-use bridge_protocol::wire::weight::weigh;
 use jiff::Timestamp;
 
 use self::{
@@ -135,7 +134,6 @@ impl SledStore {
             caller: caller.clone(),
             append,
             messages,
-            weight: weigh(&json),
             json,
         })
     }
@@ -178,7 +176,7 @@ impl Store for SledStore {
         if after >= tip.head.seq {
             return Ok(Vec::new());
         }
-        let read = move |reader: &CachedReader| Ok(reader.disk.events(&tip, after, limit)?.events);
+        let read = move |reader: &CachedReader| reader.disk.events(&tip, after, limit);
         self.reader.blocking(read).await
     }
 
@@ -282,8 +280,7 @@ impl Store for SledStore {
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
         let watch = self.reader.publisher.feed.watch(task);
         let head = self.reader.head(caller, task).await?;
-        self.reader.publisher.feed.publish(&head);
-        Ok(watch)
+        Ok(watch.with_head(&head))
     }
 
     fn listen(&self, listener: Weak<dyn Listener>) {

@@ -37,13 +37,6 @@ pub(super) struct Reader {
 #[derive(Debug, Default)]
 pub(super) struct Quarantine(Mutex<BTreeMap<String, String>>);
 
-/// Events of a task, with their approximate size in memory in bytes.
-#[derive(Debug, Default)]
-pub(super) struct Part {
-    pub(super) events: Vec<StoredEvent>,
-    pub(super) bytes: usize,
-}
-
 /// A task that was found in the index.
 #[derive(Debug)]
 pub(super) enum TaskLookup {
@@ -128,7 +121,12 @@ impl Reader {
 
     /// Returns at most `limit` events after `after`. If some of them cannot be read, the task counts as damaged from
     /// then on.
-    pub(super) fn events(&self, tip: &Tip, after: Seq, limit: usize) -> Result<Part, StoreError> {
+    pub(super) fn events(
+        &self,
+        tip: &Tip,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
         match self.read_events(tip, after, limit) {
             Err(error @ StoreError::Corrupt { .. }) => {
                 let (task, reason) = (tip.head.task.clone(), error.to_string());
@@ -139,9 +137,14 @@ impl Reader {
         }
     }
 
-    fn read_events(&self, tip: &Tip, after: Seq, limit: usize) -> Result<Part, StoreError> {
+    fn read_events(
+        &self,
+        tip: &Tip,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
         let wanted = after.saturating_add(limit as Seq).min(tip.head.seq);
-        let (mut appends, mut part) = (Vec::new(), Part::default());
+        let mut appends = Vec::new();
         let mut next = match wanted > after {
             true => Some(self.from(tip, wanted)?),
             false => None,
@@ -160,7 +163,6 @@ impl Reader {
                 ));
             }
             if append.first() <= wanted {
-                part.bytes += record.len() + append.weight();
                 appends.push(append.events()?);
             }
             covered = Some(append.first());
@@ -168,8 +170,7 @@ impl Reader {
         }
         let events = appends.into_iter().rev().flatten();
         let events = events.filter(|stored| stored.seq > after);
-        part.events = events.take(limit).collect();
-        Ok(part)
+        Ok(events.take(limit).collect())
     }
 
     /// Returns the append from which to go back in order to find event `wanted`.

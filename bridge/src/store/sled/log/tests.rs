@@ -95,6 +95,31 @@ fn records_come_back_and_the_log_goes_on() {
     }
 }
 
+/// The bytes that the system counts as written to disks by this thread, if it counts them.
+fn counted_as_written() -> Option<u64> {
+    let counts = fs::read_to_string("/proc/thread-self/io").ok()?;
+    let line = counts
+        .lines()
+        .find_map(|line| line.strip_prefix("write_bytes: "));
+    line?.parse().ok()
+}
+
+#[test]
+fn a_batch_counts_as_little_more_than_its_own_bytes() {
+    const BATCHES: u64 = 500;
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = open(folder.path(), End::default()).writer;
+    let record = "x".repeat(1000);
+    write(&mut writer, &record);
+    let before = counted_as_written();
+    for _ in 0..BATCHES {
+        write(&mut writer, &record);
+    }
+    let counted = counted_as_written().zip(before);
+    let each = counted.map_or(0, |(after, before)| (after - before) / BATCHES);
+    assert!(each <= 32 << 10, "{each} bytes a batch");
+}
+
 #[test]
 fn a_torn_end_is_cut_off_wherever_it_is_torn() {
     let folder = tempfile::tempdir().unwrap();

@@ -9,6 +9,10 @@ use crate::store::StoreError;
 /// not write to the file system's journal, which is a third of its time.
 const AHEAD: (u64, u64) = (64 << 10, 1 << 20);
 
+/// The size of one write of zeros. A file system may keep what one write brings as one unit of its cache, and then counts
+/// all of it as written again by every batch within it: with writes of 1 MiB, a batch of 1 KiB counted as 1 MiB.
+const ZEROS: u64 = 16 << 10;
+
 /// The end of the log, where one thread writes.
 #[derive(Debug)]
 pub(in crate::store::sled) struct Writer {
@@ -157,11 +161,11 @@ impl Writer {
         }
         let ahead = end + (end - self.base).clamp(AHEAD.0, AHEAD.1);
         let failed = |error| StoreError::io("making room in the log", error);
-        let zeros = vec![0; (ahead - self.filled).min(AHEAD.1) as usize];
         while self.filled < ahead {
-            let length = (ahead - self.filled).min(AHEAD.1);
             let offset = self.filled - self.base;
-            let zeros = &zeros[..length as usize];
+            // Up to the next multiple, so that the pieces of the file's cache do not overlap.
+            let length = (ZEROS - offset % ZEROS).min(ahead - self.filled);
+            let zeros = &[0; ZEROS as usize][..length as usize];
             if let Err(error) = self.file.write_all_at(zeros, offset) {
                 // Some of the zeros may be there, and would take the room that others wait for.
                 self.is_torn = true;

@@ -1,0 +1,182 @@
+//! What a send costs, part by part: the same send to servers of which each does a little more than the one before.
+//!
+//! `floor` of the load program. The cost is the server's processor time at some connections, and with `--count` also
+//! the instructions outside the kernel and, if the program has symbols, the calls of the allocator, which callgrind counts.
+//!
+//! | argument | |
+//! |-|-|
+//! | `--rounds N`, `--seconds N` | as for servers |
+//! | `--count N` | has valgrind count the instructions of so many sends at 16 connections |
+
+use std::{fs, path::Path, process::Command, time::Duration};
+
+use axum::{
+    Router, body::Bytes, http::header::CONTENT_TYPE, response::IntoResponse as _, routing::post,
+    serve::ListenerExt as _,
+};
+use tokio::net::TcpListener;
+
+use crate::{
+    Outcome, cells,
+    process::{self, Server},
+    table::{self, Row},
+};
+
+/// The servers, and what each does that the one before does not. Those after `bare` begin with it again.
+const PARTS: [(&str, &str); 8] = [
+    ("http", "HTTP: a body is read, a constant is answered"),
+    ("bare", "+ JSON read and written"),
+    ("one-commit", "bare + one commit"),
+    ("two-commits", "bare + two commits: the limit"),
+    ("memory", "bare + service, turn, agent, memory store"),
+    ("memory-one-commit", "memory + one commit"),
+    ("memory-two-commits", "memory + two commits"),
+    ("sled", "memory's tables replaced by log and index"),
+];
+const CONNECTIONS: [usize; 2] = [16, 64];
+/// Sends before those that are counted.
+const WARM: usize = 300;
+/// A connection of a server that valgrind runs is slow.
+const COUNTED_CONNECTIONS: usize = 16;
+
+/// Measures as the arguments say and prints a table.
+pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
+    let (mut rounds, mut time, mut count) = (3, Duration::from_secs(4), None);
+    for pair in arguments.chunks(2) {
+        match *pair {
+            ["--rounds", value] => rounds = value.parse()?,
+            ["--seconds", value] => time = Duration::from_secs_f64(value.parse()?),
+            ["--count", value] => count = Some(value.parse()?),
+            _ => {
+                return Err(format!("{pair:?}: see the beginning of benches/load/floor.rs").into());
+            }
+        }
+    }
+    process::pin_load()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let program = std::env::current_exe()?;
+    let serve = |kind| format!("{} serve {kind} {{port}} {{folder}}", program.display());
+    let mut rows = Vec::new();
+    for round in 1..=rounds {
+        for (kind, part) in PARTS {
+            eprintln!("round {round} of {rounds}: {kind}");
+            rows.push(runtime.block_on(cost(part, &serve(kind), time))?);
+        }
+    }
+    if let Some(count) = count {
+        for (kind, part) in PARTS {
+            eprintln!("counting: {kind}");
+            rows.push(runtime.block_on(counted(part, &serve(kind), count))?);
+        }
+    }
+    print!("{}", table::turned(&rows));
+    Ok(())
+}
+
+async fn cost(part: &str, command: &str, time: Duration) -> Outcome<Row> {
+    let server = Server::start(command).await?;
+    let mut row = Row::new(part);
+    for connections in CONNECTIONS {
+        let cpu = cells::cpu_of_sends(&server, connections, time).await?;
+        row.put(
+            &format!("us of CPU at {connections}"),
+            cpu.as_secs_f64() * 1e6,
+        );
+    }
+    Ok(row)
+}
+
+/// The instructions and the calls of the allocator of a send, as callgrind counts them.
+async fn counted(part: &str, command: &str, count: usize) -> Outcome<Row> {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("callgrind");
+    let command = format!(
+        "valgrind --quiet --tool=callgrind --callgrind-out-file={} {command}",
+        out.display()
+    );
+    let server = Server::start(&command).await?;
+    cells::some_sends(&server, COUNTED_CONNECTIONS, WARM).await?;
+    let control = |what: &str| {
+        let server = server.id().to_string();
+        let status = Command::new("callgrind_control")
+            .args([what, &server])
+            .output()?;
+        match status.status.success() {
+            true => Ok(()),
+            false => Err(std::io::Error::other("callgrind_control failed")),
+        }
+    };
+    control("--zero")?;
+    let sent = cells::some_sends(&server, COUNTED_CONNECTIONS, count).await?;
+    control("--dump")?;
+    let (instructions, allocations) = read(folder.path())?;
+    let mut row = Row::new(part);
+    row.put(
+        "thousand instructions",
+        instructions as f64 / sent as f64 / 1e3,
+    );
+    if allocations > 0 {
+        row.put("allocations", allocations as f64 / sent as f64);
+    }
+    Ok(row)
+}
+
+/// The sums of the dump in a folder: a thread or a process may have files of its own.
+fn read(folder: &Path) -> Outcome<(u64, u64)> {
+    let (mut instructions, mut allocations) = (0, 0);
+    for entry in fs::read_dir(folder)? {
+        let profile = fs::read_to_string(entry?.path())?;
+        instructions += first(&profile, "totals: ").unwrap_or_default();
+        allocations += calls_of_allocator(&profile);
+    }
+    match instructions {
+        0 => Err("callgrind has counted nothing".into()),
+        _ => Ok((instructions, allocations)),
+    }
+}
+
+fn first(profile: &str, prefix: &str) -> Option<u64> {
+    let line = profile.lines().find_map(|line| line.strip_prefix(prefix))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// How often functions that allocate were called. A name stands in a profile once, afterwards only its number.
+fn calls_of_allocator(profile: &str) -> u64 {
+    const ALLOCATING: [&str; 4] = [
+        "mi_malloc_aligned",
+        "mi_zalloc_aligned",
+        "mi_malloc",
+        "mi_zalloc",
+    ];
+    let (mut known, mut is_allocating, mut calls) = (Vec::new(), false, 0);
+    for line in profile.lines() {
+        if let Some(named) = line.strip_prefix("cfn=").or(line.strip_prefix("fn=")) {
+            let (number, name) = named.split_once(' ').unwrap_or((named, ""));
+            if ALLOCATING.contains(&name) {
+                known.push(number);
+            }
+            is_allocating = line.starts_with('c') && known.contains(&number);
+        } else if let Some(called) = line.strip_prefix("calls=").filter(|_| is_allocating) {
+            let count = called.split_whitespace().next();
+            calls += count.and_then(|count| count.parse().ok()).unwrap_or(0);
+        }
+    }
+    calls
+}
+
+/// A server that answers each request with the same bytes and looks at none.
+pub(crate) async fn serve(port: u16) -> Outcome<()> {
+    const ANSWER: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"task":{"id":"00000000-0000-4000-8000-000000000001","contextId":"c","status":{"state":"TASK_STATE_COMPLETED","timestamp":"2026-01-01T00:00:00.000Z"}}}}"#;
+    let answer = async |body: Bytes| {
+        drop(body);
+        ([(CONTENT_TYPE, "application/json")], ANSWER).into_response()
+    };
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+    let listener = listener.tap_io(|connection| {
+        let _ = connection.set_nodelay(true);
+    });
+    axum::serve(listener, Router::new().route("/", post(answer))).await?;
+    Ok(())
+}
