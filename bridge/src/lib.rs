@@ -6,6 +6,7 @@
 //! - [`caller`]: the callers of operations
 //! - [`metrics`]: metrics for operators
 //! - [`store`]: the task log
+//! - [`quota`]: what one caller may take from the others
 //! - [`auth`]: issuing, requesting and verifying tokens
 //! - [`access`]: authentication as an agent's card declares it
 //! - [`config`]: the file `bridge.toml`
@@ -39,6 +40,7 @@ pub mod executor;
 pub mod host;
 pub mod metrics;
 pub mod push;
+pub mod quota;
 pub mod server;
 pub mod service;
 pub mod store;

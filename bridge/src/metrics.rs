@@ -35,6 +35,7 @@ struct Families {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
     refusals: Family<RefusalLabels, Counter>,
+    limited: Family<LimitLabels, Counter>,
     turns: Family<OutcomeLabels, Histogram, fn() -> Histogram>,
     turns_running: Family<AgentLabels, Gauge>,
     turns_queued: Family<AgentLabels, Gauge>,
@@ -61,6 +62,13 @@ struct RefusalLabels {
     agent: String,
     outcome: &'static str,
     scheme: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct LimitLabels {
+    agent: String,
+    limit: &'static str,
+    outcome: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -94,6 +102,7 @@ impl Default for Metrics {
             registry: Registry::with_prefix("bridge"),
             requests: Family::default(),
             refusals: Family::default(),
+            limited: Family::default(),
             turns: Family::new_with_constructor(|| Histogram::new(TURNS)),
             turns_running: Family::default(),
             turns_queued: Family::default(),
@@ -119,6 +128,8 @@ impl Families {
         all.register("requests", requests, self.requests.clone());
         let refusals = "Requests that were not let in, by the security scheme that was not enough";
         all.register("refusals", refusals, self.refusals.clone());
+        let limited = "Requests that a limit of their caller delayed or refused";
+        all.register("limited", limited, self.limited.clone());
         let turns = "How long agents worked on a message";
         all.register_with_unit("turn_duration", turns, Unit::Seconds, self.turns.clone());
         let running = "Turns that agents work on";
@@ -184,6 +195,16 @@ impl Metrics {
             scheme: scheme.unwrap_or("none").to_owned(),
         };
         self.0.refusals.get_or_create(&refused).inc();
+    }
+
+    /// Counts a request that a limit of its caller delayed or refused.
+    pub(crate) fn limited(&self, agent: &str, limit: &'static str, outcome: &'static str) {
+        let limited = LimitLabels {
+            agent: agent.to_owned(),
+            limit,
+            outcome,
+        };
+        self.0.limited.get_or_create(&limited).inc();
     }
 
     /// Records the duration of a turn.

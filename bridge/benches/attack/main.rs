@@ -15,6 +15,7 @@ mod client_leaves;
 mod data;
 mod frame;
 mod full_disk;
+mod greedy;
 mod heads;
 mod idle;
 mod kills;
@@ -78,6 +79,11 @@ const ATTACKS: &[Attack] = &[
         name: "full_disk",
         what: "a disk that is full for a while",
         run: |scene| Box::pin(full_disk::run(scene)),
+    },
+    Attack {
+        name: "greedy",
+        what: "a caller that asks without a pause",
+        run: |scene| Box::pin(greedy::run(scene)),
     },
     Attack {
         name: "heads",

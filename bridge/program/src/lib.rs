@@ -25,6 +25,6 @@ pub mod terminal;
 pub use exit::Exit;
 pub use serve::{
     App, Door, Flight, LARGE, Limits, ListenError, Outgoing, Plain, Room, Trouble, Unserved,
-    listen, outgoing, serve, serve_within,
+    listen, network, outgoing, serve, serve_within,
 };
 pub use stop::{StopFuture, serve_until, stop_signal};

@@ -35,19 +35,29 @@ impl CredentialLocation {
     /// Checks the credential at this location. A repeated credential counts as none, because other readers of
     /// the request may use the other one.
     pub(super) async fn look(&self, head: &Head<'_>, check: &Check, now: Timestamp) -> CheckResult {
-        let text = match self {
-            Self::Connection => {
-                return head
-                    .certificate
-                    .map_or(CheckResult::Nothing, |one| check.certificate(one));
-            }
-            Self::Basic => {
-                return match basic(head.headers) {
+        match self {
+            Self::Connection => head
+                .certificate
+                .map_or(CheckResult::Nothing, |one| check.certificate(one)),
+            Self::Basic => match basic(head.headers) {
+                None => CheckResult::Nothing,
+                Some(Some((name, password))) => check.password(&name, &password),
+                Some(None) => CheckResult::Wrong("expected base64 of NAME:PASSWORD".to_owned()),
+            },
+            Self::Bearer | Self::Header(_) | Self::Query(_) | Self::Cookie(_) => {
+                match self.shown(head) {
+                    Some(text) => check.text(&text, now).await,
                     None => CheckResult::Nothing,
-                    Some(Some((name, password))) => check.password(&name, &password),
-                    Some(None) => CheckResult::Wrong("expected base64 of NAME:PASSWORD".to_owned()),
-                };
+                }
             }
+        }
+    }
+
+    /// The text at this location; none for connections.
+    pub(super) fn shown(&self, head: &Head<'_>) -> Option<String> {
+        match self {
+            Self::Connection => None,
+            Self::Basic => only(head.headers.get_all(header::AUTHORIZATION).iter()).and_then(plain),
             Self::Bearer => bearer(head.headers).ok().map(str::to_owned),
             Self::Header(name) => only(head.headers.get_all(name).iter()).and_then(plain),
             Self::Query(name) => only(
@@ -57,10 +67,6 @@ impl CredentialLocation {
             ),
             Self::Cookie(name) => only(cookies(head.headers).filter(|(key, _)| key == name))
                 .map(|(_, value)| value.to_owned()),
-        };
-        match text {
-            Some(text) => check.text(&text, now).await,
-            None => CheckResult::Nothing,
         }
     }
 }

@@ -3,17 +3,20 @@
 use std::{
     future::Future,
     mem,
+    net::IpAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use axum::{
     BoxError,
     body::{Body, Bytes, HttpBody},
-    http::{Request, Response},
+    http::{HeaderMap, Request, Response},
 };
 use bridge_protocol::a2a::Binding;
+use tokio::time::sleep;
 use tower::{Layer, Service};
 
 use super::{
@@ -21,7 +24,12 @@ use super::{
     credential_location::Head,
     decision::{CheckResults, Decision},
 };
-use crate::{caller::Caller, clock, metrics::Metrics};
+use crate::{
+    caller::Caller,
+    clock,
+    metrics::Metrics,
+    quota::{self, Exceeded, Quota},
+};
 
 /// Enforces an agent's [`Access`] in front of a service.
 #[derive(Clone, Debug)]
@@ -29,6 +37,7 @@ pub struct AccessLayer {
     access: Access,
     binding: Binding,
     counted: Option<Counted>,
+    quota: Option<Quota>,
 }
 
 /// The metrics in which refusals are counted, and the agent's name there.
@@ -52,6 +61,7 @@ impl AccessLayer {
             access,
             binding,
             counted: None,
+            quota: None,
         }
     }
 
@@ -60,6 +70,14 @@ impl AccessLayer {
         let (metrics, agent) = (metrics.clone(), agent.to_owned());
         Self {
             counted: Some(Counted { metrics, agent }),
+            ..self
+        }
+    }
+
+    /// Holds callers to their limits.
+    pub(crate) fn limited(self, quota: &Quota) -> Self {
+        Self {
+            quota: Some(quota.clone()),
             ..self
         }
     }
@@ -96,7 +114,13 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        if self.layer.access.is_open() {
+        // Without credentials to check, most requests pass at once.
+        let paced = self
+            .layer
+            .access
+            .is_open()
+            .then(|| self.layer.pace(&request));
+        if let Some(Ok(None)) = paced {
             let answering = self.inner.call(request);
             return Box::pin(async move { Ok(answering.await?.map(Body::new)) });
         }
@@ -105,18 +129,31 @@ where
         let mut inner = mem::replace(&mut self.inner, ready);
         let layer = self.layer.clone();
         Box::pin(async move {
-            match layer.admit(&mut request).await {
-                None => Ok(inner.call(request).await?.map(Body::new)),
-                Some(refused) => Ok(refused),
+            let admitted = match paced {
+                Some(paced) => wait(paced).await,
+                None => layer.admit(&mut request).await,
+            };
+            match admitted {
+                Ok(()) => Ok(inner.call(request).await?.map(Body::new)),
+                Err(refusal) => Ok(layer.refuse(&refusal, request.headers())),
             }
         })
     }
 }
 
+/// Waits for the turn of a request.
+async fn wait(paced: Result<Option<Duration>, Exceeded>) -> Result<(), Refusal> {
+    if let Some(time) = paced.map_err(Refusal::exceeded)? {
+        sleep(time).await;
+    }
+    Ok(())
+}
+
 impl AccessLayer {
-    /// Admits a request, or returns the refusal.
-    async fn admit<B>(&self, request: &mut Request<B>) -> Option<Response<Body>> {
+    /// Admits a request when it is its turn.
+    async fn admit<B>(&self, request: &mut Request<B>) -> Result<(), Refusal> {
         let certificate = request.extensions().get::<PeerCertificate>().cloned();
+        let source = quota::source(request.extensions());
         let (headers, query) = (
             request.headers().clone(),
             request.uri().query().unwrap_or_default().to_owned(),
@@ -126,17 +163,60 @@ impl AccessLayer {
             query: &query,
             certificate: certificate.as_ref(),
         };
+        self.may_try(&head, source)?;
         let looked = self.access.look(&head, clock::now()).await;
         let decision = self.access.decide(&looked);
-        if let Decision::Granted(caller) = decision {
-            self.vouch(request, caller, looked);
-            return None;
+        self.learn(&head, source, &decision);
+        match decision {
+            Decision::Granted(caller) => self.vouch(request, caller, looked),
+            refused => {
+                let refusal = Refusal::of(&self.access.demand(), &refused);
+                return refusal.map_or(Ok(()), Err);
+            }
         }
-        let refusal = Refusal::of(&self.access.demand(), &decision)?;
+        wait(self.pace(request)).await
+    }
+
+    /// Counts the request as one of its caller.
+    fn pace<B>(&self, request: &Request<B>) -> Result<Option<Duration>, Exceeded> {
+        let (Some(quota), Some(Counted { agent, .. })) = (&self.quota, &self.counted) else {
+            return Ok(None);
+        };
+        let extensions = request.extensions();
+        let anonymous = Caller::anonymous();
+        let caller = extensions.get().unwrap_or(&anonymous);
+        quota.request(agent, caller, quota::source(extensions))
+    }
+
+    /// Refuses to check more credentials of an address from which too many wrong ones came.
+    fn may_try(&self, head: &Head<'_>, source: Option<IpAddr>) -> Result<(), Refusal> {
+        let (Some(quota), Some(Counted { agent, .. })) = (&self.quota, &self.counted) else {
+            return Ok(());
+        };
+        let allowed = quota.may_try(agent, source, || self.access.credentials(head));
+        allowed.map_err(Refusal::exceeded)
+    }
+
+    /// Remembers whether the credentials were good.
+    fn learn(&self, head: &Head<'_>, source: Option<IpAddr>, decision: &Decision) {
+        let Some(quota) = &self.quota else {
+            return;
+        };
+        match decision {
+            Decision::Granted(caller) if caller.is_anonymous() => {}
+            Decision::Granted(_) | Decision::Forbidden(_) => {
+                quota.right(|| self.access.credentials(head))
+            }
+            Decision::Unauthenticated(Some(_)) => quota.wrong(source),
+            Decision::Unauthenticated(None) | Decision::Unavailable(_) => {}
+        }
+    }
+
+    fn refuse(&self, refusal: &Refusal, headers: &HeaderMap) -> Response<Body> {
         if let Some(Counted { metrics, agent }) = &self.counted {
             metrics.refused(agent, refusal.name(), refusal.scheme());
         }
-        Some(refusal.response(self.binding, &headers, None))
+        refusal.response(self.binding, headers, None)
     }
 
     /// Sets the caller of a request and keeps its credentials, because the body may need more.

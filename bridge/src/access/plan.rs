@@ -129,6 +129,13 @@ impl Access {
         shown
     }
 
+    /// What a request shows, for recognizing the same credentials again.
+    pub(super) fn credentials(&self, head: &Head<'_>) -> String {
+        let places = self.schemes().map(|(_, scheme)| &scheme.place);
+        let shown = places.filter_map(|place| place.shown(head));
+        shown.collect::<Vec<_>>().join("\n")
+    }
+
     /// Decides about a request with these credentials.
     pub(super) fn decide(&self, looked: &CheckResults) -> Decision {
         decide(&self.plan.requirements, looked)

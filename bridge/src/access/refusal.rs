@@ -2,18 +2,21 @@
 //! (specification 7.3, 9.5, 10.6, 11.6; RFC 9110, section 11.6): a JSON-RPC error, problem details with an
 //! `error` in the form of `google.rpc.Status`, or `grpc-status` in the headers and no body.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, iter};
 
 use axum::{
     body::Body,
     http::{
         HeaderMap, HeaderValue, Response, StatusCode,
-        header::{CONTENT_TYPE, WWW_AUTHENTICATE},
+        header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
     },
 };
 #[cfg(feature = "grpc")]
 use base64::{Engine as _, prelude::BASE64_STANDARD_NO_PAD};
-use bridge_protocol::{a2a::Binding, jsonrpc::Id};
+use bridge_protocol::{
+    a2a::{Binding, retry_info},
+    jsonrpc::Id,
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -22,6 +25,7 @@ use super::{
     decision::{Decision, MissingPermission},
     demand::Demand,
 };
+use crate::quota::Exceeded;
 
 /// A refusal of a request.
 #[derive(Clone, Debug)]
@@ -31,6 +35,8 @@ pub(crate) struct Refusal {
     challenges: Vec<String>,
     /// The missing permission for programs: the `metadata` of `google.rpc.ErrorInfo`.
     info: BTreeMap<&'static str, String>,
+    /// The number of seconds after which the request can be sent again.
+    retry_after: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +44,7 @@ enum Kind {
     Unauthenticated,
     Forbidden,
     Unavailable,
+    Exhausted,
 }
 
 impl Kind {
@@ -46,6 +53,7 @@ impl Kind {
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::Forbidden => StatusCode::FORBIDDEN,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Exhausted => StatusCode::TOO_MANY_REQUESTS,
         }
     }
 
@@ -55,6 +63,7 @@ impl Kind {
             Self::Unauthenticated => ("UNAUTHENTICATED", 16),
             Self::Forbidden => ("PERMISSION_DENIED", 7),
             Self::Unavailable => ("UNAVAILABLE", 14),
+            Self::Exhausted => ("RESOURCE_EXHAUSTED", 8),
         }
     }
 
@@ -64,6 +73,7 @@ impl Kind {
         match (self, is_1_0) {
             (Self::Unauthenticated, false) => -32001,
             (Self::Unauthenticated, true) | (Self::Forbidden | Self::Unavailable, _) => -32000,
+            (Self::Exhausted, _) => -32603,
         }
     }
 }
@@ -123,12 +133,22 @@ impl Refusal {
         Self::new(Kind::Forbidden, message, Vec::new())
     }
 
+    /// Refuses a request of a caller that has reached a limit.
+    pub(super) fn exceeded(exceeded: Exceeded) -> Self {
+        let limit = exceeded.limit.name();
+        Self {
+            retry_after: Some(exceeded.retry_after),
+            ..Self::new(Kind::Exhausted, exceeded.to_string(), Vec::new()).with("limit", limit)
+        }
+    }
+
     fn new(kind: Kind, message: impl Into<String>, challenges: Vec<String>) -> Self {
         Self {
             kind,
             message: message.into(),
             challenges,
             info: BTreeMap::new(),
+            retry_after: None,
         }
     }
 
@@ -143,6 +163,7 @@ impl Refusal {
             Kind::Unauthenticated => "unauthenticated",
             Kind::Forbidden => "forbidden",
             Kind::Unavailable => "unavailable",
+            Kind::Exhausted => "resource_exhausted",
         }
     }
 
@@ -180,6 +201,9 @@ impl Refusal {
             }
         };
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+        if let Some(seconds) = self.retry_after {
+            headers.insert(RETRY_AFTER, seconds.into());
+        }
         response
     }
 
@@ -212,7 +236,7 @@ impl Refusal {
             "error": {
                 "code": self.kind.rpc_code(is_1_0),
                 "message": self.message,
-                "data": [self.info()],
+                "data": self.details_as_json(),
             },
         })
     }
@@ -230,9 +254,14 @@ impl Refusal {
                 "code": status.as_u16(),
                 "status": self.kind.code().0,
                 "message": self.message,
-                "details": [self.info()],
+                "details": self.details_as_json(),
             },
         })
+    }
+
+    fn details_as_json(&self) -> Vec<Value> {
+        let retry = self.retry_after.map(retry_info);
+        iter::once(self.info()).chain(retry).collect()
     }
 
     fn info(&self) -> Value {
@@ -261,7 +290,11 @@ impl Refusal {
 
     /// The refusal as a `google.rpc.Status` (specification 10.6).
     pub(crate) fn details(&self) -> Vec<u8> {
-        bridge_protocol::protobuf::status::status(self.code(), &self.message, &[self.info()])
+        bridge_protocol::protobuf::status::status(
+            self.code(),
+            &self.message,
+            &self.details_as_json(),
+        )
     }
 }
 

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Period, Size};
+use crate::quota::QuotaSettings;
 
 /// The limits of clients. The defaults are high enough for all well-behaved clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -38,9 +39,32 @@ pub struct LimitsConfig {
     /// The time for which a client may read nothing of an answer or stream, plus a second for every 16 KiB
     /// that it reads; 30s if absent. A stream that was cut off can be resumed.
     pub stalled: Option<Period>,
+    /// The number of requests a second of one caller; 1000 if absent. Twice as many may come at once. One that comes too
+    /// early waits up to a second, or is refused with a request to come later. Callers without credentials are told
+    /// apart by address, except on this machine, where they are not limited.
+    pub caller_requests: Option<NonZeroU32>,
+    /// The number of streams that one caller may have open at the same time; 4096 if absent.
+    pub caller_streams: Option<NonZeroU32>,
+    /// The number of tasks of one agent that one caller may have without an end; 100000 if absent. It does not apply to
+    /// callers without credentials, who share their tasks.
+    pub caller_open_tasks: Option<NonZeroU32>,
+    /// The number of wrong credentials that may come from one address in a minute; 300 if absent. Further ones are
+    /// refused without a check, except those that were good before.
+    pub wrong_credentials: Option<NonZeroU32>,
 }
 
 impl LimitsConfig {
+    /// The limits of each caller, with defaults for absent ones.
+    pub fn quota(&self) -> QuotaSettings {
+        let usual = QuotaSettings::default();
+        QuotaSettings {
+            requests: self.caller_requests.unwrap_or(usual.requests),
+            streams: self.caller_streams.unwrap_or(usual.streams),
+            open_tasks: self.caller_open_tasks.unwrap_or(usual.open_tasks),
+            wrong_credentials: self.wrong_credentials.unwrap_or(usual.wrong_credentials),
+        }
+    }
+
     /// The limits, with defaults for absent ones.
     pub fn limits(&self) -> Limits {
         let usual = Limits::default();

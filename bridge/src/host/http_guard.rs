@@ -21,7 +21,7 @@ use tower_http::cors::{Any, CorsLayer};
 use url::Url;
 
 use super::origin_check;
-use crate::server::Origin;
+use crate::{quota::ClientAddress, server::Origin};
 
 /// The checks in front of the agents. The default allows no web pages of other addresses and trusts no proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,8 @@ pub struct HttpGuard {
     /// otherwise any web page can make a name resolve there.
     pub hosts: Option<Vec<String>>,
     /// Proxies that are trusted to name the address by which a client reached them, in `Forwarded` (RFC 7239)
-    /// or `X-Forwarded-Host` and `X-Forwarded-Proto`. Agent cards then have that address. The server must
+    /// or `X-Forwarded-Host` and `X-Forwarded-Proto`, and the client's own, in `Forwarded` or `X-Forwarded-For`. Agent
+    /// cards then have the former, and limits of callers without credentials apply to the latter. The server must
     /// provide the peer's address, as this crate's own `serve` does.
     pub trusted_proxies: Vec<IpNet>,
 }
@@ -86,10 +87,13 @@ async fn forwarded(
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
     let peer = peer.map(|ConnectInfo(peer)| peer.ip().to_canonical());
     let is_trusted = |peer: IpAddr| trusted.iter().any(|net| net.contains(&peer));
-    if peer.is_some_and(is_trusted)
-        && let Some(origin) = origin(request.headers())
-    {
-        request.extensions_mut().insert(origin);
+    if peer.is_some_and(is_trusted) {
+        if let Some(origin) = origin(request.headers()) {
+            request.extensions_mut().insert(origin);
+        }
+        if let Some(address) = client_address(request.headers()) {
+            request.extensions_mut().insert(address);
+        }
     }
     next.run(request).await
 }
@@ -110,6 +114,18 @@ fn origin(headers: &HeaderMap) -> Option<Origin> {
     is_plain.then(|| Origin(format!("{proto}://{host}")))
 }
 
+/// The client's address, as the proxy saw it; none if it is hidden or malformed.
+fn client_address(headers: &HeaderMap) -> Option<ClientAddress> {
+    let named = match last(headers, FORWARDED.as_str()) {
+        Some(element) => parameter(element, "for"),
+        None => last(headers, "x-forwarded-for"),
+    }?;
+    // With a port (RFC 7239, section 6), with brackets around IPv6, or alone.
+    let with_port = named.parse::<SocketAddr>().map(|address| address.ip());
+    let alone = || named.trim_matches(['[', ']']).parse();
+    with_port.or_else(|_| alone()).ok().map(ClientAddress)
+}
+
 fn last<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let value = headers.get_all(name).iter().next_back()?.to_str().ok()?;
     value.rsplit(',').next().map(str::trim)
@@ -127,6 +143,29 @@ fn parameter<'a>(element: &'a str, name: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proxy_says_who_reached_it() {
+        for (name, value, expected) in [
+            ("x-forwarded-for", "10.0.0.1, 192.0.2.7", Some("192.0.2.7")),
+            ("x-forwarded-for", "192.0.2.7:4711", Some("192.0.2.7")),
+            ("x-forwarded-for", "2001:db8::1", Some("2001:db8::1")),
+            (
+                "forwarded",
+                "for=evil, for=\"[2001:db8::1]:80\"",
+                Some("2001:db8::1"),
+            ),
+            ("forwarded", "for=\"[2001:db8::1]\"", Some("2001:db8::1")),
+            ("forwarded", "for=_hidden;proto=https", None),
+            ("forwarded", "proto=https", None),
+            ("x-forwarded-host", "a.test", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, HeaderValue::from_static(value));
+            let found = client_address(&headers).map(|ClientAddress(address)| address.to_string());
+            assert_eq!(found.as_deref(), expected, "{name}: {value}");
+        }
+    }
 
     #[test]
     fn a_proxy_says_where_it_is_reached() {

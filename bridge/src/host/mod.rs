@@ -36,6 +36,7 @@ use crate::{
     auth::{CardSigner, Issuer},
     bot::remote::Channel,
     push::{Push, PushError, PushSettings},
+    quota::QuotaSettings,
     service::{Service, Settings},
     store::Store,
     turns::{TurnError, Turns},
@@ -255,6 +256,13 @@ impl Host {
     #[must_use]
     pub fn extended_card(mut self, agent: impl Into<String>, card: AgentCard) -> Self {
         self.extended.insert(agent.into(), card);
+        self
+    }
+
+    /// Sets the limits of each caller.
+    #[must_use]
+    pub fn quota(mut self, quota: QuotaSettings) -> Self {
+        self.settings.quota = quota;
         self
     }
 

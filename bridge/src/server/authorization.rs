@@ -1,6 +1,8 @@
 //! Authorizes calls that need more than the agent demands of every caller: the extended card, which needs an
 //! authenticated caller (specification 13.3), and skills with requirements of their own (4.4.5, 7.5).
 
+use std::net::IpAddr;
+
 use axum::{extract::FromRequestParts, http::request::Parts};
 use bridge_protocol::dialect::Call;
 
@@ -8,12 +10,16 @@ use super::Endpoint;
 use crate::{
     access::{Credentials, Refusal},
     caller::Caller,
+    quota,
+    service::Context,
 };
 
 /// The caller of a request with its credentials, as determined by the authentication in front of the router.
 #[derive(Clone, Debug)]
 pub(crate) struct Requester {
     pub(crate) caller: Caller,
+    /// The address from which the request came, if known.
+    pub(crate) source: Option<IpAddr>,
     /// The credentials that were presented, if the agent demands any.
     credentials: Option<Credentials>,
 }
@@ -25,8 +31,19 @@ impl<S: Send + Sync> FromRequestParts<S> for Requester {
         let caller = parts.extensions.get().cloned();
         Ok(Self {
             caller: caller.unwrap_or_else(Caller::anonymous),
+            source: quota::source(&parts.extensions),
             credentials: parts.extensions.get().cloned(),
         })
+    }
+}
+
+impl Requester {
+    /// The context of an operation of this agent on behalf of the caller.
+    pub(super) fn context(&self, agent: &str) -> Context {
+        Context {
+            source: self.source,
+            ..Context::new(agent, self.caller.clone())
+        }
     }
 }
 

@@ -73,7 +73,7 @@ pub(super) async fn answer(
         Ok(body) => body,
         Err(body_error) => return self::body_error(endpoint, body_error),
     };
-    let mut context = Context::new(endpoint.agent.clone(), requester.caller.clone());
+    let mut context = requester.context(&endpoint.agent);
     let refused = |id, error| {
         endpoint.service.refused(&endpoint.agent, &error);
         render::error(id, error)

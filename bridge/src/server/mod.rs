@@ -143,10 +143,12 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
 }
 
 impl Endpoint {
-    /// Returns the access control for the operations. It counts refusals.
+    /// Returns the access control for the operations. It counts refusals, and holds callers to their limits.
     fn guard(&self, binding: Binding) -> AccessLayer {
         let layer = self.access.layer(binding);
-        layer.counted(self.service.measured(), &self.agent)
+        layer
+            .counted(self.service.measured(), &self.agent)
+            .limited(self.service.quota())
     }
 }
 

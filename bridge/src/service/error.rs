@@ -7,6 +7,7 @@ use bridge_protocol::{
 
 use super::sequence;
 use crate::{
+    quota::Exceeded,
     store::StoreError,
     turns::{TurnError, UnloggedEnd},
 };
@@ -16,6 +17,11 @@ const STORE_RETRY_SECONDS: u32 = 5;
 
 /// `Retry-After` in seconds if running turns leave no memory for a message.
 const MEMORY_RETRY_SECONDS: u32 = 1;
+
+/// Converts a limit that a caller has reached.
+pub(super) fn of_quota(exceeded: Exceeded) -> Error {
+    Error::exhausted(exceeded.to_string(), exceeded.retry_after)
+}
 
 /// Converts the reason why a turn was not accepted.
 pub(super) fn of_turn(error: TurnError) -> Error {

@@ -10,6 +10,7 @@ mod extension;
 mod history;
 mod input_modes;
 mod list;
+mod open_tasks;
 mod push;
 mod send;
 pub mod sequence;
@@ -20,7 +21,7 @@ mod tenant;
 mod tests;
 mod turn_answer;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, net::IpAddr, sync::Arc, time::Duration};
 
 use bridge_protocol::{
     a2a::{
@@ -37,6 +38,7 @@ use crate::{
     caller::Caller,
     metrics::Metrics,
     push::Push,
+    quota::{Quota, QuotaSettings, StreamPlace},
     store::{Seq, StoreError, size},
     turns::Turns,
 };
@@ -52,6 +54,7 @@ pub struct Service {
     settings: Settings,
     push: Option<Push>,
     extended: ExtendedCards,
+    quota: Quota,
 }
 
 /// Settings of the service.
@@ -59,12 +62,15 @@ pub struct Service {
 pub struct Settings {
     /// The time limit of a blocking send, after which it returns the task in its current state.
     pub wait: Duration,
+    /// The limits of each caller.
+    pub quota: QuotaSettings,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             wait: Duration::from_secs(300),
+            quota: QuotaSettings::default(),
         }
     }
 }
@@ -76,6 +82,9 @@ pub struct Context {
     pub agent: String,
     /// The caller.
     pub caller: Caller,
+    /// The address from which the request came, if known. It stands for callers without credentials where callers have
+    /// limits.
+    pub source: Option<IpAddr>,
     /// The last event that the client has received, for resuming a stream: `Last-Event-ID`.
     pub last_event: Option<Position>,
     /// The id that the client chose for the task (A2A 0.1).
@@ -185,6 +194,7 @@ impl Context {
         Self {
             agent: agent.into(),
             caller,
+            source: None,
             last_event: None,
             client_id: None,
             wants_task: false,
@@ -243,6 +253,7 @@ impl Service {
     /// Creates the operations on these turns.
     pub fn new(turns: Turns, settings: Settings) -> Self {
         Self {
+            quota: Quota::new(settings.quota, turns.metrics().clone()),
             turns,
             settings,
             push: None,
@@ -272,6 +283,11 @@ impl Service {
         self.turns.measured()
     }
 
+    /// Returns the limits of callers.
+    pub(crate) fn quota(&self) -> &Quota {
+        &self.quota
+    }
+
     /// Counts a request that could not be parsed as an operation.
     pub(crate) fn refused(&self, agent: &str, error: &Error) {
         let metrics = self.turns.metrics();
@@ -286,12 +302,29 @@ impl Service {
     }
 
     /// Returns a stream that the metrics count as open until it is dropped.
-    fn counted_stream(&self, context: &Context, items: StreamItems) -> Reply {
-        let open = self.turns.metrics().stream(&context.agent);
+    fn counted_stream(
+        &self,
+        context: &Context,
+        place: Option<StreamPlace>,
+        items: StreamItems,
+    ) -> Reply {
+        let open = (self.turns.metrics().stream(&context.agent), place);
         let items = items.inspect(move |_| {
             let _ = &open;
         });
         Reply::Stream(items.boxed())
+    }
+
+    /// Returns the place of a stream among those of its caller.
+    fn stream_place(&self, context: &Context) -> Result<Option<StreamPlace>, Error> {
+        let Context {
+            agent,
+            caller,
+            source,
+            ..
+        } = context;
+        let place = self.quota.stream(agent, caller, *source);
+        place.map_err(error::of_quota)
     }
 
     /// Executes an operation.
@@ -318,9 +351,10 @@ impl Service {
                 .await
                 .map(Reply::Message),
             Call::SendStreamingMessage(request) => {
+                let place = self.stream_place(context)?;
                 Box::pin(self.send_streaming_message(context, request))
                     .await
-                    .map(|items| self.counted_stream(context, items))
+                    .map(|items| self.counted_stream(context, place, items))
             }
             Call::GetTask(request) => self.get_task(context, request).await.map(Reply::Task),
             Call::ListTasks(request) => Box::pin(self.list_tasks(context, request))
@@ -329,9 +363,12 @@ impl Service {
             Call::CancelTask(request) => Box::pin(self.cancel_task(context, request))
                 .await
                 .map(Reply::Task),
-            Call::SubscribeToTask(request) => Box::pin(self.subscribe_to_task(context, request))
-                .await
-                .map(|items| self.counted_stream(context, items)),
+            Call::SubscribeToTask(request) => {
+                let place = self.stream_place(context)?;
+                Box::pin(self.subscribe_to_task(context, request))
+                    .await
+                    .map(|items| self.counted_stream(context, place, items))
+            }
             Call::CreateTaskPushNotificationConfig(config) => {
                 Box::pin(self.create_push_config(context, config))
                     .await

@@ -126,6 +126,10 @@ impl Service {
             true => Box::pin(self.checked_push(context, &request)).await?,
             false => None,
         };
+        if request.message.task_id.is_none() {
+            // Boxed because the store is rarely asked.
+            Box::pin(self.may_create_task(context)).await?;
+        }
         let message_id = request.message.message_id.clone();
         let incoming = IncomingMessage {
             agent: context.agent.clone(),

@@ -47,6 +47,7 @@ fn serving(store: Arc<dyn Store>) -> (Service, Arc<Patient>) {
     };
     let settings = Settings {
         wait: Duration::from_secs(100_000),
+        ..Settings::default()
     };
     (Service::new(Turns::new(store, [agent]), settings), patient)
 }

@@ -94,7 +94,18 @@ impl Scene {
         limit: u64,
         attack: impl Future<Output = T>,
     ) -> Result<T, Failed> {
-        let others = Others::of(program);
+        self.attack_beside(Others::of(program), program, limit, attack)
+            .await
+    }
+
+    /// The same while these others use the program.
+    pub(crate) async fn attack_beside<T>(
+        &mut self,
+        others: Others,
+        program: &Program,
+        limit: u64,
+        attack: impl Future<Output = T>,
+    ) -> Result<T, Failed> {
         let length = self.pick(QUIET[0], QUIET[1]);
         let quiet = others.watch(sleep(length)).await.1;
         let before = program.memory();
@@ -128,6 +139,12 @@ impl Scene {
         } = memory;
         self.note(format_args!(
             "memory {before} MiB before, {peak} at most, {after} after"
+        ));
+        let ratio = under.p50().as_secs_f64() / quiet.p50().as_secs_f64().max(1e-6);
+        self.note(format_args!(
+            "others' p50 {:.1?} quiet, {:.1?} under attack ({ratio:.1} times)",
+            quiet.p50(),
+            under.p50(),
         ));
         let ratio = under.p99().as_secs_f64() / quiet.p99().as_secs_f64().max(1e-6);
         self.note(format_args!(

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 use tokio::{
     runtime::{self, Runtime},
@@ -46,6 +47,11 @@ pub(crate) struct Waited {
 }
 
 impl Waited {
+    pub(crate) fn p50(&self) -> Duration {
+        let index = self.times.len() / 2;
+        self.times.get(index).copied().unwrap_or(PATIENCE)
+    }
+
     pub(crate) fn p99(&self) -> Duration {
         let index = self.times.len() * 99 / 100;
         self.times.get(index).copied().unwrap_or(PATIENCE)
@@ -59,12 +65,18 @@ impl Waited {
 impl Others {
     /// Callers of the program's first agent, over JSON-RPC.
     pub(crate) fn of(program: &Program) -> Self {
+        Self::showing(program, HeaderMap::new())
+    }
+
+    /// The same, who show these headers.
+    pub(crate) fn showing(program: &Program, headers: HeaderMap) -> Self {
         let runtime = runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build();
         let client = reqwest::Client::builder()
             .timeout(PATIENCE)
+            .default_headers(headers)
             .danger_accept_invalid_certs(true)
             .no_proxy();
         Self {

@@ -74,6 +74,16 @@ impl Program {
         }
     }
 
+    /// With secrets in its environment.
+    pub(crate) fn with_secrets(
+        arguments: &[&str],
+        secrets: &[(&str, &str)],
+    ) -> Result<Self, Failed> {
+        let assign = |(name, value): &(&str, &str)| format!("export {name}=\"{value}\"");
+        let before: Vec<String> = secrets.iter().map(assign).collect();
+        Self::within(tempfile::tempdir()?, Some(&before.join(" && ")), arguments)
+    }
+
     fn within(folder: TempDir, before: Option<&str>, arguments: &[&str]) -> Result<Self, Failed> {
         let mut command = match before {
             None => Command::new(env!("CARGO_BIN_EXE_bridge")),

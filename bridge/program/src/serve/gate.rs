@@ -59,6 +59,17 @@ pub(super) struct Share {
 /// Something of the address, and of all.
 pub(super) type Held = [OwnedSemaphorePermit; 2];
 
+/// What counts as one address: of IPv6, the network in which a host has as many addresses as it likes.
+pub fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => {
+            let network = u128::from(address) >> 64 << 64;
+            IpAddr::V6(Ipv6Addr::from(network))
+        }
+    }
+}
+
 impl Gate {
     pub(super) fn new(limits: &Limits) -> Self {
         let bytes = (limits.bytes / UNIT).max(2);
@@ -72,15 +83,9 @@ impl Gate {
         }
     }
 
-    /// The share of an address; of IPv6, of the network in which a host has as many as it likes.
+    /// The share of an address, see [`network`].
     pub(super) fn share(&self, address: IpAddr) -> Arc<Share> {
-        let key = match address.to_canonical() {
-            IpAddr::V4(address) => IpAddr::V4(address),
-            IpAddr::V6(address) => {
-                let network = u128::from(address) >> 64 << 64;
-                IpAddr::V6(Ipv6Addr::from(network))
-            }
-        };
+        let key = network(address);
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(share) = shares.by.get(&key).and_then(Weak::upgrade) {
             return share;

@@ -49,6 +49,7 @@ use tokio::{
 };
 
 pub use flight::Flight;
+pub use gate::network;
 pub use limits::Limits;
 pub use listen::{ListenError, listen};
 pub use outgoing::{LARGE, Outgoing, Room, outgoing};

@@ -79,6 +79,9 @@ kinds! {
     /// The agent cannot serve the request now. Nothing was changed, and the same request can be sent again later. The
     /// protocol has no code for this, so it has the code of an internal error.
     Unavailable = -32603, "UNAVAILABLE", 503, "the agent cannot do that now: send the request again later";
+    /// The caller has used up what it may take. Nothing was changed, and the same request can be sent again later. The
+    /// protocol has no code for this, so it has the code of an internal error.
+    ResourceExhausted = -32603, "RESOURCE_EXHAUSTED", 429, "the caller asks for too much at once: send the request again later";
 }
 
 impl ErrorKind {
@@ -90,6 +93,11 @@ impl ErrorKind {
 
 /// The type of the detail with the delay before a retry.
 const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
+
+/// Returns the detail with the delay before a retry, in seconds.
+pub fn retry_info(seconds: u32) -> Value {
+    json!({"@type": RETRY_INFO, "retryDelay": format!("{seconds}s")})
+}
 
 /// An error of the protocol.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,10 +127,18 @@ impl Error {
 
     /// Creates the error for a request that cannot be served now; it can be sent again after so many seconds.
     pub fn unavailable(message: impl Into<String>, seconds: u32) -> Self {
-        let retry = json!({"@type": RETRY_INFO, "retryDelay": format!("{seconds}s")});
         Self {
-            details: [retry].into(),
+            details: [retry_info(seconds)].into(),
             ..Self::new(ErrorKind::Unavailable, message)
+        }
+    }
+
+    /// Creates the error for a caller that has used up what it may take; the request can be sent again after so many
+    /// seconds.
+    pub fn exhausted(message: impl Into<String>, seconds: u32) -> Self {
+        Self {
+            kind: ErrorKind::ResourceExhausted,
+            ..Self::unavailable(message, seconds)
         }
     }
 

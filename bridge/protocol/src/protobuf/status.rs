@@ -23,6 +23,7 @@ const TYPES: &str = "type.googleapis.com/";
 pub fn code(kind: ErrorKind) -> i32 {
     const INVALID_ARGUMENT: i32 = 3;
     const NOT_FOUND: i32 = 5;
+    const RESOURCE_EXHAUSTED: i32 = 8;
     const FAILED_PRECONDITION: i32 = 9;
     const UNIMPLEMENTED: i32 = 12;
     const INTERNAL: i32 = 13;
@@ -32,6 +33,7 @@ pub fn code(kind: ErrorKind) -> i32 {
         ErrorKind::MethodNotFound => UNIMPLEMENTED,
         ErrorKind::Internal | ErrorKind::InvalidAgentResponse => INTERNAL,
         ErrorKind::Unavailable => UNAVAILABLE,
+        ErrorKind::ResourceExhausted => RESOURCE_EXHAUSTED,
         ErrorKind::TaskNotFound => NOT_FOUND,
         ErrorKind::ContentTypeNotSupported => INVALID_ARGUMENT,
         ErrorKind::TaskNotCancelable
@@ -48,6 +50,7 @@ fn kind(code: i32) -> ErrorKind {
     match code {
         3 => ErrorKind::InvalidParams,
         5 => ErrorKind::TaskNotFound,
+        8 => ErrorKind::ResourceExhausted,
         9 => ErrorKind::UnsupportedOperation,
         12 => ErrorKind::MethodNotFound,
         14 => ErrorKind::Unavailable,

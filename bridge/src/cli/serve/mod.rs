@@ -174,6 +174,7 @@ fn assembled(
         Some(size) => host.body_limit(size.0),
         None => host,
     };
+    let host = host.quota(config.limits.quota());
     let host = match config.limits.turns {
         Some(size) => host.turn_memory(size.0),
         None => host,

@@ -37,7 +37,6 @@ use crate::server::{
     render,
 };
 use crate::{
-    caller::Caller,
     clock,
     completion::run_to_completion,
     service::{Context, Reply},
@@ -98,10 +97,11 @@ pub(in crate::server) async fn post(
     }
     let called = match read {
         Ok((skill, call)) => {
-            let (endpoint, skill, caller) =
-                (endpoint.clone(), skill.clone(), requester.caller.clone());
+            let (endpoint, skill) = (endpoint.clone(), skill.clone());
+            let context = requester.context(&endpoint.agent);
             // The call continues if the caller disconnects, because nobody else could end its task.
-            run_to_completion(async move { endpoint.call_skill(caller, &skill, &call).await }).await
+            run_to_completion(async move { endpoint.call_skill(context, &skill, &call).await })
+                .await
         }
         Err(error) => {
             endpoint.service.refused(&endpoint.agent, &counted(&error));
@@ -152,11 +152,10 @@ impl Endpoint {
 
     async fn call_skill(
         &self,
-        caller: Caller,
+        context: Context,
         skill: &AgentSkill,
         call: &SkillCall,
     ) -> Result<Value, ExecuteError> {
-        let context = Context::new(self.agent.clone(), caller);
         let message = call.to_message(&clock::new_id(), None);
         let send = Call::SendMessage(SendMessageRequest::new(message));
         let answered = self.service.call(&context, send).await;

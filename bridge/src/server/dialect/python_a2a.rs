@@ -25,7 +25,7 @@ use crate::server::{
     render,
     service_parameters::ServiceParameters,
 };
-use crate::service::{Context, Reply};
+use crate::service::Reply;
 
 /// Answers `/tasks/send` with the task, without a JSON-RPC envelope if the request had none.
 pub(in crate::server) async fn send(
@@ -73,7 +73,7 @@ async fn bare(
     service_parameters: ServiceParameters,
     params: &[u8],
 ) -> Response {
-    let mut context = Context::new(endpoint.agent.clone(), requester.caller.clone());
+    let mut context = requester.context(&endpoint.agent);
     service_parameters.fill(&mut context);
     context.version = Version::V0_1;
     let call = endpoint.read(&mut context, Version::V0_1, Operation::SendMessage, params);

@@ -218,7 +218,7 @@ fn context(
             return Err(Error::new(ErrorKind::VersionNotSupported, message));
         }
     }
-    let mut context = Context::new(endpoint.agent.clone(), requester.caller.clone());
+    let mut context = requester.context(&endpoint.agent);
     service_parameters.fill(&mut context);
     Ok(context)
 }

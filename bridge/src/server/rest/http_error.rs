@@ -69,7 +69,9 @@ fn name(kind: ErrorKind) -> &'static str {
         ErrorKind::InvalidRequest => "InvalidRequestError",
         ErrorKind::MethodNotFound => "MethodNotFoundError",
         ErrorKind::InvalidParams => "InvalidParamsError",
-        ErrorKind::Internal | ErrorKind::Unavailable => "InternalError",
+        ErrorKind::Internal | ErrorKind::Unavailable | ErrorKind::ResourceExhausted => {
+            "InternalError"
+        }
         ErrorKind::TaskNotFound => "TaskNotFoundError",
         ErrorKind::TaskNotCancelable => "TaskNotCancelableError",
         ErrorKind::PushNotificationNotSupported => "PushNotificationNotSupportedError",
@@ -92,6 +94,7 @@ fn status(kind: ErrorKind) -> &'static str {
         | ErrorKind::ContentTypeNotSupported => "INVALID_ARGUMENT",
         ErrorKind::Internal | ErrorKind::InvalidAgentResponse => "INTERNAL",
         ErrorKind::Unavailable => "UNAVAILABLE",
+        ErrorKind::ResourceExhausted => "RESOURCE_EXHAUSTED",
         ErrorKind::TaskNotCancelable
         | ErrorKind::PushNotificationNotSupported
         | ErrorKind::UnsupportedOperation

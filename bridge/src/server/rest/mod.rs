@@ -114,7 +114,7 @@ impl MountedAgent {
         let routed = self
             .route(&asked.method, asked.uri.path())
             .map_err(refused)?;
-        let mut context = Context::new(endpoint.agent.clone(), requester.caller.clone());
+        let mut context = requester.context(&endpoint.agent);
         let understood = understand(&mut context, &routed, &asked);
         // Otherwise they, and the connection's read buffer, would stay in memory until the answer is sent.
         drop((asked.body, asked.uri));

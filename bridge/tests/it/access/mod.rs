@@ -8,6 +8,7 @@ mod forged;
 mod grpc;
 mod http;
 mod invoked;
+mod limits;
 mod lists;
 mod program;
 mod skills;
@@ -25,7 +26,7 @@ use bridge::{
     access::{Access, Check, Secrets, TokenCheck},
     agent::{Agent, TurnSettings},
     auth::{KeySource, Secret, TrustedIssuer, Verifier},
-    executor::FnExecutor,
+    executor::{Executor, FnExecutor},
     host::Host,
     store::MemoryStore,
 };
@@ -99,6 +100,16 @@ async fn guarded(schemes: &Value, requirements: &Value, checks: &[(&str, Check)]
 
 /// An agent with such a card, which has one more skill for callers who are known.
 async fn hosted(more: &Value, checks: &[(&str, Check)]) -> Router {
+    let host = host(
+        more,
+        checks,
+        Arc::new(FnExecutor(|text: &str| format!("You said: {text}"))),
+    );
+    host.router("http://localhost:3978").await.unwrap()
+}
+
+/// The same before it is started, with another executor.
+fn host(more: &Value, checks: &[(&str, Check)], executor: Arc<dyn Executor>) -> Host {
     let mut card =
         json!({"name": "Echo", "supportedInterfaces": [], "description": "Says it again."});
     for (name, value) in more.as_object().unwrap() {
@@ -119,13 +130,12 @@ async fn hosted(more: &Value, checks: &[(&str, Check)]) -> Router {
     let agent = Agent {
         name: "echo".to_owned(),
         card,
-        executor: Arc::new(FnExecutor(|text: &str| format!("You said: {text}"))),
+        executor,
         settings: TurnSettings::default(),
     };
-    let host = Host::new(Arc::new(MemoryStore::new()), [agent])
+    Host::new(Arc::new(MemoryStore::new()), [agent])
         .access("echo", access)
-        .extended_card("echo", extended);
-    host.router("http://localhost:3978").await.unwrap()
+        .extended_card("echo", extended)
 }
 
 async fn send(app: &Router, path: &str, headers: &[(&str, &str)]) -> Response<Body> {

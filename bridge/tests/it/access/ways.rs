@@ -115,6 +115,7 @@ async fn grpc(
         3 | 9 => 400,
         5 => 404,
         7 => 403,
+        8 => 429,
         16 => 401,
         other => panic!("nobody expected the status {other} of gRPC"),
     };

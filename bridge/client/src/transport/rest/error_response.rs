@@ -85,6 +85,7 @@ fn by_status(status: u16, operation: Operation) -> Option<ErrorKind> {
         415 => Some(ErrorKind::ContentTypeNotSupported),
         422 => Some(ErrorKind::InvalidParams),
         501 => Some(ErrorKind::UnsupportedOperation),
+        429 => Some(ErrorKind::ResourceExhausted),
         503 => Some(ErrorKind::Unavailable),
         _ => None,
     }
