@@ -205,7 +205,7 @@ impl AccessLayer {
         match decision {
             Decision::Granted(caller) if caller.is_anonymous() => {}
             Decision::Granted(_) | Decision::Forbidden(_) => {
-                quota.right(|| self.access.credentials(head))
+                quota.right(|| self.access.credentials(head));
             }
             Decision::Unauthenticated(Some(_)) => quota.wrong(source),
             Decision::Unauthenticated(None) | Decision::Unavailable(_) => {}

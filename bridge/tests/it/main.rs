@@ -111,6 +111,8 @@ mod subscribe;
 #[cfg(test)]
 mod terminal;
 #[cfg(test)]
+mod threats;
+#[cfg(test)]
 mod tokens;
 #[cfg(test)]
 mod turns;
