@@ -1,6 +1,7 @@
 //! The command line, one command in each file. Flags become settings; the library does the work.
 
 mod address;
+mod admin;
 mod bot;
 mod card_file;
 mod chat;
@@ -14,6 +15,7 @@ mod registry;
 mod serve;
 mod store;
 mod store_folder;
+mod tasks;
 mod trust;
 
 use std::process::ExitCode;
@@ -66,6 +68,8 @@ enum Command {
     Push(push::PushCommand),
     /// Check the folder with the tasks for damage
     Store(store_folder::StoreCommand),
+    /// List, show, cancel and export the tasks of a running bridge
+    Tasks(tasks::TasksCommand),
     /// Talk to an A2A agent from the terminal
     Chat(chat::Chat),
     /// Create a new agent in a folder: configuration, card and token
@@ -87,6 +91,7 @@ pub fn main() -> ExitCode {
         Command::Config(config) => config.execute(),
         Command::Doctor(doctor) => doctor.execute(),
         Command::Push(push) => push.execute(),
+        Command::Tasks(tasks) => tasks.execute(),
         Command::Chat(chat) => return chat.execute().into(),
         Command::Store(store) => return store.execute().into(),
         Command::Init(init) => init.execute(),

@@ -12,6 +12,7 @@ mod bot_auth;
 mod caller_access;
 mod card;
 mod check;
+mod drain;
 mod error;
 mod grpc;
 mod limits;
@@ -32,6 +33,7 @@ pub use bot_auth::{
 };
 pub use caller_access::{CertificateConfig, CheckConfig, TokenConfig};
 pub use card::{CardConfig, ProviderConfig, SkillConfig};
+pub use drain::DrainConfig;
 pub use error::{ConfigError, ConfigErrors, Problem};
 pub use grpc::{GrpcConfig, GrpcForm, HostPort};
 pub use limits::LimitsConfig;

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    AgentConfig, AgentName, GrpcConfig, HttpUrl, LimitsConfig, Network, Period, ProviderConfig,
-    PushConfig, StoreConfig, store::StoreForm,
+    AgentConfig, AgentName, DrainConfig, GrpcConfig, HttpUrl, LimitsConfig, Network, Period,
+    ProviderConfig, PushConfig, StoreConfig, store::StoreForm,
 };
 
 /// The configuration of the bridge.
@@ -50,6 +50,11 @@ pub struct Config {
     /// The bridge's own issuer of tokens.
     #[serde(default)]
     pub issuer: IssuerConfig,
+    /// The local socket for the operator's commands, such as `bridge tasks`; admin.sock in the store's folder if absent.
+    pub admin: Option<PathBuf>,
+    /// The times between a request to stop and the end.
+    #[serde(default)]
+    pub drain: DrainConfig,
     /// The limits of clients.
     #[serde(default)]
     pub limits: LimitsConfig,

@@ -14,7 +14,7 @@ use crate::{service::Service, turns::Turns};
 /// Agents that are being served.
 #[derive(Clone, Debug)]
 pub struct HostedAgents {
-    service: Service,
+    pub(super) service: Service,
     public_url: String,
     options: HostOptions,
     current: Arc<RwLock<Router>>,
@@ -72,6 +72,17 @@ impl HostedAgents {
             tokio::spawn(take_up(turns.clone(), added));
         }
         Ok(())
+    }
+
+    /// Begins to stop: streams are broken off, so that their clients take them up again elsewhere, and nothing new is
+    /// begun. Turns that run go on, and everything can be read.
+    pub fn drain(&self) {
+        self.service.drain();
+    }
+
+    /// The number of turns that run in this process.
+    pub fn running_turns(&self) -> usize {
+        self.service.turns().running()
     }
 
     /// The routes of the current agents, which will not be replaced.

@@ -9,6 +9,7 @@
 //! - [`HttpGuard`]: checks of web pages, host names and proxies
 //! - [`Grpc`]: the settings of gRPC
 
+mod admin;
 mod agent_routes;
 mod grpc;
 mod hosted_agents;

@@ -3,7 +3,12 @@
 //! An event is written once, directly as the bytes that are sent: compact JSON has no line breaks, so it is one line of
 //! data.
 
-use std::{convert::Infallible, fmt::Display, io::Write as _, sync::Arc, time::Duration};
+use std::{
+    fmt::Display,
+    io::{self, Write as _},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     body::{Body, Bytes},
@@ -26,13 +31,15 @@ use super::{
     large_body::{WrittenItem, write_item},
     render,
 };
-use crate::service::{Position, StreamItem, StreamItems};
+use crate::service::{Position, StreamItem, StreamItems, is_stopping};
 
 /// The interval at which an idle stream sends a comment to keep the connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// The size of most events in bytes, beside their texts. It is reserved, so that the buffer need not grow.
 const ROOM: usize = 512;
+
+const STOPPING: &[u8] = b": the server is stopping, take the stream up again\nretry: 1000\n\n";
 
 /// Returns a stream of JSON-RPC responses.
 pub(super) fn stream(
@@ -61,6 +68,7 @@ fn event(
                 })
             })
         }
+        Err(error) if is_stopping(&error) => write_item(0, stopping),
         Err(error) => {
             let outcome: Result<(), RpcError> = Err(error.into());
             let id = client.0.clone();
@@ -71,6 +79,12 @@ fn event(
             })
         }
     }
+}
+
+/// Tells that the stream goes on elsewhere: a comment, and how soon a browser tries. [`response`] breaks the stream off
+/// after it: one that ended would say that its turn has ended.
+pub(super) fn stopping() -> Bytes {
+    Bytes::from_static(STOPPING)
 }
 
 /// Writes an event of about this size, with its position in the log as id.
@@ -105,11 +119,15 @@ fn write_event(
 
 /// Returns a response with a stream of events, and with comments while it is idle.
 pub(super) fn response(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
-    let alive = stream::unfold(events.boxed(), async |mut events| {
+    let alive = stream::unfold(Some(events.boxed()), async |events| {
+        let Some(mut events) = events else {
+            return Some((Err(io::Error::other("the server is stopping")), None));
+        };
         let event = timeout(KEEP_ALIVE, events.next()).await;
         let silent = Bytes::from_static(b":\n\n");
         let event = event.unwrap_or(Some(silent))?;
-        Some((Ok::<_, Infallible>(event), events))
+        let events = (event != STOPPING).then_some(events);
+        Some((Ok(event), events))
     });
     let mut response = Response::new(Body::from_stream(alive));
     let headers = response.headers_mut();
@@ -136,6 +154,18 @@ mod tests {
         let event = positioned_event(0, &position, |to| render::write(to, &"a\nb"));
         assert_eq!(event, "id: t/7\ndata: \"a\\nb\"\n\n");
         assert_eq!(named_event("error", &1), "event: error\ndata: 1\n\n");
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_goes_on_elsewhere_is_broken_off() {
+        let events = stream::iter([named_event("one", &1), stopping(), named_event("two", &2)]);
+        let mut pieces = response(events).into_body().into_data_stream();
+        assert_eq!(
+            pieces.next().await.unwrap().unwrap(),
+            "event: one\ndata: 1\n\n"
+        );
+        assert_eq!(pieces.next().await.unwrap().unwrap(), STOPPING);
+        assert!(pieces.next().await.unwrap().is_err());
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,6 +5,7 @@
 
 mod bare_message;
 mod card;
+mod draining;
 mod error;
 mod extension;
 mod history;
@@ -31,7 +32,7 @@ use bridge_protocol::{
     dialect::{Call, Version},
     wire::FieldError,
 };
-use futures_util::{StreamExt as _, stream::BoxStream};
+use futures_util::stream::BoxStream;
 use tokio::time::timeout;
 
 use crate::{
@@ -43,6 +44,8 @@ use crate::{
     turns::Turns,
 };
 use card::ExtendedCards;
+use draining::Draining;
+pub(crate) use draining::is_stopping;
 
 /// The time limit for a readiness check of the task log.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -55,6 +58,7 @@ pub struct Service {
     push: Option<Push>,
     extended: ExtendedCards,
     quota: Quota,
+    draining: Draining,
 }
 
 /// Settings of the service.
@@ -256,6 +260,7 @@ impl Service {
             quota: Quota::new(settings.quota, turns.metrics().clone()),
             turns,
             settings,
+            draining: Draining::default(),
             push: None,
             extended: ExtendedCards::default(),
         }
@@ -309,14 +314,17 @@ impl Service {
         items: StreamItems,
     ) -> Reply {
         let open = (self.turns.metrics().stream(&context.agent), place);
-        let items = items.inspect(move |_| {
-            let _ = &open;
-        });
-        Reply::Stream(items.boxed())
+        Reply::Stream(self.draining.bound(items, open))
+    }
+
+    /// Ends all streams, and refuses to begin anything new. Turns that run go on, and everything can be read.
+    pub(crate) fn drain(&self) {
+        self.draining.begin();
     }
 
     /// Returns the place of a stream among those of its caller.
     fn stream_place(&self, context: &Context) -> Result<Option<StreamPlace>, Error> {
+        self.draining.refuse_new()?;
         let Context {
             agent,
             caller,
@@ -347,9 +355,12 @@ impl Service {
         self.require_extensions(context, call.operation())?;
         // The futures are boxed one by one; otherwise every request would need the memory of the largest one.
         match call {
-            Call::SendMessage(request) => Box::pin(self.send_message(context, request))
-                .await
-                .map(Reply::Message),
+            Call::SendMessage(request) => {
+                self.draining.refuse_new()?;
+                Box::pin(self.send_message(context, request))
+                    .await
+                    .map(Reply::Message)
+            }
             Call::SendStreamingMessage(request) => {
                 let place = self.stream_place(context)?;
                 Box::pin(self.send_streaming_message(context, request))

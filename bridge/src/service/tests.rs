@@ -131,6 +131,44 @@ async fn who_keeps_up_with_a_task_has_no_log_read_for_it() {
 }
 
 #[tokio::test]
+async fn a_service_that_stops_ends_streams_and_begins_nothing_but_goes_on_with_turns() {
+    let (service, patient) = serving(Arc::new(MemoryStore::new()));
+    let waiting = tokio::spawn(hello(service.clone()));
+    patient.has_begun.acquire().await.unwrap().forget();
+    let context = Context::new("patient", Caller::anonymous());
+    let request = || {
+        let message = Message::new("m-1", Role::User, vec![Part::text("hello")]);
+        SendMessageRequest::new(message)
+    };
+    // The same message again is a stream of the same turn.
+    let call = || Call::SendStreamingMessage(request());
+    let Ok(Reply::Stream(mut items)) = service.call(&context, call()).await else {
+        panic!("no stream")
+    };
+    assert!(items.next().await.unwrap().is_ok());
+    service.drain();
+    let end = loop {
+        match items.next().await.unwrap() {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert!(is_stopping(&end), "{end}");
+    assert!(items.next().await.is_none());
+    for call in [call(), Call::SendMessage(request())] {
+        let refused = service.call(&context, call).await.err().unwrap();
+        assert_eq!(refused.kind, ErrorKind::Unavailable);
+        assert!(refused.retry_after().is_some() && !is_stopping(&refused));
+    }
+    assert_eq!(service.turns.running(), 1);
+    patient.may_answer.add_permits(1);
+    let task = waiting.await.unwrap().unwrap();
+    assert_eq!(task.status.state, TaskState::Completed);
+    let call = Call::GetTask(GetTaskRequest::new(task.id.clone()));
+    assert!(service.call(&context, call).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_request_makes_no_room_for_what_it_does_not_ask() {
     let (service, _) = serving(Arc::new(MemoryStore::new()));
     let context = Context::new("patient", Caller::anonymous());

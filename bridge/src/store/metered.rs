@@ -141,6 +141,10 @@ impl Store for MeteredStore {
         self.count_failure(self.store.find_client_task(caller, agent, client_id).await)
     }
 
+    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        self.count_failure(self.store.owner(task).await)
+    }
+
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         self.count_failure(self.store.open_turns(after, limit).await)
     }

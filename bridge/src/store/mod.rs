@@ -80,7 +80,7 @@ pub(crate) type Unordered<K, V> = std::collections::HashMap<K, V, foldhash::fast
 /// A backend that stores tasks.
 ///
 /// Every operation names the caller; a task of another caller is [`StoreError::NotFound`], as if it did not exist.
-/// [`Store::open_turns`], [`Store::waiting_tasks`], [`Store::ended_tasks`], [`Store::open_counts`] and
+/// [`Store::owner`], [`Store::open_turns`], [`Store::waiting_tasks`], [`Store::ended_tasks`], [`Store::open_counts`] and
 /// [`Store::ended_counts`] are about the tasks of all callers, for the program itself.
 #[async_trait]
 pub trait Store: Send + Sync + std::fmt::Debug {
@@ -102,6 +102,11 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         after: Seq,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError>;
+
+    /// Returns the owner of a task, for the program itself; `NotFound` too if the store cannot tell.
+    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        Err(StoreError::not_found(task))
+    }
 
     /// Returns the task's head.
     async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError>;

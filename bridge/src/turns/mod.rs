@@ -209,6 +209,17 @@ impl Turns {
         &self.0.metrics
     }
 
+    /// Returns the number of turns that run.
+    pub(crate) fn running(&self) -> usize {
+        let load = self.0.queues.load().into_values();
+        load.map(|(running, _)| running).sum()
+    }
+
+    /// Returns the names of all agents.
+    pub(crate) fn agent_names(&self) -> Vec<String> {
+        self.agents().keys().cloned().collect()
+    }
+
     /// Returns an agent by name.
     pub fn agent(&self, name: &str) -> Option<Arc<Agent>> {
         self.agents().get(name).cloned()

@@ -27,6 +27,8 @@ mod crash;
 #[cfg(test)]
 mod crash_program;
 #[cfg(test)]
+mod deploy;
+#[cfg(test)]
 mod discover;
 #[cfg(test)]
 mod doctor;
@@ -69,6 +71,8 @@ mod node;
 mod official;
 #[cfg(test)]
 mod openapi;
+#[cfg(test)]
+mod operator;
 #[cfg(test)]
 mod own_store;
 #[cfg(feature = "grpc")]

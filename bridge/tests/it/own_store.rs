@@ -206,6 +206,13 @@ impl Store for ListStore {
         Ok(self.kept().client_task(caller, agent, client_id))
     }
 
+    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        let kept = self.kept();
+        let head = kept.heads().remove(task);
+        let head = head.ok_or_else(|| StoreError::NotFound { task: task.into() })?;
+        Ok(head.owner.clone())
+    }
+
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         let kept = self.kept();
         let heads = kept.heads().into_values();

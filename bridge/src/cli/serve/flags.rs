@@ -65,6 +65,10 @@ pub(in crate::cli) struct Serve {
         default_missing_value = "host-port"
     )]
     grpc_card: Option<GrpcForm>,
+    /// The local socket for the operator's commands, such as bridge tasks [default: admin.sock in the store's
+    /// folder]
+    #[arg(long, value_name = "PATH")]
+    admin: Option<PathBuf>,
     /// A built-in agent; may be repeated. Without any agent: sample
     #[arg(long, value_name = "NAME")]
     builtin: Vec<String>,
@@ -120,6 +124,7 @@ impl Serve {
             config.grpc.card = self.grpc_card.map(|_| true).or(config.grpc.card);
             config.grpc.form = self.grpc_card.or(config.grpc.form);
         }
+        config.admin = self.admin.clone().or(config.admin);
         config.limits.body = self.body_limit.or(config.limits.body);
         config.allow_plain_http |= self.allow_plain_http;
         if !self.allow_origin.is_empty() {

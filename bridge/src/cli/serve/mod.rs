@@ -7,6 +7,7 @@
 //! - `caller_access`: creates the access rules for callers
 //! - `addresses`: the addresses of the program
 //! - `push`: settings of push notifications
+//! - `drain`: stops in good order
 //! - `reload`: reads the configuration again
 //! - `run`: serves until a signal arrives
 
@@ -15,6 +16,7 @@ mod agent_factory;
 mod awaited;
 mod bot_credentials;
 mod caller_access;
+mod drain;
 mod flags;
 mod push;
 mod reload;
@@ -31,14 +33,17 @@ pub(super) use awaited::{Awaited, awaited};
 pub(super) use bot_credentials::BotCredentials;
 pub(super) use flags::Serve;
 
-use super::store::StoreChoice;
+use super::{
+    admin::{AdminSocket, SOCKET},
+    store::StoreChoice,
+};
 use crate::{
     auth::{self, CardSigner, Issuer, IssuerSettings, PrivateKey, PrivateKeyError},
     bot::remote::{Channel, ChannelSettings},
     clock,
     config::{Auth, Config, IssuerConfig},
     connector,
-    host::{Host, HttpGuard},
+    host::{Host, HostedAgents, HttpGuard},
     stop_signal,
     store::Store,
 };
@@ -81,10 +86,12 @@ impl Serve {
         let stop = stop_signal()?;
         let host = assembled(&config, &agent_factory, &place, grpc_address)?.stopping(stop.clone());
         let hosted = host.start(place.public_url.as_str()).await?;
+        let stop = drain::drain(stop, hosted.clone(), &config.drain);
         let guard = guard(&config, &place);
         let app = guard.wrap(hosted.router());
         let encryption = addresses::encryption(&config)?;
         let limits = config.limits.limits();
+        let _admin = admin_socket(&config, &choice, &hosted)?;
         let reload = Reload {
             flags: self.clone(),
             config,
@@ -108,6 +115,26 @@ impl Serve {
             callbacks: callbacks.map(|listener| (listener, callback_app)),
         };
         run::run_shared(leases, run::run(doors, app, stop)).await
+    }
+}
+
+/// Serves the operator's commands. Without a place of its own, the socket is in the store's folder, if it can be.
+fn admin_socket(
+    config: &Config,
+    choice: &StoreChoice,
+    hosted: &HostedAgents,
+) -> Result<Option<AdminSocket>, String> {
+    let named = config.admin.as_ref();
+    let Some(path) = named.cloned().or_else(|| choice.beside(SOCKET)) else {
+        return Ok(None);
+    };
+    match AdminSocket::serve(&path, hosted.admin()) {
+        Ok(socket) => Ok(Some(socket)),
+        Err(error) if named.is_some() => Err(format!("admin: {}: {error}", path.display())),
+        Err(error) => {
+            tracing::warn!(%error, "there is no socket for the operator's commands: name another place with --admin");
+            Ok(None)
+        }
     }
 }
 

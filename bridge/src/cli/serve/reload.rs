@@ -75,6 +75,8 @@ fn fixed<'a>(old: &Config, new: &Config) -> impl Iterator<Item = &'a str> {
             old.trusted_proxies != new.trusted_proxies,
         ),
         ("grpc", old.grpc != new.grpc),
+        ("admin", old.admin != new.admin),
+        ("drain", old.drain != new.drain),
         ("limits", old.limits != new.limits),
         ("cors", old.cors != new.cors),
         ("hosts", old.hosts != new.hosts),

@@ -18,7 +18,7 @@ use crate::{
         large_body::{WrittenItem, write_item},
         render, sse,
     },
-    service::{Reply, StreamItem, StreamItems},
+    service::{Reply, StreamItem, StreamItems, is_stopping},
 };
 
 /// Writes the responses to a request.
@@ -72,6 +72,7 @@ impl ResponseWriter {
                     sse::positioned_event(size, &item.position, write)
                 })
             }
+            Err(error) if is_stopping(&error) => write_item(0, sse::stopping),
             Err(error) => write_item(0, move || {
                 sse::named_event("error", &HttpError::from(error).body(self.format))
             }),

@@ -88,6 +88,10 @@ impl Store for MemoryStore {
         later.events(after, limit)
     }
 
+    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        self.lock().owner(task)
+    }
+
     async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
         Ok(Arc::clone(&self.lock().entry(caller, task)?.head))
     }

@@ -240,6 +240,12 @@ impl MemoryTables {
         Some(task.to_string())
     }
 
+    pub(super) fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        let entry = self.tasks.get(task);
+        let entry = entry.ok_or_else(|| StoreError::not_found(task))?;
+        Ok(entry.head.owner.clone())
+    }
+
     pub(super) fn open_turns(&self, after: &str, limit: usize) -> Vec<Head> {
         let later = (Bound::Excluded(after), Bound::Unbounded);
         self.heads(self.turns.range::<str, _>(later).take(limit))

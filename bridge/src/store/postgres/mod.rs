@@ -239,6 +239,10 @@ impl Store for PostgresStore {
         self.shared.client_task(caller, agent, client_id).await
     }
 
+    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        self.shared.owner(task).await
+    }
+
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         self.shared.open_turns(after, limit).await
     }

@@ -224,6 +224,14 @@ impl Shared {
         Ok(found.first().map(|row| row.get(0)))
     }
 
+    pub(super) async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        let select = "SELECT task, head FROM bridge.tasks WHERE task = $1";
+        let found = self.connections.read(select, &[&task]).await?;
+        let head = heads(&found)?.pop();
+        let head = head.ok_or_else(|| StoreError::not_found(task))?;
+        Ok(head.owner)
+    }
+
     pub(super) async fn open_turns(
         &self,
         after: &str,

@@ -217,6 +217,13 @@ impl Store for SledStore {
             .await
     }
 
+    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        let name = task.to_owned();
+        self.reader
+            .blocking(move |reader| reader.disk.owner(&name))
+            .await
+    }
+
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         let after = after.to_owned();
         self.reader

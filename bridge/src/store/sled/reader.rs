@@ -52,6 +52,14 @@ impl Reader {
     }
 
     /// Returns the task's newest append, of any owner.
+    pub(super) fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        match self.find(task)? {
+            Some(TaskLookup::Intact(tip)) => Ok(tip.head.owner.clone()),
+            Some(TaskLookup::Damaged { owner, .. }) => Ok(owner),
+            None => Err(StoreError::not_found(task)),
+        }
+    }
+
     pub(super) fn find(&self, task: &str) -> Result<Option<TaskLookup>, StoreError> {
         if let Some(found) = self.find_in_memory(task) {
             return Ok(Some(found));

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    store::{Event, ListPosition, ListQuery, RecordKey, Store, StoredEvent, TurnState},
+    store::{Event, ListPosition, ListQuery, RecordKey, Store, StoreError, StoredEvent, TurnState},
 };
 
 /// Checks the tasks with open turns, the states of these turns, and the counts of tasks that are not terminal.
@@ -34,6 +34,9 @@ pub async fn open_turns_are_those_to_take_up(backend: &impl Backend) {
         Sample::new(task).then(&*store, 2, event).await;
     }
     let heads = store.open_turns("", 99).await.unwrap();
+    assert_eq!(store.owner("done").await.unwrap(), heads[0].owner);
+    let unknown = store.owner("none").await;
+    assert!(matches!(unknown, Err(StoreError::NotFound { .. })));
     let page = store.open_turns(&heads[0].task, 1).await.unwrap();
     assert_eq!(page, heads[1..2]);
     let turns = heads.into_iter().map(|head| {

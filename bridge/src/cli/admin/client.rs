@@ -1,0 +1,110 @@
+//! Asks a running bridge over its socket.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use reqwest::{Client, Method, Response};
+use serde_json::Value;
+
+/// How long an answer may take.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Speaks to a running bridge.
+#[derive(Debug)]
+pub(in crate::cli) struct AdminClient {
+    http: Client,
+    path: PathBuf,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::cli) enum AdminClientError {
+    /// Nobody answers, or not to the end.
+    #[error(
+        "no bridge answers at {}: name the store of a running one with --store, as for bridge serve, or its socket \
+         with --admin ({reason})",
+        .path.display()
+    )]
+    Absent { path: PathBuf, reason: String },
+    /// The bridge has answered with an error.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl AdminClient {
+    pub(in crate::cli) fn at(path: &Path) -> Result<Self, AdminClientError> {
+        let client = Client::builder().unix_socket(path).timeout(LIMIT);
+        Ok(Self {
+            http: client
+                .no_proxy()
+                .build()
+                .map_err(|error| absent(path, &error))?,
+            path: path.to_owned(),
+        })
+    }
+
+    /// The JSON that is answered at this path.
+    pub(in crate::cli) async fn get(&self, path: &str) -> Result<Value, AdminClientError> {
+        self.json(Method::GET, path).await
+    }
+
+    /// The same for something that changes.
+    pub(in crate::cli) async fn post(&self, path: &str) -> Result<Value, AdminClientError> {
+        self.json(Method::POST, path).await
+    }
+
+    /// The text that is answered, piece by piece.
+    pub(in crate::cli) async fn pieces(
+        &self,
+        path: &str,
+        mut each: impl FnMut(&str),
+    ) -> Result<(), AdminClientError> {
+        let (mut answer, mut begun) = (self.ask(Method::GET, path).await?, Vec::new());
+        let absent = |error| absent(&self.path, &error);
+        while let Some(piece) = answer.chunk().await.map_err(absent)? {
+            begun.extend_from_slice(&piece);
+            // Whole lines, so that no character is cut in two.
+            if let Some(end) = begun.iter().rposition(|byte| *byte == b'\n') {
+                let lines: Vec<u8> = begun.drain(..=end).collect();
+                each(&String::from_utf8_lossy(&lines));
+            }
+        }
+        Ok(())
+    }
+
+    async fn json(&self, method: Method, path: &str) -> Result<Value, AdminClientError> {
+        let answer = self.ask(method, path).await?;
+        answer
+            .json()
+            .await
+            .map_err(|error| absent(&self.path, &error))
+    }
+
+    async fn ask(&self, method: Method, path: &str) -> Result<Response, AdminClientError> {
+        let request = self.http.request(method, format!("http://bridge{path}"));
+        let answer = request.send().await;
+        let answer = answer.map_err(|error| absent(&self.path, &error))?;
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let status = answer.status();
+        let said = answer.json::<Value>().await.unwrap_or_default();
+        let said = said["error"].as_str().map(str::to_owned);
+        Err(AdminClientError::Refused(
+            said.unwrap_or_else(|| status.to_string()),
+        ))
+    }
+}
+
+fn absent(path: &Path, error: &reqwest::Error) -> AdminClientError {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    AdminClientError::Absent {
+        path: path.to_owned(),
+        reason: cause.to_string(),
+    }
+}

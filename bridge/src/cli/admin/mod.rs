@@ -1,0 +1,10 @@
+//! The local socket between a running bridge and its operator's commands: HTTP, for the bridge's own user.
+//!
+//! - `socket`: where it is, and who may open it
+//! - `client`: asks a running bridge
+
+mod client;
+mod socket;
+
+pub(super) use client::AdminClient;
+pub(super) use socket::{AdminSocket, SOCKET};

@@ -1,0 +1,78 @@
+//! Listens on the socket.
+
+use std::{
+    fs,
+    io::{self, ErrorKind},
+    os::unix::{fs::PermissionsExt as _, net::UnixStream},
+    path::{Path, PathBuf},
+};
+
+use axum::Router;
+use tokio::net::UnixListener;
+
+/// The name of the socket in the store's folder.
+pub(in crate::cli) const SOCKET: &str = "admin.sock";
+
+/// A socket that is removed with the program.
+#[derive(Debug)]
+pub(in crate::cli) struct AdminSocket {
+    path: PathBuf,
+}
+
+impl AdminSocket {
+    /// Serves the routes at this path, for the own user only. What a killed program left there is replaced.
+    ///
+    /// # Errors
+    /// If another program answers there, or nothing can be made there.
+    pub(in crate::cli) fn serve(path: &Path, app: Router) -> io::Result<Self> {
+        match UnixStream::connect(path) {
+            Ok(_) => return Err(io::Error::from(ErrorKind::AddrInUse)),
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)?,
+            // Whatever else is there is not replaced.
+            Err(_) => {}
+        }
+        let listener = UnixListener::bind(path)?;
+        let own = Self {
+            path: path.to_owned(),
+        };
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Ok(own)
+    }
+}
+
+impl Drop for AdminSocket {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+
+    use super::*;
+    use crate::cli::admin::AdminClient;
+
+    #[tokio::test]
+    async fn a_socket_is_for_its_user_and_replaces_what_was_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(SOCKET);
+        // As a killed program leaves it.
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        let app = Router::new().route("/", get(async || r#"{"a":1}"#));
+        let socket = AdminSocket::serve(&path, app.clone()).unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let told = AdminClient::at(&path).unwrap().get("/").await.unwrap();
+        assert_eq!(told["a"], 1);
+        let second = AdminSocket::serve(&path, app).unwrap_err();
+        assert_eq!(second.kind(), ErrorKind::AddrInUse);
+        drop(socket);
+        let error = AdminClient::at(&path).unwrap().get("/").await.unwrap_err();
+        assert!(
+            error.to_string().contains("no bridge answers at"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,191 @@
+//! `bridge tasks`: looks at the tasks of all callers of a running bridge, and cancels them.
+
+use std::{error::Error, path::PathBuf};
+
+use bridge_program::{out, outln, terminal};
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::Value;
+
+use super::{
+    admin::{AdminClient, SOCKET},
+    store::StoreChoice,
+};
+
+/// List, show, cancel and export the tasks of a running bridge
+#[derive(Debug, Args)]
+#[command(after_help = NOTE)]
+pub(super) struct TasksCommand {
+    #[command(subcommand)]
+    what: What,
+    /// The store of the running bridge
+    #[arg(
+        long,
+        global = true,
+        value_name = "STORE",
+        default_value = "sled:bridge-data"
+    )]
+    store: StoreChoice,
+    /// The socket of the running bridge [default: admin.sock in the store's folder]
+    #[arg(long, global = true, value_name = "PATH")]
+    admin: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+const NOTE: &str = "\
+The bridge must run, by the same user on the same machine.
+
+Examples:
+  bridge tasks list --state waiting
+  bridge tasks show TASK --json
+  bridge tasks export TASK > task.jsonl";
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List tasks, one per line: task, agent, caller, state, and the time of the state
+    List {
+        /// Only those of this agent
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+        /// Only those in this state; without it, all that have not ended
+        #[arg(long, value_enum)]
+        state: Option<TasksIn>,
+        /// At most so many
+        #[arg(long, value_name = "COUNT", default_value_t = 100)]
+        limit: usize,
+    },
+    /// Show a task
+    Show {
+        /// The task
+        task: String,
+    },
+    /// Cancel a task; its agent is notified
+    Cancel {
+        /// The task
+        task: String,
+    },
+    /// Print every event of a task as a line of JSON
+    Export {
+        /// The task
+        task: String,
+    },
+}
+
+/// What tasks may be doing.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TasksIn {
+    /// a turn runs or is queued
+    Running,
+    /// they wait for their callers
+    Waiting,
+    /// completed, failed, canceled or rejected
+    Ended,
+}
+
+impl TasksIn {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+impl TasksCommand {
+    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(self.carry_out())
+    }
+
+    async fn carry_out(&self) -> Result<(), Box<dyn Error>> {
+        let bridge = AdminClient::at(&self.socket()?)?;
+        match &self.what {
+            What::List {
+                agent,
+                state,
+                limit,
+            } => {
+                let mut query = url::form_urlencoded::Serializer::new(String::new());
+                query.append_pair("limit", &limit.to_string());
+                if let Some(agent) = agent {
+                    query.append_pair("agent", agent);
+                }
+                if let Some(state) = state {
+                    query.append_pair("state", state.name());
+                }
+                let listed = bridge.get(&format!("/tasks?{}", query.finish())).await?;
+                let tasks = listed["tasks"].as_array().into_iter().flatten();
+                match self.json {
+                    true => outln!("{}", listed["tasks"]),
+                    false => tasks.for_each(|task| outln!("{}", line(task))),
+                }
+            }
+            What::Show { task } => self.tell(&bridge.get(&path(task, "")).await?),
+            What::Cancel { task } => self.tell(&bridge.post(&path(task, "/cancel")).await?),
+            What::Export { task } => {
+                let print = |lines: &str| out!("{lines}");
+                bridge.pieces(&path(task, "/events"), print).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn socket(&self) -> Result<PathBuf, String> {
+        let path = self.admin.clone().or_else(|| self.store.beside(SOCKET));
+        path.ok_or_else(|| {
+            let store = &self.store;
+            format!("{store} has no folder for a socket: name it with --admin, as for bridge serve")
+        })
+    }
+
+    fn tell(&self, task: &Value) {
+        match self.json {
+            true => outln!("{task}"),
+            false => outln!("{}", shown(task)),
+        }
+    }
+}
+
+/// The path of a task, whose id may have any characters.
+fn path(task: &str, rest: &str) -> String {
+    let encoded: String = url::form_urlencoded::byte_serialize(task.as_bytes()).collect();
+    format!("/tasks/{}{rest}", encoded.replace('+', "%20"))
+}
+
+fn line(task: &Value) -> String {
+    let text = |name: &str| task[name].as_str().unwrap_or_default();
+    let caller = match (text("caller"), text("tenant")) {
+        ("", _) => "-".to_owned(),
+        (caller, "") => caller.to_owned(),
+        (caller, tenant) => format!("{tenant}/{caller}"),
+    };
+    let columns = [
+        text("task"),
+        text("agent"),
+        &caller,
+        text("state"),
+        text("since"),
+    ];
+    terminal::line(&columns.join("  ")).into_owned()
+}
+
+/// A task with its messages, for people.
+fn shown(task: &Value) -> String {
+    let mut lines = vec![line(task)];
+    for turn in task["turns"].as_array().into_iter().flatten() {
+        lines.push(format!("turn {}: {}", turn["turn"], turn["state"]));
+    }
+    for message in task["object"]["history"].as_array().into_iter().flatten() {
+        let parts = message["parts"].as_array().into_iter().flatten();
+        let texts = parts.map(|part| part["text"].as_str().unwrap_or("(no text)"));
+        let texts: Vec<&str> = texts.collect();
+        let role = message["role"].as_str().unwrap_or_default();
+        lines.push(format!("{role}: {}", texts.join(" ")));
+    }
+    let lines = lines.iter().map(|line| terminal::line(line));
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,62 @@
+//! Tests the examples for operators: what systemd and Kubernetes read, and the configuration in it.
+
+use std::{io::ErrorKind, path::PathBuf, process::Stdio, time::Duration};
+
+use tokio::process::Command;
+
+use crate::{program::output, venv};
+
+const LIMIT: Duration = Duration::from_secs(60);
+const VALIDATE: [&str; 1] = ["kubernetes-validate==1.37.0"];
+
+fn example(name: &str) -> PathBuf {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/deploy");
+    PathBuf::from(folder).join(name)
+}
+
+#[tokio::test]
+async fn the_manifests_are_those_of_kubernetes() {
+    let validate = venv::with(&VALIDATE).await.join("bin/kubernetes-validate");
+    let mut command = Command::new(validate);
+    command.arg("--strict").arg(example("kubernetes.yaml"));
+    let (code, told, error) = output(&mut command, LIMIT).await;
+    assert_eq!(code, Some(0), "{told}{error}");
+}
+
+#[tokio::test]
+async fn the_configuration_in_the_manifests_is_served() {
+    let python = venv::with(&VALIDATE).await.join("bin/python");
+    let script = "import sys, yaml\n\
+        for one in yaml.safe_load_all(open(sys.argv[1])):\n    \
+        print(one.get('data', {}).get('bridge.toml', ''), end='')";
+    let mut command = Command::new(python);
+    command
+        .args(["-I", "-c", script])
+        .arg(example("kubernetes.yaml"));
+    let (_, config, error) = output(&mut command, LIMIT).await;
+    assert!(config.contains("[drain]"), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bridge.toml");
+    std::fs::write(&path, config).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
+    command.args(["config", "check"]).arg(&path);
+    let (code, told, error) = output(&mut command, LIMIT).await;
+    assert_eq!(code, Some(0), "{told}{error}");
+}
+
+/// systemd says how far a service is open, from 0 to 10; of most it is 9.6.
+#[tokio::test]
+async fn the_unit_is_one_of_systemd_and_closed() {
+    let mut command = Command::new("systemd-analyze");
+    command.args(["security", "--offline=true", "--threshold=15", "--no-pager"]);
+    command.arg(example("bridge.service"));
+    let mut looking = std::process::Command::new("systemd-analyze");
+    match looking.arg("--version").stdout(Stdio::null()).status() {
+        Ok(_) => {
+            let (code, told, error) = output(&mut command, LIMIT).await;
+            assert_eq!(code, Some(0), "{told}{error}");
+        }
+        // Not every machine has systemd.
+        Err(error) => assert_eq!(error.kind(), ErrorKind::NotFound),
+    }
+}
