@@ -174,3 +174,15 @@ impl AgentSet {
         watch::stop(self.processes, grace).await;
     }
 }
+
+#[cfg(test)]
+impl AgentSet {
+    /// Returns the programs of a scenario that was begun.
+    pub(super) fn fixture(scenario: &Scenario, processes: Vec<AgentProcess>) -> Self {
+        Self {
+            agents: scenario.agents().cloned().collect(),
+            processes,
+            ..Self::default()
+        }
+    }
+}

@@ -131,3 +131,73 @@ pub(super) fn tell_restart(scenario: &str, reason: String, options: &RunOptions)
         reason,
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc,
+    };
+
+    use super::*;
+    use crate::{
+        participant::{AgentProcess, Launch, Supervisor},
+        scenario::tests::scenario_of,
+    };
+
+    /// Returns a program that ends with exit code 1: its supervisor does.
+    fn failing(folder: &Path) -> AgentProcess {
+        let launch = Launch {
+            role: "purple".to_owned(),
+            argv: vec!["sh".to_owned()],
+            env: BTreeMap::new(),
+            clean: false,
+            path_prepend: Vec::new(),
+            working_dir: folder.to_owned(),
+            log: folder.join("purple.log"),
+            mask: Arc::new(str::to_owned),
+            on_activity: Arc::new(|| ()),
+            sink: None,
+            grace: Duration::ZERO,
+            supervisor: Supervisor {
+                program: "false".into(),
+            },
+        };
+        AgentProcess::start(&launch).unwrap()
+    }
+
+    #[tokio::test]
+    async fn programs_that_ended_or_are_of_others_are_not_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |port: &str| {
+            scenario_of(&format!(
+                "[green_agent]\nendpoint = 'http://127.0.0.1:{port}'\ncmd = 'x'\n\
+                 [harness]\nversion = 1\nports = 'auto'\nreuse = 'agents'\n"
+            ))
+        };
+        let (ours, other) = (of("9009"), of("9019"));
+        let waits = |scenario: &Scenario, programs: Vec<AgentProcess>| WaitingSet {
+            scenario: scenario.name.clone(),
+            grace: Duration::ZERO,
+            agents: AgentSet::fixture(scenario, programs),
+        };
+        let gone = failing(folder.path());
+        gone.wait().await;
+        let mut sets = Sets::default();
+        sets.waiting = vec![
+            waits(&ours, vec![gone]),
+            waits(&other, Vec::new()),
+            waits(&ours, Vec::new()),
+        ];
+        let (found, dismissed) = sets.take(&ours, 3);
+        assert!(found.is_some_and(|set| set.is_of(&ours) && set.ended().is_none()));
+        assert_eq!((sets.in_use, sets.waiting.len()), (1, 1));
+        let ended = dismissed[0].agents.ended().unwrap();
+        assert_eq!(ended, "purple exited with code 1 between two trials");
+        assert_eq!(dismissed.len(), 1);
+        // One runs and one waits: a third would be too many.
+        let (found, dismissed) = sets.take(&ours, 2);
+        assert!(found.is_none());
+        assert!(dismissed[0].agents.is_of(&other));
+        assert_eq!((sets.in_use, sets.waiting.len()), (2, 0));
+    }
+}

@@ -1,9 +1,12 @@
 //! Runs one scenario: reads it, prepares what it requires, runs its trials, and compares them with its
 //! sidecar.
 
-use std::fs;
+use std::{
+    fs,
+    sync::{Mutex, PoisonError},
+};
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::future::join_all;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{
@@ -109,28 +112,53 @@ impl<'a> RunningScenario<'a> {
         };
         // Of the trials of one scenario no more are taken up than can run, so that memory does not grow with
         // their number.
-        let trials = self.planned().enumerate().map(async |(at, planned)| {
-            let report = match self.finished(&planned) {
-                Some(report) => report,
-                None => self.carry_out(&planned, &installed[planned.at]).await,
-            };
-            (at, report)
-        });
-        let at_once = self.at_once();
-        let mut trials: Vec<_> = stream::iter(trials)
-            .buffer_unordered(at_once)
-            .collect()
-            .await;
+        let planned = Mutex::new(self.planned().enumerate());
+        let next = || {
+            let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
+            planned.next()
+        };
+        let workers = (0..self.at_once().min(trials)).map(|_| self.work(&next, &installed));
+        let mut trials = join_all(workers).await.concat();
         trials.sort_by_key(|(at, _)| *at);
         trials.into_iter().map(|(_, report)| report).collect()
+    }
+
+    /// Runs one trial after the other, and returns their reports with their numbers.
+    async fn work(
+        &self,
+        next: &impl Fn() -> Option<(usize, PlannedTrial<'a>)>,
+        installed: &[Installed],
+    ) -> Vec<(usize, TrialReport)> {
+        let mut reports = Vec::new();
+        let mut place = None;
+        while let Some((at, planned)) = next() {
+            if let Some(report) = self.finished(&planned) {
+                reports.push((at, report));
+                continue;
+            }
+            let report = match self.queue.place_after(place.take()).await {
+                Ok(found) => {
+                    let report = self.carry_out(&planned, &installed[planned.at]).await;
+                    // Otherwise the trials of other scenarios would come between, and have the agents stopped.
+                    place = Some(found).filter(|_| self.reuse() == Reuse::Agents);
+                    report
+                }
+                Err(problem) => TrialReport::not_begun(problem).planned(&planned, 1),
+            };
+            reports.push((at, report));
+        }
+        reports
+    }
+
+    fn reuse(&self) -> Reuse {
+        self.plan.first.harness.reuse
     }
 
     /// Returns how many trials of this scenario may run at once. Agents that are kept at fixed ports are there
     /// only once.
     fn at_once(&self) -> usize {
-        let first = &self.plan.first;
-        match first.harness.reuse {
-            Reuse::Agents if !port_leases::ports(first).is_empty() => 1,
+        match self.reuse() {
+            Reuse::Agents if !port_leases::ports(&self.plan.first).is_empty() => 1,
             Reuse::Agents | Reuse::Nothing => self.queue.options.jobs.max(1),
         }
     }
@@ -173,12 +201,8 @@ impl<'a> RunningScenario<'a> {
         Ok(installed)
     }
 
-    /// Runs a trial, and again if something broke and retries are left.
+    /// Runs a trial, which has its place in the queue, and again if something broke and retries are left.
     async fn carry_out(&self, planned: &PlannedTrial<'_>, installed: &Installed) -> TrialReport {
-        let _place = match self.queue.place().await {
-            Ok(place) => place,
-            Err(problem) => return TrialReport::not_begun(problem).planned(planned, 1),
-        };
         if let Some(reason) = self.figures.stop_reason(&cell_texts(planned.cell)) {
             return self.not_begun(planned, ProblemKind::StoppedEarly.because(reason));
         }
@@ -260,6 +284,17 @@ impl<'a> RunningScenario<'a> {
 }
 
 impl Queue<'_> {
+    /// Returns the place that the trial before had, or waits for one.
+    async fn place_after<'p>(
+        &'p self,
+        before: Option<SemaphorePermit<'p>>,
+    ) -> Result<SemaphorePermit<'p>, Problem> {
+        match before.filter(|_| !self.options.is_interrupted()) {
+            Some(place) => Ok(place),
+            None => self.place().await,
+        }
+    }
+
     /// Waits for a place in the queue. Returns none once the run was interrupted, so that nothing more is
     /// started.
     async fn place(&self) -> Result<SemaphorePermit<'_>, Problem> {

@@ -16,8 +16,8 @@ use tempfile::TempDir;
 use crate::support::{eventually, wait_until_gone};
 
 /// An agent that does what the text of a message says: `crash`, `hang`, `leave` a task unfinished, answer
-/// while it still asks the other agent (`background`), end once a file `go` is there (`retire`). It asks the other
-/// agent, if it has one, the same, and names its process and its seed.
+/// while it still asks the other agent (`background`). It asks the other agent, if it has one, the same, and
+/// names its process and its seed.
 const AGENT: &str = r#"
 import json, os, sys, threading, time, urllib.request, uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -37,10 +37,6 @@ def ask(text):
         return json.load(urllib.request.urlopen(request))["result"]["artifacts"][0]["parts"][0]["text"]
     except Exception as error:
         return str(error)
-def retire():
-    while not os.path.exists("go"): time.sleep(0.02)
-    with open("pid", "w") as file: file.write(str(os.getpid()))
-    os._exit(4)
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     def log_message(self, *_): pass
@@ -69,9 +65,6 @@ class Handler(BaseHTTPRequestHandler):
             heard = ""
         else:
             heard = ask(text) if other else ""
-        if other and "retire" in text:
-            open("retiring", "w").close()
-            threading.Thread(target=retire, daemon=True).start()
         state = "working" if "leave" in text and not other else "completed"
         artifact = {"artifactId": "a", "parts": [{"kind": "text", "text": f"{text}; {me}; {heard}"}]}
         task = {"kind": "task", "id": uuid.uuid4().hex, "contextId": message.get("contextId") or uuid.uuid4().hex,
@@ -275,29 +268,17 @@ fn agents_that_crash_hang_or_are_busy_are_replaced() {
     sets.into_iter().flatten().for_each(wait_until_gone);
 }
 
-/// While the agents wait, the queue runs another scenario, whose site is ready once the agent has ended.
+/// The trials of another scenario do not come between those of one, which would have its agents stopped.
 #[test]
-fn a_crash_between_two_trials_is_told_and_costs_none() {
-    let folder = Folder::new(&["one", "retire", "two"], "");
-    let site = "if [ -e retiring ]; then touch go; \
-                until [ -e pid ] && ! kill -0 $(cat pid); do sleep 0.02; done; fi; \
-                exec python3 -m http.server 9029 --bind 127.0.0.1";
-    let between = format!(
-        "[green_agent]\n[[participants]]\nrole = 'assistant'\nbuiltin = 'sample'\n\
-         [[participants]]\nrole = 'site'\nserver = 'http://127.0.0.1:9029'\ncmd = \"sh -c '{site}'\"\n\
-         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'assistant'\ntext = 'Hello'\n\
-         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\ntrials = 3\n"
-    );
-    fs::write(folder.path().join("b.toml"), between).unwrap();
+fn scenarios_do_not_take_the_place_of_each_others_agents() {
+    let folder = Folder::new(&["one", "two", "three"], "");
+    let text = fs::read_to_string(folder.path().join("a.toml")).unwrap();
+    fs::write(folder.path().join("b.toml"), text).unwrap();
     let (output, trials) = folder.run(&["b.toml", "--jobs", "1"]);
     assert!(output.status.success(), "{}", shown(&output));
-    let [_, _, _, before, retired, after] = &trials[..] else {
-        panic!("{}", shown(&output));
-    };
-    assert_eq!(before.processes(), retired.processes());
-    assert!(after.processes().is_disjoint(&retired.processes()));
-    let told = "a: agents are started anew: front exited with code 4 between two trials";
-    assert!(shown(&output).contains(told), "{}", shown(&output));
+    assert_eq!(trials.len(), 6);
+    let sets: BTreeSet<_> = trials.iter().map(Trial::processes).collect();
+    assert_eq!(sets.len(), 2, "{sets:?}");
 }
 
 #[test]
