@@ -207,6 +207,11 @@ impl Model {
                 return Ok(());
             }
             Err(_) if is_hit => false,
+            Err(StoreError::Conflict { .. } | StoreError::NotFound { .. })
+                if self.builds_on_refused(job) =>
+            {
+                false
+            }
             Err(error) => return Err(Violation::Wrong(format!("{error:?}"))),
         };
         match is_kept {
@@ -218,6 +223,15 @@ impl Model {
             Job::Record(record, _) => self.records[*record].settle(is_kept),
         }
         Ok(())
+    }
+
+    /// Whether an append follows events that were refused: when there is no room, the writes of one moment can be in
+    /// several batches, of which the first is refused and the next is not. All before it are settled.
+    fn builds_on_refused(&self, job: &Job) -> bool {
+        match job {
+            Job::Append(task, append) => append.expected > self.tasks[*task].kept.len() as Seq,
+            Job::Record(..) => false,
+        }
     }
 
     /// Compares all that there is with what must be there. After one bit was changed, one task or record may differ, if
