@@ -162,7 +162,7 @@ fn search<'a>(value: &'a Value, depth: usize, found: &mut Vec<&'a Value>) {
 
 /// Reads counts in the words of any provider.
 fn counts(usage: &Value) -> Option<TokenCounts> {
-    let read = |names: &[&str]| names.iter().find_map(|name| usage.get(name)?.as_u64());
+    let read = |names: &[&str]| names.iter().find_map(|name| whole(usage.get(name)?));
     let input = read(&[
         "promptTokenCount",
         "prompt_token_count",
@@ -195,6 +195,16 @@ fn counts(usage: &Value) -> Option<TokenCounts> {
         output_tokens: output,
         total_tokens: total.unwrap_or(sum).max(sum),
     })
+}
+
+/// Reads a count. In metadata of A2A 1.0 it may be 5.0: protocol buffers have no other numbers there.
+fn whole(number: &Value) -> Option<u64> {
+    let float = || {
+        let float = number.as_f64()?;
+        let is_count = float.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&float);
+        is_count.then_some(float as u64)
+    };
+    number.as_u64().or_else(float)
 }
 
 #[cfg(test)]
@@ -239,6 +249,20 @@ mod tests {
             at(hop, 3, reply(200, task("b"))),
         ];
         check(&polled, "purple", 20, 10, 30);
+    }
+
+    #[test]
+    fn what_adk_tells_in_1_0_is_a_float_and_read() {
+        let told = |count: Value| {
+            let metadata = json!({"adk_usage_metadata": {"candidatesTokenCount": 5.0, "promptTokenCount": count}});
+            let task = json!({"id": "a", "metadata": metadata, "status": {"state": "TASK_STATE_COMPLETED"}});
+            let task = json!({"jsonrpc": "2.0", "id": 1, "result": {"task": task}});
+            at(("green", "purple"), 1, reply(200, task))
+        };
+        check(&[told(json!(10.0))], "purple", 10, 5, 15);
+        for nonsense in [json!(-1.0), json!(0.5), json!(1e300)] {
+            check(&[told(nonsense)], "purple", 0, 5, 5);
+        }
     }
 
     #[test]

@@ -18,6 +18,8 @@ mod deaf;
 #[cfg(test)]
 mod examples;
 #[cfg(test)]
+mod frameworks;
+#[cfg(test)]
 mod gates;
 #[cfg(test)]
 mod html_report;

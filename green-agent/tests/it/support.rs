@@ -38,8 +38,13 @@ pub(crate) fn script(dir: &Path, script: &str) -> Launch {
 }
 
 /// Calls `look` until it returns something; fails the test if the limit is exceeded.
-pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + LIMIT;
+pub(crate) fn eventually<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    within(LIMIT, what, look)
+}
+
+/// The same with another limit.
+pub(crate) fn within<T>(limit: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + limit;
     loop {
         if let Some(found) = look() {
             return found;

@@ -100,7 +100,8 @@ fn declared(table: &mut Table<'_>, roles: &DeclaredRoles) -> Harness {
 }
 
 fn inherit(node: &Node<'_>) -> Option<bool> {
-    node.read("\"clean\" or \"inherit\"", |text| match text {
+    let expected = "\"clean\" or \"inherit\" (variables stand in the env of each agent)";
+    node.read(expected, |text| match text {
         "clean" => Some(false),
         "inherit" => Some(true),
         _ => None,
@@ -332,6 +333,10 @@ mod tests {
             (
                 "snapshot = { redact = ['text'] }",
                 "a.toml:5:24: harness.snapshot.redact[0]: expected a JSON pointer",
+            ),
+            (
+                "env = { A = 'a' }",
+                "a.toml:5:7: harness.env: expected \"clean\" or \"inherit\" (variables stand in",
             ),
         ] {
             let errors = errors_of(&format!("{GREEN}[harness]\nversion = 1\n{line}\n"));

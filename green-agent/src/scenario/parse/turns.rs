@@ -208,7 +208,7 @@ mod tests {
             ),
             (
                 "to = 'a'\ntext = ''\nversion = 1.0",
-                "a.toml:10:11: config.turn[0].version: expected text, found 1.0",
+                "a.toml:10:11: config.turn[0].version: expected the text \"0.1\", \"0.3\" or \"1.0\", found 1.0",
             ),
             (
                 "to = 'a'\ntext = ''\nextensions = ['urn:a, urn:b']",

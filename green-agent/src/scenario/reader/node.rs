@@ -64,13 +64,14 @@ impl<'a> Node<'a> {
             .or_else(|| self.expected("text"))
     }
 
-    /// Returns the text converted by `read`; if that fails, reports that `expected` was expected.
+    /// Returns the text converted by `read`; if that fails, or it is no text, reports that `expected` was expected.
     pub(in crate::scenario) fn read<T>(
         &self,
         expected: &str,
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        read(self.text()?).or_else(|| self.expected(expected))
+        let text = self.value.get_ref().as_str();
+        text.and_then(read).or_else(|| self.expected(expected))
     }
 
     /// Returns the value as a boolean.

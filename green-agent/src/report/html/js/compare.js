@@ -84,7 +84,7 @@ function points(value) {
 function pairRow(run, other, { now, before }) {
   const cell = (text, more = '') => make('span', { role: 'gridcell', class: more, text });
   const mark = (outcome) => make('span', { role: 'gridcell' }, outcomeMark(outcome));
-  return make('div', { class: 'changed-row' }, cell(run.scenario(now)), cell(run.cell(now), 'extra'), cell(run.sample(now), 'extra'),
+  return make('div', { class: 'changed-row' }, cell(run.scenario(now)), cell(run.cell(now), 'extra'), cell(run.sample(now)),
     cell(run.trials.trial[now], 'number'), mark(other.outcome(before)), mark(run.outcome(now)),
     cell(brief(run.trials.problem[now] ?? other.trials.problem[before] ?? '', 200), 'extra'));
 }
@@ -126,7 +126,8 @@ function messagesOn(transcript, name) {
   const found = [];
   for (let index = 0; index < transcript.known && found.length < MOST_COMPARED; index += 1) {
     if (transcript.hops[transcript.hop[index]].name !== name) continue;
-    const said = [transcript.label[index], transcript.gist[index]].map(short).join('  ');
+    // Ports are others in every trial.
+    const said = [transcript.label[index], transcript.gist[index]].map(short).join('  ').replace(/\b(127\.0\.0\.1|localhost):\d+/g, '$1');
     found.push(`${transcript.flags[index] & BACK ? '←' : '→'} ${said}`);
   }
   return found;
