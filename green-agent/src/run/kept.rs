@@ -134,9 +134,7 @@ pub(super) fn tell_restart(scenario: &str, reason: String, options: &RunOptions)
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc,
-    };
+    use std::{collections::BTreeMap, path::Path, sync::Arc};
 
     use super::*;
     use crate::{
@@ -182,12 +180,12 @@ mod tests {
         };
         let gone = failing(folder.path());
         gone.wait().await;
-        let mut sets = Sets::default();
-        sets.waiting = vec![
+        let waiting = vec![
             waits(&ours, vec![gone]),
             waits(&other, Vec::new()),
             waits(&ours, Vec::new()),
         ];
+        let mut sets = Sets { in_use: 0, waiting };
         let (found, dismissed) = sets.take(&ours, 3);
         assert!(found.is_some_and(|set| set.is_of(&ours) && set.ended().is_none()));
         assert_eq!((sets.in_use, sets.waiting.len()), (1, 1));

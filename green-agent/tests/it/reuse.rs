@@ -334,7 +334,7 @@ fn a_killed_run_leaves_no_agent_and_is_resumed_with_new_ones() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let trials = eventually("two trials", || {
+    eventually("two trials", || {
         let records = folder
             .path()
             .join("runs")
@@ -343,7 +343,6 @@ fn a_killed_run_leaves_no_agent_and_is_resumed_with_new_ones() {
         let records = RunFolder::read(&records).ok()?.records;
         (records.len() == 2).then_some(())
     });
-    let () = trials;
     running.kill().unwrap();
     running.wait().unwrap();
     let before = folder.trials();
