@@ -89,6 +89,14 @@ impl DeliveryWorkers {
         self.begin(&mut self.lock(), key);
     }
 
+    /// Starts the worker of a setting that another process has left behind, unless the setting is known here.
+    pub(super) fn start_unknown(&self, key: SettingKey) {
+        let mut all = self.lock();
+        if !all.running.contains_key(&key) && !all.is_idle(&key) {
+            self.begin(&mut all, key);
+        }
+    }
+
     /// Makes a setting idle until its task has an event after those that `read` has read.
     pub(super) fn set_idle(&self, key: &SettingKey, read: EventReader) {
         self.runtime.get_or_init(Handle::current);
@@ -200,9 +208,28 @@ impl Listener for DeliveryWorkers {
             self.update_has_idle(&all);
         }
     }
+
+    fn awaits(&self, task: &str) -> bool {
+        self.has_idle.load(Ordering::Acquire) && self.lock().idle.contains_key(task)
+    }
+
+    fn awaited(&self) -> Vec<(String, Seq)> {
+        let all = self.lock();
+        let seen = |of_task: &Vec<IdleSetting>| of_task.iter().map(|idle| idle.seen).min();
+        let tasks = all.idle.iter();
+        tasks
+            .map(|(task, of_task)| (task.clone(), seen(of_task).unwrap_or_default()))
+            .collect()
+    }
 }
 
 impl WorkerTable {
+    fn is_idle(&self, key: &SettingKey) -> bool {
+        let of_task = self.idle.get(&key.task).into_iter().flatten();
+        let mut of_caller = of_task.filter(|idle| idle.caller == key.caller);
+        of_caller.any(|idle| idle.id == key.id)
+    }
+
     fn set_idle(&mut self, key: &SettingKey, seen: Seq) {
         let idle = IdleSetting {
             caller: key.caller.clone(),

@@ -64,7 +64,7 @@ use crate::{
     auth::Issuer,
     clock,
     metrics::Metrics,
-    store::{Store, StoreError},
+    store::{Leases, Store, StoreError},
 };
 use delivery_slots::DeliverySlots;
 use delivery_workers::DeliveryWorkers;
@@ -141,6 +141,9 @@ impl Push {
     /// # Errors
     /// If the store cannot be read.
     pub async fn resume(&self) -> Result<usize, StoreError> {
+        if let Some(leases) = self.0.repository.store().leases() {
+            tokio::spawn(take_up_freed(leases, Arc::downgrade(&self.0)));
+        }
         let mut open = 0;
         for (key, progress) in self.0.repository.all_progress().await? {
             if progress.is_given_up() {
@@ -201,10 +204,33 @@ impl Push {
         Ok(progress)
     }
 
+    /// Starts the deliveries that are open and not known to this process.
+    async fn take_up(&self) -> Result<(), StoreError> {
+        for (key, progress) in self.0.repository.all_progress().await? {
+            if !progress.is_given_up() {
+                self.0.workers.start_unknown(key);
+            }
+        }
+        Ok(())
+    }
+
     fn changing(&self, task: &str) -> &Mutex<()> {
         let sum = task.bytes().fold(0_usize, |sum, byte| {
             sum.wrapping_mul(31).wrapping_add(usize::from(byte))
         });
         &self.0.changing[sum % LOCKS]
+    }
+}
+
+/// Goes on with the deliveries of processes that have ended, as long as these settings exist.
+async fn take_up_freed(leases: Arc<dyn Leases>, shared: Weak<Shared>) {
+    loop {
+        let are_free = leases.freed().await;
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        if are_free && let Err(error) = Push(shared).take_up().await {
+            tracing::warn!(%error, "the webhooks of other bridges could not be taken up");
+        }
     }
 }

@@ -3,11 +3,8 @@
 //! While a worker waits for a slot or for the next attempt, it keeps no events in memory: the log is read once the
 //! worker has a slot. A worker ends when everything in the log was delivered; a new one is started for the next event.
 //!
-//! Workers take no lease, because each of the existing stores can be opened by one process only. With a store that
-//! several machines share, all of them would deliver the same events. In that case `Worker::next` is the place to take
-//! a lease for the setting: its holder reads the progress again, because another machine may have delivered meanwhile,
-//! and renews the lease before each attempt; the others wait until it expires. Idle settings need no lease, so their
-//! number costs nothing.
+//! When several processes share the store, a worker begins by taking a lease for its setting, and then reads how far the
+//! deliveries are: one process delivers at a time, and in order. A setting that waits for its task has no lease.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,10 +22,18 @@ use super::{
     setting_repository::SettingRepository,
     webhook_sender::{Outcome, WebhookSender},
 };
-use crate::{clock, metrics::Metrics, store::StoreError};
+use crate::{
+    clock,
+    metrics::Metrics,
+    store::{Conversation, Lease, StoreError},
+};
 
 /// The delay after which a failed store is tried again.
 const STORE_AGAIN: Duration = Duration::from_secs(30);
+
+/// The name under which settings are leased, which no agent has, and the pause while another process has the lease.
+const LEASE: &str = "\u{1f}push";
+const LEASE_AGAIN: Duration = Duration::from_secs(1);
 
 /// The parts that all workers share.
 pub(super) struct WorkerContext {
@@ -59,6 +64,40 @@ enum NextStep {
 /// Delivers the events in a task's log for a setting, until an event is given up or the worker is told to stop; a write
 /// that has begun is finished first. Returns its reader if the task may have further events.
 pub(super) async fn run(
+    context: Arc<WorkerContext>,
+    key: SettingKey,
+    mut stop: StopSignal,
+) -> Option<EventReader> {
+    let Some(leases) = context.repository.store().leases() else {
+        return run_alone(context, key, stop).await;
+    };
+    let (caller, id) = (key.caller.clone(), format!("{}/{}", key.task, key.id));
+    let lease = Conversation {
+        agent: LEASE,
+        caller: &caller,
+        id: &id,
+    };
+    loop {
+        let pause = match leases.acquire(lease).await {
+            Ok(Lease::Held(_)) => break,
+            Ok(Lease::Elsewhere(_)) => LEASE_AGAIN,
+            Err(_) => STORE_AGAIN,
+        };
+        tokio::select! {
+            biased;
+            () = stop.requested() => return None,
+            () = sleep(pause) => {}
+        }
+    }
+    let left = run_alone(context, key, stop).await;
+    if let Err(error) = leases.release(lease).await {
+        tracing::debug!(%error, "the lease of a webhook was not given back");
+    }
+    left
+}
+
+/// The same in the only process that delivers for the setting.
+async fn run_alone(
     context: Arc<WorkerContext>,
     key: SettingKey,
     mut stop: StopSignal,
@@ -156,6 +195,9 @@ impl Worker {
             let Some((notification, slot)) = next else {
                 return Ok(reader);
             };
+            if !self.is_current().await? {
+                return Ok(None);
+            }
             let pause = match self.deliver(notification, slot, stop).await? {
                 NextStep::Event => continue,
                 NextStep::StopSignal => return Ok(None),
@@ -168,6 +210,21 @@ impl Worker {
                 () = sleep(pause) => {}
             }
         }
+    }
+
+    /// Whether the setting is still there. Another process may have changed or removed it.
+    async fn is_current(&mut self) -> Result<bool, StoreError> {
+        let repository = &self.context.repository;
+        if repository.store().leases().is_none() {
+            return Ok(true);
+        }
+        Ok(match repository.setting(&self.key).await? {
+            Some(setting) => {
+                self.setting = setting;
+                true
+            }
+            None => false,
+        })
     }
 
     /// Returns the next event in the log with a slot for its delivery.

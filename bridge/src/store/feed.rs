@@ -193,6 +193,12 @@ pub trait Listener: Send + Sync {
     fn awaits(&self, _task: &str) -> bool {
         true
     }
+
+    /// The tasks of which the listener must not miss what other processes append, with the numbers of the last events that
+    /// it knows.
+    fn awaited(&self) -> Vec<(String, Seq)> {
+        Vec::new()
+    }
 }
 
 /// Distributes the notifications of a backend to watchers and listeners.
@@ -296,6 +302,12 @@ impl Feed {
         lock(&self.watched.tasks).contains_key(task) || self.listeners.await_task(task)
     }
 
+    /// The tasks of which listeners must not miss an event, with the numbers of those that they know.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn awaited_by_listeners(&self) -> Vec<(String, Seq)> {
+        self.listeners.awaited()
+    }
+
     /// All watched tasks, with the number of the last event of which all of their watchers know.
     #[cfg(feature = "postgres")]
     pub(crate) fn awaited(&self) -> Vec<(String, Seq)> {
@@ -326,6 +338,13 @@ impl Listeners {
         all.retain(|known| known.strong_count() > 0);
         all.push(listener);
         self.is_any.store(true, Ordering::Release);
+    }
+
+    #[cfg(feature = "postgres")]
+    fn awaited(&self) -> Vec<(String, Seq)> {
+        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+        let listeners = all.iter().filter_map(Weak::upgrade);
+        listeners.flat_map(|listener| listener.awaited()).collect()
     }
 
     #[cfg(feature = "postgres")]

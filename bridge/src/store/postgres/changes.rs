@@ -36,6 +36,9 @@ const EVERY: Duration = Duration::from_millis(10);
 /// The time after which tasks that someone waits for are looked at without a notification.
 const FLOOR: Duration = Duration::from_secs(1);
 
+/// The same for tasks that only webhooks wait for.
+const RARE_FLOOR: Duration = Duration::from_secs(10);
+
 /// The pause after the connection for notifications was lost, and the time for a new one.
 const AGAIN: Duration = Duration::from_millis(500);
 const CONNECT: Duration = Duration::from_secs(10);
@@ -224,6 +227,8 @@ where
             Ok(Err(error)) => return unavailable(told(&error)),
             Err(_) => return unavailable(format!("no answer within {CONNECT:?}")),
         }
+        let mut rare_floor = interval(RARE_FLOOR);
+        rare_floor.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut floor = interval(FLOOR);
         floor.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -241,6 +246,10 @@ where
                     }
                 }
                 _ = floor.tick() => look_at_awaited(shared).await,
+                // There may be many webhooks, and each of their tasks is looked at.
+                _ = rare_floor.tick() => {
+                    look_at_all(shared, shared.feed.awaited_by_listeners()).await;
+                }
             }
         }
     };
@@ -262,7 +271,10 @@ async fn look_at_changed(shared: &Shared, changed: Vec<(String, Seq)>) {
 
 /// Looks at all tasks for which someone waits.
 async fn look_at_awaited(shared: &Shared) {
-    let mut awaited = shared.feed.awaited();
+    look_at_all(shared, shared.feed.awaited()).await;
+}
+
+async fn look_at_all(shared: &Shared, mut awaited: Vec<(String, Seq)>) {
     while !awaited.is_empty() {
         let next = awaited.split_off(awaited.len().saturating_sub(TASKS));
         look_at(shared, next).await;

@@ -1,9 +1,14 @@
 //! Several bridges on one database: each message may reach another one, and each of them may be killed.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
+use axum::{Router, body::Bytes};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::server::{Database, Server};
@@ -22,7 +27,7 @@ fn bridge(database: &Database, folder: &tempfile::TempDir) -> Bridge {
         })
         .concat();
     let text = format!(
-        "[store]\nplace = '{}'\nlease = '2s'\n{agents}",
+        "[push]\nallow = ['loopback']\n[store]\nplace = '{}'\nlease = '2s'\n{agents}",
         database.url
     );
     std::fs::write(&config, text).unwrap();
@@ -213,5 +218,57 @@ async fn three_bridges_serve_one_conversation() {
     {
         assert!(begun.elapsed() < LONG, "a lease was left");
         sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// What a webhook got: the states of the statuses, in order.
+#[derive(Clone, Default)]
+struct Hook(Arc<Mutex<Vec<String>>>);
+
+impl Hook {
+    async fn start() -> (Self, String) {
+        let hook = Self::default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let noted = hook.clone();
+        let take = async move |body: Bytes| {
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            let state = body["statusUpdate"]["status"]["state"].as_str();
+            noted.0.lock().unwrap().extend(state.map(str::to_owned));
+        };
+        let app = Router::new().fallback(take);
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        (hook, url)
+    }
+
+    async fn gets(&self, expected: &str) {
+        let begun = Instant::now();
+        while self.0.lock().unwrap().iter().all(|state| state != expected) {
+            assert!(begun.elapsed() < LONG, "{:?}", self.0.lock().unwrap());
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// A webhook that was set at one bridge is told of what happens at another, once, and also when its bridge is killed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_is_told_wherever_its_task_changes() {
+    let database = Server::shared().database().await;
+    let (one, mut two) = (Talk::with(&database), Talk::with(&database));
+    for is_killed in [false, true] {
+        let (hook, url) = Hook::start().await;
+        let message = json!({"messageId": format!("m-{is_killed}")});
+        let task = one.send("hanging", message, false).await;
+        let setting = json!({"taskId": task["id"], "id": "a", "url": url});
+        two.call("hanging", "CreateTaskPushNotificationConfig", setting)
+            .await;
+        if is_killed {
+            two.bridge.kill();
+        }
+        one.call("hanging", "CancelTask", json!({"id": task["id"]}))
+            .await;
+        hook.gets("TASK_STATE_CANCELED").await;
+        let got = hook.0.lock().unwrap().clone();
+        assert_eq!(got, ["TASK_STATE_CANCELED"]);
     }
 }
