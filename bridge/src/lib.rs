@@ -15,6 +15,7 @@
 //! - [`bot`]: bot-style agents, in this process or behind a URL
 //! - [`builtin`]: the agents that come with the bridge
 //! - [`push`]: delivers tasks' events to webhooks
+//! - [`retention`]: deletes tasks
 //! - [`service`]: the operations of A2A, one function each
 //! - [`server`]: serves the operations over HTTP and gRPC
 //! - [`connector`]: the routes for remote bots
@@ -41,6 +42,7 @@ pub mod host;
 pub mod metrics;
 pub mod push;
 pub mod quota;
+pub mod retention;
 pub mod server;
 pub mod service;
 pub mod store;

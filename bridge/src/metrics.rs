@@ -45,6 +45,8 @@ struct Families {
     store_errors: Family<ErrorLabels, Counter>,
     damaged_tasks: Gauge,
     lost_bytes: Gauge,
+    tasks_deleted: Family<AgentLabels, Counter>,
+    store_bytes: Family<PartLabels, Gauge>,
     pushes: Family<OutcomeLabels, Histogram, fn() -> Histogram>,
     pushes_open: Family<AgentLabels, Gauge>,
     pushes_given_up: Family<AgentLabels, Gauge>,
@@ -83,6 +85,11 @@ struct AgentLabels {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct PartLabels {
+    part: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct ErrorLabels {
     error: &'static str,
 }
@@ -112,6 +119,8 @@ impl Default for Metrics {
             store_errors: Family::default(),
             damaged_tasks: Gauge::default(),
             lost_bytes: Gauge::default(),
+            tasks_deleted: Family::default(),
+            store_bytes: Family::default(),
             pushes: Family::new_with_constructor(|| Histogram::new(PUSHES)),
             pushes_open: Family::default(),
             pushes_given_up: Family::default(),
@@ -149,6 +158,11 @@ impl Families {
         all.register("store_damaged_tasks", damaged, self.damaged_tasks.clone());
         let lost = "Bytes of the task log that are missing or broken, as far as it is known";
         all.register("store_lost_bytes", lost, self.lost_bytes.clone());
+        let deleted = "Tasks that were deleted by a retention rule";
+        all.register("tasks_deleted", deleted, self.tasks_deleted.clone());
+        let bytes = "Bytes of the store: log and index on the disk, live of what is not deleted or replaced, free of the \
+                     disk";
+        all.register("store_bytes", bytes, self.store_bytes.clone());
         self.register_pushes();
     }
 
@@ -289,6 +303,24 @@ impl Metrics {
         self.0
             .lost_bytes
             .set(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    /// Counts a task that a rule deleted.
+    pub(crate) fn task_deleted(&self, agent: &str) {
+        let agent = agent.to_owned();
+        self.0
+            .tasks_deleted
+            .get_or_create(&AgentLabels { agent })
+            .inc();
+    }
+
+    /// Notes how many bytes a part of the store has.
+    pub(crate) fn store_bytes(&self, part: &'static str, bytes: u64) {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.0
+            .store_bytes
+            .get_or_create(&PartLabels { part })
+            .set(bytes);
     }
 
     /// Counts a failure of the store.

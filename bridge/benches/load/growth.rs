@@ -1,5 +1,5 @@
 //! A store with many tasks: `grow TASKS FOLDER` writes them through the store and ends without closing it, as if it was
-//! killed; `grown TASKS FOLDER` opens it and reads. Without the folder `tables` in it, the index is made anew first.
+//! killed; `grown TASKS FOLDER` opens it and reads. Without the folder `entries` in it, the index is made anew first.
 
 use std::{
     path::Path,

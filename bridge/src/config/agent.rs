@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Accept, AgentName, AgentPath, Auth, CardConfig, CheckConfig, HttpUrl, Period};
+use super::{
+    Accept, AgentName, AgentPath, Auth, CardConfig, CheckConfig, HttpUrl, Period, RetentionConfig,
+};
 
 /// An agent: a running bot, or a built-in one.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -86,6 +88,9 @@ pub struct AgentConfig {
     pub repeats: Option<RepeatsAre>,
     /// The time for which a task may wait for the user's answer; unlimited if absent.
     pub expire_after: Option<Period>,
+    /// How long tasks of this agent are kept that have ended; what is not said is as in store.retention.
+    #[serde(default)]
+    pub retention: RetentionConfig,
 }
 
 impl AgentConfig {

@@ -41,9 +41,9 @@ pub use push::{PushConfig, PushPlace};
 pub use read::{parse, read};
 pub use schema::schema;
 pub use secret::SecretText;
-pub use store::{StoreConfig, StorePlace, StoreTable};
+pub use store::{RetentionConfig, StoreConfig, StorePlace, StoreTable};
 pub use top::{Config, CorsConfig, IssuerConfig, KeyConfig, TlsConfig};
-pub use value::{AgentName, AgentPath, HttpUrl, Network, Period, Size};
+pub use value::{Age, AgentName, AgentPath, HttpUrl, Network, Period, Size};
 
 /// A file to start with: one bot with its most common settings.
 pub const TEMPLATE: &str = include_str!("template.toml");

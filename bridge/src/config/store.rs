@@ -8,7 +8,7 @@ use serde::{
     de::{MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-use super::{Period, Size};
+use super::{Age, Period, Size};
 
 /// The store of tasks: its location, or a table with its location and limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,9 @@ pub struct StoreTable {
     /// The time after which other bridges on the same database take up the turns of one that is not heard of; 10s if
     /// absent.
     pub lease: Option<Period>,
+    /// How long tasks are kept that have ended, for each agent by itself.
+    #[serde(default)]
+    pub retention: RetentionConfig,
 }
 
 /// The location of the store, which may hold the password of a database.
@@ -57,6 +60,19 @@ impl fmt::Debug for StorePlace {
             false => f.debug_tuple("StorePlace").field(&self.0).finish(),
         }
     }
+}
+
+/// How long tasks are kept that have ended. Open tasks are never deleted. With a task its message ids are forgotten, and
+/// its files and settings of push notifications go.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RetentionConfig {
+    /// The time after its last status at which a task is deleted, such as 30d, or forever; 90d if absent.
+    pub age: Option<Age>,
+    /// The number of ended tasks that are kept; unlimited if absent. The oldest are deleted first.
+    pub tasks: Option<usize>,
+    /// The size of the ended tasks that are kept; unlimited if absent. The oldest are deleted first.
+    pub bytes: Option<Size>,
 }
 
 impl<'de> Deserialize<'de> for StoreConfig {

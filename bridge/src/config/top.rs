@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use super::{
     AgentConfig, AgentName, DrainConfig, GrpcConfig, HttpUrl, LimitsConfig, Network, Period,
-    ProviderConfig, PushConfig, StoreConfig, store::StoreForm,
+    ProviderConfig, PushConfig, RetentionConfig, StoreConfig, store::StoreForm,
 };
 
 /// The configuration of the bridge.
@@ -151,6 +151,7 @@ impl AgentConfig {
             callback_url: None,
             repeats: None,
             expire_after: None,
+            retention: RetentionConfig::default(),
         }
     }
 }

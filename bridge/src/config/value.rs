@@ -3,7 +3,7 @@
 use std::{net::IpAddr, time::Duration};
 
 use ipnet::IpNet;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Span, SpanRelativeTo};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
@@ -25,6 +25,28 @@ impl TryFrom<String> for Period {
             true => Err(format!("expected at least 1ms, found {text:?}")),
             false => Ok(Self(period)),
         }
+    }
+}
+
+/// A span of time that may be days or weeks, or forever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", extend("examples" = ["30d", "12h", "forever"]))]
+pub struct Age(pub Option<Duration>);
+
+impl TryFrom<String> for Age {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        if text == "forever" {
+            return Ok(Self(None));
+        }
+        let expected =
+            || format!("expected a span of time such as 30d or 12h, or forever, found {text:?}");
+        let span: Span = text.parse().map_err(|_| expected())?;
+        let age = span.to_duration(SpanRelativeTo::days_are_24_hours());
+        let age = age.ok().and_then(|age| Duration::try_from(age).ok());
+        age.map(|age| Self(Some(age))).ok_or_else(expected)
     }
 }
 

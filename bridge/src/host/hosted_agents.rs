@@ -67,6 +67,9 @@ impl HostedAgents {
         let added = turns.replace(host.agents);
         self.service.extend_cards(host.extended);
         turns.start_expiry();
+        if let Some(retention) = self.service.retention() {
+            retention.replace(host.retention);
+        }
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = app;
         if !added.is_empty() {
             tokio::spawn(take_up(turns.clone(), added));

@@ -38,6 +38,7 @@ use crate::{
     bot::remote::Channel,
     push::{Push, PushError, PushSettings},
     quota::QuotaSettings,
+    retention::RetentionSettings,
     service::{Service, Settings},
     store::Store,
     turns::{TurnError, Turns},
@@ -56,6 +57,7 @@ pub struct Host {
     turns: BTreeMap<String, String>,
     options: HostOptions,
     push: Option<PushSettings>,
+    retention: RetentionSettings,
     signs: bool,
 }
 
@@ -111,6 +113,7 @@ impl Host {
             turns: BTreeMap::new(),
             options: HostOptions::default(),
             push: Some(PushSettings::default()),
+            retention: RetentionSettings::default(),
             signs: false,
         }
     }
@@ -183,6 +186,13 @@ impl Host {
     #[must_use]
     pub fn push(mut self, settings: Option<PushSettings>) -> Self {
         self.push = settings;
+        self
+    }
+
+    /// Sets how long tasks are kept that have ended.
+    #[must_use]
+    pub fn retention(mut self, retention: RetentionSettings) -> Self {
+        self.retention = retention;
         self
     }
 
@@ -305,6 +315,7 @@ impl Host {
             }
             None => service,
         };
+        let service = service.with_deletion(self.retention);
         let public_url = public_url.trim_end_matches('/').to_owned();
         Ok(HostedAgents::new(
             service,

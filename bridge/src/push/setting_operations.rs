@@ -215,6 +215,20 @@ impl Push {
     }
 }
 
+/// Deleting the settings of a task that is deleted.
+impl Push {
+    /// Removes all settings of a task, also those that cannot be decrypted.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub(crate) async fn forget(&self, caller: &Caller, task: &str) -> Result<(), StoreError> {
+        for id in self.0.repository.ids(caller, task).await? {
+            self.remove(caller, task, &id).await?;
+        }
+        Ok(())
+    }
+}
+
 /// Derives the id of a setting that came with this message without an id of its own.
 fn id_of(message_id: &str) -> String {
     let hash = format!("{:x}", Sha256::digest(message_id));

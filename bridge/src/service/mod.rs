@@ -40,6 +40,7 @@ use crate::{
     metrics::Metrics,
     push::Push,
     quota::{Quota, QuotaSettings, StreamPlace},
+    retention::{Retention, RetentionSettings},
     store::{Seq, StoreError, size},
     turns::Turns,
 };
@@ -56,6 +57,7 @@ pub struct Service {
     turns: Turns,
     settings: Settings,
     push: Option<Push>,
+    retention: Option<Retention>,
     extended: ExtendedCards,
     quota: Quota,
     draining: Draining,
@@ -262,6 +264,7 @@ impl Service {
             settings,
             draining: Draining::default(),
             push: None,
+            retention: None,
             extended: ExtendedCards::default(),
         }
     }
@@ -271,6 +274,21 @@ impl Service {
     pub fn with_push(mut self, push: Push) -> Self {
         self.push = Some(push);
         self
+    }
+
+    /// Deletes tasks by these rules from now on. Push notifications must have been added before.
+    #[must_use]
+    pub(crate) fn with_deletion(mut self, settings: RetentionSettings) -> Self {
+        let (store, metrics) = (self.turns.store().clone(), self.turns.metrics().clone());
+        let retention = Retention::new(store, self.push.clone(), metrics, settings);
+        retention.start();
+        self.retention = Some(retention);
+        self
+    }
+
+    /// Returns what deletes tasks, if there is any.
+    pub fn retention(&self) -> Option<&Retention> {
+        self.retention.as_ref()
     }
 
     /// Returns whether push notifications are supported.

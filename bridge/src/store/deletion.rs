@@ -20,6 +20,19 @@ pub struct EndedTasks {
     pub bytes: u64,
 }
 
+/// What a store takes on the disk, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskUse {
+    /// The log.
+    pub log: u64,
+    /// The index.
+    pub index: u64,
+    /// What would be left of the log if all that was deleted or replaced was removed.
+    pub live: u64,
+    /// The free space of the disk, if the system tells.
+    pub free: Option<u64>,
+}
+
 impl Deletion {
     /// Refuses a task that may not be deleted in this way. Every backend calls this before it deletes a task that it can
     /// read.

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::{
-    Append, Damage, Deletion, EndedTasks, Event, Head, Leases, ListPosition, ListQuery, Listener,
-    Page, RecordKey, Seq, Snapshot, Store, StoreError, StoredEvent, Watch,
+    Append, Damage, Deletion, DiskUse, EndedTasks, Event, Head, Leases, ListPosition, ListQuery,
+    Listener, Page, RecordKey, Seq, Snapshot, Store, StoreError, StoredEvent, Watch,
     write_refusals::WriteRefusals,
 };
 use crate::{caller::Caller, metrics::Metrics};
@@ -199,6 +199,10 @@ impl Store for MeteredStore {
 
     async fn maintain(&self) -> Result<bool, StoreError> {
         self.count_failure(self.store.maintain().await)
+    }
+
+    async fn disk_use(&self) -> Result<Option<DiskUse>, StoreError> {
+        self.count_failure(self.store.disk_use().await)
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

@@ -41,10 +41,10 @@ mod write_refusals;
 pub use self::postgres::{AddressError, PostgresSettings, PostgresStore};
 #[cfg(test)]
 pub(crate) use self::sled::SimulatedDisk;
-pub use self::sled::{SledSettings, SledStore};
+pub use self::sled::{SledSettings, SledStore, copy_store};
 pub use append::Append;
 pub use damage::{Damage, DamagedTask, StoreReport};
-pub use deletion::{Deletion, EndedTasks};
+pub use deletion::{Deletion, DiskUse, EndedTasks};
 pub use error::StoreError;
 pub(crate) use event::millis;
 pub use event::{Created, Event, Revised, StoredEvent};
@@ -189,6 +189,11 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// more is to be done now. One call takes a bounded time; the program calls it now and then, and rests in between.
     async fn maintain(&self) -> Result<bool, StoreError> {
         Ok(false)
+    }
+
+    /// Returns what the store takes on the disk, if it is on one of this machine.
+    async fn disk_use(&self) -> Result<Option<DiskUse>, StoreError> {
+        Ok(None)
     }
 
     /// Checks that the store can be read and written.

@@ -238,6 +238,36 @@ impl FileStore {
     }
 }
 
+/// Deletes the uploads of a task that is deleted. A file whose bytes are in the task goes with it: its description leads
+/// nowhere then.
+///
+/// # Errors
+/// If the store fails.
+pub(crate) async fn forget_files(store: &dyn Store, task: &str) -> Result<(), StoreError> {
+    let owner = records_owner();
+    for (id, _) in store.records(&owner, OF_TASK, task).await? {
+        let name = key(FILE, "", &id);
+        let file = store.record(&owner, &name).await?;
+        let file: Option<File> = file.and_then(|file| decoded(&name, &file).ok());
+        // Without a description its writing or deletion was interrupted.
+        let usual = || vec![ORIGINAL.to_owned(), THUMBNAIL.to_owned()];
+        let views = file.map_or_else(usual, |file| file.views.into_keys().collect());
+        for view in views {
+            let scope = format!("{id}.{view}");
+            for (piece, _) in store.records(&owner, BYTES, &scope).await? {
+                let key = key(BYTES, &scope, &piece);
+                store.delete_record(&owner, &key).await?;
+            }
+        }
+        store.delete_record(&owner, &name).await?;
+        // The list goes last, so that an interrupted deletion finds it again.
+        store
+            .delete_record(&owner, &key(OF_TASK, task, &id))
+            .await?;
+    }
+    Ok(())
+}
+
 fn raw(content: &Content) -> Option<&[u8]> {
     match content {
         Content::Raw(bytes) => Some(bytes),

@@ -41,6 +41,7 @@ mod turn_progress;
 pub use access::{Admission, AdmissionError, Anonymous, BotCall, ConnectorCall, Credential};
 pub use channel::{Channel, ChannelError, ChannelSettings, RemoteBot};
 pub(crate) use connector_session::{ConnectorError, ConnectorSession};
+pub(crate) use files::forget_files;
 pub(crate) use incoming_activities::CreatedConversation;
 pub use service_url_keys::rotate_service_url_keys;
 pub(crate) use settings::WEBCHAT;

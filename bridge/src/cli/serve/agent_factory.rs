@@ -17,9 +17,10 @@ use crate::{
     cli::card_file,
     config::{
         AgentConfig, Config, ConversationIs, DeliveryMode, EndingConfig, Period, RepeatsAre,
-        SilentTurn, TurnsAre,
+        RetentionConfig, SilentTurn, TurnsAre,
     },
     host::Host,
+    retention::{RetentionRule, RetentionSettings},
     store::Store,
 };
 
@@ -67,7 +68,7 @@ impl AgentFactory {
         let extended = names.zip(extended);
         let extended = extended.filter_map(|(name, card)| Some((name, card?)));
         let extended: Vec<_> = extended.collect();
-        let host = Host::new(self.store.clone(), agents);
+        let host = Host::new(self.store.clone(), agents).retention(retention(config));
         let host = extended
             .into_iter()
             .fold(host, |host, (name, card)| host.extended_card(name, card));
@@ -147,6 +148,34 @@ impl AgentFactory {
         }
         agent.settings = turn_settings(said, agent.settings);
         agent
+    }
+}
+
+/// How long the tasks of all agents are kept.
+fn retention(config: &Config) -> RetentionSettings {
+    let said = config
+        .store
+        .as_ref()
+        .map(|said| &said.get_ref().0.retention);
+    let usual = RetentionRule::default();
+    let usual = said.map_or(usual, |said| rule(said, usual));
+    let agents = config.agents.iter();
+    let agents = agents.map(|agent| {
+        let name = agent.name.get_ref().0.clone();
+        (name, rule(&agent.retention, usual))
+    });
+    RetentionSettings {
+        usual,
+        agents: agents.collect(),
+    }
+}
+
+/// The rule, with what is not said as in `usual`.
+fn rule(said: &RetentionConfig, usual: RetentionRule) -> RetentionRule {
+    RetentionRule {
+        age: said.age.map_or(usual.age, |age| age.0),
+        tasks: said.tasks.or(usual.tasks),
+        bytes: said.bytes.map(|size| size.0 as u64).or(usual.bytes),
     }
 }
 

@@ -47,6 +47,16 @@ impl CachedReader {
             .await
     }
 
+    /// Whether a task is there: ids of deleted ones may still be found.
+    pub(super) async fn exists(&self, task: &str) -> Result<bool, StoreError> {
+        if let Some(found) = self.disk.find_in_memory(task) {
+            return Ok(!matches!(found, TaskLookup::Deleted));
+        }
+        let task = task.to_owned();
+        self.blocking(move |reader| Ok(reader.disk.indexed_task(&task)?.is_some()))
+            .await
+    }
+
     /// Returns the index entry of a key.
     pub(super) async fn entry<T: DeserializeOwned>(
         &self,
@@ -91,7 +101,8 @@ impl CachedReader {
                     task: query.wanted(task),
                     seq,
                 })),
-                Err(StoreError::Damaged { .. }) => Ok(None),
+                // A task that was deleted meanwhile is left out too.
+                Err(StoreError::Damaged { .. } | StoreError::NotFound { .. }) => Ok(None),
                 Err(error) => Err(error),
             }
         };
@@ -129,7 +140,7 @@ fn owned(found: Option<TaskLookup>, caller: &Caller, task: &str) -> Result<Tip, 
             let task = task.into();
             Err(StoreError::Damaged { task, reason })
         }
-        Some(TaskLookup::Intact(_) | TaskLookup::Damaged { .. }) | None => {
+        Some(TaskLookup::Intact(_) | TaskLookup::Damaged { .. } | TaskLookup::Deleted) | None => {
             Err(StoreError::not_found(task))
         }
     }

@@ -24,7 +24,8 @@ pub(super) fn check(reader: &Reader) -> Result<StoreReport, StoreError> {
             .extend(check_task(reader, keys::last(&entry?.0)?)?);
     }
     for entry in reader.index().scan(vec![keys::RECORD], None) {
-        match keys::read(&entry?.1).and_then(|offset| reader.value(offset)) {
+        let (key, offset) = entry?;
+        match keys::read(&offset).and_then(|offset| reader.record(&key, offset)) {
             Err(StoreError::Corrupt { .. }) => report.records += 1,
             read => drop(read?),
         }
@@ -38,7 +39,7 @@ pub(super) fn check(reader: &Reader) -> Result<StoreReport, StoreError> {
 
 fn check_task(reader: &Reader, task: String) -> Result<Option<DamagedTask>, StoreError> {
     let tip = match reader.find(&task)? {
-        None => return Ok(None),
+        None | Some(TaskLookup::Deleted) => return Ok(None),
         Some(TaskLookup::Intact(tip)) => tip,
         Some(TaskLookup::Damaged { owner, reason }) => {
             return Ok(Some(DamagedTask {

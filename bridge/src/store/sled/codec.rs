@@ -12,6 +12,17 @@
 //! | | the task's head after the append, JSON |
 //! | rest | the events as a JSON list |
 //!
+//! | bytes | a copy of an append that is written anew further behind, with another place before it |
+//! |-|-|
+//! | 1 | 4; 5 if it is the last of its task, which from then on consists of the copies |
+//! | 8 | the bytes that all appends of the task have in the log |
+//! | rest | as in an append, without the first byte |
+//!
+//! | bytes | the deletion of a task |
+//! |-|-|
+//! | 1 | 6 |
+//! | rest | the task's id |
+//!
 //! | bytes | a small record |
 //! |-|-|
 //! | 1 | 2 if it is put, 3 if it is removed |
@@ -27,15 +38,24 @@ use std::fmt::Display;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::log::LogOffset;
+use super::log::{FRAME, LogOffset};
 use crate::store::{Append, Event, Head, Seq, StoreError, StoredEvent};
 
 const APPEND: u8 = 1;
 const PUT: u8 = 2;
 const REMOVE: u8 = 3;
+const COPY: u8 = 4;
+const LAST_COPY: u8 = 5;
+const DELETE: u8 = 6;
+
+/// The bytes of a copy before what is the same in an append.
+const TOTAL: usize = 8;
 
 /// The bytes of an append before its head, without the first.
 const HEADER: usize = 8 + 8 + 4 + 4 + LogOffset::BYTES + 4;
+
+/// Where in that the place of the append before it stands.
+const PREVIOUS: usize = 8 + 8 + 4 + 4;
 
 /// Most heads and events are written in so many bytes: their room need not grow meanwhile.
 const ROOM: usize = 1 << 10;
@@ -45,6 +65,16 @@ const ROOM: usize = 1 << 10;
 pub(super) enum Record<'r> {
     /// Events of a task.
     Append(Appended<'r>),
+    /// An append was written anew.
+    Copy {
+        append: Appended<'r>,
+        /// The bytes that all appends of the task have in the log.
+        bytes: u64,
+        /// Whether the task consists of the copies from here on.
+        is_last: bool,
+    },
+    /// A task was deleted.
+    Deleted { task: &'r str },
     /// A small record has this value now, or none.
     Small {
         key: &'r [u8],
@@ -109,6 +139,51 @@ pub(super) fn write_append(
     to.extend(events);
 }
 
+/// Writes an append anew, of which `record` is what stands in the log.
+pub(super) fn write_copy(
+    to: &mut Vec<u8>,
+    record: &[u8],
+    previous: Option<LogOffset>,
+    bytes: u64,
+    is_last: bool,
+) {
+    let previous = previous.map_or([0; LogOffset::BYTES], LogOffset::to_bytes);
+    let body = body(record);
+    let (before, behind) = (&body[..PREVIOUS], &body[PREVIOUS + LogOffset::BYTES..]);
+    to.push(if is_last { LAST_COPY } else { COPY });
+    to.extend(bytes.to_be_bytes());
+    to.extend(before);
+    to.extend(previous);
+    to.extend(behind);
+}
+
+/// Writes in the place of a damaged task that it is there: a last copy without events, which cannot be read.
+pub(super) fn write_damaged(to: &mut Vec<u8>, head: &[u8]) {
+    to.push(LAST_COPY);
+    to.extend([0; TOTAL + HEADER - 4]);
+    to.extend((head.len() as u32).to_be_bytes());
+    to.extend(head);
+}
+
+/// What appends and their copies have in common.
+fn body(record: &[u8]) -> &[u8] {
+    match record.first() {
+        Some(&(COPY | LAST_COPY)) => &record[1 + TOTAL..],
+        _ => &record[1..],
+    }
+}
+
+/// The bytes that a copy of this append has in the log, with its frame.
+pub(super) fn copied_size(record: &[u8]) -> u64 {
+    (FRAME + 1 + TOTAL + body(record).len()) as u64
+}
+
+/// Writes that a task is deleted.
+pub(super) fn write_deletion(to: &mut Vec<u8>, task: &str) {
+    to.push(DELETE);
+    to.extend(task.as_bytes());
+}
+
 /// Writes a small record, or that there is none any more.
 pub(super) fn write_small(to: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
     to.push(if value.is_some() { PUT } else { REMOVE });
@@ -123,6 +198,15 @@ impl<'r> Record<'r> {
         let from = &mut bytes;
         match u8::from_be_bytes(take(from)?) {
             APPEND => Appended::read(from).map(Self::Append),
+            kind @ (COPY | LAST_COPY) => Ok(Self::Copy {
+                bytes: u64::from_be_bytes(take(from)?),
+                append: Appended::read(from)?,
+                is_last: kind == LAST_COPY,
+            }),
+            DELETE => match str::from_utf8(from) {
+                Ok(task) => Ok(Self::Deleted { task }),
+                Err(error) => Err(corrupt(&error)),
+            },
             kind @ (PUT | REMOVE) => {
                 let key = take_counted(from)?;
                 let value = (kind == PUT).then_some(*from);
@@ -137,8 +221,8 @@ impl<'r> Appended<'r> {
     /// Reads a record that must be an append.
     pub(super) fn open(bytes: &'r [u8]) -> Result<Self, StoreError> {
         match Record::read(bytes)? {
-            Record::Append(append) => Ok(append),
-            Record::Small { .. } => Err(corrupt("expected an append")),
+            Record::Append(append) | Record::Copy { append, .. } => Ok(append),
+            Record::Deleted { .. } | Record::Small { .. } => Err(corrupt("expected an append")),
         }
     }
 
@@ -205,7 +289,12 @@ impl<'r> Appended<'r> {
 /// What can be told of an append that is not whole: the task, and its head if that is to be read still. It may be
 /// wrong: it says only whom to look for.
 pub(super) fn guess(record: &[u8]) -> Option<(String, Option<Head>)> {
-    let (header, rest) = record.strip_prefix(&[APPEND])?.split_at_checked(HEADER)?;
+    let body = match record.split_first()? {
+        (&APPEND, body) => body,
+        (&LAST_COPY, body) => body.get(TOTAL..)?,
+        _ => return None,
+    };
+    let (header, rest) = body.split_at_checked(HEADER)?;
     let length = u32::from_be_bytes(*header.last_chunk()?) as usize;
     if let Some(Ok(head)) = rest.get(..length).map(serde_json::from_slice::<Head>) {
         return Some((head.task.clone(), Some(head)));
@@ -221,9 +310,10 @@ pub(super) fn small_value(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
         Record::Small {
             value: Some(value), ..
         } => Ok(value.to_vec()),
-        Record::Small { value: None, .. } | Record::Append(_) => {
-            Err(corrupt("expected a small record"))
-        }
+        Record::Small { value: None, .. }
+        | Record::Append(_)
+        | Record::Copy { .. }
+        | Record::Deleted { .. } => Err(corrupt("expected a small record")),
     }
 }
 

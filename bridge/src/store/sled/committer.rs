@@ -14,14 +14,18 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
+    compaction::Copies,
     draft::{Draft, Prepared},
     follow::Rebuilder,
     index::Changes,
     keys::Key,
-    log,
+    log::{self, LogOffset},
     reader::Reader,
 };
-use crate::store::{Append, Head, StoreError, cache::Cache, feed::Feed};
+use crate::{
+    caller::Caller,
+    store::{Append, Deletion, Head, StoreError, cache::Cache, feed::Feed},
+};
 
 /// How many writes may wait; who comes then waits for room.
 const QUEUE: usize = 1024;
@@ -44,6 +48,8 @@ pub(super) struct Committer {
 struct Job {
     /// The bytes that it brings.
     bytes: usize,
+    /// Whether it leads to more room on the disk, so that some that is kept free may be used for it.
+    is_freeing: bool,
     /// Adds it to the batch in the making, unless there is none and why.
     stage: Stage,
 }
@@ -103,6 +109,36 @@ impl Committer {
         Ok(Arc::clone(&durable.head))
     }
 
+    /// Deletes a task; `forget` is called when that is durable.
+    pub(super) async fn delete(
+        &self,
+        caller: Caller,
+        task: String,
+        deletion: Deletion,
+        forget: impl FnOnce() + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let stage = move |(draft, log): Batch<'_, '_>| draft.delete(&caller, &task, deletion, log);
+        self.send_freeing(0, stage, |()| forget()).await
+    }
+
+    /// Writes appends of a task anew; answers with the place of the last one.
+    pub(super) async fn copy(&self, copies: Arc<Copies>) -> Result<Option<LogOffset>, StoreError> {
+        let bytes = copies.records.iter().map(Vec::len).sum();
+        let stage = move |(draft, log): Batch<'_, '_>| draft.copy(&copies, log);
+        self.send_freeing(bytes, stage, |place| place).await
+    }
+
+    /// Writes a small record anew if it is at this place still.
+    pub(super) async fn renew(
+        &self,
+        key: Key,
+        offset: LogOffset,
+        value: Vec<u8>,
+    ) -> Result<(), StoreError> {
+        let stage = move |(draft, log): Batch<'_, '_>| draft.renew(key, offset, &value, log);
+        self.send_freeing(0, stage, |()| ()).await
+    }
+
     /// Puts a small record, or removes it; says whether there was one.
     pub(super) async fn record(
         &self,
@@ -127,6 +163,26 @@ impl Committer {
         stage: impl FnOnce(Batch<'_, '_>) -> Result<S, StoreError> + Send + 'static,
         show: impl FnOnce(S) -> T + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.send_job(bytes, false, stage, show).await
+    }
+
+    /// The same of something that leads to more room on the disk.
+    async fn send_freeing<S: Send + 'static, T: Send + 'static>(
+        &self,
+        bytes: usize,
+        stage: impl FnOnce(Batch<'_, '_>) -> Result<S, StoreError> + Send + 'static,
+        show: impl FnOnce(S) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.send_job(bytes, true, stage, show).await
+    }
+
+    async fn send_job<S: Send + 'static, T: Send + 'static>(
+        &self,
+        bytes: usize,
+        is_freeing: bool,
+        stage: impl FnOnce(Batch<'_, '_>) -> Result<S, StoreError> + Send + 'static,
+        show: impl FnOnce(S) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let stage = move |batch: Result<Batch<'_, '_>, &StoreError>| -> Answer {
             let staged = batch.map_err(StoreError::replicate).and_then(stage);
@@ -141,7 +197,12 @@ impl Committer {
         };
         let stage = Box::new(stage);
         let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
-        let sent = jobs.send(Job { bytes, stage }).await;
+        let job = Job {
+            bytes,
+            is_freeing,
+            stage,
+        };
+        let sent = jobs.send(job).await;
         sent.map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
@@ -236,7 +297,8 @@ impl Writer {
             return Err(StoreError::Closed);
         }
         let bytes: usize = jobs.iter().map(|job| job.bytes + AROUND).sum();
-        self.log.make_room(bytes as u64)?;
+        let is_freeing = jobs.iter().all(|job| job.is_freeing);
+        self.log.make_room(bytes as u64, is_freeing)?;
         self.rebuild()
     }
 

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use super::{
-    codec::{self, Link},
+    codec::{self, Appended, Link},
+    compaction::Copies,
     follow::Logged,
-    index::{Changes, Tip},
+    index::{Changes, Tip, TipState},
     keys::{self, Key},
-    log::{LogOffset, Writer},
+    log::{FRAME, LogOffset, Writer},
     reader::{Reader, STRIDE, TaskLookup},
 };
 use crate::{
     caller::Caller,
-    store::{Append, Head, Seq, StoreError},
+    store::{Append, Deletion, Head, Seq, StoreError},
 };
 
 /// Clients choose some of what is in a head, and all of that can be part of a key.
@@ -63,17 +64,142 @@ impl<'a> Draft<'a> {
             previous: before.as_ref().map(|before| before.offset),
         };
         let write = |to: &mut Vec<u8>| codec::write_append(to, append, link, &json, &prepared.json);
+        let offset = log.put(write);
         let tip = Tip {
             head: Arc::clone(&after),
-            offset: log.put(write),
+            offset,
             number: link.number,
-            is_broken: false,
+            bytes: bytes_with(before.as_ref(), offset),
+            state: TipState::Intact,
         };
         for (key, (_, seq)) in prepared.messages.iter().zip(append.message_ids()) {
             self.remember(key.clone(), &after, seq);
         }
         self.follow(before, tip);
         Ok(after)
+    }
+
+    /// Deletes a task and writes that, or says why it may not be deleted.
+    pub(super) fn delete(
+        &mut self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+        log: &mut Writer,
+    ) -> Result<(), StoreError> {
+        let tip = self.any_tip(task)?.filter(|tip| tip.head.owner == *caller);
+        let tip = tip.ok_or_else(|| StoreError::not_found(task))?;
+        // Whether a damaged task has ended is not known for certain.
+        if tip.state == TipState::Broken && deletion == Deletion::Ended {
+            let reason = self.reader.quarantine.reason(task);
+            return Err(damaged(task, reason.unwrap_or_default()));
+        }
+        deletion.check(&tip.head)?;
+        log.put(|to| codec::write_deletion(to, task));
+        self.forget(tip)
+    }
+
+    /// Has the index follow a deletion. The ids of messages and of the client stay in it: whoever finds them sees that the
+    /// task is not there.
+    fn forget(&mut self, tip: Tip) -> Result<(), StoreError> {
+        if tip.number >= STRIDE {
+            let appends = keys::appends(&tip.head.task);
+            let written = self.changes.entries.keys();
+            let written = written.filter(|key| key.starts_with(&appends)).cloned();
+            let mut gone: Vec<Key> = written.collect();
+            for entry in self.reader.index().scan(appends, None) {
+                gone.push(entry?.0);
+            }
+            gone.into_iter().for_each(|key| self.put(key, None));
+        }
+        let state = TipState::Deleted;
+        let gone = Tip {
+            state,
+            ..tip.clone()
+        };
+        self.changes.move_task(Some(tip), gone);
+        Ok(())
+    }
+
+    /// Writes appends of a task anew, and answers with the place of the last one.
+    ///
+    /// Errors: `Conflict` if the task has moved on, `NotFound`; then nothing of it is anywhere.
+    pub(super) fn copy(
+        &mut self,
+        copies: &Copies,
+        log: &mut Writer,
+    ) -> Result<Option<LogOffset>, StoreError> {
+        let task = &copies.tip.head.task;
+        let before = self.any_tip(task)?;
+        let before = before.ok_or_else(|| StoreError::not_found(task))?;
+        if before.offset != copies.tip.offset {
+            return Err(StoreError::Conflict {
+                task: task.clone(),
+                expected: copies.tip.head.seq,
+                actual: before.head.seq,
+            });
+        }
+        if copies.tip.state == TipState::Broken {
+            return self.copy_damaged(before, log);
+        }
+        let read: Result<Vec<_>, StoreError> = copies.records.iter().map(read_copy).collect();
+        let (mut previous, records) = (copies.previous, copies.records.len());
+        for (index, (record, number, head, messages)) in read?.into_iter().enumerate() {
+            let is_last = copies.is_last && index + 1 == records;
+            let write = |to: &mut Vec<u8>| {
+                codec::write_copy(to, record, previous, copies.bytes, is_last);
+            };
+            let tip = Tip {
+                offset: log.put(write),
+                number,
+                bytes: copies.bytes,
+                state: TipState::Intact,
+                head: match is_last {
+                    true => Arc::clone(&before.head),
+                    false => head,
+                },
+            };
+            for (id, seq) in messages {
+                let key = keys::message(&tip.head.owner, &tip.head.agent, &id);
+                self.remember(key, &tip.head, seq);
+            }
+            previous = Some(tip.offset);
+            self.follow_copy(Some(before.clone()), tip, is_last);
+        }
+        Ok(previous)
+    }
+
+    /// Writes that a damaged task is there, of which nothing else is left.
+    fn copy_damaged(
+        &mut self,
+        before: Tip,
+        log: &mut Writer,
+    ) -> Result<Option<LogOffset>, StoreError> {
+        let head = codec::head_json(&before.head)?;
+        let offset = log.put(|to| codec::write_damaged(to, &head));
+        let tip = Tip {
+            head: Arc::clone(&before.head),
+            offset,
+            number: 1,
+            bytes: bytes_with(None, offset),
+            state: TipState::Broken,
+        };
+        self.changes.say_anew(Some(before), tip);
+        Ok(Some(offset))
+    }
+
+    /// Writes a small record anew if it is at this place still.
+    pub(super) fn renew(
+        &mut self,
+        key: Key,
+        offset: LogOffset,
+        value: &[u8],
+        log: &mut Writer,
+    ) -> Result<(), StoreError> {
+        match self.get(&key)? == Some(keys::write(&offset)) {
+            true => self.record(key, Some(value), log).map(drop),
+            false => Ok(()),
+        }
     }
 
     /// Puts a small record or removes it, and writes that; says whether there was one.
@@ -83,10 +209,26 @@ impl<'a> Draft<'a> {
         value: Option<&[u8]>,
         log: &mut Writer,
     ) -> Result<bool, StoreError> {
-        let present = self.get(&key)?.is_some();
+        let before = self.get(&key)?;
         let offset = log.put(|to| codec::write_small(to, &key, value));
-        self.put(key, value.map(|_| keys::write(&offset)));
-        Ok(present)
+        self.follow_small(key, before.as_deref(), value.map(|_| offset))?;
+        Ok(before.is_some())
+    }
+
+    /// Has the index follow a small record, which was at `before`.
+    fn follow_small(
+        &mut self,
+        key: Key,
+        before: Option<&[u8]>,
+        after: Option<LogOffset>,
+    ) -> Result<(), StoreError> {
+        let before = before.map(keys::read::<LogOffset>).transpose()?;
+        let size = |offset: Option<LogOffset>| {
+            offset.map_or(0, |offset| FRAME as i64 + i64::from(offset.length))
+        };
+        *self.changes.record_bytes.get_or_insert(0) += size(after) - size(before);
+        self.put(key, after.map(|offset| keys::write(&offset)));
+        Ok(())
     }
 
     /// Adds what a record of the log says.
@@ -101,15 +243,45 @@ impl<'a> Draft<'a> {
                     false => self.last_tip(&tip.head.task)?,
                     true => None,
                 };
+                let bytes = bytes_with(before.as_ref(), tip.offset);
+                let tip = Tip { bytes, ..tip };
                 for (key, seq) in messages {
                     self.remember(key, &tip.head, seq);
                 }
                 self.follow(before, tip);
             }
-            Logged::Small(key, offset) => self.put(key, offset.map(|offset| keys::write(&offset))),
+            Logged::Small(key, offset) => {
+                let before = self.get(&key)?;
+                self.follow_small(key, before.as_deref(), offset)?;
+            }
+            Logged::Copy {
+                tip,
+                is_last,
+                messages,
+            } => {
+                for (key, seq) in messages {
+                    self.remember(key, &tip.head, seq);
+                }
+                let before = self.last_tip(&tip.head.task)?;
+                self.follow_copy(before, tip, is_last);
+            }
+            Logged::Deleted(task) => {
+                if let Some(tip) = self.any_tip(&task)? {
+                    self.forget(tip)?;
+                }
+            }
             Logged::Lost(offset, task, head) => self.lose(offset, &task, head)?,
         }
         Ok(())
+    }
+
+    /// Has the index follow an append that was written anew; with the last one the task consists of them.
+    fn follow_copy(&mut self, before: Option<Tip>, tip: Tip, is_last: bool) {
+        self.find_by_number(&tip);
+        if is_last {
+            self.find_by_client_id(&tip.head);
+            self.changes.say_anew(before, tip);
+        }
     }
 
     /// The task whose append was lost must not look as if the one before it was the newest.
@@ -128,9 +300,11 @@ impl<'a> Draft<'a> {
             head,
             offset,
             number: before.as_ref().map_or(1, |before| before.number),
-            is_broken: true,
+            bytes: before.as_ref().map_or(0, |before| before.bytes),
+            state: TipState::Broken,
         };
-        self.changes.move_task(before, tip);
+        // It may be a damaged task that was written anew.
+        self.changes.say_anew(before, tip);
         Ok(())
     }
 
@@ -148,9 +322,9 @@ impl<'a> Draft<'a> {
     /// The task's newest append, on which another can follow.
     fn whole_tip(&self, caller: &Caller, task: &str) -> Result<Option<Tip>, StoreError> {
         match self.changes.tip(task) {
-            Some(tip) => Ok(Some(tip.clone())),
+            Some(tip) => Ok(tip.clone().unless_deleted()),
             None => match self.reader.find(task)? {
-                None => Ok(None),
+                None | Some(TaskLookup::Deleted) => Ok(None),
                 Some(TaskLookup::Intact(tip)) => match self.reader.quarantine.reason(task) {
                     Some(_) if tip.head.owner != *caller => Err(StoreError::not_found(task)),
                     Some(reason) => Err(damaged(task, reason)),
@@ -167,8 +341,24 @@ impl<'a> Draft<'a> {
     /// The newest append that is known of the task, if there is one: while the log is read again.
     fn last_tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
         match self.changes.tip(task) {
-            Some(tip) => Ok(Some(tip.clone())),
+            Some(tip) => Ok(tip.clone().unless_deleted()),
             None => self.reader.last_tip(task),
+        }
+    }
+
+    /// The newest append of a task that is there, see [`Reader::any_tip`].
+    fn any_tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
+        match self.changes.tip(task) {
+            Some(tip) => Ok(tip.clone().unless_deleted()),
+            None => self.reader.any_tip(task),
+        }
+    }
+
+    /// Whether a task is there: ids of deleted ones may still be found.
+    fn exists(&self, task: &str) -> Result<bool, StoreError> {
+        match self.changes.tip(task) {
+            Some(tip) => Ok(tip.state != TipState::Deleted),
+            None => Ok(self.reader.indexed_task(task)?.is_some()),
         }
     }
 
@@ -177,10 +367,10 @@ impl<'a> Draft<'a> {
         if let Some(client_id) = head.client_id.as_deref().filter(|_| append.expected == 0)
             && let Some(task) = self.get(&keys::client_task(&head.owner, &head.agent, client_id))?
         {
-            return Err(StoreError::Taken {
-                client_id: client_id.into(),
-                task: keys::read(&task)?,
-            });
+            let (client_id, task) = (client_id.into(), keys::read::<String>(&task)?);
+            if self.exists(&task)? {
+                return Err(StoreError::Taken { client_id, task });
+            }
         }
         Ok(())
     }
@@ -189,13 +379,15 @@ impl<'a> Draft<'a> {
     fn check_messages(&self, prepared: &Prepared) -> Result<(), StoreError> {
         for (key, (id, _)) in prepared.messages.iter().zip(prepared.append.message_ids()) {
             if let Some(event) = self.get(key)? {
-                let (seq, task) = keys::read(&event)?;
+                let (seq, task) = keys::read::<(Seq, String)>(&event)?;
                 let message_id = id.into();
-                return Err(StoreError::Duplicate {
-                    message_id,
-                    task,
-                    seq,
-                });
+                if self.exists(&task)? {
+                    return Err(StoreError::Duplicate {
+                        message_id,
+                        task,
+                        seq,
+                    });
+                }
             }
         }
         Ok(())
@@ -207,17 +399,40 @@ impl<'a> Draft<'a> {
 
     /// Has the index follow an append.
     fn follow(&mut self, before: Option<Tip>, tip: Tip) {
-        let head = Arc::clone(&tip.head);
-        if let Some(client_id) = head.client_id.as_ref().filter(|_| before.is_none()) {
+        if before.is_none() {
+            self.find_by_client_id(&tip.head);
+        }
+        self.find_by_number(&tip);
+        self.changes.move_task(before, tip);
+    }
+
+    fn find_by_client_id(&mut self, head: &Head) {
+        if let Some(client_id) = &head.client_id {
             let key = keys::client_task(&head.owner, &head.agent, client_id);
             self.put(key, Some(keys::write(&head.task)));
         }
+    }
+
+    fn find_by_number(&mut self, tip: &Tip) {
         if tip.number.is_multiple_of(STRIDE) {
-            let key = keys::append(&head.task, head.seq);
+            let key = keys::append(&tip.head.task, tip.head.seq);
             self.put(key, Some(keys::write(&tip.offset)));
         }
-        self.changes.move_task(before, tip);
     }
+}
+
+/// An append that is to be written anew: what stands in the log, its number in the task, its head and its messages.
+type ReadCopy<'r> = (&'r [u8], u32, Arc<Head>, Vec<(String, Seq)>);
+
+fn read_copy(record: &Vec<u8>) -> Result<ReadCopy<'_>, StoreError> {
+    let append = Appended::open(record)?;
+    let (head, messages) = (Arc::new(append.head()?), append.message_ids()?);
+    Ok((record, append.number, head, messages))
+}
+
+/// How many bytes a task has in the log with an append behind this one.
+fn bytes_with(before: Option<&Tip>, offset: LogOffset) -> u64 {
+    before.map_or(0, |before| before.bytes) + FRAME as u64 + u64::from(offset.length)
 }
 
 fn damaged(task: &str, reason: String) -> StoreError {

@@ -14,7 +14,7 @@ use std::{
 use super::{
     codec::{self, Appended, Record},
     draft::Draft,
-    index::Tip,
+    index::{Tip, TipState},
     keys::{self, Key},
     log::{self, End, FRAME, Log, LogEntry, LogOffset},
     open::{FOLDERS, SledSettings, open_index, remove},
@@ -36,6 +36,15 @@ pub(super) enum Logged {
         is_first: bool,
         messages: Vec<(Key, Seq)>,
     },
+    /// An append was written anew.
+    Copy {
+        tip: Tip,
+        /// Whether the task consists of the copies from here on.
+        is_last: bool,
+        messages: Vec<(Key, Seq)>,
+    },
+    /// A task was deleted.
+    Deleted(String),
     /// A small record is at another offset, or nowhere.
     Small(Key, Option<LogOffset>),
     /// An append cannot be read; it was this task's, and perhaps led to this head.
@@ -81,6 +90,12 @@ fn read(log: &Log, from: End, to: &SyncSender<(Vec<Logged>, End)>) -> Result<End
 fn understood(offset: LogOffset, record: &[u8]) -> Option<Logged> {
     let said = match Record::read(record) {
         Ok(Record::Append(append)) => appended(offset, &append),
+        Ok(Record::Copy {
+            append,
+            bytes,
+            is_last,
+        }) => copied(offset, &append, bytes, is_last),
+        Ok(Record::Deleted { task }) => Ok(Logged::Deleted(task.to_owned())),
         Ok(Record::Small { key, value }) => Ok(Logged::Small(key.into(), value.map(|_| offset))),
         Err(error) => Err(error),
     };
@@ -95,15 +110,7 @@ fn understood(offset: LogOffset, record: &[u8]) -> Option<Logged> {
 }
 
 fn appended(offset: LogOffset, append: &Appended<'_>) -> Result<Logged, StoreError> {
-    let head = Arc::new(append.head()?);
-    let key = |(id, seq): (String, Seq)| (keys::message(&head.owner, &head.agent, &id), seq);
-    let messages = append.message_ids()?.into_iter().map(key).collect();
-    let tip = Tip {
-        head,
-        offset,
-        number: append.number,
-        is_broken: false,
-    };
+    let (tip, messages) = tip_of(offset, append, 0)?;
     let is_first = append.previous.is_none();
     Ok(Logged::Append {
         tip,
@@ -112,9 +119,42 @@ fn appended(offset: LogOffset, append: &Appended<'_>) -> Result<Logged, StoreErr
     })
 }
 
+fn copied(
+    offset: LogOffset,
+    append: &Appended<'_>,
+    bytes: u64,
+    is_last: bool,
+) -> Result<Logged, StoreError> {
+    let (tip, messages) = tip_of(offset, append, bytes)?;
+    Ok(Logged::Copy {
+        tip,
+        is_last,
+        messages,
+    })
+}
+
+/// An append as the task's newest, and the messages in it.
+fn tip_of(
+    offset: LogOffset,
+    append: &Appended<'_>,
+    bytes: u64,
+) -> Result<(Tip, Vec<(Key, Seq)>), StoreError> {
+    let head = Arc::new(append.head()?);
+    let key = |(id, seq): (String, Seq)| (keys::message(&head.owner, &head.agent, &id), seq);
+    let messages = append.message_ids()?.into_iter().map(key).collect();
+    let tip = Tip {
+        head,
+        offset,
+        number: append.number,
+        bytes,
+        state: TipState::Intact,
+    };
+    Ok((tip, messages))
+}
+
 /// The appends in a broken stretch of the log from this position on, as far as it can be told whose they were: no task
 /// must look as if the append before was its newest.
-fn lost(mut at: u64, mut stretch: &[u8]) -> Vec<Logged> {
+pub(super) fn lost(mut at: u64, mut stretch: &[u8]) -> Vec<Logged> {
     let mut lost = Vec::new();
     while let Some(length) = stretch
         .first_chunk()

@@ -10,20 +10,31 @@
 //! | `c` (caller) (agent) (context) task | nothing: the tasks of a context, in no order that matters |
 //! | `o` (agent) oldest task | nothing: the task waits for its caller, see [`Head::waits`] |
 //! | `u` task | nothing: a turn of the task has not ended |
+//! | `z` (agent) oldest task | nothing: the task has ended, see [`Head::is_open`] |
 //! | `n` (caller) (agent) (state) | how many tasks there are |
 //! | `a` (agent) | how many of its tasks are not in a terminal state |
+//! | `d` (agent) | how many of its tasks have ended |
+//! | `y` (agent) | how many bytes these have in the log |
+//! | `w` (agent) | how many bytes its open tasks have in the log |
+//! | `x` | how many bytes small records have in the log |
 //! | `r` (caller) (kind) (scope) id | the place of a small record |
 //!
-//! A task whose turn is over before its part is sealed costs it four entries: `h`, `m`, `t` and `c`.
+//! A task whose turn is over before its part is sealed costs it five entries: `h`, `m`, `t`, `c` and `z`.
 //!
 //! A name in brackets has its length before it, so no name can reach into the next. Numbers in keys are big endian, so
 //! their order is the order of the keys; `oldest` is a time, `newest` one turned round. Values are written by postcard,
 //! but for counts, which are numbers like those in keys.
 
+use std::sync::Arc;
+
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest as _, Sha256};
 
-use super::{index::Tip, log::LogOffset};
+use super::{
+    index::{Tip, TipState},
+    log::LogOffset,
+};
 use crate::{
     caller::Caller,
     store::{Head, RecordKey, Seq, StoreError, list::ListPosition},
@@ -38,9 +49,14 @@ pub(super) const STATE_LIST: u8 = b't';
 pub(super) const TURN: u8 = b'u';
 pub(super) const RECORD: u8 = b'r';
 pub(super) const OPEN: u8 = b'a';
+pub(super) const ENDED_COUNT: u8 = b'd';
+pub(super) const ENDED_BYTES: u8 = b'y';
+pub(super) const OPEN_BYTES: u8 = b'w';
+pub(super) const RECORD_BYTES: u8 = b'x';
 const CLIENT_TASK: u8 = b'i';
 const CONTEXT: u8 = b'c';
 const WAITING: u8 = b'o';
+const ENDED: u8 = b'z';
 const COUNT: u8 = b'n';
 const APPEND: u8 = b'e';
 
@@ -52,6 +68,8 @@ const TAIL: usize = 8 + 36;
 pub(super) struct IndexedTask {
     /// Where its newest append is.
     pub(super) offset: LogOffset,
+    /// How many bytes all of its appends have in the log.
+    pub(super) bytes: u64,
     /// Since when it has its state, in milliseconds.
     pub(super) millis: i64,
     pub(super) owner: String,
@@ -60,10 +78,34 @@ pub(super) struct IndexedTask {
 }
 
 impl IndexedTask {
+    /// What is known of a task whose newest append cannot be read.
+    pub(super) fn broken_tip(self, task: &str) -> Tip {
+        let head = Head {
+            task: task.to_owned(),
+            owner: Caller::new(self.owner),
+            agent: self.agent,
+            context_id: String::new(),
+            client_id: None,
+            seq: 0,
+            state: self.state.as_str().into(),
+            status_time: Timestamp::from_millisecond(self.millis).unwrap_or_default(),
+            last_turn: 0,
+            turns: Vec::new(),
+        };
+        Tip {
+            head: Arc::new(head),
+            offset: self.offset,
+            number: 0,
+            bytes: self.bytes,
+            state: TipState::Broken,
+        }
+    }
+
     pub(super) fn of(tip: &Tip) -> Self {
         let head = &tip.head;
         Self {
             offset: tip.offset,
+            bytes: tip.bytes,
             millis: head.status_time.as_millisecond(),
             owner: head.owner.id.clone(),
             agent: head.agent.clone(),
@@ -77,7 +119,7 @@ pub(super) fn indexed_task(tip: &Tip) -> Vec<u8> {
     let head = &tip.head;
     let millis = head.status_time.as_millisecond();
     let (owner, agent, state) = (&*head.owner.id, &*head.agent, head.state.as_str());
-    write(&(tip.offset, millis, owner, agent, state))
+    write(&(tip.offset, tip.bytes, millis, owner, agent, state))
 }
 
 /// A value as it is written; nothing that stands in the index fails to be.
@@ -104,8 +146,8 @@ pub(super) fn is_single(key: &[u8]) -> bool {
 /// What filters have of a key: all of it, or the names of its list; `None` if it has not all of these.
 pub(super) fn filtered(key: &[u8]) -> Option<&[u8]> {
     let names = match *key.first()? {
-        TURN | OPEN => 0,
-        WAITING | APPEND => 1,
+        TURN | OPEN | ENDED_COUNT | ENDED_BYTES | OPEN_BYTES | RECORD_BYTES => 0,
+        WAITING | ENDED | APPEND => 1,
         COUNT => 2,
         STATE_LIST | CONTEXT | RECORD => 3,
         _ => return Some(key),
@@ -132,7 +174,7 @@ pub(super) fn time(key: &[u8]) -> Option<i64> {
 /// The text behind the names in the key of a list: a task, or the id of a small record.
 pub(super) fn last(key: &[u8]) -> Result<String, StoreError> {
     let behind = match *key.first().unwrap_or(&0) {
-        STATE_LIST | WAITING => 8,
+        STATE_LIST | WAITING | ENDED => 8,
         _ => 0,
     };
     let text = tail(key).and_then(|tail| str::from_utf8(tail.get(behind..)?).ok());
@@ -178,11 +220,20 @@ pub(super) fn state(caller: &Caller, agent: &str, state: &str) -> Key {
     named(COUNT, &[&caller.id, agent, state])
 }
 
-/// What counts the task.
-pub(super) fn counts(head: &Head) -> Vec<Key> {
-    let mut counts = vec![state(&head.owner, &head.agent, head.state.as_str())];
+/// What counts the task, and by how much.
+pub(super) fn counts(tip: &Tip) -> Vec<(Key, i64)> {
+    let (head, bytes) = (&tip.head, tip.bytes.cast_signed());
+    let mut counts = vec![(state(&head.owner, &head.agent, head.state.as_str()), 1)];
+    let mut add = |kind, more| counts.push((named(kind, &[&head.agent]), more));
     if !head.state.is_terminal() {
-        counts.push(named(OPEN, &[&head.agent]));
+        add(OPEN, 1);
+    }
+    match head.is_open() {
+        true => add(OPEN_BYTES, bytes),
+        false => {
+            add(ENDED_COUNT, 1);
+            add(ENDED_BYTES, bytes);
+        }
     }
     counts
 }
@@ -214,13 +265,22 @@ pub(super) fn waiting(agent: &str) -> Key {
     named(WAITING, &[agent])
 }
 
+/// The tasks of an agent that have ended begin with this.
+pub(super) fn ended(agent: &str) -> Key {
+    named(ENDED, &[agent])
+}
+
 /// Every list in which the task stands.
-pub(super) fn places(head: &Head) -> Vec<Key> {
+pub(super) fn places(tip: &Tip) -> Vec<Key> {
+    let head = &*tip.head;
     let position = ListPosition::of(head);
     let list = state_list(&head.owner, &head.agent, head.state.as_str());
     let mut places = vec![in_state_list(list, &position), in_context(head)];
     if head.waits() {
-        places.push(in_waiting(&head.agent, &position));
+        places.push(in_order(waiting(&head.agent), &position));
+    }
+    if !head.is_open() {
+        places.push(in_order(ended(&head.agent), &position));
     }
     if !head.turns.is_empty() {
         places.push(turn(&head.task));
@@ -235,12 +295,11 @@ pub(super) fn in_state_list(mut list: Key, position: &ListPosition) -> Key {
     list
 }
 
-/// A place among the tasks that wait.
-pub(super) fn in_waiting(agent: &str, position: &ListPosition) -> Key {
-    let mut key = waiting(agent);
-    key.extend((!newest_first(position.millis)).to_be_bytes());
-    key.extend(position.task.as_bytes());
-    key
+/// A place in a list that begins with the oldest.
+pub(super) fn in_order(mut list: Key, position: &ListPosition) -> Key {
+    list.extend((!newest_first(position.millis)).to_be_bytes());
+    list.extend(position.task.as_bytes());
+    list
 }
 
 pub(super) fn turn(task: &str) -> Key {
@@ -321,7 +380,7 @@ mod tests {
         for (key, one) in keys.iter().zip(&ordered) {
             assert_eq!(super::position(key).as_ref().unwrap(), one);
         }
-        let times = ordered.map(|one| in_waiting("b", &position(one.millis, "")));
+        let times = ordered.map(|one| in_order(waiting("b"), &position(one.millis, "")));
         assert!(times.iter().rev().is_sorted());
     }
 
@@ -349,7 +408,7 @@ mod tests {
         assert_eq!(filtered(&append("t", 9)), Some(&*appends));
         let head = head("t");
         assert_eq!(filtered(&head), Some(&*head));
-        let waits = in_waiting("b", &position(7, "t"));
+        let waits = in_order(waiting("b"), &position(7, "t"));
         assert_eq!(
             (filtered(&waits), last(&waits).unwrap().as_str()),
             (Some(&*waiting("b")), "t")

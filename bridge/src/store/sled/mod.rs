@@ -13,12 +13,16 @@
 //! - `index`: entries in memory and in sled
 //! - `draft`, `committer`: batches, what follows from them for the index, and the thread that makes them durable
 //! - `reader`, `lists`, `cached_reader`: reading
+//! - `compaction`: giving room back to the disk
+//! - `backup`: copies of the folder
 //! - `check`: a look at all of it
 
+mod backup;
 mod cached_reader;
 mod check;
 mod codec;
 mod committer;
+mod compaction;
 mod draft;
 mod follow;
 mod index;
@@ -33,6 +37,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
+pub use backup::copy_store;
 #[cfg(test)]
 pub(crate) use log::SimulatedDisk;
 pub use open::SledSettings;
@@ -48,13 +53,14 @@ use jiff::Timestamp;
 use self::{
     cached_reader::CachedReader,
     committer::{Committer, Publisher},
+    compaction::{Compaction, Wanted},
     draft::Prepared,
     follow::Rebuilder,
     open::Opened,
 };
 use super::{
-    Append, Damage, Deletion, EndedTasks, Event, Head, ListPosition, ListQuery, Listener, Page,
-    RecordKey, Seq, Snapshot, Store, StoreError, StoreReport, StoredEvent, Unordered, Watch,
+    Append, Damage, Deletion, DiskUse, EndedTasks, Event, Head, ListPosition, ListQuery, Listener,
+    Page, RecordKey, Seq, Snapshot, Store, StoreError, StoreReport, StoredEvent, Unordered, Watch,
     cache::Cache, feed::Feed,
 };
 use crate::caller::Caller;
@@ -71,6 +77,7 @@ pub struct SledStore {
     // folder.
     committer: Committer,
     reader: CachedReader,
+    compaction: Compaction,
 }
 
 impl SledStore {
@@ -96,6 +103,7 @@ impl SledStore {
                 disk: reader,
                 publisher,
             },
+            compaction: Compaction::default(),
         })
     }
 
@@ -114,6 +122,22 @@ impl SledStore {
     /// If the store cannot be read at all.
     pub fn check(&self) -> Result<StoreReport, StoreError> {
         check::check(&self.reader.disk)
+    }
+
+    /// Gives back to the disk what deleted tasks and replaced records take, as far as whole files can be removed. `steps`
+    /// is asked before each step whether to go on.
+    ///
+    /// # Errors
+    /// If the store cannot be read or written.
+    pub async fn compact(&self, mut steps: impl FnMut() -> bool) -> Result<(), StoreError> {
+        let step = || {
+            self.compaction
+                .step(&self.reader, &self.committer, Wanted::All)
+        };
+        while steps() && step().await? {
+            tokio::task::yield_now().await;
+        }
+        Ok(())
     }
 
     /// Does what can be done before the append has its turn: writes the events as they will stand in the log.
@@ -202,8 +226,13 @@ impl Store for SledStore {
         agent: &str,
         message_id: &str,
     ) -> Result<Option<(String, Seq)>, StoreError> {
-        let found = self.reader.entry(keys::message(caller, agent, message_id));
-        Ok(found.await?.map(|(seq, task)| (task, seq)))
+        let found = self
+            .reader
+            .entry::<(Seq, String)>(keys::message(caller, agent, message_id));
+        match found.await? {
+            Some((seq, task)) if self.reader.exists(&task).await? => Ok(Some((task, seq))),
+            Some(_) | None => Ok(None),
+        }
     }
 
     async fn find_client_task(
@@ -212,9 +241,13 @@ impl Store for SledStore {
         agent: &str,
         client_id: &str,
     ) -> Result<Option<String>, StoreError> {
-        self.reader
-            .entry(keys::client_task(caller, agent, client_id))
-            .await
+        let found = self
+            .reader
+            .entry::<String>(keys::client_task(caller, agent, client_id));
+        match found.await? {
+            Some(task) if self.reader.exists(&task).await? => Ok(Some(task)),
+            Some(_) | None => Ok(None),
+        }
     }
 
     async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
@@ -250,24 +283,55 @@ impl Store for SledStore {
             .await
     }
 
-    async fn delete(&self, _: &Caller, task: &str, _: Deletion) -> Result<(), StoreError> {
-        let reason = "the store on disk cannot delete yet".to_owned();
-        let task = task.to_owned();
-        Err(StoreError::Invalid { task, reason })
+    async fn delete(
+        &self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<(), StoreError> {
+        // What has to be read is read here, so that the one thread that writes finds it in caches.
+        if let Err(error @ StoreError::NotFound { .. }) = self.reader.tip(caller, task).await {
+            return Err(error);
+        }
+        let (reader, gone) = (self.reader.clone(), task.to_owned());
+        let forget = move || {
+            reader.disk.quarantine.remove(&gone);
+            reader.publisher.cache.forget(&gone);
+            reader.publisher.feed.end(&gone);
+        };
+        let (caller, task) = (caller.clone(), task.to_owned());
+        self.committer.delete(caller, task, deletion, forget).await
     }
 
     async fn ended_tasks(
         &self,
-        _: &str,
-        _: Option<&ListPosition>,
-        _: Timestamp,
-        _: usize,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
-        Ok(Vec::new())
+        let (agent, after) = (agent.to_owned(), after.cloned());
+        let read =
+            move |reader: &CachedReader| reader.disk.ended(&agent, after.as_ref(), until, limit);
+        self.reader.blocking(read).await
     }
 
     async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
-        Ok(BTreeMap::new())
+        self.reader
+            .blocking(|reader| reader.disk.ended_counts())
+            .await
+    }
+
+    async fn maintain(&self) -> Result<bool, StoreError> {
+        let step = self
+            .compaction
+            .step(&self.reader, &self.committer, Wanted::Bounded);
+        step.await
+    }
+
+    async fn disk_use(&self) -> Result<Option<DiskUse>, StoreError> {
+        let disk_use = |reader: &CachedReader| reader.disk.disk_use().map(Some);
+        self.reader.blocking(disk_use).await
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
@@ -319,11 +383,11 @@ impl Store for SledStore {
         key: &RecordKey,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let key = keys::record(caller, key);
-        match self.reader.entry(key).await? {
+        match self.reader.entry(key.clone()).await? {
             None => Ok(None),
             Some(offset) => {
                 self.reader
-                    .blocking(move |reader| reader.disk.value(offset).map(Some))
+                    .blocking(move |reader| reader.disk.record(&key, offset))
                     .await
             }
         }

@@ -73,7 +73,20 @@ impl Pair {
             return;
         }
         let sample = Self::sample(lots.below(self.tasks));
-        let head = sample.head(&self.memory).await;
+        let Ok(head) = self.memory.head(&sample.caller, &sample.task).await else {
+            return;
+        };
+        if lots.below(5) == 0 {
+            let deletion = [Deletion::Ended, Deletion::Forced][lots.below(2)];
+            let [disk, memory] = self.stores();
+            let one = disk.delete(&sample.caller, &sample.task, deletion).await;
+            let other = memory.delete(&sample.caller, &sample.task, deletion).await;
+            assert_eq!(
+                one.map_err(|error| error.to_string()),
+                other.map_err(|error| error.to_string())
+            );
+            return;
+        }
         let event = match lots.below(3) {
             0 => Event::TurnEnded { turn: 1 },
             _ => Event::Status {
@@ -105,6 +118,16 @@ impl Pair {
             memory.waiting_tasks(AGENT, None, until, limit).await,
         );
         assert_eq!(waiting.0.unwrap(), waiting.1.unwrap());
+        let ended = (
+            disk.ended_tasks(AGENT, None, until, limit).await,
+            memory.ended_tasks(AGENT, None, until, limit).await,
+        );
+        assert_eq!(ended.0.unwrap(), ended.1.unwrap());
+        let number = async |store: &dyn Store| {
+            let counts = store.ended_counts().await.unwrap();
+            counts.get(AGENT).map_or(0, |count| count.tasks)
+        };
+        assert_eq!(number(disk).await, number(memory).await);
         let counts = (disk.open_counts().await, memory.open_counts().await);
         assert_eq!(counts.0.unwrap(), counts.1.unwrap());
         for caller in ["alice", "bob", "", "nobody"].map(Caller::new) {
@@ -126,10 +149,12 @@ impl Pair {
                 disk.task(caller, task).await,
                 memory.task(caller, task).await,
             );
-            assert_eq!(one.0.unwrap(), one.1.unwrap());
+            let is_there = one.1.is_ok();
+            let shown = |error: StoreError| error.to_string();
+            assert_eq!(one.0.map_err(shown), one.1.map_err(shown));
             let id = format!("{task}-1");
             let found = disk.find_message(caller, AGENT, &id).await.unwrap();
-            assert_eq!(found, Some((task.clone(), 2)));
+            assert_eq!(found, is_there.then(|| (task.clone(), 2)));
         }
     }
 }

@@ -24,10 +24,12 @@ const SEGMENT: usize = if cfg!(test) { 512 << 10 } else { 8 << 20 };
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The two folders of which one has the index.
-pub(super) const FOLDERS: [&str; 2] = ["tables", "tables-2"];
+pub(super) const FOLDERS: [&str; 2] = ["entries", "entries-2"];
 
 /// Where it was in earlier layouts; it is made anew from the log.
-const FORMER: [&str; 6] = ["index", "index-2", "parts", "parts-2", "lists", "lists-2"];
+const FORMER: [&str; 8] = [
+    "index", "index-2", "parts", "parts-2", "lists", "lists-2", "tables", "tables-2",
+];
 
 /// Where the store is and what memory it may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +125,13 @@ fn open_all(
         quarantine: Arc::default(),
         _lock: Arc::clone(lock),
     };
+    // An index that was put there from elsewhere may lead to what was removed since.
+    if reader.index().durable_end() > 0 && reader.index().end().at < reader.log.begin() {
+        return Err(StoreError::corrupt(
+            "the index",
+            "it ends before the log begins",
+        ));
+    }
     let log = log::writer(&reader.log, follow(&reader)?)?;
     Ok(Opened { reader, log })
 }

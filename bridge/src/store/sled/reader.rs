@@ -10,13 +10,13 @@ use jiff::Timestamp;
 
 use super::{
     codec::{self, Appended},
-    index::{Index, IndexInUse, Tip},
+    index::{Index, IndexInUse, Tip, TipState},
     keys::{self, IndexedTask, Key},
     log::{Log, LogOffset},
 };
 use crate::{
     caller::Caller,
-    store::{Head, Seq, StoreError, StoredEvent, list::ListPosition},
+    store::{EndedTasks, Head, Seq, StoreError, StoredEvent, list::ListPosition},
 };
 
 /// The index contains the position of every append whose number is a multiple of this. The others are found by going
@@ -44,6 +44,8 @@ pub(super) enum TaskLookup {
     Intact(Tip),
     /// Its newest append cannot be read.
     Damaged { owner: Caller, reason: String },
+    /// It was deleted.
+    Deleted,
 }
 
 impl Reader {
@@ -56,30 +58,37 @@ impl Reader {
         match self.find(task)? {
             Some(TaskLookup::Intact(tip)) => Ok(tip.head.owner.clone()),
             Some(TaskLookup::Damaged { owner, .. }) => Ok(owner),
-            None => Err(StoreError::not_found(task)),
+            Some(TaskLookup::Deleted) | None => Err(StoreError::not_found(task)),
         }
     }
 
     pub(super) fn find(&self, task: &str) -> Result<Option<TaskLookup>, StoreError> {
-        if let Some(found) = self.find_in_memory(task) {
-            return Ok(Some(found));
-        }
-        let Some(indexed) = self.index().indexed_task(task)? else {
-            return Ok(None);
-        };
-        match self.tip_at(indexed.offset, task) {
-            Ok(tip) => Ok(Some(TaskLookup::Intact(tip))),
-            Err(error @ StoreError::Corrupt { .. }) => {
-                Ok(Some(self.damaged(task, Caller::new(indexed.owner), &error)))
+        let mut looked_at = None;
+        loop {
+            if let Some(found) = self.find_in_memory(task) {
+                return Ok(Some(found));
             }
-            Err(error) => Err(error),
+            let Some(indexed) = self.index().indexed_task(task)? else {
+                return Ok(None);
+            };
+            match self.tip_at(&indexed, task) {
+                Ok(tip) => return Ok(Some(TaskLookup::Intact(tip))),
+                // It may have been written anew meanwhile, and the segment removed.
+                Err(StoreError::Corrupt { .. }) if looked_at != Some(indexed.offset) => {
+                    looked_at = Some(indexed.offset);
+                }
+                Err(error @ StoreError::Corrupt { .. }) => {
+                    return Ok(Some(self.damaged(task, Caller::new(indexed.owner), &error)));
+                }
+                Err(error) => return Err(error),
+            }
         }
     }
 
     /// Returns the data that lists need of a task, whether it is damaged or not.
     pub(super) fn indexed_task(&self, task: &str) -> Result<Option<IndexedTask>, StoreError> {
         match self.index().tip(task) {
-            Some(tip) => Ok(Some(IndexedTask::of(&tip))),
+            Some(tip) => Ok(tip.unless_deleted().as_ref().map(IndexedTask::of)),
             None => self.index().indexed_task(task),
         }
     }
@@ -87,25 +96,45 @@ impl Reader {
     /// Does the same as [`Reader::find`], without reading the disk.
     pub(super) fn find_in_memory(&self, task: &str) -> Option<TaskLookup> {
         let tip = self.index().tip(task)?;
-        if !tip.is_broken {
-            return Some(TaskLookup::Intact(tip));
+        match tip.state {
+            TipState::Intact => Some(TaskLookup::Intact(tip)),
+            TipState::Deleted => Some(TaskLookup::Deleted),
+            TipState::Broken => {
+                let lost = StoreError::corrupt("its newest append", "it is lost");
+                Some(self.damaged(task, tip.head.owner.clone(), &lost))
+            }
         }
-        let lost = StoreError::corrupt("its newest append", "it is lost");
-        Some(self.damaged(task, tip.head.owner.clone(), &lost))
     }
 
     /// Returns the newest known append of the task, even if a later one is lost.
     pub(super) fn last_tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
         if let Some(tip) = self.index().tip(task) {
-            return Ok(Some(tip));
+            return Ok(tip.unless_deleted());
         }
         Ok(match self.find(task)? {
             Some(TaskLookup::Intact(tip)) => Some(tip),
-            Some(TaskLookup::Damaged { .. }) | None => None,
+            Some(TaskLookup::Damaged { .. } | TaskLookup::Deleted) | None => None,
         })
     }
 
-    fn tip_at(&self, offset: LogOffset, task: &str) -> Result<Tip, StoreError> {
+    /// Returns the newest append of a task that is there, damaged or not. Of a damaged one only the owner, the agent, the
+    /// state and its time may be known.
+    pub(super) fn any_tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
+        if let Some(tip) = self.index().tip(task) {
+            return Ok(tip.unless_deleted());
+        }
+        let Some(indexed) = self.index().indexed_task(task)? else {
+            return Ok(None);
+        };
+        match self.tip_at(&indexed, task) {
+            Ok(tip) => Ok(Some(tip)),
+            Err(StoreError::Corrupt { .. }) => Ok(Some(indexed.broken_tip(task))),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn tip_at(&self, indexed: &IndexedTask, task: &str) -> Result<Tip, StoreError> {
+        let offset = indexed.offset;
         let record = self.log.read(offset)?;
         let append = Appended::open(&record)?;
         let head = append.head()?;
@@ -117,7 +146,8 @@ impl Reader {
             head: Arc::new(head),
             offset,
             number: append.number,
-            is_broken: false,
+            bytes: indexed.bytes,
+            state: TipState::Intact,
         })
     }
 
@@ -137,11 +167,24 @@ impl Reader {
     ) -> Result<Vec<StoredEvent>, StoreError> {
         match self.read_events(tip, after, limit) {
             Err(error @ StoreError::Corrupt { .. }) => {
+                // It may have been written anew meanwhile, and the segment removed.
+                if let Some(moved) = self.moved(tip)? {
+                    return self.events(&moved, after, limit);
+                }
                 let (task, reason) = (tip.head.task.clone(), error.to_string());
                 self.quarantine.add(&task, &reason);
                 Err(StoreError::Damaged { task, reason })
             }
             read => read,
+        }
+    }
+
+    /// The newest append of a task if that is another one now.
+    fn moved(&self, tip: &Tip) -> Result<Option<Tip>, StoreError> {
+        match self.find(&tip.head.task)? {
+            Some(TaskLookup::Intact(now)) => Ok(Some(now).filter(|now| now.offset != tip.offset)),
+            Some(TaskLookup::Damaged { .. }) => Ok(None),
+            Some(TaskLookup::Deleted) | None => Err(StoreError::not_found(&tip.head.task)),
         }
     }
 
@@ -209,13 +252,35 @@ impl Reader {
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
-        let (millis, task) = (until.as_millisecond() + 1, String::new());
-        let end = keys::in_waiting(agent, &ListPosition { millis, task });
-        let after = after.map(|after| keys::in_waiting(agent, after));
-        let waiting = self.index().scan(keys::waiting(agent), after);
-        let waiting = waiting.map(|entry| Ok(entry?.0));
+        self.since(keys::waiting(agent), after, until, limit)
+    }
+
+    /// Returns the heads of an agent's tasks that ended at `until` or before, the oldest first, after `after`.
+    pub(super) fn ended(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        self.since(keys::ended(agent), after, until, limit)
+    }
+
+    /// Returns the heads of the tasks in a list that begins with the oldest, up to `until`.
+    fn since(
+        &self,
+        list: Key,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let (millis, task) = (until.as_millisecond().saturating_add(1), String::new());
+        let end = keys::in_order(list.clone(), &ListPosition { millis, task });
+        let after = after.map(|after| keys::in_order(list.clone(), after));
+        let entries = self.index().scan(list, after);
+        let entries = entries.map(|entry| Ok(entry?.0));
         let is_due = |key: &Result<Key, StoreError>| key.as_ref().map_or(true, |key| *key < end);
-        self.heads_of(waiting.take_while(is_due), limit)
+        self.heads_of(entries.take_while(is_due), limit)
     }
 
     /// Returns the heads of the tasks in a list, without damaged tasks.
@@ -244,13 +309,28 @@ impl Reader {
             .collect()
     }
 
+    /// Returns how many tasks of each agent have ended, and their size.
+    pub(super) fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
+        let bytes = self.index().counts(&[keys::ENDED_BYTES])?;
+        let mut counts = BTreeMap::new();
+        for (key, tasks) in self.index().counts(&[keys::ENDED_COUNT])? {
+            let of_bytes = [&[keys::ENDED_BYTES], &key[1..]].concat();
+            let bytes = bytes.get(&of_bytes).map_or(0, |bytes| *bytes as u64);
+            if tasks > 0 {
+                counts.insert(keys::agent(&key)?, EndedTasks { tasks, bytes });
+            }
+        }
+        Ok(counts)
+    }
+
     /// Returns the records whose keys begin with `prefix`, with their ids, without damaged records.
     pub(super) fn records(&self, prefix: Key) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let mut records = Vec::new();
         for entry in self.index().scan(prefix, None) {
             let (key, offset) = entry?;
-            match keys::read(&offset).and_then(|offset| self.value(offset)) {
-                Ok(value) => records.push((keys::last(&key)?, value)),
+            match keys::read(&offset).and_then(|offset| self.record(&key, offset)) {
+                Ok(Some(value)) => records.push((keys::last(&key)?, value)),
+                Ok(None) => {}
                 Err(error @ StoreError::Corrupt { .. }) => {
                     tracing::error!(%error, "a small record is left out, since it is damaged");
                 }
@@ -261,6 +341,25 @@ impl Reader {
     }
 
     /// Returns the value of a small record.
+    pub(super) fn record(
+        &self,
+        key: &[u8],
+        offset: LogOffset,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let error = match self.value(offset) {
+            Err(error @ StoreError::Corrupt { .. }) => error,
+            read => return read.map(Some),
+        };
+        // It may have been written anew meanwhile, and the segment removed.
+        let now = self.index().get(key)?;
+        match now.as_deref().map(keys::read).transpose()? {
+            None => Ok(None),
+            Some(now) if now == offset => Err(error),
+            Some(now) => self.value(now).map(Some),
+        }
+    }
+
+    /// The value that stands at this place.
     pub(super) fn value(&self, offset: LogOffset) -> Result<Vec<u8>, StoreError> {
         codec::small_value(&self.log.read(offset)?)
     }
@@ -272,6 +371,10 @@ impl Quarantine {
             tracing::error!(task, "a task is damaged, all others are served: {reason}");
             reason.to_owned()
         });
+    }
+
+    pub(super) fn remove(&self, task: &str) {
+        self.lock().remove(task);
     }
 
     pub(super) fn reason(&self, task: &str) -> Option<String> {

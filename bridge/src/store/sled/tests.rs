@@ -1,5 +1,7 @@
 //! The suite on sled, and what only a store on disk has to promise.
 
+mod backup;
+mod compaction;
 mod damaged;
 mod full;
 mod power_loss;
@@ -44,27 +46,7 @@ impl Backend for Sled {
     }
 }
 
-crate::store_tests!(@each Sled::new();
-    events_come_back_in_order,
-    tasks_are_their_events_applied,
-    conflicts_tell_the_number,
-    callers_do_not_see_each_other,
-    ended_tasks_take_nothing,
-    senseless_events_are_refused,
-    large_parts_come_back,
-    messages_are_stored_once,
-    client_tasks_are_found,
-    filters_narrow_the_list,
-    page_tokens_are_of_one_list,
-    pages_are_stable_under_updates,
-    pages_have_a_bound_in_bytes,
-    watching_loses_nothing,
-    listening_tells_of_all_tasks,
-    small_records_come_back,
-    open_turns_are_those_to_take_up,
-    tasks_that_wait_are_found_by_time,
-    everything_survives_reopening,
-);
+crate::store_tests!(Sled::new());
 
 #[test]
 fn a_folder_is_opened_once() {
@@ -104,7 +86,7 @@ fn nobody_else_can_look_into_it() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("a/b");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let folders = ["", "log", "tables"].map(|name| folder.join(name));
+    let folders = ["", "log", "entries"].map(|name| folder.join(name));
     let open = || drop(SledStore::open(&SledSettings::in_folder(&folder)).unwrap());
     open();
     for path in &folders {
@@ -216,7 +198,7 @@ async fn check(store: &SledStore, tasks: i64) {
 #[tokio::test]
 async fn the_index_is_made_anew_when_it_is_lost_or_broken() {
     let backend = Sled::new();
-    let index = backend.0.path().join("tables");
+    let index = backend.0.path().join("entries");
     let store = backend.try_open().unwrap();
     fill(&store, 0..200).await;
     check(&store, 200).await;
@@ -235,7 +217,7 @@ async fn the_index_of_an_earlier_version_is_removed_and_made_anew() {
     let store = backend.try_open().unwrap();
     fill(&store, 0..100).await;
     drop(store);
-    let [former, index] = ["lists", "tables"].map(|name| backend.0.path().join(name));
+    let [former, index] = ["lists", "entries"].map(|name| backend.0.path().join(name));
     fs::rename(&index, &former).unwrap();
     check(&backend.try_open().unwrap(), 100).await;
     assert!(index.exists() && !former.exists());
@@ -245,7 +227,7 @@ async fn the_index_of_an_earlier_version_is_removed_and_made_anew() {
 async fn an_index_that_is_behind_follows_the_log() {
     let backend = Sled::new();
     let (index, copy) = (
-        backend.0.path().join("tables"),
+        backend.0.path().join("entries"),
         backend.0.path().join("copy"),
     );
     let store = backend.try_open().unwrap();

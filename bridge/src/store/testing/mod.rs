@@ -45,7 +45,7 @@ pub use restart::{
 };
 pub use sample::Sample;
 #[cfg(test)]
-pub(super) use sample::status;
+pub(crate) use sample::status;
 
 use super::Store;
 

@@ -109,7 +109,7 @@ pub(super) fn said(id: &str, text: &str) -> Event {
 }
 
 /// A status with a message of the agent, whose id is its text.
-pub(in crate::store) fn status(state: TaskState, text: &str) -> Event {
+pub(crate) fn status(state: TaskState, text: &str) -> Event {
     let message = Message::new(text, Role::Agent, vec![Part::text(text)]);
     let mut status = TaskStatus::new(state);
     status.message = Some(message);

@@ -33,8 +33,28 @@ pub(in crate::store::sled) struct Tip {
     pub(in crate::store::sled) offset: LogOffset,
     /// How many appends the task has.
     pub(in crate::store::sled) number: u32,
+    /// How many bytes all of them have in the log, with their frames.
+    pub(in crate::store::sled) bytes: u64,
+    /// What became of the task.
+    pub(in crate::store::sled) state: TipState,
+}
+
+/// What became of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::store::sled) enum TipState {
+    /// This is its newest append.
+    Intact,
     /// A later append is lost, or the task's newest: the head is only the last that is known.
-    pub(in crate::store::sled) is_broken: bool,
+    Broken,
+    /// It was deleted: the head is the last that it had.
+    Deleted,
+}
+
+impl Tip {
+    /// The same, unless the task was deleted.
+    pub(in crate::store::sled) fn unless_deleted(self) -> Option<Self> {
+        Some(self).filter(|tip| tip.state != TipState::Deleted)
+    }
 }
 
 /// What one batch of the log changes.
@@ -42,6 +62,8 @@ pub(in crate::store::sled) struct Tip {
 pub(in crate::store::sled) struct Changes {
     /// Entries that do not follow from how a task stands; `None` if there is none any more.
     pub(in crate::store::sled) entries: Unordered<Key, Value>,
+    /// By how much the bytes of small records change, if any is written.
+    pub(in crate::store::sled) record_bytes: Option<i64>,
     tasks: Unordered<String, TaskChange>,
     appends: usize,
 }
@@ -51,8 +73,10 @@ pub(in crate::store::sled) struct Changes {
 #[derive(Clone, Debug)]
 struct TaskChange {
     /// As the lists have it; `None` if they do not.
-    listed: Option<Arc<Head>>,
+    listed: Option<Tip>,
     tip: Tip,
+    /// The lists have to say it once more, since what they have of it is in an old part.
+    is_anew: bool,
 }
 
 impl Changes {
@@ -62,10 +86,23 @@ impl Changes {
         match self.tasks.get_mut(&tip.head.task) {
             Some(known) => known.tip = tip,
             None => {
-                let listed = before.map(|before| before.head);
                 let task = tip.head.task.clone();
-                self.tasks.insert(task, TaskChange { listed, tip });
+                let change = TaskChange {
+                    listed: before,
+                    tip,
+                    is_anew: false,
+                };
+                self.tasks.insert(task, change);
             }
+        }
+    }
+
+    /// Says all of a task once more, whose appends have moved.
+    pub(in crate::store::sled) fn say_anew(&mut self, before: Option<Tip>, tip: Tip) {
+        let task = tip.head.task.clone();
+        self.move_task(before, tip);
+        if let Some(change) = self.tasks.get_mut(&task) {
+            change.is_anew = true;
         }
     }
 
@@ -111,6 +148,10 @@ impl Layer {
     pub(super) fn apply(&mut self, changes: Changes, end: End) {
         self.end = end;
         self.appends += changes.appends;
+        if let Some(more) = changes.record_bytes {
+            let key = vec![keys::RECORD_BYTES];
+            *self.lists.counts.entry(key).or_default() += more;
+        }
         for (key, value) in changes.entries {
             self.bytes += key.len() + value.as_ref().map_or(0, Vec::len) + ENTRY;
             match keys::is_single(&key) {
@@ -125,6 +166,7 @@ impl Layer {
                         self.unlisted.push(Arc::clone(&change.tip.head));
                     }
                     known.tip = change.tip;
+                    known.is_anew |= change.is_anew;
                 }
                 None => {
                     self.unlisted.push(Arc::clone(&change.tip.head));
@@ -158,7 +200,8 @@ impl Layer {
             };
             if let Some(change) = self.tasks.get_mut(&head.task) {
                 self.lists.follow(change);
-                change.listed = Some(Arc::clone(&change.tip.head));
+                change.listed = change.tip.clone().unless_deleted();
+                change.is_anew = false;
             }
         }
         self.unlisted.is_empty()
@@ -180,8 +223,12 @@ impl Layer {
 
 impl TaskChange {
     fn is_listed(&self) -> bool {
-        let listed = self.listed.as_ref();
-        listed.is_some_and(|listed| Arc::ptr_eq(listed, &self.tip.head))
+        let is_there = self.tip.state != TipState::Deleted;
+        let is_same = match &self.listed {
+            Some(listed) => is_there && Arc::ptr_eq(&listed.head, &self.tip.head),
+            None => !is_there,
+        };
+        is_same && !self.is_anew
     }
 }
 
@@ -206,29 +253,46 @@ impl Lists {
     }
 
     fn follow(&mut self, change: &TaskChange) {
-        let (before, after) = (change.listed.as_deref(), &*change.tip.head);
-        let changed = |of: fn(&Head) -> Vec<Key>| {
-            let (mut old, mut new) = (before.map(of).unwrap_or_default(), of(after));
-            old.retain(|key| match new.iter().position(|other| other == key) {
-                Some(same) => {
-                    new.swap_remove(same);
-                    false
-                }
-                None => true,
-            });
-            (old, new)
-        };
-        let (old, new) = changed(keys::places);
+        let is_there = change.tip.state != TipState::Deleted;
+        let (before, after) = (
+            change.listed.as_ref(),
+            Some(&change.tip).filter(|_| is_there),
+        );
+        let (old, new) = changed(before, after, keys::places, change.is_anew);
         self.entries.extend(old.into_iter().map(|key| (key, None)));
         let there = |key| (key, Some(Vec::new()));
         self.entries.extend(new.into_iter().map(there));
-        let (old, new) = changed(keys::counts);
-        for (keys, more) in [(old, -1), (new, 1)] {
-            for key in keys {
-                *self.counts.entry(key).or_default() += more;
+        let (old, new) = changed(before, after, keys::counts, change.is_anew);
+        for (counts, sign) in [(old, -1), (new, 1)] {
+            for (key, more) in counts {
+                *self.counts.entry(key).or_default() += sign * more;
             }
         }
     }
+}
+
+/// What was said of a task before and is to be said afterwards, where that differs. What is said anew is in both if it
+/// counts, so that it is there and changes nothing.
+fn changed<T: PartialEq>(
+    before: Option<&Tip>,
+    after: Option<&Tip>,
+    of: fn(&Tip) -> Vec<T>,
+    is_anew: bool,
+) -> (Vec<T>, Vec<T>) {
+    let (mut old, mut new) = (
+        before.map(of).unwrap_or_default(),
+        after.map(of).unwrap_or_default(),
+    );
+    if !is_anew {
+        old.retain(|one| match new.iter().position(|other| other == one) {
+            Some(same) => {
+                new.swap_remove(same);
+                false
+            }
+            None => true,
+        });
+    }
+    (old, new)
 }
 
 /// A layer that takes no more changes and is being written as a part.
@@ -259,8 +323,9 @@ impl Sealed {
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         let tasks = self.layer.tasks.iter();
         let indexed_tasks = tasks.map(|(task, change)| {
-            let indexed = keys::indexed_task(&change.tip);
-            (Cow::Owned(keys::head(task)), Some(Cow::Owned(indexed)))
+            let is_there = change.tip.state != TipState::Deleted;
+            let indexed = is_there.then(|| Cow::Owned(keys::indexed_task(&change.tip)));
+            (Cow::Owned(keys::head(task)), indexed)
         });
         let others = self.layer.single.iter().chain(&self.lists().entries);
         indexed_tasks.chain(others.map(|(key, value)| {
@@ -287,7 +352,8 @@ mod tests {
             head: Arc::new(head),
             offset,
             number: 1,
-            is_broken: false,
+            bytes: 9,
+            state: TipState::Intact,
         }
     }
 
@@ -322,13 +388,17 @@ mod tests {
     fn only_where_a_task_was_and_where_it_is_counts() {
         use TaskState::{Completed, InputRequired, Submitted, Working};
         for (is_known, states, expected) in [
-            (false, &[Submitted][..], "h a1 c n1 t "),
-            (false, &[Submitted, Working, Completed], "h c n1 t "),
-            (false, &[InputRequired], "h a1 c n1 o t "),
-            (false, &[InputRequired, Working], "h a1 c n1 t "),
+            (false, &[Submitted][..], "h a1 c n1 t w9 "),
+            (false, &[Submitted, Working, Completed], "h c n1 t z d1 y9 "),
+            (false, &[InputRequired], "h a1 c n1 o t w9 "),
+            (false, &[InputRequired, Working], "h a1 c n1 t w9 "),
             (true, &[Working], "h n-1 n1 -t t "),
             (true, &[InputRequired], "h n1 n-1 o t -t "),
-            (true, &[Working, Completed], "h a-1 n1 n-1 t -t "),
+            (
+                true,
+                &[Working, Completed],
+                "h a-1 n1 n-1 t -t z d1 y9 w-9 ",
+            ),
             (true, &[Submitted], "h "),
         ] {
             for at_once in [true, false] {

@@ -25,7 +25,7 @@ mod parts;
 mod tests;
 
 pub(super) use in_use::IndexInUse;
-pub(super) use layer::{Changes, Tip};
+pub(super) use layer::{Changes, Tip, TipState};
 
 use std::{
     borrow::Cow,
@@ -77,6 +77,8 @@ pub(super) struct Index {
     state: Mutex<State>,
     /// A layer is full, or there is room again, or the end has come.
     moved: Condvar,
+    /// Held while the parts become others.
+    writing: Mutex<()>,
     room: usize,
     limits: Limits,
 }
@@ -93,6 +95,10 @@ struct State {
     sealed: Option<Arc<Sealed>>,
     parts: Arc<Parts>,
     phase: Phase,
+    /// The young layer is to be written before it is full.
+    is_hurried: bool,
+    /// Parts of which nothing counts any more, oldest first, until nobody reads them.
+    removed: Vec<Part>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,12 +133,15 @@ impl Index {
             sealed: None,
             parts: Arc::new(parts),
             phase: Phase::Running,
+            is_hurried: false,
+            removed: Vec::new(),
         };
         Ok(Self {
             db,
             folder,
             state: Mutex::new(state),
             moved: Condvar::new(),
+            writing: Mutex::default(),
             room: ROOM,
             limits,
         })
@@ -316,12 +325,13 @@ impl Index {
         loop {
             match state.phase {
                 Phase::Failed => return None,
-                Phase::Running if state.young.is_full(self.room) => break,
+                Phase::Running if state.young.is_full(self.room) || state.is_hurried => break,
                 Phase::Closed if state.young.appends() >= MANY => break,
                 Phase::Closed => return None,
                 Phase::Running => state = self.wait(state),
             }
         }
+        state.is_hurried = false;
         let (sealed, gone) = take_young(&mut state);
         // To free so much takes a while, in which others may go on.
         drop(state);
@@ -331,6 +341,7 @@ impl Index {
 
     /// Makes a part of a layer durable and shows it in its place.
     fn write_part(&self, sealed: &Sealed) -> Result<(), StoreError> {
+        let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let parts = Arc::clone(&self.lock().parts);
         let mut entries: Vec<_> = sealed.entries().collect();
         // Nobody need be told that there is none where nobody knows of any.
@@ -361,6 +372,58 @@ impl Index {
         (state.parts, state.sealed) = (parts, None);
         self.moved.notify_all();
         Ok(())
+    }
+
+    /// Up to where the log is in it on the disk.
+    pub(super) fn durable_end(&self) -> u64 {
+        let parts = &self.lock().parts;
+        parts.all.first().map_or(0, |newest| newest.meta.end.at)
+    }
+
+    /// Has what followed lately written soon.
+    pub(super) fn write_soon(&self) {
+        let mut state = self.lock();
+        let durable = state
+            .parts
+            .all
+            .first()
+            .map_or(0, |newest| newest.meta.end.at);
+        if state.sealed.is_none() && state.young.end.at > durable {
+            state.is_hurried = true;
+            self.moved.notify_all();
+        }
+    }
+
+    /// Takes out the parts that end before the log begins: all that counts of them was said anew. The newest stays, since
+    /// it tells up to where the log was followed.
+    pub(super) fn remove_parts(&self, begin: u64) {
+        let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
+        let all = &state.parts.all;
+        let stay = all.partition_point(|part| part.meta.end.at > begin).max(1);
+        if stay >= all.len() {
+            return;
+        }
+        let (all, gone) = (all[..stay].to_vec(), all[stay..].to_vec());
+        if let Ok(parts) = Parts::new(all, self.limits) {
+            state.parts = Arc::new(parts);
+            state.removed.extend(gone.into_iter().rev());
+        }
+    }
+
+    /// Removes from the disk what was taken out, as far as nobody reads it any more. The oldest goes first: what a newer one
+    /// says of it counts until then.
+    pub(super) fn drop_removed_parts(&self) -> Result<(), StoreError> {
+        loop {
+            let part = {
+                let mut state = self.lock();
+                match state.removed.first() {
+                    Some(part) if part.is_unread() => state.removed.remove(0),
+                    Some(_) | None => return Ok(()),
+                }
+            };
+            self.reading(|| part.remove())?;
+        }
     }
 
     /// As if it could not be written.

@@ -79,14 +79,35 @@ impl Part {
                 filter: None,
             });
         }
-        // A part is begun only when all before it are whole.
+        // A part is begun only when all before it are whole, and removed only when all before it are.
         let behind = parts.first().map_or(0, |newest: &Self| newest.number + 1);
+        let before = parts.last().map_or(0, |oldest| oldest.number);
         for kind in [BLOCK, FILTER] {
-            for found in db.range(key(kind, behind, 0)..key(kind + 1, 0, 0)) {
+            let former = db.range(key(kind, 0, 0)..key(kind, before, 0));
+            for found in former.chain(db.range(key(kind, behind, 0)..key(kind + 1, 0, 0))) {
                 db.remove(found?.0)?;
             }
         }
         Ok(parts)
+    }
+
+    /// Whether nobody else has it.
+    pub(super) fn is_unread(&self) -> bool {
+        Arc::strong_count(&self.meta) == 1
+    }
+
+    /// Removes all of it from the disk, first that it is one.
+    pub(super) fn remove(&self) -> Result<(), StoreError> {
+        self.db.remove(&key(META, self.number, 0)[..9])?;
+        for kind in [BLOCK, FILTER] {
+            for found in self
+                .db
+                .range(key(kind, self.number, 0)..key(kind, self.number + 1, 0))
+            {
+                self.db.remove(found?.0)?;
+            }
+        }
+        Ok(())
     }
 
     /// Looks at all of it: of what sled has lost it does not tell.

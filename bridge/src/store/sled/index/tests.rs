@@ -156,7 +156,8 @@ impl Pair {
                 length: 1,
             },
             number: 1,
-            is_broken: false,
+            bytes: 1,
+            state: TipState::Intact,
         };
         if before.is_none() {
             let key = keys::message(&sample.caller, "sample", &task);
@@ -222,7 +223,7 @@ impl Pair {
             let found = scan(&index, &keys::state_list(caller, "sample", state));
             let expected: BTreeSet<Key> = tips
                 .iter()
-                .map(|tip| keys::places(&tip.head)[0].clone())
+                .map(|tip| keys::places(tip)[0].clone())
                 .collect();
             assert!(found.iter().eq(&expected));
         }

@@ -8,12 +8,14 @@
 //! - `segment`: the files
 //! - `writer`: appending, a batch at a time
 //! - `reader`: one record, by its place
+//! - `scan`: some records after another, of a segment that is emptied
 //! - `replay`: all records after a position, what is lost of them, and where a crash cut the log off
 
 mod disk;
 mod frame;
 mod reader;
 mod replay;
+mod scan;
 mod segment;
 #[cfg(test)]
 mod simulated;
@@ -24,7 +26,7 @@ mod writer;
 pub(super) use disk::Disk;
 pub(super) use frame::HEADER as FRAME;
 pub(super) use reader::Log;
-pub(super) use replay::{LogEntry, open, walk, writer};
+pub(super) use replay::{LogEntry, names, open, walk, writer};
 #[cfg(test)]
 pub(crate) use simulated::{Faults, Flaw, SimulatedDisk};
 pub(super) use writer::Writer;

@@ -5,7 +5,7 @@ use std::{
     io,
     ops::Range,
     os::unix::fs::FileExt as _,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard},
 };
 
 use super::{LogOffset, disk::LogFile, frame, frame::Frame, segment::Segments};
@@ -20,6 +20,8 @@ pub(in crate::store::sled) struct Log {
     pub(super) segments: Segments,
     /// All segments by their first positions, those that are open with their files.
     files: Mutex<BTreeMap<u64, Option<Arc<LogFile>>>>,
+    /// Held by those who walk through the segments, so that none is removed meanwhile.
+    removing: RwLock<()>,
     /// What was found to be missing when it was opened.
     lost: Mutex<Vec<Range<u64>>>,
 }
@@ -31,6 +33,7 @@ impl Log {
         Self {
             segments,
             files: Mutex::new(files),
+            removing: RwLock::default(),
             lost: Mutex::default(),
         }
     }
@@ -60,6 +63,50 @@ impl Log {
     /// The first positions of all segments, in order.
     pub(super) fn bases(&self) -> Vec<u64> {
         self.lock().keys().copied().collect()
+    }
+
+    /// Keeps all segments where they are.
+    pub(super) fn stay(&self) -> RwLockReadGuard<'_, ()> {
+        self.removing.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The segment with this position or behind it, from where to where, if it is full.
+    pub(in crate::store::sled) fn closed_segment(&self, at: u64) -> Option<(u64, u64)> {
+        let files = self.lock();
+        let ends = files.keys().skip(1);
+        let mut segments = files.keys().zip(ends);
+        let (base, end) = segments.find(|(_, end)| **end > at)?;
+        Some((*base, *end))
+    }
+
+    /// The position of the first segment.
+    pub(in crate::store::sled) fn begin(&self) -> u64 {
+        self.lock().keys().next().copied().unwrap_or_default()
+    }
+
+    /// The free space of the disk, if the system tells.
+    pub(in crate::store::sled) fn free_space(&self) -> Option<u64> {
+        let segments = &self.segments;
+        segments
+            .disk
+            .space(&segments.folder)
+            .map(|space| space.free)
+    }
+
+    /// A segment that has so many bytes is full.
+    pub(in crate::store::sled) fn segment_limit(&self) -> u64 {
+        self.segments.disk.segment_limit()
+    }
+
+    /// Removes all segments before this position, where one begins. Nothing of them is needed any more.
+    pub(in crate::store::sled) fn remove_before(&self, begin: u64) -> Result<(), StoreError> {
+        let _alone = self
+            .removing
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        self.segments.set_begin(begin)?;
+        self.lock().retain(|base, _| *base >= begin);
+        self.segments.remove_before_begin()
     }
 
     /// Tells of a segment and its open file.
@@ -92,7 +139,7 @@ impl Log {
         format!("{} at byte {offset}", path.display())
     }
 
-    fn segment(&self, at: u64) -> Result<(u64, Arc<LogFile>), StoreError> {
+    pub(super) fn segment(&self, at: u64) -> Result<(u64, Arc<LogFile>), StoreError> {
         let mut files = self.lock();
         let missing = || StoreError::corrupt("the log", &format!("position {at} is in no segment"));
         let (&base, file) = files.range(..=at).next_back().ok_or_else(missing)?;

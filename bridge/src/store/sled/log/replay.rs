@@ -1,7 +1,12 @@
 //! Opening the log: every record after a position, what is lost of them, and the end, where a crash may have
 //! torn a batch.
 
-use std::{io, os::unix::fs::FileExt as _, path::Path, sync::Arc};
+use std::{
+    io,
+    os::unix::fs::FileExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{
     Disk, End, Log, LogOffset, Writer,
@@ -37,6 +42,8 @@ pub(in crate::store::sled) fn open(
         disk,
         folder: folder.into(),
     };
+    // A crash may have left segments that were about to be removed.
+    segments.remove_before_begin()?;
     let mut bases = segments.list()?;
     // One in which nothing stands is made again when it is needed: perhaps its name never became durable.
     if let Some(&last) = bases.last()
@@ -50,6 +57,18 @@ pub(in crate::store::sled) fn open(
     settle_end(&log, known)?;
     check_lengths(&log, known)?;
     Ok(log)
+}
+
+/// The names of the files of a log that another may write to: where it begins, and its segments, the newest last.
+pub(in crate::store::sled) fn names(
+    disk: &Disk,
+    folder: &Path,
+) -> Result<Vec<PathBuf>, StoreError> {
+    let segments = Segments {
+        disk: disk.clone(),
+        folder: folder.into(),
+    };
+    segments.names()
 }
 
 /// Makes the newest segment durable as it is read, and cuts off what was torn: nobody was told that it is there.
@@ -111,6 +130,7 @@ pub(in crate::store::sled) fn walk(
     from: End,
     visit: Visit<'_>,
 ) -> Result<End, StoreError> {
+    let _stay = log.stay();
     let bases = log.bases();
     let mut walk = Walk {
         log,
@@ -128,7 +148,7 @@ pub(in crate::store::sled) fn walk(
 /// would tell.
 fn check_lengths(log: &Log, known: End) -> Result<(), StoreError> {
     let bases = log.bases();
-    let mut end = 0;
+    let mut end = log.segments.begin()?;
     for (index, &base) in bases.iter().enumerate() {
         log.note_lost(end.min(base)..base);
         let path = log.segments.path(base);
@@ -158,11 +178,12 @@ pub(in crate::store::sled) fn writer(log: &Arc<Log>, end: End) -> Result<Writer,
         let path = log.segments.path(base);
         let failed = |error| StoreError::io(format!("opening {}", path.display()), error);
         let file = log.segments.disk.open(&path).map_err(failed)?;
-        if base + file.len().map_err(failed)? >= end.at {
+        let is_whole = base + file.len().map_err(failed)? >= end.at;
+        if is_whole && !log.segments.is_earlier(&file) {
             return Ok(new(base, file, end));
         }
     }
-    // No position is given twice: what was lost at the end is left out.
+    // No position is given twice: what was lost at the end is left out. An earlier program refuses the new segment.
     let (base, file) = (end.at, log.segments.create(end.at)?);
     let at = base + HEADER;
     Ok(new(base, file, End { at, ..end }))

@@ -51,7 +51,7 @@ fn open_on(disk: Disk, folder: &Path, from: End) -> Opened {
 }
 
 fn write(writer: &mut Writer, batch: &str) -> End {
-    writer.make_room(batch.len() as u64).unwrap();
+    writer.make_room(batch.len() as u64, false).unwrap();
     for record in batch.split(' ') {
         writer.put(|to| to.extend(record.as_bytes()));
     }
@@ -293,7 +293,7 @@ fn what_does_not_fit_leaves_nothing_and_is_written_when_it_does() {
         // There is room for some of them, and for some only until they are written.
         disk.set_room([1 << 30, 0, 70_000, 66_000][number % 4]);
         let record = format!("{number} ").repeat(1 + 4_000 * (number % 3));
-        let room = writer.make_room([record.len() as u64, 0][number / 4 % 2]);
+        let room = writer.make_room([record.len() as u64, 0][number / 4 % 2], false);
         let done = room.and_then(|()| {
             writer.put(|to| to.extend(record.as_bytes()));
             writer.commit()
@@ -398,7 +398,7 @@ fn nothing_is_written_after_a_sync_that_failed() {
         let error = writer.commit().unwrap_err();
         assert!(matches!(error, StoreError::Io { .. }), "{error}");
         disk.set_faults(Faults::default());
-        let error = writer.make_room(1).unwrap_err();
+        let error = writer.make_room(1, false).unwrap_err();
         assert!(matches!(error, StoreError::Closed), "{error}");
     }
 }

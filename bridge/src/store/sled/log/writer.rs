@@ -52,16 +52,20 @@ impl Writer {
     }
 
     /// Makes room for a batch of so many bytes, before any of it is put. What an earlier failure left behind
-    /// is removed first.
+    /// is removed first. What leads to more room may use half of what is kept for the index.
     ///
     /// Errors: `Full` if there is no room; then nothing has changed, and it may be asked for again. After any other
     /// error nothing more is written.
-    pub(in crate::store::sled) fn make_room(&mut self, bytes: u64) -> Result<(), StoreError> {
-        let done = self.try_make_room(bytes);
+    pub(in crate::store::sled) fn make_room(
+        &mut self,
+        bytes: u64,
+        is_freeing: bool,
+    ) -> Result<(), StoreError> {
+        let done = self.try_make_room(bytes, is_freeing);
         self.note(done)
     }
 
-    fn try_make_room(&mut self, bytes: u64) -> Result<(), StoreError> {
+    fn try_make_room(&mut self, bytes: u64, is_freeing: bool) -> Result<(), StoreError> {
         if self.has_failed {
             return Err(StoreError::Closed);
         }
@@ -71,7 +75,7 @@ impl Writer {
         if self.end.at - self.base > self.limit {
             self.roll()?;
         }
-        self.log.segments.check_reserve()?;
+        self.log.segments.check_reserve(is_freeing)?;
         self.fill(self.end.at + bytes)
     }
 

@@ -27,7 +27,7 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 fn restore(folder: &Path, files: &[(PathBuf, Vec<u8>)]) {
-    for name in ["tables", "tables-2", "log"] {
+    for name in ["entries", "entries-2", "log"] {
         let _ = fs::remove_dir_all(folder.join(name));
     }
     for (path, bytes) in files {
@@ -173,7 +173,7 @@ async fn a_damaged_task_without_an_index_costs_no_other() {
         let at = 16 + lot as usize % (written - 2_000);
         changed[at] ^= 1 << (lot % 8);
         fs::write(&log, changed).unwrap();
-        fs::remove_dir_all(folder.join("tables")).unwrap();
+        fs::remove_dir_all(folder.join("entries")).unwrap();
         let store = backend.try_open().unwrap();
         // Of a task whose first record was hit nothing is left.
         let (damaged, missing) = damaged(&store, &format!("at {at}")).await;

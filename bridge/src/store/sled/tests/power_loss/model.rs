@@ -32,6 +32,9 @@ pub(super) struct Count {
     pub(super) disks: usize,
     pub(super) starts: usize,
     pub(super) flips: usize,
+    /// Segments that were emptied and removed.
+    pub(super) removed: usize,
+    pub(super) deleted: usize,
     pub(super) acknowledged: usize,
     pub(super) refused: usize,
     /// Nobody was told whether it was kept.
@@ -45,6 +48,8 @@ impl fmt::Display for Count {
             disks,
             starts,
             flips,
+            removed,
+            deleted,
             acknowledged,
             refused,
             open,
@@ -52,7 +57,7 @@ impl fmt::Display for Count {
         } = self;
         write!(
             f,
-            "{disks} disks, {starts} starts, {flips} bits changed: {acknowledged} acknowledged, {refused} refused, {open} \
+            "{disks} disks, {starts} starts, {flips} bits changed, {removed} segments removed: {acknowledged} acknowledged ({deleted} deletions), {refused} refused, {open} \
              neither, of which {open_and_kept} were kept"
         )
     }
@@ -67,6 +72,15 @@ struct History<T> {
     begun: VecDeque<Vec<T>>,
     /// A bit of it was changed: then nothing more is said of it.
     is_hit: bool,
+    /// It was begun to be deleted, after all else, or that was acknowledged or seen.
+    deletion: Option<IsDeleted>,
+}
+
+/// How far a deletion went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IsDeleted {
+    Perhaps,
+    Yes,
 }
 
 impl<T> Default for History<T> {
@@ -75,7 +89,15 @@ impl<T> Default for History<T> {
             kept: Vec::new(),
             begun: VecDeque::new(),
             is_hit: false,
+            deletion: None,
         }
+    }
+}
+
+impl<T> History<T> {
+    /// Whether it must be there.
+    fn is_there(&self) -> bool {
+        !self.kept.is_empty() && self.deletion.is_none()
     }
 }
 
@@ -139,6 +161,7 @@ pub(super) struct Model {
 #[derive(Clone, Debug)]
 pub(super) enum Job {
     Append(usize, Append),
+    Delete(usize),
     Record(usize, Option<Vec<u8>>),
 }
 
@@ -170,6 +193,14 @@ impl Model {
         if is_new {
             self.tasks.push(History::default());
         }
+        let may_go = |task: &History<StoredEvent>| task.deletion.is_none() && task.len() > 0;
+        if !is_new && lots.below(6) == 0 && may_go(&self.tasks[number]) {
+            self.tasks[number].deletion = Some(IsDeleted::Perhaps);
+            return Job::Delete(number);
+        }
+        if self.tasks[number].deletion.is_some() {
+            return self.draw(lots);
+        }
         let (sample, task) = (sample(number), &mut self.tasks[number]);
         let mut events = vec![status(TaskState::Working, &text)];
         match task.len() {
@@ -196,12 +227,14 @@ impl Model {
         count: &mut Count,
     ) -> Result<(), Violation> {
         let is_hit = match job {
-            Job::Append(task, _) => self.tasks[*task].is_hit,
+            Job::Append(task, _) | Job::Delete(task) => self.tasks[*task].is_hit,
             Job::Record(record, _) => self.records[*record].is_hit,
         };
         let is_kept = match outcome {
             Ok(()) => true,
             Err(StoreError::Full { .. }) => false,
+            // What it would delete was refused or is not known to be there.
+            Err(StoreError::NotFound { .. }) if matches!(job, Job::Delete(_)) => false,
             Err(StoreError::Closed) => {
                 count.open += 1;
                 return Ok(());
@@ -220,6 +253,10 @@ impl Model {
         }
         match job {
             Job::Append(task, _) => self.tasks[*task].settle(is_kept),
+            Job::Delete(task) => {
+                self.tasks[*task].deletion = is_kept.then_some(IsDeleted::Yes);
+                count.deleted += usize::from(is_kept);
+            }
             Job::Record(record, _) => self.records[*record].settle(is_kept),
         }
         Ok(())
@@ -230,7 +267,7 @@ impl Model {
     fn builds_on_refused(&self, job: &Job) -> bool {
         match job {
             Job::Append(task, append) => append.expected > self.tasks[*task].kept.len() as Seq,
-            Job::Record(..) => false,
+            Job::Delete(_) | Job::Record(..) => false,
         }
     }
 
@@ -277,7 +314,7 @@ impl Model {
         }
         let wrong = |error: StoreError| Violation::Wrong(format!("{error:?}"));
         let counts = store.open_counts().await.map_err(wrong)?;
-        let there = self.tasks.iter().filter(|task| !task.kept.is_empty());
+        let there = self.tasks.iter().filter(|task| task.is_there());
         let (there, counted) = (there.count(), counts.values().sum::<usize>());
         if there != counted {
             let what = format!("{counted} tasks are counted, {there} are there");
@@ -288,11 +325,14 @@ impl Model {
         let page = store.list(&owner(), &query).await.map_err(wrong)?;
         let listed: Vec<&str> = page.tasks.iter().map(|one| one.task.id.as_str()).collect();
         let ours = (0..self.tasks.len()).step_by(3);
-        let ours = ours.filter(|number| !self.tasks[*number].kept.is_empty());
-        for id in ours.map(|number| sample(number).task) {
-            if !listed.contains(&id.as_str()) {
-                return Err(Violation::Wrong(format!("{id} is in no list")));
-            }
+        let ours = ours.filter(|number| self.tasks[*number].is_there());
+        let ours: Vec<String> = ours.map(|number| sample(number).task).collect();
+        if let Some(id) = ours.iter().find(|id| !listed.contains(&id.as_str())) {
+            return Err(Violation::Wrong(format!("{id} is in no list")));
+        }
+        if listed.len() != ours.len() || page.total != ours.len() {
+            let what = format!("{} are listed, {} are there", listed.len(), ours.len());
+            return Err(Violation::Wrong(what));
         }
         Ok(())
     }
@@ -332,7 +372,22 @@ async fn check_task(
             found.len()
         )));
     }
-    task.check(&id, found, count)
+    match task.deletion {
+        Some(IsDeleted::Perhaps) if found.is_empty() => {
+            count.open_and_kept += 1;
+            task.deletion = Some(IsDeleted::Yes);
+            Ok(())
+        }
+        Some(IsDeleted::Yes) if found.is_empty() => Ok(()),
+        Some(IsDeleted::Yes) => Err(Violation::Appeared {
+            what: format!("{id}, which was deleted"),
+            found: format!("{} events", found.len()),
+        }),
+        Some(IsDeleted::Perhaps) | None => {
+            task.deletion = None;
+            task.check(&id, found, count)
+        }
+    }
 }
 
 fn check_record(
@@ -367,6 +422,10 @@ impl Job {
             Self::Append(task, append) => {
                 let caller = sample(*task).caller;
                 store.append(&caller, append.clone()).await.map(drop)
+            }
+            Self::Delete(task) => {
+                let Sample { caller, task, .. } = sample(*task);
+                store.delete(&caller, &task, Deletion::Forced).await
             }
             Self::Record(record, value) => {
                 let key = record_key(&record.to_string());

@@ -86,8 +86,25 @@ impl Trial {
             if self.batch(&store, count).await? {
                 break;
             }
+            if self.lots.below(3) == 0 {
+                self.compact(&store, count).await;
+            }
         }
         Ok(())
+    }
+
+    /// Gives room back, to the end or in part.
+    async fn compact(&mut self, store: &SledStore, count: &mut Count) {
+        let mut left = [3, 10, 100_000][self.lots.below(3)];
+        let steps = || {
+            left -= 1;
+            left > 0
+        };
+        let segments = || store.reader.disk.log.begin();
+        let before = segments();
+        // What fails is begun again after the next start.
+        drop(store.compact(steps).await);
+        count.removed += usize::from(segments() > before);
     }
 
     fn faults(&mut self) -> Faults {
