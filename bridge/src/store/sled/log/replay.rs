@@ -184,7 +184,9 @@ pub(in crate::store::sled) fn writer(log: &Arc<Log>, end: End) -> Result<Writer,
         }
     }
     // No position is given twice: what was lost at the end is left out. An earlier program refuses the new segment.
-    let (base, file) = (end.at, log.segments.create(end.at)?);
+    // Nor is one before where the log begins.
+    let base = end.at.max(log.segments.begin()?);
+    let file = log.segments.create(base)?;
     let at = base + HEADER;
     Ok(new(base, file, End { at, ..end }))
 }

@@ -130,7 +130,7 @@ async fn what_lives_stays_and_the_disk_gets_back_the_rest() {
         gone.await.unwrap();
         if round > 0 {
             // So that there is something to be given back.
-            for number in 0..20 {
+            for number in 0..100 {
                 let value = vec![1; 1_000];
                 let (caller, key) = (Caller::new("carol"), record(number));
                 store.put_record(&caller, &key, value).await.unwrap();
@@ -200,4 +200,20 @@ async fn those_who_read_and_write_meanwhile_notice_nothing() {
     reader.await.unwrap();
     assert_eq!(store.damage(), Damage::default());
     assert!(store.reader.disk.log.begin() > 0);
+}
+
+#[tokio::test]
+async fn a_log_without_segments_goes_on_where_it_begins() {
+    let backend = Sled::new();
+    let log = backend.0.path().join("log");
+    fs::create_dir_all(&log).unwrap();
+    fs::write(log.join("0000000000001000.begin"), b"").unwrap();
+    let sample = Sample::new("t");
+    sample.create(&backend.try_open().unwrap(), 1).await;
+    for _ in 0..2 {
+        drop(fs::remove_dir_all(backend.0.path().join("entries")));
+        let store = backend.try_open().unwrap();
+        assert_eq!(sample.head(&store).await.seq, 3);
+        assert!(store.check().unwrap().is_whole());
+    }
 }
