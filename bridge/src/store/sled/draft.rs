@@ -142,7 +142,11 @@ impl<'a> Draft<'a> {
         if copies.tip.state == TipState::Broken {
             return self.copy_damaged(before, log);
         }
-        let read: Result<Vec<_>, StoreError> = copies.records.iter().map(read_copy).collect();
+        let read: Result<Vec<_>, StoreError> = copies
+            .records
+            .iter()
+            .map(|record| read_copy(record))
+            .collect();
         let (mut previous, records) = (copies.previous, copies.records.len());
         for (index, (record, number, head, messages)) in read?.into_iter().enumerate() {
             let is_last = copies.is_last && index + 1 == records;
@@ -424,7 +428,7 @@ impl<'a> Draft<'a> {
 /// An append that is to be written anew: what stands in the log, its number in the task, its head and its messages.
 type ReadCopy<'r> = (&'r [u8], u32, Arc<Head>, Vec<(String, Seq)>);
 
-fn read_copy(record: &Vec<u8>) -> Result<ReadCopy<'_>, StoreError> {
+fn read_copy(record: &[u8]) -> Result<ReadCopy<'_>, StoreError> {
     let append = Appended::open(record)?;
     let (head, messages) = (Arc::new(append.head()?), append.message_ids()?);
     Ok((record, append.number, head, messages))
