@@ -17,6 +17,8 @@ fn stands_in(folder: &Path) -> bool {
         .map(|entry| entry.unwrap().path());
     entries.any(|path| match path.is_dir() {
         true => stands_in(&path),
+        // The operators' socket is no file.
+        false if !path.is_file() => false,
         false => fs::read(path)
             .unwrap()
             .windows(SECRET.len())
