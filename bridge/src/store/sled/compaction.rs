@@ -149,8 +149,11 @@ fn remove_emptied(
 ) -> Result<VecDeque<(u64, u64)>, StoreError> {
     let index = reader.index();
     let (durable, mut begin) = (index.durable_end(), None);
-    while let Some((end, _)) = emptied.pop_front_if(|(_, written)| *written <= durable) {
+    while let Some(&(end, written)) = emptied.front()
+        && written <= durable
+    {
         begin = Some(end);
+        emptied.pop_front();
     }
     if let Some(begin) = begin {
         reader.log.remove_before(begin)?;
