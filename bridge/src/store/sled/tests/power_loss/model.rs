@@ -379,8 +379,9 @@ async fn check_task(
             Ok(())
         }
         Some(IsDeleted::Yes) if found.is_empty() => Ok(()),
-        Some(IsDeleted::Yes) => Err(Violation::Appeared {
-            what: format!("{id}, which was deleted"),
+        // The deletion is what was lost.
+        Some(IsDeleted::Yes) => Err(Violation::Lost {
+            what: format!("the deletion of {id}"),
             found: format!("{} events", found.len()),
         }),
         Some(IsDeleted::Perhaps) | None => {
