@@ -121,7 +121,7 @@ pub enum StoreError {
         path: PathBuf,
         /// Its format.
         found: u32,
-        /// The newest that this program reads.
+        /// The newest format that this program reads.
         known: u32,
     },
     /// The disk is full.

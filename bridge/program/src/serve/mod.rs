@@ -106,9 +106,9 @@ impl Door for Plain {
     }
 }
 
-/// Serves with usual [`Limits`] until `stop` comes and the requests that are open then have ended: whoever must
-/// not wait for those drops the future. `std::future::pending()` never comes. Handlers are told who is
-/// connected by [`axum::extract::ConnectInfo`].
+/// Serves with the default [`Limits`] until the future `stop` is ready, and then until the open requests have ended.
+/// Drop the returned future to stop without waiting for them. Pass `std::future::pending()` to serve for ever.
+/// [`axum::extract::ConnectInfo`] gives handlers the client's address.
 ///
 /// # Errors
 /// None at present.
@@ -120,7 +120,7 @@ pub async fn serve(
     serve_within(Limits::default(), listener, Plain, app, stop).await
 }
 
-/// As [`serve`], within other limits and behind a [`Door`].
+/// Serves like [`serve`], within other limits and behind a [`Door`].
 ///
 /// # Errors
 /// None at present.

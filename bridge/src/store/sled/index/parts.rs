@@ -13,7 +13,7 @@ use crate::store::{
 pub(super) struct Limits {
     /// The bytes of the filters in memory.
     pub(super) filters: usize,
-    /// So many message ids are remembered at least, the newest.
+    /// The number of newest message ids that are remembered at least.
     pub(super) messages: u64,
 }
 

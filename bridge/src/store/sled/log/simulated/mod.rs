@@ -55,16 +55,16 @@ pub(crate) struct Faults {
     pub(crate) is_short: bool,
 }
 
-/// A mistake that a program could make with its disk: the disk makes it, to show that it would be found.
+/// A mistake that a program could make with its disk. The disk makes the mistake itself, to show that the tests find it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
-    /// What is written to files is not synced.
+    /// The contents of files are not synced.
     NoFileSync,
-    /// What is made in folders is not synced.
+    /// New names in folders are not synced.
     NoFolderSync,
-    /// A sync that fails is asked for once more, and then believed.
+    /// After a failed sync, a second sync is taken for a success.
     SyncRetried,
-    /// What is behind the end of a file is not cut off.
+    /// The torn end of a file is not cut off.
     NoTruncation,
 }
 
