@@ -281,9 +281,10 @@ async fn look_at_all(shared: &Shared, mut awaited: Vec<(String, Seq)>) {
     }
 }
 
+/// The heads of tasks that have changed; of a task that was deleted, none.
 const HEADS: &str =
-    "SELECT t.task, t.head FROM unnest($1::text[], $2::bigint[]) AS known (task, seq)
-    JOIN bridge.tasks AS t ON t.task = known.task AND t.seq > known.seq";
+    "SELECT known.task, t.head FROM unnest($1::text[], $2::bigint[]) AS known (task, seq)
+    LEFT JOIN bridge.tasks AS t ON t.task = known.task WHERE t.task IS NULL OR t.seq > known.seq";
 
 /// Passes on the heads of those tasks that have events after the given ones.
 async fn look_at(shared: &Shared, known: Vec<(String, Seq)>) {

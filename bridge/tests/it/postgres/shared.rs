@@ -155,6 +155,20 @@ async fn a_watcher_is_told_that_another_process_deleted_the_task() {
     assert_eq!(timeout(LONG, watch.after(3)).await.unwrap(), None);
 }
 
+/// The notification of a deletion may be lost, as that of an append.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_is_noticed_without_its_notification() {
+    let database = Server::shared().database().await;
+    let (one, two) = (open(&database).await, open(&database).await);
+    let sample = Sample::new("t");
+    sample.create(&one, 1).await;
+    let mut watch = two.watch(&sample.caller, "t").await.unwrap();
+    // Nobody is told of a task that goes without the store.
+    let gone = "WITH gone AS (DELETE FROM bridge.tasks RETURNING task) SELECT count(*) FROM gone";
+    assert_eq!(database.number(gone).await, 1);
+    assert_eq!(timeout(LONG, watch.after(3)).await.unwrap(), None);
+}
+
 /// Appends are seldom alone in a transaction when many wait.
 #[tokio::test(flavor = "multi_thread")]
 async fn appends_that_wait_together_are_one_transaction() {
