@@ -198,7 +198,9 @@ fn files(folder: &Path) -> Result<Vec<Kept>, Failed> {
     for entry in fs::read_dir(folder)? {
         match entry?.path() {
             path if path.is_dir() => files.extend(self::files(&path)?),
-            path => files.push((path.clone(), fs::read(path)?)),
+            path if path.is_file() => files.push((path.clone(), fs::read(path)?)),
+            // The operator's socket.
+            _ => {}
         }
     }
     files.sort();
