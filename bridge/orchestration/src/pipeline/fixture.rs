@@ -76,11 +76,16 @@ fn step(step: &toml::Value) -> Step {
     }
 }
 
+/// Returns a JSONPath if the text begins with `$`, otherwise a JSON pointer.
+pub(super) fn path(text: &str) -> ValuePath {
+    match text.starts_with('$') {
+        true => ValuePath::JsonPath(Box::new(text.parse().unwrap())),
+        false => ValuePath::Pointer(text.to_owned()),
+    }
+}
+
 fn reference(path: &str) -> Reference {
-    let path = match path.starts_with('$') {
-        true => ValuePath::JsonPath(Box::new(path.parse().unwrap())),
-        false => ValuePath::Pointer(path.to_owned()),
-    };
+    let path = self::path(path);
     let source = first_name(&path).unwrap();
     Reference { source, path }
 }

@@ -194,17 +194,9 @@ impl fmt::Display for Reference {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use serde_json_path::JsonPath;
 
     use super::*;
-    use crate::pipeline::first_name;
-
-    fn path(text: &str) -> ValuePath {
-        match text.starts_with('$') {
-            true => ValuePath::JsonPath(Box::new(JsonPath::parse(text).unwrap())),
-            false => ValuePath::Pointer(text.to_owned()),
-        }
-    }
+    use crate::pipeline::{first_name, fixture::path};
 
     #[test]
     fn a_reference_gives_one_value_or_a_list() {

@@ -52,16 +52,8 @@ pub(super) fn selects_one(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json_path::JsonPath;
-
     use super::*;
-
-    fn path(text: &str) -> ValuePath {
-        match text.starts_with('$') {
-            true => ValuePath::JsonPath(Box::new(JsonPath::parse(text).unwrap())),
-            false => ValuePath::Pointer(text.to_owned()),
-        }
-    }
+    use crate::pipeline::fixture::path;
 
     #[test]
     fn the_first_name_says_whose_output_is_meant() {

@@ -7,7 +7,6 @@ use tokio_postgres::Row;
 
 use super::{
     Shared,
-    connections::Values,
     failure::{Failure, unavailable},
     rows,
 };
@@ -96,11 +95,7 @@ impl Shared {
         let select = "SELECT task, head FROM bridge.tasks
             WHERE agent = $1 AND NOT is_open AND (status_time, task) > ($2, $3) AND status_time <= $4
             ORDER BY status_time, task LIMIT $5";
-        let (millis, task) = after.map_or((i64::MIN, ""), |after| (after.millis, &after.task));
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let (agent, until) = (rows::name(agent), until.as_millisecond());
-        let values: Values<'_> = &[&agent, &millis, &task, &until, &limit];
-        let found = self.connections.read(select, values).await?;
+        let found = self.since(select, agent, after, until, limit).await?;
         let head = |row: &Row| rows::head(row.get(0), row.get(1)).ok();
         Ok(found.iter().filter_map(head).collect())
     }

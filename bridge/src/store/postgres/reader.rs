@@ -254,12 +254,24 @@ impl Shared {
         let select = "SELECT task, head FROM bridge.tasks
             WHERE agent = $1 AND waits AND (status_time, task) > ($2, $3) AND status_time <= $4
             ORDER BY status_time, task LIMIT $5";
+        heads(&self.since(select, agent, after, until, limit).await?)
+    }
+
+    /// Reads an agent's tasks with a statement that takes the agent, the status time and id of the task before the first
+    /// one, the newest status time, and the number of rows.
+    pub(super) async fn since(
+        &self,
+        select: &'static str,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreError> {
         let (millis, task) = after.map_or((i64::MIN, ""), |after| (after.millis, &after.task));
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let (agent, until) = (rows::name(agent), until.as_millisecond());
         let values: Values<'_> = &[&agent, &millis, &task, &until, &limit];
-        let found = self.connections.read(select, values).await?;
-        heads(&found)
+        self.connections.read(select, values).await
     }
 
     pub(super) async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
