@@ -26,28 +26,20 @@
 // Output goes through `bridge_program::terminal`, because much of it comes from others.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
-pub mod access;
-pub mod agent;
-pub mod auth;
-pub mod bot;
-pub mod builtin;
-pub mod caller;
 pub mod cli;
-mod clock;
-mod completion;
 pub mod config;
-pub mod connector;
-pub mod executor;
-pub mod host;
-pub mod metrics;
-pub mod push;
-pub mod quota;
-pub mod retention;
-pub mod server;
-pub mod service;
-pub mod store;
 #[cfg(feature = "tls")]
 pub mod tls;
-pub mod turns;
+
+pub use bridge_auth as auth;
+pub use bridge_bots::{bot, builtin, connector};
+pub use bridge_push as push;
+pub use bridge_server::{access, host, quota, retention, server, service};
+#[cfg(feature = "testing")]
+pub use bridge_store::store_tests;
+pub use bridge_store::{self as store, caller};
+pub use bridge_tasks::{agent, executor, metrics, turns};
+
+use bridge_program::clock;
 
 pub use bridge_program::{StopFuture, serve, serve_until, stop_signal};

@@ -1,11 +1,19 @@
 //! Measures the cost of the recorder: requests and events through it, compared with the same without it.
 //!
 //! `cargo bench --bench recorder -- --seconds 2` measures each case for two seconds in every round. Direct
-//! and recorded rounds alternate, so that other load on the machine affects both alike. A relay that passes
-//! bytes on without reading them is measured too: no recorder can cost less than that.
+//! and recorded rounds alternate, so that other load on the machine affects both alike. Everything runs in this process: of
+//! the processor time of a request, what is more than that of `direct` is the proxy's own.
+//!
+//! | way | |
+//! |-|-|
+//! | `direct` | the client calls the server |
+//! | `relayed` | a relay passes bytes on without reading them |
+//! | `hyper`, `reqwest` | a proxy of some lines, of axum and this client, which records nothing: what any recorder of these parts costs at least |
+//! | `recorded` | the recorder |
 
 use std::{
     error::Error,
+    fs,
     net::Ipv4Addr,
     time::{Duration, Instant},
 };
@@ -13,8 +21,9 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    http::header,
-    response::IntoResponse,
+    extract::Request,
+    http::{StatusCode, Uri, header},
+    response::{IntoResponse, Response},
     routing::{get, post},
 };
 use bytes::Bytes;
@@ -23,6 +32,7 @@ use green_agent::{
     recorder::{HopSpec, Masker, Recorder, RecorderOptions},
     transcript::{Hop, Transcript},
 };
+use hyper_util::{client::legacy::Client as HyperClient, rt::TokioExecutor};
 use tokio::{
     io::copy_bidirectional,
     net::{TcpListener, TcpStream},
@@ -43,17 +53,30 @@ const EVENT: &str = "data: {\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{\"kind\
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
+/// The ways from the client to the server.
+const WAYS: [&str; 5] = ["direct", "relayed", "hyper", "reqwest", "recorded"];
+
+/// The kernel counts the time of processes in these.
+const TICKS_A_SECOND: f64 = 100.0;
+
 /// The measurements of one case.
 #[derive(Default)]
 struct Measured {
     latencies: Vec<Duration>,
     spent: Duration,
+    /// The processor time of this process, in seconds.
+    cpu: f64,
 }
 
 impl Measured {
     fn add(&mut self, round: Self) {
         self.latencies.extend(round.latencies);
         self.spent += round.spent;
+        self.cpu += round.cpu;
+    }
+
+    fn cpu_micros(&self) -> f64 {
+        self.cpu * 1e6 / self.latencies.len() as f64
     }
 
     fn per_second(&self) -> f64 {
@@ -84,12 +107,11 @@ async fn main() -> Outcome<()> {
     let recorded = recorder.url(&hop).ok_or("the hop is recorded")?;
 
     let relayed = relay(&direct).await?;
-    let ways = [&direct, &relayed, &recorded];
+    let (with_hyper, with_reqwest) = (hyper_proxy(&direct).await?, reqwest_proxy(&direct).await?);
+    let ways = [&direct, &relayed, &with_hyper, &with_reqwest, &recorded];
 
-    println!(
-        "{:<24}{:>12}{:>20}{:>20}",
-        "", "direct", "relayed", "recorded"
-    );
+    let head = WAYS.map(|way| format!("{way:>18}")).concat();
+    println!("{:<24}{head}", "");
     for connections in CONNECTIONS {
         requests(ways, connections, time).await?;
     }
@@ -145,8 +167,69 @@ async fn relay(upstream: &Url) -> Outcome<Url> {
     Ok(url)
 }
 
-async fn requests(ways: [&Url; 3], connections: usize, time: Duration) -> Outcome<()> {
-    let mut sides: [Measured; 3] = Default::default();
+/// Serves a proxy on a free port.
+async fn proxy(app: Router) -> Outcome<Url> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let url = format!("http://{}/", listener.local_addr()?).parse()?;
+    tokio::spawn(bridge::serve(listener, app, std::future::pending()));
+    Ok(url)
+}
+
+async fn hyper_proxy(upstream: &Url) -> Outcome<Url> {
+    let client = HyperClient::builder(TokioExecutor::new()).build_http::<Body>();
+    let upstream = upstream.as_str().trim_end_matches('/').to_owned();
+    proxy(Router::new().fallback(async move |mut request: Request| {
+        let path = request
+            .uri()
+            .path_and_query()
+            .map_or("/", |path| path.as_str());
+        let Ok(uri) = format!("{upstream}{path}").parse::<Uri>() else {
+            return StatusCode::BAD_REQUEST.into_response();
+        };
+        *request.uri_mut() = uri;
+        match client.request(request).await {
+            Ok(reply) => reply.map(Body::new),
+            Err(error) => (StatusCode::BAD_GATEWAY, error.to_string()).into_response(),
+        }
+    }))
+    .await
+}
+
+async fn reqwest_proxy(upstream: &Url) -> Outcome<Url> {
+    let client = reqwest::Client::builder().no_proxy().build()?;
+    let upstream = upstream.clone();
+    proxy(Router::new().fallback(async move |request: Request| {
+        let (parts, body) = request.into_parts();
+        let mut url = upstream.clone();
+        url.set_path(parts.uri.path());
+        url.set_query(parts.uri.query());
+        let request = client.request(parts.method, url).headers(parts.headers);
+        let body = reqwest::Body::wrap_stream(body.into_data_stream());
+        match request.body(body).send().await {
+            Ok(mut reply) => {
+                let headers = std::mem::take(reply.headers_mut());
+                let status = reply.status();
+                let mut response = Response::new(Body::from_stream(reply.bytes_stream()));
+                (*response.status_mut(), *response.headers_mut()) = (status, headers);
+                response
+            }
+            Err(error) => (StatusCode::BAD_GATEWAY, error.to_string()).into_response(),
+        }
+    }))
+    .await
+}
+
+/// Returns the processor time of this process, in seconds.
+fn cpu_seconds() -> Outcome<f64> {
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    let (_, rest) = stat.rsplit_once(')').ok_or("/proc has another form here")?;
+    let fields = rest.split_whitespace().skip(11).take(2);
+    let ticks: Result<Vec<f64>, _> = fields.map(str::parse).collect();
+    Ok(ticks?.iter().sum::<f64>() / TICKS_A_SECOND)
+}
+
+async fn requests(ways: [&Url; 5], connections: usize, time: Duration) -> Outcome<()> {
+    let mut sides: [Measured; 5] = Default::default();
     for _ in 0..ROUNDS {
         for (side, url) in sides.iter_mut().zip(ways) {
             side.add(send_for(url, connections, time).await?);
@@ -157,6 +240,7 @@ async fn requests(ways: [&Url; 3], connections: usize, time: Duration) -> Outcom
         &label("requests/s"),
         sides.each_ref().map(Measured::per_second),
     );
+    row(&label("CPU us"), sides.each_ref().map(Measured::cpu_micros));
     for percent in [50, 99] {
         let figures = sides.each_mut().map(|side| side.percentile(percent) as f64);
         row(&label(&format!("p{percent} in us")), figures);
@@ -165,7 +249,7 @@ async fn requests(ways: [&Url; 3], connections: usize, time: Duration) -> Outcom
 }
 
 async fn send_for(url: &Url, connections: usize, time: Duration) -> Outcome<Measured> {
-    let begun = Instant::now();
+    let (begun, cpu) = (Instant::now(), cpu_seconds()?);
     let mut senders = JoinSet::new();
     for _ in 0..connections {
         senders.spawn(sender(url.clone(), begun + time));
@@ -175,6 +259,7 @@ async fn send_for(url: &Url, connections: usize, time: Duration) -> Outcome<Meas
         measured.latencies.extend(sent??);
     }
     measured.spent = begun.elapsed();
+    measured.cpu = cpu_seconds()? - cpu;
     Ok(measured)
 }
 
@@ -196,12 +281,12 @@ async fn sender(url: Url, until: Instant) -> Outcome<Vec<Duration>> {
     Ok(latencies)
 }
 
-async fn events(ways: [&Url; 3], time: Duration) -> Outcome<()> {
+async fn events(ways: [&Url; 5], time: Duration) -> Outcome<()> {
     let client = reqwest::Client::builder().no_proxy().build()?;
-    let mut sides = [(0_usize, Duration::ZERO); 3];
+    let mut sides = [(0_usize, Duration::ZERO, 0.0); 5];
     for _ in 0..ROUNDS {
         for (side, url) in sides.iter_mut().zip(ways) {
-            let begun = Instant::now();
+            let (begun, cpu) = (Instant::now(), cpu_seconds()?);
             while begun.elapsed() < time {
                 let reply = client
                     .get(url.join("stream")?)
@@ -211,19 +296,22 @@ async fn events(ways: [&Url; 3], time: Duration) -> Outcome<()> {
                 side.0 += reply.bytes().await?.len() / EVENT.len();
             }
             side.1 += begun.elapsed();
+            side.2 += cpu_seconds()? - cpu;
         }
     }
-    let figures = sides.map(|(events, spent)| events as f64 / spent.as_secs_f64());
+    let figures = sides.map(|(events, spent, _)| events as f64 / spent.as_secs_f64());
     row("events/s, one stream", figures);
+    let figures = sides.map(|(events, _, cpu)| cpu * 1e6 / events as f64);
+    row("CPU us an event", figures);
     Ok(())
 }
 
 /// Prints figures, each with its ratio to the first.
-fn row(label: &str, [direct, relayed, recorded]: [f64; 3]) {
-    let compared = |figure: f64| format!("{figure:.0} ({:.2})", figure / direct);
-    println!(
-        "{label:<24}{direct:>12.0}{:>20}{:>20}",
-        compared(relayed),
-        compared(recorded)
-    );
+fn row(label: &str, figures: [f64; 5]) {
+    let digits = usize::from(figures[0] < 10.0);
+    let compared = |figure: f64| {
+        let shown = format!("{figure:.digits$} ({:.2})", figure / figures[0]);
+        format!("{shown:>18}")
+    };
+    println!("{label:<24}{}", figures.map(compared).concat());
 }

@@ -3,52 +3,31 @@
 //!
 //! It is not an agent framework: agents are programs or servers of any kind that speak A2A.
 //!
-//! From the file to the verdict:
-//! - [`scenario`]: reads scenario files
-//! - [`dataset`]: reads the rows that fill scenarios
-//! - [`install`]: installs what a scenario requires of this machine
-//! - [`participant`]: runs agents as processes
+//! The crates below this one:
+//! - [`scenario`]: reads scenario files, which a [`dataset`] may fill
+//! - [`participant`]: runs agents as processes; [`install`]: installs what they require
 //! - [`recorder`]: the recording proxy between all parties
+//! - [`transcript`]: every message that passed over every hop; [`snapshot`]: the comparison with the accepted one
+//! - `green_agent_results`: what follows from a transcript and an assessment: [`problem`], [`expect`], [`record`],
+//!   [`usage`], [`statistics`], [`summary`], [`gate`], [`comparison`], [`report`]
+//!
+//! The modules of this one:
 //! - [`evaluator`]: the built-in evaluators, and the client of green agents
 //! - [`run`]: runs scenarios trial by trial and emits events
-//!
-//! - [`problem`]: how a trial ends, and whose fault it is
-//! - [`record`]: the records of a run, one line a trial, from which everything about it is reported
-//!
-//! What is derived from a trial's transcript, without the network:
-//! - [`transcript`]: every message that passed over every hop
-//! - [`usage`]: the tokens that its messages tell
-//! - [`assessment`]: the evaluator's statuses, artifacts and metrics
-//! - [`expect`], [`snapshot`]: the comparison with what should have happened
-//! - [`statistics`]: means, rates and differences with their intervals
-//! - [`summary`]: the figures of a run, from its records
-//! - [`gate`]: whether figures are as demanded, and whether more trials are needed
-//! - [`comparison`]: two runs side by side
-//! - [`report`]: the output for people and for programs
-//!
-//! [`cli`] is the command line.
+//! - [`cli`]: the command line
 
 // All output goes through `bridge_program::terminal`, which escapes control characters: other programs wrote
 // much of it.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
-pub mod assessment;
 pub mod cli;
-pub mod comparison;
-pub mod dataset;
 pub mod evaluator;
-pub mod expect;
-pub mod gate;
-pub mod install;
-pub mod participant;
-pub mod problem;
-pub mod record;
-pub mod recorder;
-pub mod report;
 pub mod run;
-pub mod scenario;
-pub mod snapshot;
-pub mod statistics;
-pub mod summary;
-pub mod transcript;
-pub mod usage;
+
+pub use green_agent_participant::{self as participant, install};
+pub use green_agent_recorder as recorder;
+pub use green_agent_results::{
+    assessment, comparison, expect, gate, problem, record, report, statistics, summary, usage,
+};
+pub use green_agent_scenario::{self as scenario, dataset};
+pub use green_agent_transcript::{self as transcript, snapshot};

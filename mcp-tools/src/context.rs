@@ -2,10 +2,11 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use async_trait::async_trait;
+use bridge_program::lock;
 use jiff::Timestamp;
 
 use crate::{
@@ -144,8 +145,4 @@ impl fmt::Debug for AgentContext {
             .field("connected", &self.connection().is_some())
             .finish_non_exhaustive()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -39,6 +39,7 @@ pub mod relay;
 pub mod server;
 pub mod sites;
 pub mod tools;
+mod trace;
 
 // Types of these crates are part of the traits that users implement.
 pub use async_trait::async_trait;

@@ -1,6 +1,7 @@
 //! An MCP server over standard input and output that forwards every request to another server, for clients that
 //! can only start programs.
 
+use bridge_telemetry::Instrument as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
@@ -12,7 +13,10 @@ use rmcp::{
 };
 use tokio::task::JoinError;
 
-use crate::client::{CallError, Connection};
+use crate::{
+    client::{CallError, Connection},
+    trace,
+};
 
 /// The reason why a relay failed.
 #[derive(Debug, thiserror::Error)]
@@ -59,10 +63,11 @@ impl ServerHandler for Relay {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let result = self.0.call(&request.name, arguments).await;
+        let span = trace::incoming(&request.name, &context.meta);
+        let result = self.0.call(&request.name, arguments).instrument(span).await;
         Ok(result.map_err(|error| not_passed(&error))?.into())
     }
 }

@@ -1,4 +1,4 @@
-//! What is measured of a server.
+//! The figures that are measured of a server.
 
 use std::{
     sync::Arc,
@@ -337,7 +337,7 @@ async fn done(
 }
 
 /// The request with another message id in the place of its own: a server may answer a repeated id with the old task.
-fn fresh(request: &[u8]) -> Vec<u8> {
+pub(crate) fn fresh(request: &[u8]) -> Vec<u8> {
     const NAME: &[u8] = b"\"messageId\":\"";
     let mut request = request.to_vec();
     if let Some(at) = request

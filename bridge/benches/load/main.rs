@@ -15,6 +15,8 @@
 //!
 //! `grow TASKS FOLDER` and `grown TASKS FOLDER` measure a store with many tasks, see `growth.rs`.
 //! `floor` measures what a send costs part by part, see `floor.rs`.
+//! `replicas` measures bridges on one PostgreSQL, see `replicas.rs`.
+//! `soak` leaves the program alone under load for a long time, see `soak.rs`.
 //! `bots` measures bots directly and through the bridge, see `bots.rs`.
 //! `serve KIND PORT [FOLDER]` runs one of the built-in servers, for other programs that load servers.
 
@@ -28,6 +30,9 @@ mod grpc;
 mod held;
 mod ours;
 mod process;
+#[cfg(feature = "postgres")]
+mod replicas;
+mod soak;
 mod table;
 
 use std::{path::Path, process::ExitCode, time::Duration};
@@ -68,6 +73,9 @@ fn main() -> ExitCode {
         [mode @ ("grow" | "grown"), tasks, folder] => grow(mode, tasks, Path::new(folder)),
         ["bots", arguments @ ..] => bots::run(arguments),
         ["floor", arguments @ ..] => floor::run(arguments),
+        #[cfg(feature = "postgres")]
+        ["replicas", arguments @ ..] => replicas::run(arguments),
+        ["soak", arguments @ ..] => soak::run(arguments),
         arguments => options(arguments).and_then(|options| measure(&options)),
     };
     match done {
@@ -146,10 +154,10 @@ fn options(arguments: &[&str]) -> Outcome<Options> {
 }
 
 /// Runs one of the servers until it is killed.
-fn serve(kind: &str, port: &str, folder: Option<&str>) -> Outcome<()> {
+fn serve(kind: &str, port: &str, argument: Option<&str>) -> Outcome<()> {
     let port = port.parse()?;
     let folder = || {
-        folder
+        argument
             .map(Path::new)
             .ok_or("expected serve KIND PORT FOLDER")
     };
@@ -172,6 +180,11 @@ fn serve(kind: &str, port: &str, folder: Option<&str>) -> Outcome<()> {
             None,
             Some((folder()?, bare::Commits::Two)),
         )),
+        #[cfg(feature = "postgres")]
+        "postgres" => {
+            let url = argument.ok_or("expected serve postgres PORT URL")?;
+            runtime.block_on(ours::serve_on_postgres(port, url))
+        }
         "sled" => runtime.block_on(ours::serve(port, Some(folder()?), None)),
         unknown => Err(format!(
             "there is no server {unknown}: there are {}",

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use bridge::{
-    agent::{Agent, TurnSettings},
+    agent::{Agent, ConversationScope, TurnSettings},
     executor::{Executor, Turn, Update},
     host::Host,
     store::{MemoryStore, SledSettings, SledStore, Store},
@@ -55,11 +55,33 @@ pub(crate) async fn serve(
         Some(folder) => Arc::new(SledStore::open(&SledSettings::in_folder(folder))?),
         None => Arc::new(MemoryStore::new()),
     };
+    host(port, store, log.transpose()?, ConversationScope::Task).await
+}
+
+/// Serves on a port, from the database at this address, with a lease of two seconds. A context is a conversation: its next
+/// message waits for the lease of the one before.
+#[cfg(feature = "postgres")]
+pub(crate) async fn serve_on_postgres(port: u16, url: &str) -> Outcome<()> {
+    let mut settings: bridge::store::PostgresSettings = url.parse()?;
+    settings.lease = std::time::Duration::from_secs(2);
+    let store = bridge::store::PostgresStore::open(&settings).await?;
+    host(port, Arc::new(store), None, ConversationScope::Context).await
+}
+
+async fn host(
+    port: u16,
+    store: Arc<dyn Store>,
+    log: Option<Log>,
+    conversation: ConversationScope,
+) -> Outcome<()> {
     let agent = Agent {
         name: "echo".to_owned(),
         card: AgentCard::named("Echo", "Says it again."),
-        executor: Arc::new(Echo(log.transpose()?)),
-        settings: TurnSettings::default(),
+        executor: Arc::new(Echo(log)),
+        settings: TurnSettings {
+            conversation,
+            ..TurnSettings::default()
+        },
     };
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     let app = Host::new(store, [agent])

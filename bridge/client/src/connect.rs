@@ -160,7 +160,7 @@ fn agent(
     let credentials = options.credentials.chosen(card)?;
     let http = match choice.binding {
         Binding::JsonRpc | Binding::HttpJson => http,
-        Binding::Grpc => built(builder(&url, options).http2_prior_knowledge())?,
+        Binding::Grpc => built(options.roots.add_to_http2(builder(&url, options)))?,
     };
     let endpoint = Endpoint {
         http,
@@ -208,7 +208,7 @@ fn transport(
 /// no proxy for addresses of this machine. It does not check `base` if its host is an IP address; the caller
 /// does.
 pub(crate) fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> {
-    built(builder(base, options))
+    built(options.roots.add_to(builder(base, options)))
 }
 
 fn builder(base: &Url, options: &Options) -> reqwest::ClientBuilder {
@@ -216,7 +216,7 @@ fn builder(base: &Url, options: &Options) -> reqwest::ClientBuilder {
         .connect_timeout(options.limits.connect)
         .redirect(redirect::Policy::none())
         .tcp_nodelay(true);
-    let builder = options.guard().on(options.roots.add_to(builder));
+    let builder = options.guard().on(builder);
     match is_loopback(base) {
         true => builder.no_proxy(),
         false => builder,

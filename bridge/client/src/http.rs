@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use bridge_protocol::dialect::Version;
+use bridge_telemetry::TraceContext;
 use reqwest::{
     RequestBuilder, Response,
     header::{CONTENT_TYPE, ETAG, HeaderValue, WWW_AUTHENTICATE},
@@ -45,6 +46,7 @@ impl Endpoint {
                 request.header("X-A2A-Extensions", self.extensions.join(", "))
             }
         };
+        let request = request.headers(TraceContext::current().headers());
         self.credentials.apply_to(request)
     }
 

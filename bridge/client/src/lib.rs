@@ -11,7 +11,7 @@
 //! - [`Credentials`]: the secrets sent with requests
 //! - [`fetch_card`]: fetches an agent's card of any generation
 //! - [`Lookup`]: resolves host names in place of the system
-//! - [`Roots`]: additional root certificates
+//! - [`Roots`]: additional root certificates; [`with_shared_tls`]: clients without them, made cheaply
 //! - [`CardCheck`]: decides whether a card is trusted
 //! - [`CardCache`]: cards with their `ETag`s
 //! - [`Signers`]: verifies card signatures
@@ -61,7 +61,7 @@ pub use error::{ClientError, Fault};
 pub use guard::Lookup;
 pub use interface::without_user;
 pub use options::{Limits, Options, Polls, Retries};
-pub use roots::{Roots, RootsError};
+pub use roots::{Roots, RootsError, with_shared_tls};
 pub use signature::{SignatureError, Signed, Signers};
 pub use stream::EventStream;
 

@@ -1,6 +1,6 @@
-//! Additional root certificates.
+//! Root certificates: those of public authorities, and additional ones.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
@@ -49,12 +49,38 @@ impl Roots {
         Ok(Self(Some(Arc::new(config))))
     }
 
-    /// Adds the certificates to an HTTP client.
+    /// Adds the certificates to an HTTP client, which may speak HTTP/2 and HTTP/1.1.
     pub(crate) fn add_to(&self, client: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
         match &self.0 {
             Some(config) => client.use_preconfigured_tls(ClientConfig::clone(config)),
+            None => with_shared_tls(client),
+        }
+    }
+
+    /// Adds the certificates to an HTTP client that speaks only HTTP/2.
+    pub(crate) fn add_to_http2(&self, client: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
+        let client = client.http2_prior_knowledge();
+        match &self.0 {
+            Some(config) => {
+                let mut config = ClientConfig::clone(config);
+                config.alpn_protocols = vec![b"h2".to_vec()];
+                client.use_preconfigured_tls(config)
+            }
             None => client,
         }
+    }
+}
+
+/// The configuration that trusts public authorities only.
+static PUBLIC: LazyLock<Option<ClientConfig>> = LazyLock::new(|| config(Vec::new()).ok());
+
+/// Has an HTTP client use this process's one TLS configuration, which trusts public authorities. Making one is most
+/// of the work of making a client; those that are made often, such as for each of many short runs, share it.
+pub fn with_shared_tls(client: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
+    match &*PUBLIC {
+        Some(config) => client.use_preconfigured_tls(config.clone()),
+        // The client makes its own, and says what is wrong.
+        None => client,
     }
 }
 

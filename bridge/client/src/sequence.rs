@@ -30,6 +30,7 @@ impl Sequence {
     }
 
     /// The extension to request where the events have no ids, beside those that the caller asks for.
+    #[cfg(feature = "grpc")]
     pub(crate) fn request(self) -> Option<&'static str> {
         (self == Self::Own).then_some(SEQUENCE_EXTENSION)
     }

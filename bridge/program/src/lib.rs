@@ -2,6 +2,7 @@
 //!
 //! It contains no protocol: each program supplies what it serves.
 //!
+//! - [`clock`]: time, ids and random numbers
 //! - [`log`]: sets up a program's log
 //! - [`listen`], [`serve()`]: accept and serve connections within [`Limits`]
 //! - [`Flight`]: counts a request and its memory while it is answered
@@ -10,21 +11,28 @@
 //! - [`supervisor`]: ends the processes that a program started, however the program ends
 //! - [`secret`]: values that must never be shown
 //! - [`path`]: finds programs as the operating system does
+//! - [`lock()`]: locks a mutex after a panic too
+//! - [`SplitMix64`]: random numbers that follow from a seed
 //! - [`Exit`]: the exit codes
 //! - [`terminal`]: prints text and escapes control characters in it
 
+pub mod clock;
 mod exit;
+mod lock;
 pub mod log;
 pub mod path;
 pub mod secret;
 mod serve;
+mod split_mix;
 mod stop;
 pub mod supervisor;
 pub mod terminal;
 
 pub use exit::Exit;
+pub use lock::lock;
 pub use serve::{
     App, Door, Flight, LARGE, Limits, ListenError, Outgoing, Plain, Room, Trouble, Unserved,
     listen, network, outgoing, serve, serve_within,
 };
+pub use split_mix::SplitMix64;
 pub use stop::{StopFuture, serve_until, stop_signal};

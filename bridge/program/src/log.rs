@@ -1,8 +1,21 @@
-//! Sets up the log of a program: on standard error, at the level in `RUST_LOG`.
+//! Sets up the log of a program, on standard error, at the level in `RUST_LOG`; and its traces, if the environment asks
+//! for them.
 
+use std::fmt;
+
+use bridge_telemetry::{ExportLayer, TraceContext};
 use clap::ValueEnum;
-use tracing::Level;
-use tracing_subscriber::EnvFilter;
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::{
+    EnvFilter, Layer as _,
+    fmt::{
+        FmtContext, FormatEvent, FormatFields,
+        format::{Format, Writer},
+    },
+    layer::SubscriberExt as _,
+    registry::LookupSpan,
+    util::SubscriberInitExt as _,
+};
 
 use crate::terminal::Filtered;
 
@@ -15,12 +28,36 @@ pub enum LogFormat {
     Json,
 }
 
-/// Starts the log at `level`, unless `RUST_LOG` sets another level. It must be called only once.
-pub fn init(format: LogFormat, level: Level) {
+/// The program's log and traces. The last spans are sent when it is dropped, at the end of the program.
+#[derive(Debug)]
+#[must_use = "the last spans are sent when it is dropped"]
+pub struct Log(());
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        bridge_telemetry::finish();
+    }
+}
+
+/// Starts the log of the program with this name at `level`, unless `RUST_LOG` sets another level. It must be called only
+/// once.
+pub fn init(program: &'static str, format: LogFormat, level: Level) -> Log {
     // `rmcp` logs ordinary events, such as the end of a connection, as errors; the programs report those
     // themselves.
     let usual = |_| EnvFilter::new(format!("{level},rmcp=off"));
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(usual);
+    match bridge_telemetry::start(program) {
+        Ok(None) => alone(format, filter),
+        Ok(Some(export)) => with_traces(format, filter, export),
+        Err(error) => {
+            alone(format, filter);
+            tracing::error!("no traces are exported: {error}");
+        }
+    }
+    Log(())
+}
+
+fn alone(format: LogFormat, filter: EnvFilter) {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(|| Filtered(std::io::stderr()));
@@ -28,4 +65,57 @@ pub fn init(format: LogFormat, level: Level) {
         LogFormat::Text => builder.with_ansi(false).init(),
         LogFormat::Json => builder.json().init(),
     }
+}
+
+fn with_traces(format: LogFormat, filter: EnvFilter, export: ExportLayer) {
+    let traces = tracing_subscriber::registry().with(export);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_ansi(false)
+        .with_writer(|| Filtered(std::io::stderr()));
+    match format {
+        LogFormat::Text => {
+            let lines = lines.event_format(WithTrace(Format::default().with_ansi(false), text));
+            traces.with(lines.with_filter(filter)).init();
+        }
+        LogFormat::Json => {
+            let lines = lines.json();
+            let lines = lines.event_format(WithTrace(Format::default().json(), json));
+            traces.with(lines.with_filter(filter)).init();
+        }
+    }
+}
+
+/// Adds the ids of the current span to each line, by which log and traces are found by one another.
+struct WithTrace<F>(F, fn(&str, &str, &str) -> String);
+
+impl<S, N, F> FormatEvent<S, N> for WithTrace<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let Some((trace, span)) = TraceContext::current().ids() else {
+            return self.0.format_event(context, writer, event);
+        };
+        let mut line = String::new();
+        self.0
+            .format_event(context, Writer::new(&mut line), event)?;
+        writer.write_str(&self.1(line.trim_end(), &trace, &span))?;
+        writer.write_char('\n')
+    }
+}
+
+fn text(line: &str, trace: &str, span: &str) -> String {
+    format!("{line} trace_id={trace} span_id={span}")
+}
+
+fn json(line: &str, trace: &str, span: &str) -> String {
+    let fields = line.strip_suffix('}').unwrap_or(line);
+    format!(r#"{fields},"trace_id":"{trace}","span_id":"{span}"}}"#)
 }

@@ -1,5 +1,4 @@
-//! Types for A2A 1.0 and its older dialects, for the Activity protocol and for JSON-RPC, and the translation between
-//! A2A and activities.
+//! Types for A2A 1.0 and its older dialects, for the Activity protocol and for JSON-RPC.
 //!
 //! The types follow A2A 1.0 (`specification/a2a.proto`, package `lf.a2a.v1`) with the names of its JSON form.
 //! Older versions are dialects, translated at the edge. This crate does not read the clock, open sockets or
@@ -11,9 +10,7 @@
 //! - [`dialect`]: translates older versions to 1.0 and back
 //! - [`jose`]: public keys
 //! - [`jsonrpc`]: the envelope of JSON-RPC 2.0
-//! - [`lint`]: checks cards
 //! - [`signing`]: signs and verifies cards
-//! - [`translate`]: translates A2A to activities and back
 //! - `protobuf`: A2A 1.0 as protocol buffers, with the feature of that name
 //! - [`wire`]: reads objects from JSON, with errors that name the path of the field
 #![no_std]
@@ -30,9 +27,7 @@ mod arbitrary;
 pub mod dialect;
 pub mod jose;
 pub mod jsonrpc;
-pub mod lint;
 #[cfg(feature = "protobuf")]
 pub mod protobuf;
 pub mod signing;
-pub mod translate;
 pub mod wire;

@@ -10,10 +10,8 @@ use std::{
 };
 
 use bridge_program::outln;
-use bridge_protocol::{
-    dialect::card,
-    lint::{Level, lint},
-};
+use bridge_protocol::dialect::card;
+use bridge_verify::lint::{Level, lint};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 

@@ -10,6 +10,7 @@ mod config;
 mod discover;
 mod doctor;
 mod init;
+mod migrate;
 mod push;
 mod registry;
 mod serve;
@@ -66,9 +67,11 @@ enum Command {
     Doctor(doctor::Doctor),
     /// List push notifications that were given up, or retry them
     Push(push::PushCommand),
-    /// Check the folder with the tasks for damage
+    /// Check, back up and restore the store of tasks
     Store(store_folder::StoreCommand),
-    /// List, show, cancel and export the tasks of a running bridge
+    /// Copy all tasks from one store to another
+    Migrate(migrate::Migrate),
+    /// List, show, cancel, delete and export the tasks of a running bridge
     Tasks(tasks::TasksCommand),
     /// Talk to an A2A agent from the terminal
     Chat(chat::Chat),
@@ -85,7 +88,7 @@ enum Command {
 /// Runs the program with its arguments and returns the exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    log::init(cli.log_format, Level::WARN);
+    let _log = log::init("bridge", cli.log_format, Level::WARN);
     let done = match cli.command {
         Command::Serve(serve) => serve.execute(),
         Command::Config(config) => config.execute(),
@@ -93,6 +96,7 @@ pub fn main() -> ExitCode {
         Command::Push(push) => push.execute(),
         Command::Tasks(tasks) => tasks.execute(),
         Command::Chat(chat) => return chat.execute().into(),
+        Command::Migrate(migrate) => return migrate.execute().into(),
         Command::Store(store) => return store.execute().into(),
         Command::Init(init) => init.execute(),
         Command::Check(check) => return check.execute().into(),
@@ -103,7 +107,11 @@ pub fn main() -> ExitCode {
         Ok(()) => Exit::Passed,
         Err(error) => {
             errln!("error: {error}");
-            Exit::Failed
+            match error.is::<serve::TakenForDead>() {
+                // Whoever watches over the program has to start it again.
+                true => Exit::Infrastructure,
+                false => Exit::Failed,
+            }
         }
     }
     .into()

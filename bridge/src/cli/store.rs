@@ -6,7 +6,7 @@ use std::{path::PathBuf, str::FromStr, sync::Arc};
 use crate::store::{PostgresSettings, PostgresStore};
 use crate::{
     config::Config,
-    store::{MemoryStore, SledSettings, SledStore, Store, StoreError},
+    store::{MemoryStore, SledSettings, SledStore, Store, StoreError, WholeStore},
 };
 
 /// A store on the command line of a program.
@@ -88,6 +88,25 @@ impl StoreChoice {
             Self::Sled(_) => Ok(self.open().await?),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => Ok(self.open().await?),
+        }
+    }
+
+    /// Opens a store to copy it, which exists if `is_known` is set.
+    ///
+    /// # Errors
+    /// The errors of [`Self::open_known`] and [`Self::open`].
+    pub(super) async fn open_whole(
+        &self,
+        is_known: bool,
+    ) -> Result<Arc<dyn WholeStore>, StoreMissing> {
+        match self {
+            Self::Memory => Err(StoreMissing::Memory),
+            Self::Sled(settings) if is_known && !settings.folder.join("log").is_dir() => {
+                Err(StoreMissing::Nowhere(settings.folder.clone()))
+            }
+            Self::Sled(settings) => Ok(Arc::new(SledStore::open(settings)?)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(settings) => Ok(Arc::new(PostgresStore::open(settings).await?)),
         }
     }
 

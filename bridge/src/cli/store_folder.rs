@@ -1,17 +1,24 @@
-//! `bridge store`: works with the folder of tasks while no bridge serves it.
+//! `bridge store`: works with the store of tasks. A folder that a bridge serves is checked and compacted by that bridge, which
+//! is asked over its socket.
 
 use std::path::{Path, PathBuf};
 
 use bridge_program::{Exit, errln, outln};
 use clap::{Args, Subcommand};
 
-use super::store::{StoreChoice, StoreMissing};
+use super::{
+    admin::{AdminClient, AdminClientError, SOCKET},
+    migrate::{self, Place, Use},
+    store::{StoreChoice, StoreMissing},
+};
+#[cfg(feature = "postgres")]
+use crate::store::PostgresStore;
 use crate::{
     bot::remote::rotate_service_url_keys,
     store::{SledSettings, SledStore, Store as _, StoreReport, copy_store},
 };
 
-/// Maintain the folder with the tasks
+/// Maintain the store of tasks
 #[derive(Debug, Args)]
 #[command(after_help = NOTE)]
 pub(super) struct StoreCommand {
@@ -20,7 +27,9 @@ pub(super) struct StoreCommand {
 }
 
 const NOTE: &str = "\
-The bridge that serves the store must be stopped first, except for backup. While it runs, bridge_store_damaged_tasks and \
+check, compact and backup may be used while a bridge serves the folder; check reads the tasks then, and the whole log only \
+while no bridge does. Otherwise a folder's bridge must be stopped first; bridges of a database may go on, except for restore. \
+A folder is copied to a folder, a database to a file, and a file can be restored to both. While a bridge runs, bridge_store_damaged_tasks and \
 bridge_store_lost_bytes of /metrics count the damage found, and its log describes it. A damaged task affects only its \
 caller; to restore it, restore a backup to another folder and name that for bridge serve.
 
@@ -28,6 +37,8 @@ Examples:
   bridge store check --store sled:bridge-data
   bridge store backup /backups/monday --store sled:bridge-data
   bridge store restore /backups/monday --store sled:restored
+  bridge store backup monday.jsonl --store postgres://bridge@db.internal/tasks
+  bridge store restore monday.jsonl --store postgres://bridge@db.internal/restored
   bridge store compact --store sled:bridge-data
   bridge store turn-keys --store sled:bridge-data --withdraw
 
@@ -35,7 +46,7 @@ Exit codes: 0 no damage, 1 damage, 4 the store cannot be read or written.";
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Read the whole store, and print a line for each damaged task and each lost part of the log
+    /// Read the store, and print a line for each damaged task and each lost part of the log
     Check {
         /// The store of tasks
         #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
@@ -48,10 +59,10 @@ enum What {
         #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
         store: StoreChoice,
     },
-    /// Copy the store to a new folder, also while a bridge serves it
+    /// Copy the store to a new folder, or a database to a new file, also while bridges serve it
     Backup {
-        /// The folder of the copy, which must hold no store
-        #[arg(value_name = "FOLDER")]
+        /// The folder of the copy, which must hold no store, or the file
+        #[arg(value_name = "COPY")]
         to: PathBuf,
         /// The store of tasks
         #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
@@ -59,8 +70,8 @@ enum What {
     },
     /// Make a store of a copy, and check it
     Restore {
-        /// The folder of the copy
-        #[arg(value_name = "FOLDER")]
+        /// The folder or file of the copy
+        #[arg(value_name = "COPY")]
         from: PathBuf,
         /// The store to be made
         #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
@@ -80,9 +91,15 @@ enum What {
 impl StoreCommand {
     pub(super) fn execute(&self) -> Exit {
         let done = match &self.what {
-            What::Check { store } => check(store).map(|report| tell(&report)),
-            What::Compact { store } => compact(store).map(|()| Exit::Passed),
-            What::Backup { to, store } => backup(store, to).map(|()| Exit::Passed),
+            What::Check { store } => match ask(store, check_running) {
+                Some(told) => told,
+                None => check(store).map(|report| tell(&report)),
+            },
+            What::Compact { store } => {
+                let done = ask(store, compact_running).unwrap_or_else(|| compact(store));
+                done.map(|()| Exit::Passed)
+            }
+            What::Backup { to, store } => backup(store, to),
             What::Restore { from, store } => restore(from, store),
             What::TurnKeys { store, withdraw } => turn_keys(store, *withdraw).map(|()| {
                 outln!("a new key seals service URLs from the next start on");
@@ -110,9 +127,10 @@ fn settings(store: &StoreChoice) -> Result<&SledSettings, String> {
         StoreChoice::Sled(settings) => Ok(settings),
         StoreChoice::Memory => Err("expected sled:FOLDER, found memory".to_owned()),
         #[cfg(feature = "postgres")]
-        StoreChoice::Postgres(_) => {
-            Err("expected sled:FOLDER: PostgreSQL has tools of its own".to_owned())
-        }
+        StoreChoice::Postgres(_) => Err(
+            "expected sled:FOLDER: PostgreSQL gives back the room of what is deleted by itself"
+                .to_owned(),
+        ),
     }
 }
 
@@ -122,6 +140,51 @@ fn block_on<T>(work: impl Future<Output = Result<T, StoreMissing>>) -> Result<T,
         .build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(work).map_err(|error| error.to_string())
+}
+
+/// Asks the bridge that serves the store; `None` if none does.
+fn ask<T>(
+    store: &StoreChoice,
+    question: impl AsyncFnOnce(&AdminClient) -> Result<T, AdminClientError>,
+) -> Option<Result<T, String>> {
+    let path = store.beside(SOCKET).filter(|path| path.exists())?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => return Some(Err(error.to_string())),
+    };
+    let bridge = AdminClient::patient(&path);
+    match bridge.and_then(|bridge| runtime.block_on(question(&bridge))) {
+        // What a killed bridge left behind.
+        Err(AdminClientError::Absent { .. }) => None,
+        answered => Some(answered.map_err(|error| error.to_string())),
+    }
+}
+
+async fn check_running(bridge: &AdminClient) -> Result<Exit, AdminClientError> {
+    let told = bridge.get("/store/check").await?;
+    outln!("{}", told["report"].as_str().unwrap_or_default());
+    Ok(match told["whole"].as_bool() {
+        Some(true) => Exit::Passed,
+        Some(false) | None => Exit::Failed,
+    })
+}
+
+async fn compact_running(bridge: &AdminClient) -> Result<(), AdminClientError> {
+    loop {
+        let told = bridge.post("/store/compact").await?;
+        if told["more"] != true {
+            outln!(
+                "log {} bytes; {} of them live; index {} bytes",
+                told["log"],
+                told["live"],
+                told["index"]
+            );
+            return Ok(());
+        }
+    }
 }
 
 fn compact(store: &StoreChoice) -> Result<(), String> {
@@ -144,13 +207,24 @@ fn compact(store: &StoreChoice) -> Result<(), String> {
     Ok(())
 }
 
-fn backup(store: &StoreChoice, to: &Path) -> Result<(), String> {
-    let bytes = copy_store(&settings(store)?.folder, to).map_err(|error| error.to_string())?;
+fn backup(store: &StoreChoice, to: &Path) -> Result<Exit, String> {
+    let folder = match store {
+        StoreChoice::Sled(settings) => &settings.folder,
+        choice => {
+            let (from, to) = (Place::Store(choice.clone()), Place::File(to.to_owned()));
+            return Ok(migrate::copied(migrate::copy(&from, &to, Use::Served)));
+        }
+    };
+    let bytes = copy_store(folder, to).map_err(|error| error.to_string())?;
     outln!("{bytes} bytes were copied to {}", to.display());
-    Ok(())
+    Ok(Exit::Passed)
 }
 
 fn restore(from: &Path, store: &StoreChoice) -> Result<Exit, String> {
+    if !from.is_dir() {
+        let (from, to) = (Place::File(from.to_owned()), Place::Store(store.clone()));
+        return Ok(migrate::copied(migrate::copy(&from, &to, Use::Alone)));
+    }
     copy_store(from, &settings(store)?.folder).map_err(|error| error.to_string())?;
     check(store).map(|report| tell(&report))
 }
@@ -184,9 +258,14 @@ fn check(store: &StoreChoice) -> Result<StoreReport, String> {
             Ok(report)
         }
         #[cfg(feature = "postgres")]
-        StoreChoice::Postgres(_) => Err(
-            "this checks folders: expected sled:FOLDER; PostgreSQL has pg_amcheck for its own files"
-                .to_owned(),
-        ),
+        StoreChoice::Postgres(settings) => block_on(async {
+            let store = PostgresStore::open(settings).await?;
+            let report = store.check().await;
+            // Others need not wait until this process is taken for dead.
+            if let Some(leases) = store.leases() {
+                leases.leave().await;
+            }
+            Ok(report?)
+        }),
     }
 }

@@ -1,4 +1,4 @@
-//! `bridge tasks`: looks at the tasks of all callers of a running bridge, and cancels them.
+//! `bridge tasks`: looks at the tasks of all callers of a running bridge, and cancels or deletes them.
 
 use std::{error::Error, path::PathBuf};
 
@@ -11,7 +11,7 @@ use super::{
     store::StoreChoice,
 };
 
-/// List, show, cancel and export the tasks of a running bridge
+/// List, show, cancel, delete and export the tasks of a running bridge
 #[derive(Debug, Args)]
 #[command(after_help = NOTE)]
 pub(super) struct TasksCommand {
@@ -62,6 +62,11 @@ enum What {
     },
     /// Cancel a task; its agent is notified
     Cancel {
+        /// The task
+        task: String,
+    },
+    /// Delete a task with its messages, artifacts and files, and cancel it before if it is open
+    Delete {
         /// The task
         task: String,
     },
@@ -126,6 +131,13 @@ impl TasksCommand {
             }
             What::Show { task } => self.tell(&bridge.get(&path(task, "")).await?),
             What::Cancel { task } => self.tell(&bridge.post(&path(task, "/cancel")).await?),
+            What::Delete { task } => {
+                let deleted = bridge.delete(&path(task, "")).await?;
+                match self.json {
+                    true => outln!("{deleted}"),
+                    false => outln!("{} is deleted", terminal::line(task)),
+                }
+            }
             What::Export { task } => {
                 let print = |lines: &str| out!("{lines}");
                 bridge.pieces(&path(task, "/events"), print).await?;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Period, Size};
-use crate::quota::QuotaSettings;
+use crate::{quota::QuotaSettings, turns::TurnLimits};
 
 /// The limits of clients. The defaults are high enough for all well-behaved clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -22,6 +22,17 @@ pub struct LimitsConfig {
     /// small turns, and one caller gets half. A message that does not fit is refused with a request to send
     /// it again later; a message that waits for an earlier turn takes no memory.
     pub turns: Option<Size>,
+    /// The number of turns of one agent that run at the same time; 4096 if absent. Others wait, in the order in which they
+    /// came. An agent that sends messages to itself needs one for each that waits for another.
+    pub agent_turns: Option<NonZeroU32>,
+    /// The number of messages that wait for one agent; 65536 if absent. Further ones are refused with a request to send
+    /// them again later.
+    pub agent_queue: Option<NonZeroU32>,
+    /// The size of all messages that one agent works on or that wait for it; 1 GiB if absent.
+    pub agent_queue_size: Option<Size>,
+    /// The size of a task with its history and artifacts beyond which it takes no further messages; 64 MiB if absent.
+    /// An agent may add as much in one turn; beyond that the turn fails.
+    pub task: Option<Size>,
     /// The number of requests answered at the same time, including streams; 16384 if absent. One address gets
     /// half of them.
     pub requests: Option<NonZeroU32>,
@@ -43,6 +54,9 @@ pub struct LimitsConfig {
     /// early waits up to a second, or is refused with a request to come later. Callers without credentials are told
     /// apart by address, except on this machine, where they are not limited.
     pub caller_requests: Option<NonZeroU32>,
+    /// The number of requests of one caller that are answered at the same time, streams not included; 1024 if absent. Further
+    /// ones are refused with a request to come later. It applies to the same callers.
+    pub caller_requests_at_once: Option<NonZeroU32>,
     /// The number of streams that one caller may have open at the same time; 4096 if absent.
     pub caller_streams: Option<NonZeroU32>,
     /// The number of tasks of one agent that one caller may have without an end; 100000 if absent. It does not apply to
@@ -59,9 +73,29 @@ impl LimitsConfig {
         let usual = QuotaSettings::default();
         QuotaSettings {
             requests: self.caller_requests.unwrap_or(usual.requests),
+            requests_at_once: self
+                .caller_requests_at_once
+                .unwrap_or(usual.requests_at_once),
             streams: self.caller_streams.unwrap_or(usual.streams),
             open_tasks: self.caller_open_tasks.unwrap_or(usual.open_tasks),
             wrong_credentials: self.wrong_credentials.unwrap_or(usual.wrong_credentials),
+        }
+    }
+
+    /// The limits of turns, with defaults for absent ones.
+    pub fn turn_limits(&self) -> TurnLimits {
+        let usual = TurnLimits::default();
+        let count = |said: Option<NonZeroU32>, usual: usize| {
+            said.and_then(|said| usize::try_from(said.get()).ok())
+                .unwrap_or(usual)
+        };
+        let bytes = |said: Option<Size>, usual| said.map_or(usual, |size| size.0);
+        TurnLimits {
+            memory: bytes(self.turns, usual.memory),
+            at_once: count(self.agent_turns, usual.at_once),
+            waiting: count(self.agent_queue, usual.waiting),
+            waiting_bytes: bytes(self.agent_queue_size, usual.waiting_bytes),
+            task: bytes(self.task, usual.task),
         }
     }
 

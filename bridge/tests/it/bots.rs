@@ -40,10 +40,14 @@ pub(crate) const BOT_FRAMEWORK: Python = Python(
     ],
 );
 
-/// What both bots for Node run on, in one installation.
-const NODE_PACKAGES: [&str; 5] = [
+/// The Teams SDK for Python.
+const TEAMS_SDK: Python = Python("teams_sdk.py", &["microsoft-teams-apps==2.1.1"]);
+
+/// What all bots for Node run on, in one installation.
+const NODE_PACKAGES: [&str; 6] = [
     "@microsoft/agents-hosting@1.8.1",
     "@microsoft/agents-hosting-express@1.8.1",
+    "@microsoft/teams.apps@2.1.0",
     "botbuilder@4.23.3",
     "botbuilder-dialogs@4.23.3",
     "express@5.2.1",
@@ -72,8 +76,8 @@ const KINDS: [Kind; 10] = [
     ("failure", "bot", &["throw"]),
 ];
 
-/// What the bots on the Agents SDK can do too: they stream, unless they are put on a channel that they do not
-/// know.
+/// What the bots on the Agents SDK and the Teams SDK can do too: they stream. The Agents SDK does not on a
+/// channel that it does not know.
 const STREAMED: [Kind; 2] = [
     ("stream", "bot", &["stream"]),
     ("unstreamed", "a2a", &["stream"]),
@@ -122,6 +126,17 @@ async fn the_agents_sdk_for_node() {
 async fn the_bot_framework_for_node() {
     let bot = on_node("bot_framework.js", &[]).await;
     talk("bot_framework_node", &bot, &CLASSIC).await;
+}
+
+#[tokio::test]
+async fn the_teams_sdk_for_python() {
+    let bot = TEAMS_SDK.start().await;
+    talk("teams_python", &bot, &STREAMED).await;
+}
+
+#[tokio::test]
+async fn the_teams_sdk_for_node() {
+    talk("teams_node", &on_node("teams_sdk.js", &[]).await, &STREAMED).await;
 }
 
 /// A bot for Node, started with these variables.

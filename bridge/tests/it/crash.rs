@@ -1,7 +1,7 @@
 //! Kills a process while it writes, repeatedly, on the same store.
 //!
 //! This test binary runs itself as the writer, which reports each append when it is acknowledged. After
-//! the kill everything that was acknowledged must be there as it was written, and nothing by halves.
+//! the kill everything that was acknowledged must be there as it was written, and nothing by halves; what was deleted is gone.
 //! `BRIDGE_CRASH_ROUNDS=50` kills that often.
 
 use std::{
@@ -14,7 +14,10 @@ use std::{
 
 use bridge::{
     caller::Caller,
-    store::{Append, Created, Event, ListQuery, Seq, SledSettings, SledStore, Store},
+    store::{
+        Append, Created, Deletion, Event, ListQuery, Seq, SledSettings, SledStore, Store,
+        StoreError,
+    },
 };
 use bridge_protocol::a2a::{Message, Metadata, Part, Role, TaskState, TaskStatus};
 use jiff::Timestamp;
@@ -36,26 +39,43 @@ struct Figures {
     kills: usize,
     acknowledged: usize,
     tasks: usize,
+    deleted: usize,
     lost: usize,
     changed: usize,
     torn: usize,
+    returned: usize,
+}
+
+/// What the writer told of: the last event of each task, and whether the deletion of those that it began to delete was
+/// acknowledged.
+#[derive(Debug, Default)]
+struct Acknowledged {
+    seqs: BTreeMap<String, Seq>,
+    deletions: BTreeMap<String, bool>,
 }
 
 #[test]
 fn a_kill_loses_nothing_that_was_acknowledged() {
     let rounds = std::env::var(ROUNDS).map_or(5, |rounds| rounds.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
-    let mut acknowledged = BTreeMap::new();
+    let mut acknowledged = Acknowledged::default();
     let mut figures = Figures::default();
     for round in 0..rounds {
         // Somewhere between the first and the two thousandth acknowledgement, scattered.
         let kill_after = (round * 7919 + 13) % 2_000;
         figures.acknowledged += run_and_kill(folder.path(), round, kill_after, &mut acknowledged);
         figures.kills += 1;
-        verify(folder.path(), &acknowledged, &mut figures);
+        verify(folder.path(), &mut acknowledged, &mut figures);
     }
     println!("{figures:?}");
-    assert_eq!((figures.lost, figures.changed, figures.torn), (0, 0, 0));
+    assert!(figures.deleted > 0, "{figures:?}");
+    let wrong = [
+        figures.lost,
+        figures.changed,
+        figures.torn,
+        figures.returned,
+    ];
+    assert_eq!(wrong, [0; 4], "{figures:?}");
 }
 
 /// Runs the writer, kills it after so many acknowledgements, and takes down all that it made.
@@ -63,7 +83,7 @@ fn run_and_kill(
     folder: &Path,
     round: usize,
     kill_after: usize,
-    acknowledged: &mut BTreeMap<String, Seq>,
+    acknowledged: &mut Acknowledged,
 ) -> usize {
     let mut child = start_writer(folder, round);
     let lines = BufReader::new(child.stdout.take().unwrap()).split(b'\n');
@@ -71,8 +91,11 @@ fn run_and_kill(
     for line in lines.map(Result::unwrap) {
         let line = String::from_utf8(line).unwrap();
         if let Some((task, seq)) = acknowledgement(&line) {
-            acknowledged.insert(task, seq);
+            acknowledged.seqs.insert(task, seq);
             count += 1;
+        }
+        if let Some((task, is_done)) = deletion(&line) {
+            acknowledged.deletions.insert(task, is_done);
         }
         if count == kill_after + 1 {
             child.kill().unwrap();
@@ -109,11 +132,26 @@ fn acknowledgement(line: &str) -> Option<(String, Seq)> {
     Some((task.into(), seq.parse().unwrap()))
 }
 
+/// The same of a deletion that begins, or is acknowledged.
+fn deletion(line: &str) -> Option<(String, bool)> {
+    let (what, task) = line.strip_suffix('.')?.split_once(' ')?;
+    match what {
+        "deleting" => Some((task.into(), false)),
+        "deleted" => Some((task.into(), true)),
+        _ => None,
+    }
+}
+
 /// Opens the store as a restart would and compares it with what was acknowledged in all rounds.
-fn verify(folder: &Path, acknowledged: &BTreeMap<String, Seq>, figures: &mut Figures) {
+fn verify(folder: &Path, acknowledged: &mut Acknowledged, figures: &mut Figures) {
     runtime().block_on(async {
         let store = open(folder);
-        for (task, seq) in acknowledged {
+        settle_deletions(&store, acknowledged, figures).await;
+        let Acknowledged { seqs, deletions } = acknowledged;
+        for (task, seq) in seqs
+            .iter()
+            .filter(|(task, _)| !deletions.contains_key(*task))
+        {
             let there = store.head(&caller(), task).await;
             figures.lost += usize::from(there.map_or(0, |head| head.seq) < *seq);
         }
@@ -123,6 +161,27 @@ fn verify(folder: &Path, acknowledged: &BTreeMap<String, Seq>, figures: &mut Fig
             verify_task(&store, &task, figures).await;
         }
     });
+}
+
+/// A deletion that was not acknowledged was made or not; from now on it stays so.
+async fn settle_deletions(
+    store: &SledStore,
+    acknowledged: &mut Acknowledged,
+    figures: &mut Figures,
+) {
+    let mut settled = BTreeMap::new();
+    for (task, is_done) in std::mem::take(&mut acknowledged.deletions) {
+        match store.head(&caller(), &task).await {
+            Err(StoreError::NotFound { .. }) => drop(settled.insert(task, true)),
+            Ok(_) if !is_done => {}
+            other => {
+                eprintln!("{task} is there after its deletion: {other:?}");
+                figures.returned += 1;
+            }
+        }
+    }
+    figures.deleted = settled.len();
+    acknowledged.deletions = settled;
 }
 
 /// Every task that lists show, acknowledged or not, must be the beginning of what was to be written.
@@ -207,9 +266,20 @@ async fn write(store: &SledStore, task: &str) {
             events,
         };
         expected = store.append(&caller(), append).await.unwrap().seq;
-        let line = format!("ack {task} {expected}.\n");
-        std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
+        say(&format!("ack {task} {expected}."));
     }
+    if task.ends_with(['3', '8']) {
+        say(&format!("deleting {task}."));
+        let caller = caller();
+        let deleting = store.delete(&caller, task, Deletion::Ended);
+        deleting.await.unwrap();
+        say(&format!("deleted {task}."));
+    }
+}
+
+fn say(line: &str) {
+    let line = format!("{line}\n");
+    std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
 }
 
 /// All that is written to a task, append by append; it follows from the task's name.

@@ -1,4 +1,4 @@
-//! Tests an unmodified bot that requires tokens, with tokens of the bridge's own issuer.
+//! Tests unmodified bots that require tokens, with tokens of the bridge's own issuer.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -15,10 +15,19 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn a_bot_lets_in_whom_its_issuer_knows_and_nobody_else() {
+    guarded("guarded.js", "expectRepliesAlways").await;
+}
+
+#[tokio::test]
+async fn a_bot_on_the_teams_sdk_lets_in_whom_its_issuer_knows_and_nobody_else() {
+    guarded("guarded_teams.js", "normal").await;
+}
+
+async fn guarded(bot: &str, delivery: &str) {
     let folder = tempfile::tempdir().unwrap();
     let trusted = folder.path().join("trusted");
-    let bot = on_node("guarded.js", &[("TRUSTED", trusted.to_str().unwrap())]).await;
-    let bridge = serve(folder.path(), &bot);
+    let bot = on_node(bot, &[("TRUSTED", trusted.to_str().unwrap())]).await;
+    let bridge = serve(folder.path(), &bot, delivery);
     fs::write(&trusted, bridge.url()).unwrap();
 
     let (_, told) = say_hello(&bridge, "known").await;
@@ -42,11 +51,11 @@ async fn say_hello(host: &Bridge, agent: &str) -> (bool, String) {
 }
 
 /// The bot as three agents: with a token for it, with none, and with one for another bot.
-fn serve(folder: &Path, bot: &Bridge) -> Bridge {
+fn serve(folder: &Path, bot: &Bridge, delivery: &str) -> Bridge {
     let url = bot.url();
     let agent = |name: &str, auth: &str| {
         format!(
-            "[[agents]]\nname = '{name}'\nbot = '{url}/api/messages'\ndelivery = 'expectRepliesAlways'\n{auth}\n"
+            "[[agents]]\nname = '{name}'\nbot = '{url}/api/messages'\ndelivery = '{delivery}'\n{auth}\n"
         )
     };
     let token = |app: &str| format!("[agents.auth.issuer]\napp_id = '{app}'");

@@ -217,7 +217,7 @@ fn serve() -> Bridge {
     Bridge::serve(&[&settings, builtins.as_flattened()].concat())
 }
 
-fn interop(file: &str) -> PathBuf {
+pub(crate) fn interop(file: &str) -> PathBuf {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop");
     PathBuf::from(folder).join(file)
 }

@@ -119,6 +119,8 @@ mod threats;
 #[cfg(test)]
 mod tokens;
 #[cfg(test)]
+mod traces;
+#[cfg(test)]
 mod turns;
 #[cfg(test)]
 mod venv;

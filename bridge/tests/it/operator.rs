@@ -129,6 +129,33 @@ async fn a_program_that_stops_first_says_that_it_is_not_ready() {
     assert!(answer["result"]["task"]["id"].is_string(), "{answer}");
 }
 
+#[tokio::test]
+async fn the_store_of_a_running_bridge_is_checked_and_compacted() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("sled:{}", folder.path().join("data").display());
+    let command = async |what: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
+        command.args(["store", what, "--store", &store]);
+        output(&mut command, LIMIT).await
+    };
+    let mut bridge = Bridge::serve(&["--store", &store, "--builtin", "echo"]);
+    let client = crate::client::Client::of(bridge.url());
+    for id in 0..3 {
+        let params = crate::app::say(&format!("m-{id}"), "hello");
+        client.call("echo", "SendMessage", &params).await.unwrap();
+    }
+    let (code, told, error) = command("check").await;
+    let whole = (Some(0), "3 tasks, 0 of them damaged\n".to_owned());
+    assert_eq!((code, told), whole, "{error}");
+    let (code, told, error) = command("compact").await;
+    assert_eq!((code, error.as_str()), (Some(0), ""));
+    assert!(told.starts_with("log "), "{told}");
+    bridge.kill();
+    let (code, told, error) = command("check").await;
+    assert_eq!(code, Some(0), "{error}");
+    assert!(told.ends_with(&whole.1), "{told}");
+}
+
 async fn tasks(socket: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
     command

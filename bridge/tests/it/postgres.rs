@@ -1,9 +1,16 @@
 //! The store in PostgreSQL, with a real server.
 
+mod address;
+mod callbacks;
+mod copies;
+mod damaged;
+mod drained;
 mod faults;
 mod replicas;
 pub(crate) mod server;
 mod shared;
+mod tls;
+mod webhooks;
 
 use std::sync::Arc;
 

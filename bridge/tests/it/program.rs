@@ -14,9 +14,11 @@ use nix::{
     unistd::Pid,
 };
 
+use tokio::time::{Instant, sleep};
+
 pub(crate) use crate::running::{output, run, target};
 
-/// How long the program may take until it listens.
+/// How long the program may take until it listens, and until it has ended.
 const START: Duration = Duration::from_secs(60);
 
 /// `bridge serve` on a port of its own, or a bot that listens; it is killed when this is dropped.
@@ -74,6 +76,30 @@ impl Bridge {
     pub(crate) fn terminate(&self) {
         let pid = Pid::from_raw(self.child.id().cast_signed());
         kill(pid, Signal::SIGTERM).unwrap();
+    }
+
+    /// Has it stand still.
+    pub(crate) fn pause(&self) {
+        let pid = Pid::from_raw(self.child.id().cast_signed());
+        kill(pid, Signal::SIGSTOP).unwrap();
+    }
+
+    /// Has it go on after a pause.
+    pub(crate) fn go_on(&self) {
+        let pid = Pid::from_raw(self.child.id().cast_signed());
+        kill(pid, Signal::SIGCONT).unwrap();
+    }
+
+    /// Waits until it has ended by itself, and returns its exit code.
+    pub(crate) async fn ended(&mut self) -> Option<i32> {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(begun.elapsed() < START, "the program does not end");
+            sleep(Duration::from_millis(10)).await;
+        }
     }
 
     /// Ends it as kill -9 does, and waits until it is gone.

@@ -130,7 +130,7 @@ impl Names {
                 fields.iter().map(one).collect()
             }
             Value::String(text) if text.contains(UPLOADS) => "UPLOADED".into(),
-            Value::String(text) => text.replace(&self.bot, "BOT").into(),
+            Value::String(text) => self.without_ids(&text.replace(&self.bot, "BOT")).into(),
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
     }
@@ -142,6 +142,14 @@ impl Names {
             (_, Value::String(id)) if IDS.contains(&name) => self.name(id).into(),
             _ => self.redacted(value),
         }
+    }
+
+    /// A text in which ids have their names; the longest first, since an id may be the beginning of another.
+    fn without_ids(&self, text: &str) -> String {
+        let mut given: Vec<_> = self.given.iter().collect();
+        given.sort_by_key(|(id, _)| std::cmp::Reverse(id.len()));
+        let named = given.into_iter();
+        named.fold(text.to_owned(), |text, (id, name)| text.replace(id, name))
     }
 
     fn name(&mut self, id: &str) -> String {

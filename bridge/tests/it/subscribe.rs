@@ -1,7 +1,7 @@
 //! SubscribeToTask (specification 3.1.6): any number of streams of a task show the same, whenever they begin,
 //! wherever they are taken up again, and whatever happens to the program meanwhile.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bridge::service::{Context, StreamItem};
 use bridge_protocol::a2a::{GetTaskRequest, StreamResponse, SubscribeToTaskRequest, Task};
@@ -59,14 +59,15 @@ async fn every_stream_begins_with_the_task_and_shows_all_that_follows() {
         .unwrap();
     let mut beginnings = Vec::new();
     for items in &streams {
-        let StreamResponse::Task(mut seen) = items[0].response.clone() else {
+        let StreamResponse::Task(seen) = items[0].response.clone() else {
             panic!("{:?}", items[0]);
         };
+        let mut seen = Arc::unwrap_or_clone(seen);
         let later = |item: &&StreamItem| item.position.seq > items[0].position.seq;
         let expected: Vec<_> = whole[1..].iter().filter(later).cloned().collect();
         assert_eq!(items[1..], expected);
         for item in &items[1..] {
-            seen.apply(item.response.clone());
+            seen.apply(item.response.clone().map_task(Arc::unwrap_or_clone));
         }
         assert_eq!(
             (&seen.status, &seen.artifacts),

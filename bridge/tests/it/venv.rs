@@ -22,6 +22,14 @@ pub(crate) const A2A_SDK_1_0: [&str; 3] = [
 /// The same of 0.3.
 pub(crate) const A2A_SDK_0_3: [&str; 2] = ["a2a-sdk[http-server]==0.3.26", "uvicorn==0.54.0"];
 
+/// The A2A SDK of 1.0 with the SDK of OpenTelemetry.
+pub(crate) const TRACED: [&str; 4] = [
+    "a2a-sdk[http-server]==1.3.0",
+    "opentelemetry-exporter-otlp-proto-http==1.45.2",
+    "opentelemetry-instrumentation-asgi==0.66b2",
+    "uvicorn==0.54.0",
+];
+
 /// Clients that show answers, as far as their requirements agree.
 pub(crate) const SHOWING: [&str; 6] = [
     "a2a-bridge==0.2.0",

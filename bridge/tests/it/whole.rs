@@ -8,7 +8,8 @@ use bridge::{
     host::Host,
     store::MemoryStore,
 };
-use bridge_protocol::{activity::Activity, translate::full_activity::EXTENSION, wire::to_value};
+use bridge_protocol::{activity::Activity, wire::to_value};
+use bridge_translate::full_activity::EXTENSION;
 use serde_json::{Value, json};
 
 use crate::app::{post, rpc, say, text};

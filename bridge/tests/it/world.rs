@@ -167,7 +167,7 @@ pub(crate) async fn state_of(world: &World, task: &Task) -> TaskState {
 
 /// What a stream shows, an item a line; `~` before what is told while its turn waits behind another.
 pub(crate) async fn told(items: StreamItems) -> Vec<String> {
-    let line = |response: &StreamResponse| match response {
+    let line = |response: &StreamResponse<Arc<Task>>| match response {
         StreamResponse::Task(task) => format!("task {}", short(&task.status.state)),
         StreamResponse::Message(message) => format!("message: {}", message.text()),
         StreamResponse::StatusUpdate(update) => {

@@ -1,11 +1,13 @@
-//! Verifies what others send: signatures by their public keys, and values against JSON Schemas. It does no
+//! Verifies what others send: signatures by their public keys, cards, and values against JSON Schemas. It does no
 //! I/O. `bridge-protocol` has the types; the cryptography and the validator, which it must not depend on,
 //! are here.
 //!
 //! - [`Verify`]: whether a key has made a signature
 //! - [`card_is_signed`]: whether a key has signed an agent card
+//! - [`lint`]: finds mistakes in agent cards
 //! - [`schema`]: checks values against the JSON Schemas of skills
 
+pub mod lint;
 pub mod schema;
 mod signature;
 

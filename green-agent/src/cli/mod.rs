@@ -129,7 +129,7 @@ impl Agents {
 /// Runs the program: parses the arguments, executes the command, returns the exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    log::init(cli.log_format, Level::WARN);
+    let _log = log::init("green-agent", cli.log_format, Level::WARN);
     match cli.command {
         Command::Run(command) => command.execute(),
         Command::Merge(command) => command.execute(),

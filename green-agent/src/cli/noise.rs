@@ -15,7 +15,7 @@ use crate::{
     record::RunFolder,
     statistics::{
         NotFinite,
-        compare::{Noise as Figures, noise},
+        compare::{Noise as Figures, noise_of_runs},
         number,
     },
     summary::SummaryBuilder,
@@ -25,7 +25,7 @@ const EXAMPLES: &str = "\
 Examples:
   green-agent noise scenario.toml --trials 20   run the scenario twice and compare the runs
   green-agent noise runs/20261121-230142-26301  say it of a run that has ended
-  green-agent noise runs/first runs/second      two runs of the same agent: what was seen, too
+  green-agent noise runs/first runs/second      of two runs of the same agent, with what was seen
   green-agent noise runs/first --detect 0.05    how many trials would show a difference of 0.05
 
 A run needs at least two trials of a sample, or of a scenario without a dataset.";
@@ -37,7 +37,7 @@ pub(super) struct Noise {
     /// The folder of a run, or a scenario file, which then runs twice
     #[arg(value_name = "RUN|SCENARIO")]
     run: PathBuf,
-    /// The folder of a second run of the same agent
+    /// The folder of a second run of the same agent; the noise is then measured by the trials of both
     #[arg(value_name = "RUN2")]
     second: Option<PathBuf>,
     /// How many trials of each sample the two runs would have [default: as many as the run has]; with a
@@ -132,11 +132,12 @@ impl Noise {
         rows: &SummaryBuilder,
         second: Option<&SummaryBuilder>,
     ) -> Result<Finding, NotFinite> {
-        let mut samples = rows.by_sample(&figure);
-        samples.retain(|values| values.len() > 1);
-        let most = samples.iter().map(Vec::len).max().unwrap_or(1);
+        let runs: Vec<&SummaryBuilder> = [rows].into_iter().chain(second).collect();
+        let mut samples = SummaryBuilder::by_sample(&runs, &figure);
+        samples.retain(|runs| runs.iter().any(|values| values.len() > 1));
+        let most = samples.iter().flatten().map(Vec::len).max().unwrap_or(1);
         let trials = self.trials.map_or(most, |trials| trials as usize);
-        let noise = noise(&samples, trials)?;
+        let noise = noise_of_runs(&samples, trials)?;
         let difference = second.map(|second| rows.difference(second, &figure, None).difference);
         let needed = |noise: &Figures| {
             let wanted = self.detect.filter(|wanted| *wanted > 0.0)?;

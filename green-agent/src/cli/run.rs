@@ -12,8 +12,8 @@ use clap::{Args, ValueEnum as _};
 use super::{Agents, Paths, complain, stop};
 use crate::{
     install::{self, Installer},
-    participant::{Supervisor, ports::PortPool},
-    record::{Manifest, RunSettings, Shard},
+    participant::{Supervisor, ports::PortPool, ready::StartTimes},
+    record::{Manifest, RunFolder, RunSettings, Shard},
     report::{ReportKind, ReportRequest, source::ReportSource, terminal::Terminal},
     run::{self, RunLog, RunLogError, RunOptions, RunReport},
     scenario::{files::ScenarioFile, parse, supplied::AgentOverrides},
@@ -211,7 +211,9 @@ impl Run {
     }
 
     async fn run(&self, asked: &Asked) -> std::io::Result<Exit> {
-        let terminal = Arc::new(Terminal::new(asked.folder.clone()));
+        let is_printed = |request: &ReportRequest| request.path.is_none();
+        let terminal = Terminal::new(asked.folder.clone());
+        let terminal = Arc::new(terminal.apart(self.report.iter().any(is_printed)));
         let settings = &asked.settings;
         let agents = Agents {
             agents: settings.agents.clone(),
@@ -234,7 +236,7 @@ impl Run {
             false => match self.log(asked, &options.supplied) {
                 Ok(log) => {
                     let report = run::run(&asked.found, &options, &log).await;
-                    self.report(&report, log.folder())
+                    self.report(report, log.folder())
                 }
                 Err(error) => {
                     complain(&error);
@@ -294,6 +296,7 @@ impl Run {
             installer,
             supervisor,
             ports: PortPool::default(),
+            start_times: StartTimes::default(),
             listener: match self.is_quiet {
                 true => Arc::new(|_| ()),
                 false => Arc::new(move |event| terminal.show(&event)),
@@ -303,9 +306,10 @@ impl Run {
     }
 
     /// Writes the reports that are asked for.
-    fn report(&self, report: &RunReport, folder: &Path) -> Exit {
+    fn report(&self, report: RunReport, folder: &Path) -> Exit {
+        let exit = report.exit;
         match self.write_reports(report, folder) {
-            Ok(()) => report.exit,
+            Ok(()) => exit,
             Err(error) => {
                 complain(&*error);
                 Exit::Infrastructure
@@ -313,18 +317,24 @@ impl Run {
         }
     }
 
-    fn write_reports(&self, report: &RunReport, folder: &Path) -> Result<(), Box<dyn Error>> {
-        let is_json = |request: &&ReportRequest| request.kind == ReportKind::Json;
-        let (json, others): (Vec<_>, Vec<_>) = self.report.iter().partition(is_json);
-        for request in json {
-            request.write_json(report)?;
-        }
-        if others.is_empty() {
+    fn write_reports(&self, report: RunReport, folder: &Path) -> Result<(), Box<dyn Error>> {
+        if self.report.is_empty() {
             return Ok(());
         }
-        let run = ReportSource::read(folder)?;
-        for request in others {
-            request.write(&run, None)?;
+        let recorded = RunFolder::read(folder)?;
+        let is_json = |request: &&ReportRequest| request.kind == ReportKind::Json;
+        let (json, others): (Vec<_>, Vec<_>) = self.report.iter().partition(is_json);
+        if !json.is_empty() {
+            let report = report.with_recorded(&(&recorded).into());
+            for request in json {
+                request.write_json(&report)?;
+            }
+        }
+        if !others.is_empty() {
+            let run = ReportSource::new(&recorded, None);
+            for request in others {
+                request.write(&run, None)?;
+            }
         }
         Ok(())
     }

@@ -1,13 +1,11 @@
 //! Collects what an agent sends about one task.
 
 use bridge_client::{Client, ClientError, EventStream};
-use bridge_protocol::{
-    a2a::{
-        Artifact, Message, Metadata, Part, Role, SendMessageRequest, StreamResponse, Task,
-        TaskState, TaskStatus,
-    },
-    translate::answer,
+use bridge_protocol::a2a::{
+    Artifact, Message, Metadata, Part, Role, SendMessageRequest, StreamResponse, Task, TaskState,
+    TaskStatus,
 };
+use bridge_translate::answer;
 use futures_util::StreamExt as _;
 use serde::Serialize;
 use serde_json::Value;

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::{Evaluation, EvaluationError, Listener, collect::Collected};
 use crate::{
     assessment::Assessment,
-    scenario::model::{ProtocolBinding, ProtocolVersion, Turn},
+    scenario::model::{ConversationTurn, ProtocolBinding, ProtocolVersion},
 };
 
 /// The longest that the stream of a canceled task is read on.
@@ -25,7 +25,7 @@ const LAST_EVENTS: Duration = Duration::from_secs(1);
 /// Sends the turns in order and stops at the first that fails, because later turns depend on it.
 pub(super) async fn assess(
     evaluation: &Evaluation<'_>,
-    turns: &[Turn],
+    turns: &[ConversationTurn],
     listener: &Listener,
 ) -> Result<Assessment, EvaluationError> {
     let mut talks: BTreeMap<&str, Collected> = BTreeMap::new();
@@ -47,7 +47,7 @@ pub(super) async fn assess(
 }
 
 /// Returns what is wrong with the answer to a turn.
-fn judge(number: usize, turn: &Turn, talk: &Collected) -> Option<String> {
+fn judge(number: usize, turn: &ConversationTurn, talk: &Collected) -> Option<String> {
     let place = format!("turn {number} (line {})", turn.line);
     let state = talk.state();
     if let Some(wanted) = turn.state.as_ref().filter(|wanted| **wanted != state) {
@@ -89,7 +89,7 @@ fn assessment(turns: usize, passed: usize, states: &[String], wrong: Option<Stri
 /// Carries out one turn; stores the agent's answer in `talk`.
 async fn say(
     evaluation: &Evaluation<'_>,
-    turn: &Turn,
+    turn: &ConversationTurn,
     talk: &mut Collected,
 ) -> Result<(), EvaluationError> {
     let url = evaluation
@@ -130,7 +130,11 @@ fn binding(binding: ProtocolBinding) -> Binding {
     }
 }
 
-async fn speak(client: &Client, turn: &Turn, talk: &mut Collected) -> Result<(), ClientError> {
+async fn speak(
+    client: &Client,
+    turn: &ConversationTurn,
+    talk: &mut Collected,
+) -> Result<(), ClientError> {
     match (turn.parts.is_empty(), turn.cancel) {
         (true, _) => {
             pause(turn).await;
@@ -146,7 +150,7 @@ async fn speak(client: &Client, turn: &Turn, talk: &mut Collected) -> Result<(),
     }
 }
 
-async fn pause(turn: &Turn) {
+async fn pause(turn: &ConversationTurn) {
     if let Some(pause) = turn.after {
         sleep(pause).await;
     }
@@ -156,7 +160,7 @@ async fn pause(turn: &Turn) {
 /// reads the stream to its end.
 async fn cancel_midway(
     client: &Client,
-    turn: &Turn,
+    turn: &ConversationTurn,
     talk: &mut Collected,
 ) -> Result<(), ClientError> {
     let request = request(turn, talk);
@@ -202,7 +206,7 @@ async fn cancel(client: &Client, talk: &mut Collected) -> Result<(), ClientError
 
 /// Returns the message of a turn. It continues the role's last task while that is open; otherwise it begins a
 /// new task in the same context. A `fresh` turn begins a new context too.
-fn request(turn: &Turn, talk: &Collected) -> SendMessageRequest {
+fn request(turn: &ConversationTurn, talk: &Collected) -> SendMessageRequest {
     // The scenario's parser has checked the parts, so none is dropped here.
     let parts = turn
         .parts

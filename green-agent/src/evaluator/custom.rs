@@ -1,9 +1,9 @@
 //! The trait for an evaluator of one's own, with its results and errors.
 
 use async_trait::async_trait;
-use bridge::executor::EmitError;
 use bridge_client::ClientError;
 use bridge_protocol::a2a::{AgentCard, Message};
+use bridge_tasks::executor::EmitError;
 use serde_json::Value;
 
 use super::{reporter::Reporter, request::AssessmentRequest};

@@ -2,18 +2,19 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
 use async_trait::async_trait;
-use bridge::{
-    agent::{Agent, TurnSettings},
-    caller::Caller,
-    executor::{Executor, TaskHandle, Turn, Update},
-};
+use bridge_program::lock;
 use bridge_protocol::a2a::{
     AgentCapabilities, AgentCard, AgentExtension, AgentSkill, Message, Part, Task, TaskState,
+};
+use bridge_store::caller::Caller;
+use bridge_tasks::{
+    agent::{Agent, TurnSettings},
+    executor::{Executor, TaskHandle, Turn, Update},
 };
 use mcp_tools::acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged};
 use tokio::task::AbortHandle;
@@ -27,7 +28,7 @@ use super::{
 /// The name of the artifact that holds an evaluation's result, as in AgentBeats' agents.
 pub(super) const RESULT: &str = "Result";
 
-/// Returns a green agent of this name, to be hosted with [`bridge::host::Host`]. An evaluation that takes
+/// Returns a green agent of this name, to be hosted with [`bridge_server::host::Host`]. An evaluation that takes
 /// longer than `limit` fails.
 ///
 /// A message with AgentBeats' `participants` is an assessment request, an acknowledgement belongs to the
@@ -152,7 +153,7 @@ impl EvaluatorExecutor {
     }
 
     fn running(&self) -> MutexGuard<'_, Vec<RunningEvaluation>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.running)
     }
 }
 

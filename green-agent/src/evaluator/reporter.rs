@@ -3,11 +3,12 @@
 use std::{
     collections::BTreeSet,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
-use bridge::executor::{TaskHandle, Update};
+use bridge_program::lock;
 use bridge_protocol::a2a::{Message, Part, Role, TaskState, TaskStatus};
+use bridge_tasks::executor::{TaskHandle, Update};
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -146,10 +147,6 @@ impl Reporter {
     fn statuses(&self) -> MutexGuard<'_, Vec<TaskStatus>> {
         lock(&self.0.said)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Reporter {

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use bridge_telemetry::TraceContext;
 use mcp_tools::{connection::ConnectionDetails, secret::Secret};
 use tokio::sync::mpsc;
 use url::Url;
@@ -50,6 +51,20 @@ pub(super) struct AgentHandle {
     /// The MCP server whose address and token it has from the start, set by [`TrialAgents::fill_in`].
     pub(super) tools: Option<ConnectionDetails>,
     pub(super) start: AgentStart,
+}
+
+impl AgentHandle {
+    /// Returns the command that starts a server as a program, the same for each trial, whatever its port.
+    pub(super) fn program(&self) -> Option<String> {
+        let AgentStart::Program { launch, .. } = &self.start else {
+            return None;
+        };
+        let mut argv = launch.argv.clone();
+        if let Some(port) = self.endpoint.as_ref().and_then(Url::port) {
+            replace_port(&mut argv, port, 0);
+        }
+        Some(argv.join(" "))
+    }
 }
 
 /// How an agent of the trial is started.
@@ -243,6 +258,7 @@ impl TrialContext<'_> {
         let prepared = prepared.cloned().unwrap_or_default();
         let mut variables = env.inherited;
         variables.extend(self.variables());
+        variables.extend(trace_variables(&agent.role));
         let token = self.tokens.get(&agent.role);
         variables.extend(token.map(|token| (peers::TOKEN.to_owned(), token.expose().to_owned())));
         variables.extend(prepared.env);
@@ -388,4 +404,22 @@ fn file_name(role: &str) -> String {
         }
     };
     role.chars().map(plain).collect()
+}
+
+/// Returns the variables with which an agent that knows OpenTelemetry exports its spans as parts of the trial's trace.
+/// The collector's headers are not among them: they may have a credential.
+fn trace_variables(role: &str) -> BTreeMap<String, String> {
+    let Some(traceparent) = TraceContext::current().traceparent() else {
+        return BTreeMap::new();
+    };
+    let mut variables = BTreeMap::from([
+        ("TRACEPARENT".to_owned(), traceparent),
+        ("OTEL_SERVICE_NAME".to_owned(), role.to_owned()),
+    ]);
+    for name in ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_PROTOCOL"] {
+        if let Ok(value) = std::env::var(name) {
+            variables.insert(name.to_owned(), value);
+        }
+    }
+    variables
 }

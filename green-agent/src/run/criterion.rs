@@ -47,7 +47,7 @@ pub(super) fn missed(scenario: &Scenario, assessment: &Assessment) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::tests::scenario_of;
+    use crate::scenario::testing::scenario_of;
 
     const EPISODE: &str = "[green_agent]\n[[participants]]\nrole = 'purple'\npolicy = 'lies'\n\
                            [config]\nevaluator = 'episode'\nenvironment = 'shop'\n";

@@ -4,15 +4,13 @@
 use std::{io, sync::Arc};
 
 use axum::Router;
-use bridge::{
-    agent::Agent,
-    bot::{
-        self,
-        remote::{Channel, ChannelSettings, RemoteBot},
-    },
-    host::Host,
-    store::MemoryStore,
+use bridge_bots::bot::{
+    self,
+    remote::{Channel, ChannelSettings, RemoteBot},
 };
+use bridge_server::host::{Grpc, Host};
+use bridge_store::MemoryStore;
+use bridge_tasks::agent::Agent;
 use mcp_tools::connection::ConnectionDetails;
 use purple_agent::{PurpleAgent, agent::AgentSettings, policy};
 use serde_json::Value;
@@ -95,13 +93,15 @@ async fn behind(remote: Remote, role: &str, url: Url) -> io::Result<Router> {
     };
     let channel = Channel::new(store.clone(), settings).map_err(io::Error::other)?;
     let agent = channel.agent(RemoteBot::new(name_of(role), bot));
-    let host = Host::new(store, [agent]).connector(channel);
+    let host = Host::new(store, [agent]).grpc(Grpc::Nowhere);
+    let host = host.connector(channel);
     host.router(url.as_str()).await.map_err(io::Error::other)
 }
 
-/// Returns the routes of one agent. Its tasks are kept in memory only: they need not outlive the trial.
+/// Returns the routes of one agent. Its tasks are kept in memory only: they need not outlive the trial. The recorder passes
+/// no gRPC on, whose descriptions would take a third of a short trial to make.
 async fn routes(store: Arc<MemoryStore>, agent: Agent, url: &Url) -> io::Result<Router> {
-    let host = Host::new(store, [agent]);
+    let host = Host::new(store, [agent]).grpc(Grpc::Nowhere);
     host.router(url.as_str()).await.map_err(io::Error::other)
 }
 

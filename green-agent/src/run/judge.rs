@@ -110,7 +110,7 @@ pub(super) fn again(
     entries: Vec<Entry>,
 ) -> Vec<Problem> {
     let told = TranscriptViews {
-        said: entries.clone(),
+        said: None,
         written: entries,
     };
     let unmet = unmet(scenario, &told, assessment, &Masker::default());
@@ -120,16 +120,22 @@ pub(super) fn again(
 
 /// The entries of a transcript twice: unmasked, to check expectations, and masked, to be written.
 struct TranscriptViews {
-    said: Vec<Entry>,
+    /// `None` if nothing was masked.
+    said: Option<Vec<Entry>>,
     written: Vec<Entry>,
 }
 
 impl TranscriptViews {
     fn of(transcript: &Transcript) -> Result<Self, TranscriptError> {
+        let written = transcript.entries()?;
         Ok(Self {
-            said: transcript.said()?,
-            written: transcript.entries()?,
+            said: transcript.unmasked(&written),
+            written,
         })
+    }
+
+    fn said(&self) -> &[Entry] {
+        self.said.as_ref().unwrap_or(&self.written)
     }
 }
 
@@ -203,7 +209,7 @@ fn unmet(
         };
         expect::check(expectations, &subject)
     };
-    let unmet = check(assessment, &told.said);
+    let unmet = check(assessment, told.said());
     if unmet.is_empty() {
         return Vec::new();
     }
@@ -305,6 +311,13 @@ pub(super) fn not_ready(scenario: &Scenario, role: &str, error: &ReadyError) -> 
     }
 }
 
+/// The problem of an agent of this process that could not be made ready.
+pub(super) fn not_served(scenario: &Scenario, role: &str, why: &str) -> Problem {
+    let message = format!("{role} cannot be served by this process: {why}");
+    let owner = owner::owner_of(scenario, role);
+    ProblemKind::NeverReady.because(message).owned_by(owner)
+}
+
 /// The problem of an evaluation without an assessment: the green agent refused, or a party broke the
 /// protocol.
 pub(super) fn no_assessment(scenario: &Scenario, error: &EvaluationError) -> Problem {
@@ -340,7 +353,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        scenario::tests::scenario_of,
+        scenario::testing::scenario_of,
         transcript::fixture::{Script, result},
     };
 
@@ -359,7 +372,7 @@ mod tests {
         let mut script = Script::default();
         script.exchange("runner -> green", [result(json!({}))]);
         let told = TranscriptViews {
-            said: script.entries.clone(),
+            said: None,
             written: script.entries,
         };
         let masker = Masker::new(vec!["text".to_owned()]);

@@ -7,12 +7,13 @@
 use std::{
     collections::BTreeSet,
     mem,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::Duration,
 };
 
 use super::{RunEvent, RunOptions, agent_set::AgentSet, port_leases};
 use crate::scenario::model::{Reuse, Scenario};
+use bridge_program::lock;
 
 /// The programs of agents that wait for another trial.
 pub(super) struct KeptAgents {
@@ -88,7 +89,7 @@ impl KeptAgents {
     }
 
     fn sets(&self) -> MutexGuard<'_, Sets> {
-        self.sets.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.sets)
     }
 }
 
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
     use crate::{
         participant::{AgentProcess, Launch, Supervisor},
-        scenario::tests::scenario_of,
+        scenario::testing::scenario_of,
     };
 
     /// Returns a program that ends with exit code 1: its supervisor does.

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::plan::Plan;
 use crate::{
     problem::{Outcome, ProblemKind},
     record::{
@@ -81,9 +82,10 @@ impl RunLog {
             path: folder.to_owned(),
             source,
         })?;
-        let scenarios = found.iter().map(|one| listed(one, overrides));
+        let scenarios = found.iter().map(|one| listed(one, &settings, overrides));
+        let scenarios: Vec<ManifestScenario> = scenarios.collect();
         let manifest = Manifest {
-            scenarios: scenarios.collect(),
+            scenarios,
             settings,
             ..Manifest::begun(super::now())
         };
@@ -98,7 +100,8 @@ impl RunLog {
         })
     }
 
-    /// Goes on with the run in a folder.
+    /// Goes on with the run in a folder. Its gates are those that the files have now, as its trials are, and its manifest
+    /// says so.
     ///
     /// # Errors
     /// If it is not the folder of a run, another program writes it, its files are damaged, or a scenario is no
@@ -109,14 +112,18 @@ impl RunLog {
         overrides: &AgentOverrides,
     ) -> Result<Self, RunLogError> {
         // Opened first, so that no other program writes what is read below.
-        let manifest = Manifest::read(folder)?;
+        let mut manifest = Manifest::read(folder)?;
         let writer = RecordWriter::open(&folder.join(RECORDS))?;
-        for (one, was) in found.iter().zip(&manifest.scenarios) {
-            if listed(one, overrides).digest != was.digest {
+        let settings = manifest.settings.clone();
+        for (one, was) in found.iter().zip(&mut manifest.scenarios) {
+            let now = listed(one, &settings, overrides);
+            if now.digest != was.digest {
                 let path = was.path.clone();
                 return Err(RunLogError::Changed { path });
             }
+            (was.gate, was.trials) = (now.gate, now.trials);
         }
+        manifest.write(folder)?;
         let mut earlier: BTreeMap<String, Vec<TrialRecord>> = BTreeMap::new();
         for mut record in RunFolder::read(folder)?.records {
             // The results stay in the file; memory must not grow with them.
@@ -177,10 +184,17 @@ pub fn scenarios_of(manifest: &Manifest) -> Result<Vec<ScenarioFile>, RunLogErro
     manifest.scenarios.iter().map(file).collect()
 }
 
-fn listed(found: &ScenarioFile, overrides: &AgentOverrides) -> ManifestScenario {
+fn listed(
+    found: &ScenarioFile,
+    settings: &RunSettings,
+    overrides: &AgentOverrides,
+) -> ManifestScenario {
     let source = ScenarioSource::read(&found.path).ok();
     let first = source.as_ref().and_then(|source| source.first().ok());
+    let plan = source.clone().zip(first.clone());
+    let plan = plan.map(|(source, first)| Plan::of(source, first, settings, overrides));
     ManifestScenario {
+        trials: plan.map(|plan| plan.count(settings.shard)),
         name: found.name.clone(),
         path: found.path.display().to_string(),
         digest: source.map(|source| source.digest(overrides)),

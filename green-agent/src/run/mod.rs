@@ -1,7 +1,7 @@
 //! Runs scenarios: several at a time, each trial with agents, ports and a folder of its own.
 //!
-//! - [`event`]: the events that a run emits
-//! - [`problem`], [`report`]: the results; `owner`: the party at fault
+//! - [`event`], [`report`], [`tally`]: the events that a run emits and its results, of `green_agent_results`
+//! - `owner`: the party at fault
 //! - `log`: the run's folder, manifest and records; `plan`: the trials of a scenario
 //! - `regrade`: judges finished trials again
 //! - `scenario`, `requirements`: one scenario, what it requires, its trials
@@ -19,7 +19,6 @@ mod agents;
 mod caller;
 mod criterion;
 mod episode_setup;
-pub mod event;
 mod figures;
 mod hops;
 mod hosted;
@@ -31,7 +30,6 @@ mod peers;
 mod plan;
 mod port_leases;
 mod regrade;
-pub mod report;
 mod requirements;
 mod scenario;
 mod serve;
@@ -40,19 +38,23 @@ mod watch;
 
 use std::{path::PathBuf, sync::Arc, time::Instant};
 
+use bridge_telemetry::{Instrument as _, Kind, span};
 use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 
-pub use event::{Phase, RunEvent};
+pub use green_agent_results::run::{
+    FinishedRun, Phase, RunEvent, RunReport, ScenarioReport, TrialCounts, TrialReport, Verdict,
+    event, report, tally,
+};
+use green_agent_results::run::{completed, judged, now};
 pub use log::{RunLog, RunLogError, scenarios_of};
 pub use regrade::{RegradeError, Regraded, regrade};
-pub use report::{FinishedRun, RunReport, ScenarioReport, TrialReport, Verdict};
 pub use serve::{ServeError, serve};
 
 pub use crate::problem::{self, Outcome, Owner, Problem, ProblemKind};
 use crate::{
     install::Installer,
-    participant::{Supervisor, ports::PortPool},
+    participant::{Supervisor, ports::PortPool, ready::StartTimes},
     record::Shard,
     scenario::{container::Engine, files::ScenarioFile, supplied::AgentOverrides},
     snapshot::SnapshotMode,
@@ -94,6 +96,8 @@ pub struct RunOptions {
     pub supervisor: Supervisor,
     /// Assigns ports to agents.
     pub ports: PortPool,
+    /// How long agents' programs took to start so far.
+    pub start_times: StartTimes,
     /// Receives the events.
     pub listener: Listener,
     /// Becomes true when the run is to end early.
@@ -125,6 +129,12 @@ impl RunOptions {
 /// Runs the scenarios and returns a report on each, in their order. Each trial is recorded as it ends; those
 /// that the log has already are not run again.
 pub async fn run(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> RunReport {
+    // A run is a trace, with a span for each scenario, trial and hop.
+    let span = span(Kind::Internal, || "run".into());
+    run_all(found, options, log).instrument(span).await
+}
+
+async fn run_all(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> RunReport {
     let begun = Instant::now();
     options.tell(RunEvent::Started {
         scenarios: found.len(),
@@ -137,7 +147,8 @@ pub async fn run(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> 
         kept: kept::KeptAgents::new(options.jobs),
     };
     let running = found.iter().map(async |one| {
-        let report = scenario::run(one, &queue).await;
+        let span = span(Kind::Internal, || format!("scenario {}", one.name));
+        let report = scenario::run(one, &queue).instrument(span).await;
         options.tell(RunEvent::ScenarioEnded(Box::new(report.clone())));
         report
     });
@@ -145,10 +156,4 @@ pub async fn run(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> 
     let report = RunReport::new(reports, begun.elapsed().as_secs_f64());
     options.tell(RunEvent::Ended(Box::new(report.clone())));
     report
-}
-
-/// Returns the present time: RFC 3339 in UTC, with milliseconds.
-fn now() -> String {
-    let now = jiff::Timestamp::now();
-    now.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }

@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        scenario::tests::scenario_of,
+        scenario::testing::scenario_of,
         transcript::fixture::{Script, end, event, request, result, rpc, stream},
     };
 

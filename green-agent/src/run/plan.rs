@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{Problem, ProblemKind, RunOptions, scenario::supply};
+use super::{Problem, ProblemKind, RunOptions, TrialReport, scenario::supply};
 use crate::{
     dataset::{Row, digest},
+    record::{RunSettings, Shard},
     scenario::{
         Cell, ScenarioFile, ScenarioSource,
         model::{Retries, Scenario},
         source::cell_texts,
+        supplied::AgentOverrides,
     },
 };
 
@@ -45,6 +47,19 @@ pub(super) struct PlannedTrial<'a> {
     pub(super) key: String,
 }
 
+impl PlannedTrial<'_> {
+    /// Returns the report as that of an attempt at this trial.
+    pub(super) fn reported(&self, report: TrialReport, attempt: u32) -> TrialReport {
+        TrialReport {
+            sample: self.row.map(|row| row.name.clone()),
+            cell: cell_texts(self.cell),
+            trial: self.trial,
+            attempt,
+            ..report
+        }
+    }
+}
+
 impl Plan {
     /// Reads the scenario, its dataset and its matrix.
     pub(super) fn read(found: &ScenarioFile, options: &RunOptions) -> Result<Self, Problem> {
@@ -52,16 +67,39 @@ impl Plan {
         let source = ScenarioSource::read(&found.path).map_err(unreadable)?;
         source.check().map_err(unreadable)?;
         let first = source.first().map_err(unreadable)?;
-        Ok(Self {
+        let settings = RunSettings {
+            trials: options.trials,
+            seed: options.seed,
+            ..RunSettings::default()
+        };
+        Ok(Self::of(source, first, &settings, &options.supplied))
+    }
+
+    /// Returns the plan of a scenario that was read; `first` is that of its first cell and its first row.
+    pub(super) fn of(
+        source: ScenarioSource,
+        first: Scenario,
+        settings: &RunSettings,
+        overrides: &AgentOverrides,
+    ) -> Self {
+        Self {
             name: first.name.clone(),
-            digest: source.digest(&options.supplied),
+            digest: source.digest(overrides),
             cells: source.cells(),
-            trials: options.trials.unwrap_or(first.harness.trials),
-            seed: options.seed.unwrap_or(first.harness.seed),
+            trials: settings.trials.unwrap_or(first.harness.trials),
+            seed: settings.seed.unwrap_or(first.harness.seed),
             retries: first.harness.retries,
             source,
             first,
-        })
+        }
+    }
+
+    /// Returns the number of trials, or of those in a part of the run.
+    pub(super) fn count(&self, shard: Option<Shard>) -> usize {
+        match shard {
+            Some(shard) => self.trials().filter(|one| shard.has(&one.key)).count(),
+            None => self.cells.len() * self.source.rows().len() * self.trials as usize,
+        }
     }
 
     /// Returns all trials: cell by cell, sample by sample.
@@ -92,7 +130,11 @@ impl Plan {
         planned: &PlannedTrial<'_>,
         options: &RunOptions,
     ) -> Result<Scenario, Problem> {
-        let scenario = self.source.scenario(planned.cell, planned.row);
+        let scenario = match self.source.is_filled() {
+            true => self.source.scenario(planned.cell, planned.row),
+            // The same for every trial.
+            false => Ok(self.first.clone()),
+        };
         let mut scenario = scenario.map_err(|errors| ProblemKind::Unreadable.because(errors))?;
         supply(&mut scenario, options)?;
         Ok(scenario)

@@ -68,7 +68,7 @@ pub(super) fn ports(scenario: &Scenario) -> BTreeSet<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::tests::scenario_of;
+    use crate::scenario::testing::scenario_of;
 
     #[tokio::test]
     async fn who_wants_a_port_waits_until_it_is_given_back() {

@@ -6,24 +6,26 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use bridge_program::lock;
 use futures_util::future::join_all;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{
-    RunEvent, RunOptions, ScenarioReport, TrialReport, Verdict,
+    RunEvent, RunOptions, ScenarioReport, TrialReport,
     figures::ScenarioFigures,
+    judged,
     kept::KeptAgents,
     log::{self, RunLog},
     plan::{Plan, PlannedTrial, written},
     port_leases,
     problem::{Outcome, Owner, Problem, ProblemKind, chain},
     requirements::{Installed, prepare},
+    tally::TrialTally,
     trial::{self, Attempt},
 };
 use crate::{
     record::{TrialRecord, VERSION},
     scenario::{
-        expected::ExpectedFailure,
         files::ScenarioFile,
         model::{Reuse, Scenario},
         reuse,
@@ -31,7 +33,6 @@ use crate::{
         supplied,
     },
 };
-use bridge_program::Exit;
 
 /// What the scenarios of a run share.
 pub(super) struct Queue<'a> {
@@ -47,7 +48,7 @@ pub(super) struct Queue<'a> {
 pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioReport {
     let plan = match Plan::read(found, queue.options) {
         Ok(plan) => plan,
-        Err(problem) => return reported(found, vec![queue.unreadable(found, problem)]),
+        Err(problem) => return reported(found, only(queue.unreadable(found, problem))),
     };
     let running = RunningScenario {
         found,
@@ -55,9 +56,9 @@ pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioRepo
         plan: &plan,
         queue,
     };
-    let trials = running.trials().await;
+    let tally = running.trials().await;
     queue.kept.stop(&plan.name).await;
-    let report = reported(found, trials);
+    let report = reported(found, tally);
     match found.sidecar {
         // A scenario that must fail has no figures to judge.
         Some(_) => report,
@@ -65,17 +66,15 @@ pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioRepo
     }
 }
 
-fn reported(found: &ScenarioFile, trials: Vec<TrialReport>) -> ScenarioReport {
-    let report = ScenarioReport::new(found.name.clone(), found.path.clone(), trials);
+fn reported(found: &ScenarioFile, tally: TrialTally) -> ScenarioReport {
+    let report = ScenarioReport::of(found.name.clone(), found.path.clone(), tally);
     judged(report, found.sidecar.as_ref())
 }
 
-/// Compares a scenario that must fail with its sidecar.
-pub(super) fn judged(report: ScenarioReport, sidecar: Option<&ExpectedFailure>) -> ScenarioReport {
-    match sidecar {
-        Some(sidecar) if !is_interrupted(&report) => hold_against(sidecar, report),
-        Some(_) | None => report,
-    }
+fn only(trial: TrialReport) -> TrialTally {
+    let mut tally = TrialTally::new(true);
+    tally.add(0, trial);
+    tally
 }
 
 /// One scenario while it runs.
@@ -87,8 +86,8 @@ struct RunningScenario<'a> {
 }
 
 impl<'a> RunningScenario<'a> {
-    /// Runs the trials that have not ended yet, and returns the reports of all.
-    async fn trials(&self) -> Vec<TrialReport> {
+    /// Runs the trials that have not ended yet, and returns what is kept of all.
+    async fn trials(&self) -> TrialTally {
         let mut first = None;
         let mut trials = 0;
         for planned in self.planned() {
@@ -100,40 +99,48 @@ impl<'a> RunningScenario<'a> {
             }
         }
         self.queue.options.tell(RunEvent::Planned { trials });
+        // Each trial of a scenario that must fail is compared with its sidecar.
+        let mut tally = TrialTally::new(self.found.sidecar.is_some());
         let Some(first) = first else {
-            return self
-                .planned()
-                .filter_map(|one| self.finished(&one))
-                .collect();
+            for (at, one) in self.planned().enumerate() {
+                self.finished(&one)
+                    .into_iter()
+                    .for_each(|report| tally.add(at, report));
+            }
+            return tally;
         };
         let installed = match self.prepare(&first).await {
             Ok(installed) => installed,
-            Err(problem) => return vec![self.not_begun(&first, problem)],
+            Err(problem) => return only(self.not_begun(&first, problem)),
         };
         // Of the trials of one scenario no more are taken up than can run, so that memory does not grow with
         // their number.
         let planned = Mutex::new(self.planned().enumerate());
         let next = || {
-            let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut planned = lock(&planned);
             planned.next()
         };
-        let workers = (0..self.at_once().min(trials)).map(|_| self.work(&next, &installed));
-        let mut trials = join_all(workers).await.concat();
-        trials.sort_by_key(|(at, _)| *at);
-        trials.into_iter().map(|(_, report)| report).collect()
+        let tally = Mutex::new(tally);
+        let ended = |at: usize, report: TrialReport| {
+            let mut tally = lock(&tally);
+            tally.add(at, report);
+        };
+        let workers = (0..self.at_once().min(trials)).map(|_| self.work(&next, &ended, &installed));
+        join_all(workers).await;
+        tally.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs one trial after the other, and returns their reports with their numbers.
+    /// Runs one trial after the other; `ended` takes their reports with their numbers.
     async fn work(
         &self,
         next: &impl Fn() -> Option<(usize, PlannedTrial<'a>)>,
+        ended: &impl Fn(usize, TrialReport),
         installed: &[Installed],
-    ) -> Vec<(usize, TrialReport)> {
-        let mut reports = Vec::new();
+    ) {
         let mut place = None;
         while let Some((at, planned)) = next() {
             if let Some(report) = self.finished(&planned) {
-                reports.push((at, report));
+                ended(at, report);
                 continue;
             }
             let report = match self.queue.place_after(place.take()).await {
@@ -143,11 +150,10 @@ impl<'a> RunningScenario<'a> {
                     place = Some(found).filter(|_| self.reuse() == Reuse::Agents);
                     report
                 }
-                Err(problem) => TrialReport::not_begun(problem).planned(&planned, 1),
+                Err(problem) => planned.reported(TrialReport::not_begun(problem), 1),
             };
-            reports.push((at, report));
+            ended(at, report);
         }
-        reports
     }
 
     fn reuse(&self) -> Reuse {
@@ -235,8 +241,8 @@ impl<'a> RunningScenario<'a> {
             // A trial that did not end left it; no record names it.
             if let Err(error) = fs::remove_dir_all(&folder) {
                 let problem = format!("cannot remove {}: {error}", folder.display());
-                return TrialReport::not_begun(ProblemKind::Harness.because(problem))
-                    .planned(planned, number);
+                let report = TrialReport::not_begun(ProblemKind::Harness.because(problem));
+                return planned.reported(report, number);
             }
         }
         let attempt = Attempt {
@@ -248,7 +254,7 @@ impl<'a> RunningScenario<'a> {
         let started = super::now();
         let Queue { kept, options, .. } = self.queue;
         let report = trial::run(self.found, scenario, installed, attempt, kept, options).await;
-        TrialReport { started, ..report }.planned(planned, number)
+        planned.reported(TrialReport { started, ..report }, number)
     }
 
     /// Returns whether a trial that ended like this is tried again.
@@ -261,7 +267,7 @@ impl<'a> RunningScenario<'a> {
     fn not_begun(&self, planned: &PlannedTrial<'_>, problem: Problem) -> TrialReport {
         let is_interrupted = problem.kind == ProblemKind::Interrupted;
         let earlier = self.queue.log.earlier(&planned.key);
-        let report = TrialReport::not_begun(problem).planned(planned, next_attempt(earlier));
+        let report = planned.reported(TrialReport::not_begun(problem), next_attempt(earlier));
         match is_interrupted {
             true => report,
             false => self.keep(planned, report).0,
@@ -420,123 +426,4 @@ pub(super) fn supply(scenario: &mut Scenario, options: &RunOptions) -> Result<()
     }
     let lines: Vec<String> = unknown.iter().map(ToString::to_string).collect();
     Err(ProblemKind::NotStarted.because(lines.join("\n")))
-}
-
-fn is_interrupted(report: &ScenarioReport) -> bool {
-    report
-        .problems()
-        .any(|(_, problem)| problem.kind == ProblemKind::Interrupted)
-}
-
-/// Compares with a sidecar: the scenario passes if each of its trials fails in the way that the sidecar
-/// describes.
-fn hold_against(sidecar: &ExpectedFailure, mut report: ScenarioReport) -> ScenarioReport {
-    // A requirement that is missing on this machine says nothing about how the scenario fails elsewhere.
-    let expects_missing = report
-        .trials
-        .iter()
-        .all(|trial| is_as_wanted(sidecar, trial));
-    if report.verdict == Verdict::NotRun && !expects_missing {
-        return report;
-    }
-    let mut fails_as_wanted = true;
-    for trial in &mut report.trials {
-        if !is_as_wanted(sidecar, trial) {
-            fails_as_wanted = false;
-            let but = match is_unlike_its_snapshot(sidecar, trial) {
-                true => "does not say that the snapshot differs".to_owned(),
-                false => format!("it ended with exit code {}", u8::from(trial.exit())),
-            };
-            let (exit, message) = (sidecar.exit, &sidecar.message);
-            let expected =
-                format!("its sidecar expects exit code {exit} with {message:?}, but {but}");
-            let problem = ProblemKind::UnexpectedEnd.because(expected);
-            trial.add(problem);
-        }
-    }
-    if fails_as_wanted {
-        report.verdict = Verdict::FailedAsExpected;
-        report.exit = Exit::Passed;
-    } else {
-        report.verdict = Verdict::Failed;
-        report.exit = report.exit.max(Exit::Failed);
-    }
-    report
-}
-
-fn is_as_wanted(sidecar: &ExpectedFailure, trial: &TrialReport) -> bool {
-    let mut problems = trial.problems.iter();
-    u8::from(trial.exit()) == sidecar.exit
-        && problems.any(|problem| problem.to_string().contains(&sidecar.message))
-        && !is_unlike_its_snapshot(sidecar, trial)
-}
-
-/// Returns whether the transcript differs from the accepted one although the sidecar does not expect that.
-fn is_unlike_its_snapshot(sidecar: &ExpectedFailure, trial: &TrialReport) -> bool {
-    let mut problems = trial.problems.iter();
-    problems.any(|problem| {
-        problem.kind == ProblemKind::Snapshot && !problem.to_string().contains(&sidecar.message)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn held(exits: &[Option<ProblemKind>]) -> ScenarioReport {
-        let trial = |kind: &Option<ProblemKind>| TrialReport {
-            problems: kind.iter().map(|kind| kind.because("no luck")).collect(),
-            ..TrialReport::not_begun(ProblemKind::Harness.because(""))
-        };
-        let trials = exits.iter().map(trial).collect();
-        let sidecar = ExpectedFailure {
-            exit: 1,
-            message: "no luck".to_owned(),
-        };
-        hold_against(
-            &sidecar,
-            ScenarioReport::new("a".to_owned(), "a.toml".into(), trials),
-        )
-    }
-
-    #[test]
-    fn a_scenario_that_must_fail_is_compared_with_its_snapshot_too() {
-        let report = |message: &str| {
-            let mut trial =
-                TrialReport::not_begun(ProblemKind::EvaluationFailed.because("no luck"));
-            trial.add(ProblemKind::Snapshot.because("another transcript"));
-            let sidecar = ExpectedFailure {
-                exit: 1,
-                message: message.to_owned(),
-            };
-            let report = ScenarioReport::new("a".to_owned(), "a.toml".into(), vec![trial]);
-            hold_against(&sidecar, report)
-        };
-        let unlike = report("no luck");
-        assert_eq!(unlike.verdict, Verdict::Failed);
-        let mut problems = unlike.trials[0].problems.iter();
-        let said = problems.find(|problem| problem.kind == ProblemKind::UnexpectedEnd);
-        let said = said.unwrap().to_string();
-        assert!(
-            said.contains("but does not say that the snapshot differs"),
-            "{said}"
-        );
-        assert_eq!(
-            report("another transcript").verdict,
-            Verdict::FailedAsExpected
-        );
-    }
-
-    #[test]
-    fn each_trial_has_to_fail_as_the_sidecar_says() {
-        let failed = Some(ProblemKind::EvaluationFailed);
-        assert_eq!(held(&[failed, failed]).verdict, Verdict::FailedAsExpected);
-        let one_passed = held(&[failed, None]);
-        assert_eq!(one_passed.verdict, Verdict::Failed);
-        assert_eq!(one_passed.exit, Exit::Failed);
-        assert_eq!(
-            one_passed.trials[1].problems[0].kind,
-            ProblemKind::UnexpectedEnd
-        );
-    }
 }

@@ -73,7 +73,8 @@ async fn ready(
     let process = processes.iter().find(|agent| agent.role() == handle.role);
     let limit = scenario.harness.timeout.ready;
     let awaited = trial::awaited(handle.listens);
-    let ready = wait_ready(&handle.role, endpoint, awaited, process, limit).await;
+    let quiet = std::time::Duration::ZERO;
+    let ready = wait_ready(&handle.role, endpoint, awaited, process, quiet, limit).await;
     ready.map_err(|error| super::judge::not_ready(scenario, &handle.role, &error))?;
     options.tell(RunEvent::Serving {
         role: handle.role.clone(),

@@ -4,11 +4,15 @@ use std::{
     collections::BTreeMap,
     fs, mem,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
+use bridge_program::Exit;
+use bridge_program::lock;
+use bridge_telemetry::{Instrument as _, Kind, fail, set, span};
 use futures_util::future::try_join_all;
+use tokio::time::timeout;
 use url::Url;
 
 use super::{
@@ -31,7 +35,7 @@ use crate::{
     assessment::Assessment,
     evaluator::{Evaluation, EvaluationError, Listener},
     participant::{
-        AgentExit, AgentProcess, Launch,
+        AgentExit, AgentProcess, Launch, LocalServer,
         ready::{Awaited, wait_ready},
     },
     recorder::{Recorder, RecorderOptions},
@@ -74,6 +78,24 @@ struct RunningTrial<'a> {
 /// Runs one trial. All its agents have ended when it returns, whatever happened, but for those that are kept
 /// for another trial.
 pub(super) async fn run(
+    found: &ScenarioFile,
+    scenario: &Scenario,
+    installed: &Installed,
+    attempt: Attempt,
+    kept: &KeptAgents,
+    options: &RunOptions,
+) -> TrialReport {
+    let span = span(Kind::Internal, || format!("trial {}", attempt.number));
+    set(&span, "scenario", scenario.name.as_str());
+    let running = run_one(found, scenario, installed, attempt, kept, options);
+    let report = running.instrument(span.clone()).await;
+    if report.exit() != Exit::Passed {
+        fail(&span, format!("{:?}", report.outcome));
+    }
+    report
+}
+
+async fn run_one(
     found: &ScenarioFile,
     scenario: &Scenario,
     installed: &Installed,
@@ -251,8 +273,23 @@ impl Trial<'_> {
             let process = processes.iter().find(|agent| agent.role() == handle.role);
             let awaited = awaited(handle.listens);
             Some(async move {
-                let ready = wait_ready(&handle.role, endpoint, awaited, process, limit).await;
-                ready.map_err(|error| judge::not_ready(self.scenario, &handle.role, &error))
+                if let AgentStart::Hosted { local_server, .. } = &handle.start {
+                    let served = served(local_server, limit).await;
+                    return served
+                        .map_err(|why| judge::not_served(self.scenario, &handle.role, &why));
+                }
+                let program = handle.program();
+                let quiet = program
+                    .as_deref()
+                    .map(|one| self.options.start_times.quiet(one));
+                let (begun, quiet) = (Instant::now(), quiet.unwrap_or_default());
+                let ready =
+                    wait_ready(&handle.role, endpoint, awaited, process, quiet, limit).await;
+                ready.map_err(|error| judge::not_ready(self.scenario, &handle.role, &error))?;
+                if let Some(program) = program {
+                    self.options.start_times.add(&program, begun.elapsed());
+                }
+                Ok(())
             })
         });
         try_join_all(ready).await?;
@@ -414,7 +451,7 @@ impl Trial<'_> {
 
     /// Returns the duration of each phase in seconds, the last one until `end`.
     fn phases(&self, end: Instant) -> BTreeMap<String, f64> {
-        let phases = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        let phases = lock(&self.phases);
         let ends = phases.iter().skip(1).map(|(_, begun)| *begun).chain([end]);
         let seconds = phases.iter().zip(ends).map(|((phase, begun), ended)| {
             let seconds = ended.duration_since(*begun).as_secs_f64();
@@ -424,7 +461,7 @@ impl Trial<'_> {
     }
 
     fn enter(&self, phase: Phase) {
-        let mut phases = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut phases = lock(&self.phases);
         phases.push((phase, Instant::now()));
         drop(phases);
         self.options.tell(RunEvent::Phase {
@@ -461,6 +498,12 @@ pub(super) fn start(
         }
     }
     Ok(())
+}
+
+/// Waits until an agent of this process answers; returns why it does not.
+async fn served(server: &LocalServer, limit: Duration) -> Result<(), String> {
+    let ready = timeout(limit, server.ready()).await;
+    ready.unwrap_or_else(|_| Err(format!("it was not ready within {limit:?}")))
 }
 
 /// Returns what shows that an agent is ready.

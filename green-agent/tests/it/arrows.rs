@@ -11,20 +11,26 @@ use std::{
 type Rooms = &'static [(&'static str, &'static [&'static str])];
 
 /// The packages, by their names in code, with their modules.
-const PACKAGES: [(&str, &str, Rooms); 9] = [
+const PACKAGES: [(&str, &str, Rooms); 15] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
     ("bridge/verify", "bridge_verify", VERIFY),
     ("bridge/program", "bridge_program", PROGRAM),
+    ("bridge/telemetry", "bridge_telemetry", TELEMETRY),
     ("bridge/client", "bridge_client", CLIENT),
     (
         "bridge/orchestration",
         "bridge_orchestration",
         ORCHESTRATION,
     ),
+    ("bridge/store", "bridge_store", STORE),
+    ("bridge/tasks", "bridge_tasks", TASKS),
+    ("bridge/bots", "bridge_bots", BOTS),
+    ("bridge/server", "bridge_server", SERVER),
     ("bridge", "bridge", BRIDGE),
     ("mcp-tools", "mcp_tools", MCP_TOOLS),
     ("purple-agent", "purple_agent", PURPLE),
     ("green-agent", "green_agent", GREEN),
+    ("green-agent/results", "green_agent_results", RESULTS),
 ];
 
 const PROTOCOL: Rooms = &[
@@ -33,26 +39,34 @@ const PROTOCOL: Rooms = &[
     ("activity", &["wire"]),
     ("address", &[]),
     ("jose", &[]),
-    ("lint", &["a2a", "dialect", "signing", "wire"]),
     ("signing", &["a2a", "jose", "wire"]),
     ("jsonrpc", &["a2a", "wire"]),
     // Agents with plain skills use JSON-RPC only.
     ("dialect", &["a2a", "jsonrpc", "wire"]),
     ("protobuf", &["a2a", "dialect", "jsonrpc", "wire"]),
-    ("translate", &["a2a", "activity", "wire"]),
 ];
 
-const VERIFY: Rooms = &[("schema", &[]), ("signature", &[])];
+const VERIFY: Rooms = &[("lint", &[]), ("schema", &[]), ("signature", &[])];
 
 const PROGRAM: Rooms = &[
+    ("clock", &[]),
     ("exit", &[]),
     ("supervisor", &["terminal"]),
     ("log", &["terminal"]),
+    ("lock", &[]),
     ("path", &[]),
     ("secret", &[]),
     ("serve", &[]),
+    ("split_mix", &[]),
     ("stop", &["serve"]),
     ("terminal", &[]),
+];
+
+const TELEMETRY: Rooms = &[
+    ("absent", &[]),
+    ("context", &[]),
+    ("otlp", &[]),
+    ("span", &[]),
 ];
 
 const ORCHESTRATION: Rooms = &[("agents", &[]), ("pipeline", &[])];
@@ -159,107 +173,71 @@ const CLIENT: Rooms = &[
     ("signature", &[]),
 ];
 
-const BRIDGE: Rooms = &[
-    ("main", &["cli"]),
+/// The backends do not know each other; what all of them use names none of them.
+const STORE: Rooms = &[
+    ("append", &[]),
+    ("cache", &["feed"]),
+    ("caller", &[]),
+    ("damage", &["caller"]),
+    ("deletion", &[]),
+    ("error", &[]),
+    ("event", &["caller"]),
+    ("feed", &[]),
+    ("head", &["caller"]),
+    ("leases", &["caller"]),
+    ("list", &[]),
+    ("memory", &["cache", "caller", "feed", "list"]),
     (
-        "cli",
-        &[
-            "access",
-            "agent",
-            "auth",
-            "bot",
-            "builtin",
-            "clock",
-            "config",
-            "connector",
-            "host",
-            "push",
-            "retention",
-            "server",
-            "store",
-            "tls",
-        ],
+        "postgres",
+        &["cache", "caller", "feed", "list", "quarantine"],
     ),
-    ("tls", &["access"]),
+    ("quarantine", &[]),
+    ("record", &[]),
+    ("size", &[]),
     (
-        "host",
-        &[
-            "access",
-            "agent",
-            "auth",
-            "bot",
-            "caller",
-            "clock",
-            "connector",
-            "push",
-            "quota",
-            "retention",
-            "server",
-            "service",
-            "store",
-            "turns",
-        ],
+        "sled",
+        &["cache", "caller", "feed", "list", "quarantine", "testing"],
     ),
-    ("builtin", &["agent", "bot", "executor"]),
-    (
-        "retention",
-        &["bot", "caller", "clock", "metrics", "push", "store"],
-    ),
-    ("connector", &["bot", "completion"]),
-    (
-        "server",
-        &[
-            "access",
-            "auth",
-            "caller",
-            "completion",
-            "clock",
-            "metrics",
-            "quota",
-            "service",
-            "store",
-        ],
-    ),
-    (
-        "service",
-        &[
-            "agent",
-            "caller",
-            "completion",
-            "metrics",
-            "push",
-            "quota",
-            "retention",
-            "store",
-            "turns",
-        ],
-    ),
-    (
-        "push",
-        &["auth", "caller", "clock", "metrics", "store", "turns"],
-    ),
-    (
-        "bot",
-        &[
-            "agent", "auth", "caller", "clock", "executor", "store", "turns",
-        ],
-    ),
+    ("snapshot", &[]),
+    ("testing", &["caller"]),
+    ("transfer", &["caller", "whole"]),
+    ("whole", &["caller"]),
+];
+
+const TASKS: Rooms = &[
     (
         "turns",
-        &["agent", "caller", "clock", "executor", "metrics", "store"],
+        &["agent", "executor", "metered", "metrics", "trace"],
     ),
-    ("config", &["auth", "push", "quota"]),
-    ("access", &["auth", "caller", "clock", "metrics", "quota"]),
-    ("quota", &["caller", "metrics", "store"]),
-    ("auth", &["clock"]),
+    ("trace", &[]),
     ("agent", &["executor"]),
-    ("executor", &["caller", "clock", "store"]),
-    // A database shared by several processes tells them and their batches apart by random ids.
-    ("store", &["caller", "clock", "metrics"]),
+    ("executor", &[]),
+    ("metered", &["metrics", "write_refusals"]),
+    ("write_refusals", &[]),
     ("metrics", &[]),
-    ("caller", &[]),
     ("completion", &[]),
-    ("clock", &[]),
+];
+
+const BOTS: Rooms = &[("builtin", &["bot"]), ("connector", &["bot"]), ("bot", &[])];
+
+const SERVER: Rooms = &[
+    (
+        "host",
+        &["access", "quota", "retention", "server", "service", "trace"],
+    ),
+    ("server", &["access", "quota", "service"]),
+    ("service", &["quota", "retention", "trace"]),
+    ("trace", &[]),
+    ("retention", &[]),
+    ("access", &["quota"]),
+    ("quota", &[]),
+];
+
+const BRIDGE: Rooms = &[
+    ("main", &["cli"]),
+    ("cli", &["config", "tls"]),
+    ("tls", &[]),
+    ("config", &[]),
 ];
 
 const MCP_TOOLS: Rooms = &[
@@ -280,8 +258,8 @@ const MCP_TOOLS: Rooms = &[
         ],
     ),
     // The tools of an evaluator.
-    ("relay", &["client"]),
-    ("server", &["context", "episodes", "tools"]),
+    ("relay", &["client", "trace"]),
+    ("server", &["context", "episodes", "tools", "trace"]),
     ("episodes", &["connection", "environments"]),
     ("environments", &["arguments"]),
     // The tools of an agent under evaluation.
@@ -306,7 +284,8 @@ const MCP_TOOLS: Rooms = &[
         &["acknowledge", "allow_list", "client", "connection", "inbox"],
     ),
     ("acknowledge", &[]),
-    ("client", &["allow_list", "connection"]),
+    ("client", &["allow_list", "connection", "trace"]),
+    ("trace", &[]),
     ("inbox", &["acknowledge", "connection"]),
     ("allow_list", &["connection"]),
     ("connection", &[]),
@@ -324,87 +303,32 @@ const PURPLE: Rooms = &[
     ("clock", &[]),
 ];
 
+/// Packages below `green-agent` hold the arrows between scenarios, transcripts, participants and results.
 const GREEN: Rooms = &[
     ("main", &["cli", "recorder"]),
-    (
-        "cli",
-        &[
-            "comparison",
-            "evaluator",
-            "install",
-            "participant",
-            "record",
-            "report",
-            "run",
-            "scenario",
-            "snapshot",
-            "statistics",
-            "summary",
-        ],
-    ),
+    ("cli", &["evaluator", "run"]),
+    ("run", &["evaluator"]),
+    ("evaluator", &[]),
+];
+
+const RESULTS: Rooms = &[
     (
         "report",
-        &[
-            "install",
-            "problem",
-            "record",
-            "run",
-            "statistics",
-            "summary",
-            "transcript",
-        ],
+        &["problem", "record", "run", "statistics", "summary"],
     ),
-    ("usage", &["record", "transcript"]),
     (
         "run",
-        &[
-            "assessment",
-            "dataset",
-            "evaluator",
-            "expect",
-            "gate",
-            "install",
-            "participant",
-            "problem",
-            "record",
-            "recorder",
-            "scenario",
-            "snapshot",
-            "summary",
-            "transcript",
-            "usage",
-        ],
+        &["assessment", "gate", "problem", "record", "summary"],
     ),
-    ("record", &["problem", "scenario"]),
-    ("problem", &[]),
-    (
-        "evaluator",
-        &["assessment", "expect", "scenario", "transcript"],
-    ),
-    ("recorder", &["transcript"]),
-    ("install", &["participant", "scenario"]),
-    ("participant", &["scenario"]),
-    ("expect", &["assessment", "scenario", "transcript"]),
-    ("snapshot", &[]),
-    (
-        "comparison",
-        &[
-            "problem",
-            "record",
-            "scenario",
-            "snapshot",
-            "summary",
-            "transcript",
-        ],
-    ),
-    ("gate", &["record", "scenario", "statistics", "summary"]),
+    ("gate", &["record", "statistics", "summary"]),
+    ("comparison", &["problem", "record", "summary"]),
     ("summary", &["problem", "record", "statistics"]),
-    ("statistics", &[]),
-    // Expectations name hops, and the canonical form depends on the scenario's settings.
-    ("scenario", &["dataset", "transcript"]),
-    ("dataset", &[]),
-    ("transcript", &["scenario"]),
+    ("usage", &["record"]),
+    ("record", &["problem"]),
+    ("expect", &["assessment"]),
     ("assessment", &[]),
+    ("problem", &[]),
+    ("statistics", &[]),
 ];
 
 #[test]
@@ -507,10 +431,10 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
         let path = entry.unwrap().path();
         // Tests may use any module.
         let name = path.file_stem().unwrap_or_default();
-        if ["tests", "properties", "arbitrary"]
+        let is_test = ["properties", "arbitrary", "interleavings"]
             .iter()
-            .any(|test| name == *test)
-        {
+            .any(|test| name == *test);
+        if is_test || name.to_string_lossy().ends_with("tests") {
             continue;
         }
         if path.is_dir() {
@@ -520,4 +444,22 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
         }
     }
     files
+}
+
+/// `[profile.release.package]` names crates one by one, and one that is missing would be many times slower.
+#[test]
+fn release_builds_optimise_every_crate_that_carries_messages() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let server = fs::read_to_string(root.join("bridge/server/Cargo.toml")).unwrap();
+    let names = server
+        .lines()
+        .filter_map(|line| line.split(['.', ' ']).next());
+    let mut crates: Vec<&str> = names.filter(|name| name.starts_with("bridge-")).collect();
+    crates.extend(["bridge", "bridge-server"]);
+    assert!(crates.len() > 8, "the manifest is read: {crates:?}");
+    for name in crates {
+        let line = format!("\n{name}.opt-level = 3\n");
+        assert!(workspace.contains(&line), "{name} is not optimised");
+    }
 }

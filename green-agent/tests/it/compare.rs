@@ -106,10 +106,11 @@ fn noise_says_which_differences_mean_something() {
     let output = run(folder, &["noise", "a", "b", "--detect", "0.05"]);
     let said = text(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    // Each sample has a variance of 0.5: the standard error is sqrt(2 * 40 * 0.5 / 2) / 40.
+    // Each sample has a variance of 0.5 in each run: the standard error is sqrt(2 * 40 * 0.5 / 2) / 40. Of both runs it has
+    // 80 degrees of freedom, of one 40, which would say 0.226.
     for part in [
-        "pass_rate: two runs of the same agent with 2 trials of each of 40 samples differ by up to 0.226 by chance",
-        "To find a difference of 0.05, run 83 trials of each sample.",
+        "pass_rate: two runs of the same agent with 2 trials of each of 40 samples differ by up to 0.222 by chance",
+        "To find a difference of 0.05, run 81 trials of each sample.",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }

@@ -145,9 +145,16 @@ async fn waiting_for_a_card_ends_when_the_agent_does() {
     let dir = tempfile::tempdir().unwrap();
     let agent = AgentProcess::start(&script(dir.path(), "echo port taken >&2; exit 98")).unwrap();
     let endpoint = "http://127.0.0.1:1/".parse().unwrap();
-    let error = wait_ready("purple", &endpoint, Awaited::Card, Some(&agent), LIMIT)
-        .await
-        .unwrap_err();
+    let error = wait_ready(
+        "purple",
+        &endpoint,
+        Awaited::Card,
+        Some(&agent),
+        Duration::ZERO,
+        LIMIT,
+    )
+    .await
+    .unwrap_err();
     assert!(matches!(
         error,
         ReadyError::AgentExited {

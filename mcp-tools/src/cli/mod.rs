@@ -55,7 +55,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     // Standard error is read by people, and by MCP clients that start this program.
-    log::init(cli.log_format, Level::ERROR);
+    let _log = log::init("mcp-tools", cli.log_format, Level::ERROR);
     let done = run(&cli.command).unwrap_or_else(|error| {
         errln!("error: {error}");
         Exit::Infrastructure

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
+use bridge_telemetry::Instrument as _;
 use rmcp::{
     Peer, RoleClient,
     model::{
@@ -23,6 +24,7 @@ use super::{
 use crate::{
     allow_list::AllowList,
     connection::{ConnectionDetails, Transport},
+    trace,
 };
 
 /// A connection to an MCP server. Dropping it closes it: a program that was started is asked to end, and is killed
@@ -97,9 +99,11 @@ impl Connection {
         tool: &str,
         arguments: JsonObject,
     ) -> Result<CallToolResult, CallError> {
-        let request =
+        let mut request =
             CallToolRequestParams::new(Cow::Owned(tool.to_owned())).with_arguments(arguments);
-        let response = timeout(self.limits.call, self.peer.call_tool_once(request))
+        let span = trace::outgoing(&mut request);
+        let called = self.peer.call_tool_once(request).instrument(span);
+        let response = timeout(self.limits.call, called)
             .await
             .map_err(|_| self.failures.call_timed_out(tool, self.limits.call))?
             .map_err(|error| self.failures.call(tool, error))?;

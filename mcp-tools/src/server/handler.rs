@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bridge_telemetry::Instrument as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -11,7 +12,7 @@ use rmcp::{
     service::RequestContext,
 };
 
-use crate::episodes::Episode;
+use crate::{episodes::Episode, trace};
 
 /// The MCP server for the holder of an episode's token.
 pub(super) struct EpisodeHandler(Arc<Episode>);
@@ -49,9 +50,11 @@ impl ServerHandler for EpisodeHandler {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        Ok(self.0.call(&request.name, arguments).await.into())
+        let span = trace::incoming(&request.name, &context.meta);
+        let result = self.0.call(&request.name, arguments).instrument(span).await;
+        Ok(result.into())
     }
 }

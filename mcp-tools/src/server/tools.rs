@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
+use bridge_telemetry::Instrument as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
@@ -15,7 +16,7 @@ use rmcp::{
 use sha2::{Digest as _, Sha256};
 
 use super::{Admission, Authenticator, ServerSettings, Unauthorized, protected};
-use crate::{context::AgentContext, secret::Secret, tools::Tool};
+use crate::{context::AgentContext, secret::Secret, tools::Tool, trace};
 
 /// The guest key of all callers.
 const KEY: &str = "tools";
@@ -79,14 +80,16 @@ impl ServerHandler for ToolServer {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = self.find(&request.name) else {
             let message = format!("there is no tool {:?}", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
         let arguments = request.arguments.unwrap_or_default();
-        Ok(tool.call(&self.context, arguments).await.into())
+        let span = trace::incoming(&request.name, &context.meta);
+        let result = tool.call(&self.context, arguments).instrument(span).await;
+        Ok(result.into())
     }
 }
 

@@ -51,7 +51,7 @@ enum Command {
 /// Runs the program from its arguments to its exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    log::init(cli.log_format, Level::WARN);
+    let _log = log::init("purple-agent", cli.log_format, Level::WARN);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();

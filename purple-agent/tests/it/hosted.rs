@@ -5,13 +5,11 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bridge::{host::Host, store::MemoryStore};
 use bridge_client::{Client, Options};
-use bridge_protocol::{
-    a2a::{
-        CancelTaskRequest, Message, Part, Role, SendMessageRequest, SendMessageResponse, Task,
-        TaskState,
-    },
-    translate::answer,
+use bridge_protocol::a2a::{
+    CancelTaskRequest, Message, Part, Role, SendMessageRequest, SendMessageResponse, Task,
+    TaskState,
 };
+use bridge_translate::answer;
 use mcp_tools::acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged};
 use purple_agent::{
     agent::{AgentSettings, Limits, PurpleAgent},

@@ -22,6 +22,7 @@ use bridge_protocol::{
     a2a::StreamResponse,
     dialect::{Call, Losses},
 };
+use bridge_telemetry::{Instrument as _, Kind, fail, set, span};
 use futures_util::stream::BoxStream;
 
 use self::reply::Reply;
@@ -75,24 +76,45 @@ pub(crate) type Items = BoxStream<'static, Result<Item, Fault>>;
 impl Transport {
     /// Makes a call whose answer is one object.
     pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
-        match self {
-            Self::JsonRpc(transport) => transport.call(call).await,
-            Self::Rest(transport) => transport.call(call).await,
-            #[cfg(feature = "grpc")]
-            Self::Grpc(transport) => transport.call(call).await,
-        }
+        let calling = async {
+            match self {
+                Self::JsonRpc(transport) => transport.call(call).await,
+                Self::Rest(transport) => transport.call(call).await,
+                #[cfg(feature = "grpc")]
+                Self::Grpc(transport) => transport.call(call).await,
+            }
+        };
+        traced(call, calling).await
     }
 
     /// Makes a call whose answer is a stream, starting after the event with the id `after`. A refusal is
     /// returned here and not as the first item.
     pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
-        match self {
-            Self::JsonRpc(transport) => transport.open(call, after).await,
-            Self::Rest(transport) => transport.open(call, after).await,
-            #[cfg(feature = "grpc")]
-            Self::Grpc(transport) => transport.open(call, after).await,
-        }
+        let opening = async {
+            match self {
+                Self::JsonRpc(transport) => transport.open(call, after).await,
+                Self::Rest(transport) => transport.open(call, after).await,
+                #[cfg(feature = "grpc")]
+                Self::Grpc(transport) => transport.open(call, after).await,
+            }
+        };
+        traced(call, opening).await
     }
+}
+
+/// Makes a span of a call: the agent gets its trace context.
+async fn traced<T>(
+    call: &Call,
+    calling: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    let operation = call.operation().name();
+    let span = span(Kind::Client, || operation.to_owned());
+    set(&span, "rpc.method", operation);
+    let called = calling.instrument(span.clone()).await;
+    if called.is_err() {
+        fail(&span, "fault");
+    }
+    called
 }
 
 /// Logs the parts of a call that the endpoint's version cannot express.

@@ -1,4 +1,4 @@
-//! How many connections there are, and which one goes when there are too many.
+//! Counts connections, and closes one when there are too many.
 
 use std::{
     collections::BTreeMap,

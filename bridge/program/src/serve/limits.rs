@@ -1,4 +1,4 @@
-//! What connections and requests may take.
+//! The limits of connections and requests.
 
 use std::time::Duration;
 

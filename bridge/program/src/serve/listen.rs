@@ -1,4 +1,4 @@
-//! Where connections come in.
+//! Listens at an address and accepts connections.
 
 use std::{io, net::SocketAddr, time::Duration};
 

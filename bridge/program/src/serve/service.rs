@@ -1,4 +1,4 @@
-//! One request and its answer.
+//! Serves one request.
 
 use std::{convert::Infallible, net::SocketAddr, pin::Pin, sync::Arc};
 

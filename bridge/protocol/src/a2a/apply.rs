@@ -2,14 +2,18 @@
 
 use alloc::vec::Vec;
 
-use super::{
-    Artifact, Message, Metadata, Part, Role, StreamResponse, Task, TaskArtifactUpdateEvent,
-    TaskState, TaskStatus,
-};
+use super::{Artifact, Message, Metadata, Part, Role, StreamResponse, Task, TaskState, TaskStatus};
 
 impl Task {
-    /// Sets the status. The message of the replaced status is added to the history, unless it is there already; the
-    /// message of the new status is removed from it.
+    /// Sets the status, and adds the metadata of that change. The message of the replaced status is added to the history,
+    /// unless it is there already; the message of the new status is removed from it.
+    pub fn set_status(&mut self, status: TaskStatus, metadata: Option<Metadata>) {
+        self.apply_status(status);
+        if let Some(metadata) = metadata {
+            self.metadata.get_or_insert_default().extend(metadata);
+        }
+    }
+
     fn apply_status(&mut self, status: TaskStatus) {
         let replaced = core::mem::replace(&mut self.status, status);
         if let Some(now) = &self.status.message {
@@ -21,10 +25,7 @@ impl Task {
 
     /// Applies an artifact: its parts are appended to the artifact with the same id, or it replaces that one, or it is
     /// added as the last one.
-    fn apply_artifact(&mut self, update: TaskArtifactUpdateEvent) {
-        let TaskArtifactUpdateEvent {
-            artifact, append, ..
-        } = update;
+    pub fn add_artifact(&mut self, artifact: Artifact, append: bool) {
         let known = |one: &&mut Artifact| one.artifact_id == artifact.artifact_id;
         match self.artifacts.iter_mut().find(known) {
             Some(present) if append => present.extend(artifact),
@@ -69,12 +70,11 @@ impl Task {
         match item {
             StreamResponse::Task(task) => *self = task,
             StreamResponse::StatusUpdate(update) => {
-                self.apply_status(update.status);
-                if let Some(metadata) = update.metadata {
-                    self.metadata.get_or_insert_default().extend(metadata);
-                }
+                self.set_status(update.status, update.metadata);
             }
-            StreamResponse::ArtifactUpdate(update) => self.apply_artifact(update),
+            StreamResponse::ArtifactUpdate(update) => {
+                self.add_artifact(update.artifact, update.append);
+            }
             StreamResponse::Message(_) => {}
         }
     }

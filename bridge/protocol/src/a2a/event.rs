@@ -51,17 +51,29 @@ pub enum SendMessageResponse<T = Task> {
     Message(Message),
 }
 
-/// One item of a stream.
+/// One item of a stream. `T` can be a shared task, as in [`SendMessageResponse`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum StreamResponse {
+pub enum StreamResponse<T = Task> {
     /// A task in its current state: the first item of most streams.
-    Task(Task),
+    Task(T),
     /// A message without a task: the only item of its stream.
     Message(Message),
     /// A change of status.
     StatusUpdate(TaskStatusUpdateEvent),
     /// A new artifact or a piece of one.
     ArtifactUpdate(TaskArtifactUpdateEvent),
+}
+
+impl<T> StreamResponse<T> {
+    /// Replaces the task, if the item is one.
+    pub fn map_task<U>(self, map: impl FnOnce(T) -> U) -> StreamResponse<U> {
+        match self {
+            Self::Task(task) => StreamResponse::Task(map(task)),
+            Self::Message(message) => StreamResponse::Message(message),
+            Self::StatusUpdate(update) => StreamResponse::StatusUpdate(update),
+            Self::ArtifactUpdate(update) => StreamResponse::ArtifactUpdate(update),
+        }
+    }
 }
 
 impl From<SendMessageResponse> for StreamResponse {
@@ -148,10 +160,10 @@ impl<T: Borrow<Task>> Serialize for SendMessageResponse<T> {
     }
 }
 
-impl Serialize for StreamResponse {
+impl<T: Borrow<Task>> Serialize for StreamResponse<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Task(task) => tagged(serializer, "task", task),
+            Self::Task(task) => tagged(serializer, "task", task.borrow()),
             Self::Message(message) => tagged(serializer, "message", message),
             Self::StatusUpdate(update) => tagged(serializer, "statusUpdate", update),
             Self::ArtifactUpdate(update) => tagged(serializer, "artifactUpdate", update),

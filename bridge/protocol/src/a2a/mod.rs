@@ -26,7 +26,7 @@ pub use event::{
 };
 pub use message::{Message, Role};
 pub use operation::Operation;
-pub(crate) use part::decode_base64;
+pub use part::decode_base64;
 pub use part::{Content, Part};
 pub use push::{AuthenticationInfo, TaskPushNotificationConfig};
 pub use request::{

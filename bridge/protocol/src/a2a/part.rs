@@ -204,7 +204,7 @@ impl ContentFields {
 }
 
 /// Decodes base64 in either alphabet, with or without padding, as ProtoJSON requires.
-pub(crate) fn decode_base64(text: &str) -> Result<Vec<u8>, FieldError> {
+pub fn decode_base64(text: &str) -> Result<Vec<u8>, FieldError> {
     const CONFIG: GeneralPurposeConfig =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     const LENIENT: GeneralPurpose = GeneralPurpose::new(&STANDARD, CONFIG);

@@ -51,11 +51,11 @@ impl<T: Borrow<Task> + From<Task>> Proto<v1::SendMessageResponse> for SendMessag
     }
 }
 
-impl Proto<v1::StreamResponse> for StreamResponse {
+impl<T: Borrow<Task> + From<Task>> Proto<v1::StreamResponse> for StreamResponse<T> {
     fn to_proto(&self) -> v1::StreamResponse {
         use v1::stream_response::Payload;
         let payload = match self {
-            Self::Task(task) => Payload::Task(task.to_proto()),
+            Self::Task(task) => Payload::Task(task.borrow().to_proto()),
             Self::Message(message) => Payload::Message(message.to_proto()),
             Self::StatusUpdate(update) => Payload::StatusUpdate(update.to_proto()),
             Self::ArtifactUpdate(update) => Payload::ArtifactUpdate(update.to_proto()),
@@ -68,7 +68,9 @@ impl Proto<v1::StreamResponse> for StreamResponse {
     fn from_proto(proto: v1::StreamResponse) -> Result<Self, FieldError> {
         use v1::stream_response::Payload;
         match proto.payload {
-            Some(Payload::Task(task)) => plain(task, "task").map(Self::Task),
+            Some(Payload::Task(task)) => {
+                plain::<Task, _>(task, "task").map(T::from).map(Self::Task)
+            }
             Some(Payload::Message(message)) => plain(message, "message").map(Self::Message),
             Some(Payload::StatusUpdate(update)) => {
                 plain(update, "statusUpdate").map(Self::StatusUpdate)

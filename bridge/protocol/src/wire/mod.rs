@@ -166,7 +166,7 @@ pub fn to_value<T: Serialize + ?Sized>(object: &T) -> Value {
 }
 
 /// Writes a protocol object as the map of its fields; the map is empty for any other value.
-pub(crate) fn to_object<T: Serialize + ?Sized>(object: &T) -> Map<String, Value> {
+pub fn to_object<T: Serialize + ?Sized>(object: &T) -> Map<String, Value> {
     match to_value(object) {
         Value::Object(fields) => fields,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {

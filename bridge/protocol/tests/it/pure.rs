@@ -1,4 +1,4 @@
-//! Tests that nothing below this package does more than compute: no cryptography, no source of randomness, no
+//! Tests that nothing below this package and `bridge-translate` does more than compute: no cryptography, no source of randomness, no
 //! validator, no runtime.
 
 use std::{env, process::Command};
@@ -15,6 +15,12 @@ fn no_dependency_does_more_than_compute() {
             "normal",
             "--all-features",
         ])
+        .args([
+            "--package",
+            "bridge-protocol",
+            "--package",
+            "bridge-translate",
+        ])
         .args(["--prefix", "none", "--format", "{lib}"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
@@ -25,7 +31,9 @@ fn no_dependency_does_more_than_compute() {
         String::from_utf8_lossy(&tree.stderr)
     );
     let tree = String::from_utf8(tree.stdout).unwrap();
-    assert!(tree.lines().any(|name| name == "serde_json"), "{tree}");
+    for known in ["serde_json", "bridge_translate"] {
+        assert!(tree.lines().any(|name| name == known), "{tree}");
+    }
     let banned = [
         "getrandom",
         "jsonschema",

@@ -8,8 +8,9 @@ use std::{
 use reqwest::{Client, Method, Response};
 use serde_json::Value;
 
-/// How long an answer may take.
+/// How long an answer may take, and one for which much is read.
 const LIMIT: Duration = Duration::from_secs(30);
+const LONG_LIMIT: Duration = Duration::from_secs(3_600);
 
 /// Speaks to a running bridge.
 #[derive(Debug)]
@@ -35,7 +36,16 @@ pub(in crate::cli) enum AdminClientError {
 
 impl AdminClient {
     pub(in crate::cli) fn at(path: &Path) -> Result<Self, AdminClientError> {
-        let client = Client::builder().unix_socket(path).timeout(LIMIT);
+        Self::within(path, LIMIT)
+    }
+
+    /// The same for questions that may take long.
+    pub(in crate::cli) fn patient(path: &Path) -> Result<Self, AdminClientError> {
+        Self::within(path, LONG_LIMIT)
+    }
+
+    fn within(path: &Path, limit: Duration) -> Result<Self, AdminClientError> {
+        let client = Client::builder().unix_socket(path).timeout(limit);
         Ok(Self {
             http: client
                 .no_proxy()
@@ -53,6 +63,11 @@ impl AdminClient {
     /// The same for something that changes.
     pub(in crate::cli) async fn post(&self, path: &str) -> Result<Value, AdminClientError> {
         self.json(Method::POST, path).await
+    }
+
+    /// The same for something that is removed.
+    pub(in crate::cli) async fn delete(&self, path: &str) -> Result<Value, AdminClientError> {
+        self.json(Method::DELETE, path).await
     }
 
     /// The text that is answered, piece by piece.

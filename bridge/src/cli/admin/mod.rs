@@ -6,5 +6,5 @@
 mod client;
 mod socket;
 
-pub(super) use client::AdminClient;
+pub(super) use client::{AdminClient, AdminClientError};
 pub(super) use socket::{AdminSocket, SOCKET};

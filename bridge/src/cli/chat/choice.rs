@@ -1,9 +1,7 @@
 //! The numbered choices: suggested actions and the buttons of cards.
 
-use bridge_protocol::{
-    a2a::{Metadata, Part},
-    translate::keys::{FIELDS, INVOKE},
-};
+use bridge_protocol::a2a::{Metadata, Part};
+use bridge_translate::keys::{FIELDS, INVOKE};
 use serde_json::{Map, Value, json};
 
 /// The name of the invoke for a card's button.

@@ -1,7 +1,7 @@
 //! Renders the parts of a message or artifact for people.
 
 use bridge_protocol::a2a::{Content, Part};
-use bridge_protocol::translate::keys::ENTITY;
+use bridge_translate::keys::ENTITY;
 use serde_json::Value;
 
 use super::{card, choice::Choice};

@@ -17,9 +17,9 @@ use bridge_program::out;
 use bridge_protocol::{
     a2a::{Metadata, StreamResponse},
     activity::{Activity, ActivityType},
-    translate::keys::EVENT,
     wire::{Wire as _, to_value},
 };
+use bridge_translate::keys::EVENT;
 
 pub(super) use answers::word;
 

@@ -11,7 +11,7 @@ mod subject;
 use std::path::PathBuf;
 
 use bridge_program::{Exit, errln, out, outln};
-use bridge_protocol::lint::{Finding, Level};
+use bridge_verify::lint::{Finding, Level};
 use clap::Args;
 use url::Url;
 

@@ -3,10 +3,8 @@
 use std::fmt;
 
 use bridge_program::terminal::line;
-use bridge_protocol::{
-    dialect::card::Generation,
-    lint::{Finding, Level},
-};
+use bridge_protocol::dialect::card::Generation;
+use bridge_verify::lint::{Finding, Level};
 use serde_json::{Value, json};
 
 use super::CheckError;

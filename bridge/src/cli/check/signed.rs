@@ -3,10 +3,8 @@
 use std::{collections::BTreeMap, path::Path};
 
 use bridge_client::Signers;
-use bridge_protocol::{
-    jose::{Jwk, Jwks},
-    lint::{Finding, Level},
-};
+use bridge_protocol::jose::{Jwk, Jwks};
+use bridge_verify::lint::{Finding, Level};
 use serde_json::Value;
 use url::Url;
 

@@ -8,10 +8,8 @@ use std::{
 };
 
 use bridge_client::Signers;
-use bridge_protocol::{
-    dialect::places,
-    lint::{Finding, Level, duplicates, lint},
-};
+use bridge_protocol::dialect::places;
+use bridge_verify::lint::{Finding, Level, duplicates, lint};
 use url::Url;
 
 use super::{CheckError, show::Report, signed};

@@ -3,7 +3,8 @@
 use std::{error::Error, sync::Arc, time::Duration};
 
 use bridge_program::errln;
-use bridge_protocol::{a2a::AgentCard, translate::SilentEnd};
+use bridge_protocol::a2a::AgentCard;
+use bridge_translate::SilentEnd;
 
 use super::{addresses::Addresses, bot_credentials::BotCredentials, caller_access};
 use crate::{

@@ -1,6 +1,6 @@
 //! Finds agents whose answers are complete only after the bot's HTTP answer, so that clients have to wait.
 
-use bridge_protocol::translate::SilentEnd;
+use bridge_translate::SilentEnd;
 
 use super::agent_factory::{builtin_settings, remote_settings};
 use crate::config::AgentConfig;

@@ -12,8 +12,8 @@ use crate::{
         store::StoreChoice,
     },
     config::{
-        self, Accept, AgentConfig, AgentName, Config, ConfigErrors, GrpcForm, HttpUrl, PushPlace,
-        Size, TurnsAre,
+        self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HttpUrl, PushPlace, Size,
+        TurnsAre,
     },
 };
 
@@ -64,7 +64,7 @@ pub(in crate::cli) struct Serve {
         require_equals = true,
         default_missing_value = "host-port"
     )]
-    grpc_card: Option<GrpcForm>,
+    grpc_card: Option<config::GrpcForm>,
     /// The local socket for the operator's commands, such as bridge tasks [default: admin.sock in the store's
     /// folder]
     #[arg(long, value_name = "PATH")]

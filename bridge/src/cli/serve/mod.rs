@@ -42,13 +42,13 @@ use crate::{
     bot::remote::{Channel, ChannelSettings},
     clock,
     config::{Auth, Config, IssuerConfig},
-    connector,
     host::{Host, HostedAgents, HttpGuard},
     stop_signal,
-    store::Store,
+    store::{Store, transfer},
 };
 use agent_factory::AgentFactory;
 use reload::Reload;
+pub(super) use run::TakenForDead;
 
 impl Serve {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
@@ -76,17 +76,23 @@ impl Serve {
         let place = Addresses::of(&config, listener.local_addr()?)?;
         let place = place.with_local(&config, callback_address)?;
         let store = choice.open().await?;
+        if let Some(source) = transfer::is_unfinished(&*store).await? {
+            let error = format!(
+                "{choice} is an unfinished copy of {source}: run bridge migrate {source} {choice} again, or name another store"
+            );
+            return Err(error.into());
+        }
         let leases = store.leases();
         let agent_factory = agent_factory(&config, &place, store, &choice, true).await?;
-        let mut callback_app = connector::router(agent_factory.channel.clone());
-        if let Some(issuer) = &agent_factory.issuer {
-            callback_app = callback_app.merge(auth::router(issuer.clone()));
-        }
         // From here on there is something to shut down in order.
         let stop = stop_signal()?;
         let host = assembled(&config, &agent_factory, &place, grpc_address)?.stopping(stop.clone());
         let hosted = host.start(place.public_url.as_str()).await?;
         let stop = drain::drain(stop, hosted.clone(), &config.drain);
+        let mut callback_app = hosted.callbacks();
+        if let Some(issuer) = &agent_factory.issuer {
+            callback_app = callback_app.merge(auth::router(issuer.clone()));
+        }
         let guard = guard(&config, &place);
         let app = guard.wrap(hosted.router());
         let encryption = addresses::encryption(&config)?;
@@ -202,10 +208,7 @@ fn assembled(
         None => host,
     };
     let host = host.quota(config.limits.quota());
-    let host = match config.limits.turns {
-        Some(size) => host.turn_memory(size.0),
-        None => host,
-    };
+    let host = host.turn_limits(config.limits.turn_limits());
     Ok(with_signer(push::with_push(host, &config.push)?, config)?)
 }
 

@@ -60,6 +60,11 @@ pub(super) async fn run(
     tokio::try_join!(all, grpc, callbacks).map(|_| ())
 }
 
+/// Other processes on the store have taken this one for dead.
+#[derive(Debug, thiserror::Error)]
+#[error("other bridges have taken up the work of this one: start it again")]
+pub(in crate::cli) struct TakenForDead;
+
 /// Serves as one of several processes on a store, until that is over or the others take this one for dead.
 pub(super) async fn run_shared(
     leases: Option<Arc<dyn Leases>>,
@@ -71,7 +76,7 @@ pub(super) async fn run_shared(
     tokio::select! {
         served = serving => served?,
         () = leases.lost() => {
-            return Err("other bridges have taken up the work of this one: start it again".into());
+            return Err(TakenForDead.into());
         }
     }
     leases.leave().await;

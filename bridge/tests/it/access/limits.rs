@@ -165,6 +165,29 @@ async fn each_binding_says_that_a_caller_asked_too_often() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn each_binding_says_that_a_caller_has_too_many_requests_at_once() {
+    let quota = QuotaSettings {
+        requests: of(1),
+        requests_at_once: of(1),
+        ..QuotaSettings::default()
+    };
+    for way in ways() {
+        let app = app(quota, "127.0.0.1:1").await;
+        for _ in 0..2 {
+            assert_eq!(way.ask(&app, &[ALICE]).await.status, 200);
+        }
+        // The third one waits for its turn.
+        let (third, ()) = tokio::join!(way.ask(&app, &[ALICE]), async {
+            tokio::task::yield_now().await;
+            let message = "a caller may have 1 requests answered at the same time";
+            assert_refused(&app, &way, ALICE, message).await;
+            assert_eq!(way.ask(&app, &[BOB]).await.status, 200);
+        });
+        assert_eq!(third.status, 200);
+    }
+}
+
 #[tokio::test]
 async fn who_guesses_is_not_listened_to_any_more() {
     let quota = QuotaSettings {

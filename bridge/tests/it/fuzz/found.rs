@@ -15,10 +15,8 @@ use bridge_client::{
     discovery::{AgentEndpoint, Discovered},
     registry::{CardReference, Registry, RegistryError, RegistryOptions},
 };
-use bridge_protocol::{
-    dialect::{Version, card, lenient},
-    lint::lint,
-};
+use bridge_protocol::dialect::{Version, card, lenient};
+use bridge_verify::lint::lint;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::{net::TcpListener, runtime::Runtime, time::timeout};

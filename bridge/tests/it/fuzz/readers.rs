@@ -13,9 +13,9 @@ use bridge_protocol::{
     activity::{Activity, ChannelAccount, ConversationAccount},
     dialect::{Losses, Version, card},
     jsonrpc::{BadRequest, RawRequest, Request},
-    translate::{Input, Output, SilentEnd, Turn, TurnContext},
     wire::{FieldError, Wire, to_value},
 };
+use bridge_translate::{Input, Output, SilentEnd, Translation, TranslationContext};
 use serde_json::{Value, json};
 use url::Host;
 
@@ -202,7 +202,7 @@ fn activities() {
 
 /// A turn ends once, and nothing follows.
 fn turn(activities: &[Activity]) -> Verdict {
-    let mut turn = Turn::new(context(), SilentEnd::Completed);
+    let mut turn = Translation::new(context(), SilentEnd::Completed);
     for activity in activities {
         // What comes after an end comes back.
         let _ = turn.handle(Input::Activity(activity.clone()));
@@ -219,9 +219,9 @@ fn turn(activities: &[Activity]) -> Verdict {
     }
 }
 
-fn context() -> TurnContext {
+fn context() -> TranslationContext {
     let account = |id: &str| ChannelAccount::read(json!({"id": id})).unwrap();
-    TurnContext {
+    TranslationContext {
         task_id: "t".into(),
         context_id: "c".into(),
         channel_id: "a2a".into(),

@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge::store::{Append, Event, PostgresStore, Store, StoreError, testing::Sample};
+use bridge::store::{Append, Event, PostgresStore, RecordKey, Store, StoreError, testing::Sample};
 use bridge_protocol::a2a::{Message, Part, Role};
 use tokio::time::{Instant, timeout};
 
-use super::server::Server;
+use super::server::{Database, Server};
 
 fn said(id: &str) -> Event {
     Event::Message(Message::new(id, Role::User, vec![Part::text(id)]))
@@ -21,8 +21,74 @@ async fn tables_of_a_later_program_are_refused_unless_they_allow_it() {
     drop(PostgresStore::open(&database.settings()).await.unwrap());
     database.execute(&format!("{set} 900")).await;
     let error = PostgresStore::open(&database.settings()).await.unwrap_err();
-    let expected = "has format 900, this program knows 2: use a newer bridge";
+    let expected = "has format 900, this program knows 3: use a newer bridge";
     assert!(error.to_string().ends_with(expected), "{error}");
+}
+
+/// A bridge of the version before goes on beside one of this version, which has changed the tables.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_bridge_goes_on_beside_a_newer_one() {
+    let database = Server::shared().database().await;
+    let tables = "CREATE SCHEMA bridge;
+        CREATE TABLE bridge.schema (number integer NOT NULL, readable_by integer NOT NULL);
+        INSERT INTO bridge.schema VALUES (2, 2)";
+    database.execute(tables).await;
+    for step in [
+        include_str!("../../../store/src/postgres/migrations/0001_log.sql"),
+        include_str!("../../../store/src/postgres/migrations/0002_replicas.sql"),
+    ] {
+        database.execute(step).await;
+    }
+    // What the older one writes, before and afterwards.
+    let join = "INSERT INTO bridge.replicas (until) VALUES (clock_timestamp() + interval '1 hour')";
+    database.execute(join).await;
+    let take = "INSERT INTO bridge.conversations (key, replica)
+        SELECT '\\x00', id FROM bridge.replicas ON CONFLICT DO NOTHING";
+    database.execute(take).await;
+    let store = PostgresStore::open(&database.settings()).await.unwrap();
+    let readable = "SELECT readable_by::bigint FROM bridge.schema WHERE number > 2";
+    assert_eq!(database.number(readable).await, 2);
+    let put = "INSERT INTO bridge.records (scope, key, id, value)
+        VALUES ('\\x01', '\\x02', '\\x03', '\\x04')
+        ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value";
+    database.execute(put).await;
+    database.execute(join).await;
+    let sample = Sample::new("t");
+    sample.create(&store, 1).await;
+    // The older one would not answer, so no call is handed to it.
+    let held = "UPDATE bridge.conversations SET key = '\\x05', replica = (SELECT min(id) FROM bridge.replicas)";
+    database.execute(held).await;
+    let handed = "SELECT count(*) FROM bridge.hand_over_1(-1, '\\x05', '\\x06', '', 60)";
+    assert_eq!(database.number(handed).await, 0);
+}
+
+/// What was taken for dead writes nothing more, be it an event or a record.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_was_taken_for_dead_writes_nothing() {
+    let database = Server::shared().database().await;
+    let store = PostgresStore::open(&database.settings()).await.unwrap();
+    let sample = Sample::new("t");
+    sample.create(&store, 1).await;
+    let key = RecordKey {
+        kind: "kind".to_owned(),
+        scope: "scope".to_owned(),
+        id: "id".to_owned(),
+    };
+    let caller = &sample.caller;
+    store.put_record(caller, &key, vec![1]).await.unwrap();
+    database.execute("DELETE FROM bridge.replicas").await;
+    let append = sample.append(3, 2, vec![said("late")]);
+    for done in [
+        store.append(caller, append).await.map(drop),
+        store.put_record(caller, &key, vec![2]).await,
+        store.delete_record(caller, &key).await.map(drop),
+    ] {
+        assert!(
+            matches!(done, Err(StoreError::Unavailable { .. })),
+            "{done:?}"
+        );
+    }
+    assert_eq!(store.record(caller, &key).await.unwrap(), Some(vec![1]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -87,18 +153,7 @@ async fn a_commit_without_answer_is_found_out() {
         })
     };
     let writers: Vec<_> = (0..8).map(write).collect();
-    let cutting = tokio::spawn({
-        let database = database.clone();
-        async move {
-            let client = database.connect().await;
-            let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-                WHERE datname = current_database() AND pid <> pg_backend_pid()";
-            loop {
-                client.query_one(cut, &[]).await.unwrap();
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        }
-    });
+    let cutting = tokio::spawn(cut_connections(database.clone()));
     for writer in writers {
         timeout(Duration::from_secs(60), writer)
             .await
@@ -108,6 +163,55 @@ async fn a_commit_without_answer_is_found_out() {
     cutting.abort();
     let events = "SELECT sum(last - first + 1)::bigint FROM bridge.events";
     assert_eq!(database.number(events).await, 8 * 41);
+}
+
+/// Cuts every connection to the database, again and again.
+async fn cut_connections(database: Database) {
+    let client = database.connect().await;
+    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    // On a busy machine nobody would come to an end if this did not.
+    for _ in 0..200 {
+        client.query_one(cut, &[]).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// A client that gets no answer sends its message to another process, while the first one still asks what became of its
+/// commit: one of them stores it, and the other one says where it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_whose_commit_had_no_answer_may_be_stored_by_another_process() {
+    let database = Server::shared().database().await;
+    let open = async || Arc::new(PostgresStore::open(&database.settings()).await.unwrap());
+    let stores = [open().await, open().await];
+    let cutting = tokio::spawn(cut_connections(database.clone()));
+    let write = |number: usize| {
+        let store = Arc::clone(&stores[number % 2]);
+        tokio::spawn(async move {
+            for round in 0..60 {
+                let sample = Sample::new(format!("{number}-{round}"));
+                let events = vec![sample.created(), said(&format!("{}-{round}", number / 2))];
+                loop {
+                    let append = sample.append(0, 1, events.clone());
+                    match store.append(&sample.caller, append).await {
+                        Ok(_) | Err(StoreError::Duplicate { .. }) => break,
+                        Err(StoreError::Unavailable { .. }) => {}
+                        Err(StoreError::Conflict { actual, .. }) if actual > 0 => break,
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            }
+        })
+    };
+    for writer in (0..8).map(write).collect::<Vec<_>>() {
+        timeout(Duration::from_secs(120), writer)
+            .await
+            .unwrap()
+            .unwrap();
+    }
+    cutting.abort();
+    let tasks = "SELECT count(*) FROM bridge.tasks";
+    assert_eq!(database.number(tasks).await, 4 * 60);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -14,10 +14,10 @@ use tokio::time::{Instant, sleep, timeout};
 use super::server::{Database, Server};
 use crate::{client::Client, program::Bridge};
 
-const LONG: Duration = Duration::from_secs(60);
+pub(super) const LONG: Duration = Duration::from_secs(60);
 
-/// A bridge on the database, which others take for dead after two seconds.
-fn bridge(database: &Database, folder: &tempfile::TempDir) -> Bridge {
+/// A bridge on the database, which others take for dead after two seconds, with these keys and agents besides the usual.
+fn bridge(database: &Database, folder: &tempfile::TempDir, keys: &str, more: &str) -> Bridge {
     let config = folder.path().join("bridge.toml");
     let agents = ["echo", "hanging", "sample"]
         .map(|name| {
@@ -27,24 +27,29 @@ fn bridge(database: &Database, folder: &tempfile::TempDir) -> Bridge {
         })
         .concat();
     let text = format!(
-        "[push]\nallow = ['loopback']\n[store]\nplace = '{}'\nlease = '2s'\n{agents}",
+        "{keys}\n[push]\nallow = ['loopback']\n[store]\nplace = '{}'\nlease = '2s'\n{agents}{more}",
         database.url
     );
     std::fs::write(&config, text).unwrap();
     Bridge::serve(&["--config", config.to_str().unwrap()])
 }
 
-struct Talk {
+pub(super) struct Talk {
     client: Client,
     url: String,
     _folder: tempfile::TempDir,
-    bridge: Bridge,
+    pub(super) bridge: Bridge,
 }
 
 impl Talk {
-    fn with(database: &Database) -> Self {
+    pub(super) fn with(database: &Database) -> Self {
+        Self::of(database, "", "")
+    }
+
+    /// With these keys and agents besides the usual.
+    pub(super) fn of(database: &Database, keys: &str, agents: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let bridge = bridge(database, &folder);
+        let bridge = bridge(database, &folder, keys, agents);
         Self {
             client: Client::of(bridge.url()),
             url: bridge.url().to_owned(),
@@ -53,27 +58,29 @@ impl Talk {
         }
     }
 
-    async fn call(&self, agent: &str, method: &str, params: Value) -> Value {
+    pub(super) async fn call(&self, agent: &str, method: &str, params: Value) -> Value {
         let answer = self.client.call(agent, method, &params).await.unwrap();
         assert!(answer["error"].is_null(), "{method}: {answer}");
         answer["result"].clone()
     }
 
-    async fn send(&self, agent: &str, message: Value, waits: bool) -> Value {
+    pub(super) async fn send(&self, agent: &str, message: Value, waits: bool) -> Value {
         let mut message = message;
         message["role"] = "ROLE_USER".into();
-        message["parts"] = json!([{"text": "hello"}]);
+        if message["parts"].is_null() {
+            message["parts"] = json!([{"text": "hello"}]);
+        }
         let configuration = json!({"returnImmediately": !waits});
         let params = json!({"message": message, "configuration": configuration});
         self.call(agent, "SendMessage", params).await["task"].clone()
     }
 
-    async fn task(&self, agent: &str, id: &Value) -> Value {
+    pub(super) async fn task(&self, agent: &str, id: &Value) -> Value {
         self.call(agent, "GetTask", json!({"id": id})).await
     }
 
     /// Waits until a task has this state.
-    async fn becomes(&self, agent: &str, id: &Value, state: &str) -> Value {
+    pub(super) async fn becomes(&self, agent: &str, id: &Value, state: &str) -> Value {
         let begun = Instant::now();
         loop {
             let task = self.task(agent, id).await;
@@ -86,7 +93,7 @@ impl Talk {
     }
 
     /// Reads a task's stream to its end.
-    async fn stream(&self, agent: &str, id: &Value) -> String {
+    pub(super) async fn stream(&self, agent: &str, id: &Value) -> String {
         let body =
             json!({"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask", "params": {"id": id}});
         let request = reqwest::Client::new().post(format!("{}/a2a/{agent}", self.url));

@@ -40,6 +40,27 @@ impl Server {
 
     /// Starts a server with these options.
     pub(crate) fn start(options: &[&str]) -> Self {
+        Self::start_with(options, &[])
+    }
+
+    /// Starts a server that speaks TLS at this port, too, with this certificate and key in PEM.
+    pub(crate) fn start_with_tls(port: &str, certificate: &str, key: &str) -> Self {
+        let options = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"];
+        let variables = [
+            ("PGPORT", port),
+            ("TLS_CERTIFICATE", certificate),
+            ("TLS_KEY", key),
+        ];
+        Self::start_with(&options, &variables)
+    }
+
+    /// Starts a server at this port, without TLS.
+    pub(crate) fn start_at(port: &str) -> Self {
+        let options = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"];
+        Self::start_with(&options, &[("PGPORT", port)])
+    }
+
+    fn start_with(options: &[&str], variables: &[(&str, &str)]) -> Self {
         let script = include_str!("server.sh");
         // PostgreSQL refuses to run as root.
         let mut command = match nix::unistd::geteuid().is_root() {
@@ -58,6 +79,7 @@ impl Server {
         let child = command
             .args(["-c", script, "server.sh"])
             .args(options)
+            .envs(variables.iter().copied())
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -9,6 +9,11 @@ finish() {
 }
 trap finish EXIT
 initdb --pgdata="$folder/data" --username=bridge --auth=trust --encoding=UTF8 --locale=C --no-sync >/dev/null
+if [ -n "${TLS_KEY:-}" ]; then
+    # The server takes a key that nobody else can read.
+    (umask 077; printf '%s' "$TLS_KEY" >"$folder/key.pem"; printf '%s' "$TLS_CERTIFICATE" >"$folder/certificate.pem")
+    set -- -c ssl=on -c ssl_key_file="$folder/key.pem" -c ssl_cert_file="$folder/certificate.pem" "$@"
+fi
 start() {
     postgres -D "$folder/data" -k "$folder" -c listen_addresses= -c max_connections=400 -c shared_buffers=64MB \
         "$@" >>"$folder/log" 2>&1 &

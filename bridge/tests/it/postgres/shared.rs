@@ -169,6 +169,42 @@ async fn a_deletion_is_noticed_without_its_notification() {
     assert_eq!(timeout(LONG, watch.after(3)).await.unwrap(), None);
 }
 
+/// Whoever takes up the work of others may be busy with it when another process leaves.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_left_while_nobody_waited_is_noticed() {
+    let database = Server::shared().database().await;
+    let (one, two) = (open(&database).await, open(&database).await);
+    listens(&database, 2).await;
+    let leases = one.leases().unwrap();
+    let mut seen = leases.freed(0).await;
+    two.leases().unwrap().leave().await;
+    // The notification arrives while nobody waits for it.
+    let heard = "SELECT count(*) FROM bridge.replicas";
+    while database.number(heard).await > 1 {
+        tokio::task::yield_now().await;
+    }
+    let sample = Sample::new("t");
+    sample.create(&one, 1).await;
+    let later = timeout(LONG / 2, leases.freed(seen)).await.unwrap();
+    assert!(later > seen, "{later} after {seen}");
+    seen = later;
+    assert_eq!(leases.freed(seen - 1).await, seen);
+}
+
+/// Clients of a process that was taken for dead are told to ask again, since others go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_was_taken_for_dead_cannot_reach_the_log_any_more() {
+    let database = Server::shared().database().await;
+    let store = open(&database).await;
+    let sample = Sample::new("t");
+    sample.create(&store, 1).await;
+    let forget = "SELECT count(bridge.forget_1(id, true)) FROM bridge.replicas";
+    assert_eq!(database.number(forget).await, 1);
+    let append = sample.append(3, 2, vec![said("late")]);
+    let error = store.append(&sample.caller, append).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
+}
+
 /// Appends are seldom alone in a transaction when many wait.
 #[tokio::test(flavor = "multi_thread")]
 async fn appends_that_wait_together_are_one_transaction() {

@@ -2,7 +2,7 @@
 
 use axum::response::IntoResponse as _;
 use bridge::{agent::ConversationScope, bot::remote::RemoteSettings};
-use bridge_protocol::translate::SilentEnd;
+use bridge_translate::SilentEnd;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 
 use axum::response::IntoResponse as _;
 use bridge::bot::remote::RemoteSettings;
-use bridge_protocol::translate::SilentEnd;
+use bridge_translate::SilentEnd;
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 

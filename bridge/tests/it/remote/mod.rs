@@ -10,7 +10,7 @@ mod leaving;
 mod proactive;
 mod properties;
 mod restart;
-mod standin;
+pub(crate) mod standin;
 mod trouble;
 mod turns;
 mod whole;
@@ -24,7 +24,7 @@ use bridge::{
     host::Host,
     store::{MemoryStore, Store},
 };
-use bridge_protocol::translate::SilentEnd;
+use bridge_translate::SilentEnd;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, runtime::Runtime, sync::oneshot, time::Instant};
 
@@ -205,7 +205,7 @@ fn said(task: &Value) -> &str {
 }
 
 /// All that the agent has said, wherever it stands: the history, the status, the answers.
-fn all_said(task: &Value) -> Vec<String> {
+pub(crate) fn all_said(task: &Value) -> Vec<String> {
     let list = |name: &str| task[name].as_array().into_iter().flatten();
     let own = list("history").filter(|message| message["role"] == "ROLE_AGENT");
     let last = Some(&task["status"]["message"]).filter(|message| !message.is_null());

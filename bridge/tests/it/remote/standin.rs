@@ -20,24 +20,24 @@ use tokio::{net::TcpListener, task::JoinHandle};
 type Behaviour = Arc<dyn Fn(Post) -> BoxFuture<'static, Response> + Send + Sync>;
 
 /// A bot.
-pub(super) struct StandIn {
+pub(crate) struct StandIn {
     /// Where it takes activities.
-    pub(super) url: String,
+    pub(crate) url: String,
     posts: Arc<Mutex<Vec<Post>>>,
     server: JoinHandle<()>,
 }
 
 /// An activity that the bot got.
 #[derive(Clone, Debug)]
-pub(super) struct Post {
-    pub(super) activity: Value,
-    pub(super) headers: HeaderMap,
+pub(crate) struct Post {
+    pub(crate) activity: Value,
+    pub(crate) headers: HeaderMap,
     http: reqwest::Client,
 }
 
 impl StandIn {
     /// One that does this with every activity.
-    pub(super) async fn that<F, R>(does: F) -> Self
+    pub(crate) async fn that<F, R>(does: F) -> Self
     where
         F: Fn(Post) -> R + Send + Sync + 'static,
         R: Future<Output = Response> + Send + 'static,
@@ -46,7 +46,7 @@ impl StandIn {
     }
 
     /// The same at this address.
-    pub(super) async fn at<F, R>(address: SocketAddr, does: F) -> Self
+    pub(crate) async fn at<F, R>(address: SocketAddr, does: F) -> Self
     where
         F: Fn(Post) -> R + Send + Sync + 'static,
         R: Future<Output = Response> + Send + 'static,
@@ -63,7 +63,7 @@ impl StandIn {
     }
 
     /// One that echoes, as the SDKs for JavaScript do: it answers when it has spoken.
-    pub(super) async fn echo() -> Self {
+    pub(crate) async fn echo() -> Self {
         Self::that(async |post| {
             post.say(&format!("Echo: {}", post.text())).await;
             StatusCode::OK.into_response()
@@ -72,7 +72,7 @@ impl StandIn {
     }
 
     /// What it got so far.
-    pub(super) fn posts(&self) -> Vec<Post> {
+    pub(crate) fn posts(&self) -> Vec<Post> {
         self.posts.lock().unwrap().clone()
     }
 }
@@ -98,31 +98,31 @@ async fn take(
 }
 
 impl Post {
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         self.activity["text"].as_str().unwrap_or_default()
     }
 
-    pub(super) fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         self.activity["id"].as_str().unwrap()
     }
 
-    pub(super) fn conversation(&self) -> &str {
+    pub(crate) fn conversation(&self) -> &str {
         self.activity["conversation"]["id"].as_str().unwrap()
     }
 
     /// Where a route of the connector is for this bot.
-    pub(super) fn route(&self, path: &str) -> String {
+    pub(crate) fn route(&self, path: &str) -> String {
         let base = self.activity["serviceUrl"].as_str().unwrap();
         format!("{}/v3{path}", base.trim_end_matches('/'))
     }
 
     /// The same below the conversation.
-    pub(super) fn below(&self, path: &str) -> String {
+    pub(crate) fn below(&self, path: &str) -> String {
         self.route(&format!("/conversations/{}{path}", self.conversation()))
     }
 
     /// An answer to the activity, as SDKs make it.
-    pub(super) fn reply(&self, mut fields: Value) -> Value {
+    pub(crate) fn reply(&self, mut fields: Value) -> Value {
         let mut reply = json!({
             "type": "message",
             "serviceUrl": self.activity["serviceUrl"],
@@ -138,12 +138,12 @@ impl Post {
     }
 
     /// Says something; the id that the channel gave it.
-    pub(super) async fn say(&self, text: &str) -> String {
+    pub(crate) async fn say(&self, text: &str) -> String {
         self.send(json!({ "text": text })).await
     }
 
     /// Sends an answer with these fields.
-    pub(super) async fn send(&self, fields: Value) -> String {
+    pub(crate) async fn send(&self, fields: Value) -> String {
         let url = self.below(&format!("/activities/{}", self.id()));
         let (status, body) = self.call("POST", &url, &self.reply(fields)).await;
         assert_eq!(status, 200, "{body}");
@@ -151,7 +151,7 @@ impl Post {
     }
 
     /// Calls a route.
-    pub(super) async fn call(&self, method: &str, url: &str, body: &Value) -> (u16, Value) {
+    pub(crate) async fn call(&self, method: &str, url: &str, body: &Value) -> (u16, Value) {
         let mut request = self.http.request(method.parse().unwrap(), url);
         if !body.is_null() {
             request = request.json(body);

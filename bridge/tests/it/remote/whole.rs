@@ -1,6 +1,6 @@
 //! Tests whole activities for remote bots, and later activities of the bot.
 
-use bridge_protocol::translate::full_activity::EXTENSION;
+use bridge_translate::full_activity::EXTENSION;
 use serde_json::{Value, json};
 
 use super::{StandIn, World, message, quick};

@@ -19,12 +19,13 @@ mod running;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use async_trait::async_trait;
 use bridge_client::Limits;
+use bridge_program::lock;
 use bridge_protocol::a2a::{AgentCard, Message};
 use jiff::Timestamp;
 use mcp_tools::{
@@ -259,10 +260,6 @@ impl fmt::Debug for EpisodeEvaluator {
 /// Returns the time at which an evaluation begins.
 fn now() -> Timestamp {
     Timestamp::now()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

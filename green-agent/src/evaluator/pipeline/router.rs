@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use axum::Router;
-use bridge::{
-    host::{Host, HostError},
-    store::MemoryStore,
-};
+use bridge_server::host::{Host, HostError};
+use bridge_store::MemoryStore;
 use url::Url;
 
 use super::PipelineEvaluator;

@@ -44,6 +44,7 @@ pub(super) fn run(folder: &Path, shift: usize) {
     for scenario in 0..SCENARIOS {
         let name = scenario_name(scenario);
         manifest.scenarios.push(ManifestScenario {
+            trials: None,
             name: name.clone(),
             path: format!("scenarios/{name}.toml"),
             digest: Some("sha256:00".to_owned()),

@@ -62,12 +62,12 @@ def rows(page):
 
 def comes_in(page):
     """The first picture, before any trial has ended, and the first trial."""
-    says(page, "running: 0 trials")
+    says(page, "running: 0 of 6 trials")
     assert "No trial has ended yet." in page.inner_text("main")
     page.evaluate("window.marked = true")
     shot(page, "live-begun")
     let_go("greeting-1")
-    says(page, "running: 1 trial")
+    says(page, "running: 1 of 6 trials")
     page.wait_for_selector("svg .dot")
     assert "100.0 %" in page.inner_text(".figures")
     shot(page, "live-first")
@@ -81,7 +81,7 @@ def is_listed(page):
     page.keyboard.type("greet")
     assert rows(page) == 1
     let_go("greeting-2")
-    says(page, "running: 2 trials")
+    says(page, "running: 2 of 6 trials")
     assert rows(page) == 2
     page.keyboard.type("ing trial 2")
     assert page.input_value("#search") == "greeting trial 2"
@@ -89,7 +89,7 @@ def is_listed(page):
     page.fill("#search", "")
     page.locator("[data-outcome=passed]").focus()
     let_go("greeting-3")
-    says(page, "running: 3 trials")
+    says(page, "running: 3 of 6 trials")
     assert page.evaluate("document.activeElement.dataset.outcome") == "passed"
     shot(page, "live-trials")
 
@@ -102,7 +102,7 @@ def is_read(page):
     page.keyboard.press("j")
     page.wait_for_selector(".viewer .line")
     let_go("wrong-1")
-    says(page, "running: 4 trials")
+    says(page, "running: 4 of 6 trials")
     assert page.locator(".split[data-marked=yes] .viewer .line").count() > 0
     shot(page, "live-trial")
     page.keyboard.press("n")
@@ -115,15 +115,15 @@ def is_read(page):
 def ends(page, run):
     """The run is killed, resumed in the same folder, and ends."""
     run.send_signal(signal.SIGKILL)
-    says(page, "ended: 4 trials")
+    says(page, "ended: 4 of 6 trials")
     folder = next((FOLDER / "runs").iterdir())
     with started("run", "--resume", str(folder)) as resumed:
-        says(page, "running: 4 trials")
+        says(page, "running: 4 of 6 trials")
         page.keyboard.press("g")
         page.select_option("[aria-label=Measure]", "score")
         let_go("wrong-2")
         let_go("wrong-3")
-        says(page, "ended: 6 trials")
+        says(page, "ended: 6 of 6 trials")
         assert resumed.wait(60) == 1
     assert "50.0 %" in page.inner_text(".figures")
     assert page.input_value("[aria-label=Measure]") == "score"
@@ -138,7 +138,7 @@ def comes_back(page, view, url):
     view.wait(60)
     says(page, "green-agent view gives no answer; asking again")
     with serving("--listen", url.split("/")[2]):
-        says(page, "ended: 6 trials")
+        says(page, "ended: 6 of 6 trials")
     # What the browser itself says about the server that was gone.
     wrong[:] = [one for one in wrong if "net::ERR_" not in one]
 
@@ -165,7 +165,7 @@ def main():
                 is_listed(page)
                 other = open_page(browser, url, dark=True, width=400)
                 other.goto(f"{url}#/trials")
-                says(other, "running: 3 trials")
+                says(other, "running: 3 of 6 trials")
                 shot(other, "live-narrow-dark")
                 other.close()
                 is_read(page)

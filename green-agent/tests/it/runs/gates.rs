@@ -47,3 +47,21 @@ fn no_more_trials_start_once_the_interval_is_narrow_enough() {
     assert!((5..30).contains(&passed), "{passed}: {shown}");
     assert_eq!(run.records.len(), 30);
 }
+
+#[test]
+fn a_resumed_run_has_the_gates_that_its_file_has_now() {
+    let gated = |least: &str| format!("{SCENARIO}[harness.gate]\npass_rate = {{ ge = {least} }}\n");
+    let folder = Folder::new(&gated("0.9"));
+    folder.file("tasks.jsonl", TASKS);
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(1), "{}", shown(&ended));
+    folder.file("a.toml", &gated("0.4"));
+    let run = folder.only_run().display().to_string();
+    let resumed = folder.run(&["run", "--resume", &run]);
+    assert_eq!(resumed.status.code(), Some(0), "{}", shown(&resumed));
+    // What is reported later agrees.
+    folder.run(&["report", &run, "--report", "json=report.json"]);
+    let report = folder.report("report.json");
+    assert_eq!(report["exit"], 0);
+    assert_eq!(report["scenarios"][0]["gates"][0]["met"], true);
+}

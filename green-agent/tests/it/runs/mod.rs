@@ -3,6 +3,7 @@
 mod datasets;
 mod gates;
 mod kills;
+mod progress;
 mod regrade;
 mod retries;
 mod schedulers;

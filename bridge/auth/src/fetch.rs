@@ -1,0 +1,284 @@
+//! Sends requests to issuers and token endpoints, with limits. Errors name the endpoint and nothing that was
+//! sent.
+
+use std::{net::IpAddr, time::Duration};
+
+use reqwest::{Client, RequestBuilder, Response, redirect};
+use serde_json::Value;
+use url::{Host, Url};
+
+/// The time limit of a request.
+const TIME: Duration = Duration::from_secs(10);
+
+/// The largest answer, in bytes.
+const BODY: usize = 1 << 20;
+
+/// The number of characters of an error answer that are repeated.
+const SHOWN: usize = 300;
+
+/// The reason why an issuer or token endpoint gave no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// The address is not encrypted and not on this machine.
+    #[error("{endpoint}: expected https, or http on loopback")]
+    Plain {
+        /// The address.
+        endpoint: String,
+    },
+    /// The server cannot be reached.
+    #[error("{endpoint} cannot be reached: {reason}")]
+    Unreachable {
+        /// The address.
+        endpoint: String,
+        /// The system's message.
+        reason: String,
+    },
+    /// The answer took too long.
+    #[error("{endpoint} gave no answer within {limit:?}")]
+    Timeout {
+        /// The address.
+        endpoint: String,
+        /// The limit.
+        limit: Duration,
+    },
+    /// The server answered with an error.
+    #[error("{endpoint} answered with HTTP status {status}: {said}")]
+    Refused {
+        /// The address.
+        endpoint: String,
+        /// The status.
+        status: u16,
+        /// The explanation in the answer.
+        said: String,
+    },
+    /// The answer is not valid.
+    #[error("{endpoint} answered something else than {expected}")]
+    Unexpected {
+        /// The address.
+        endpoint: String,
+        /// The expected content.
+        expected: String,
+    },
+}
+
+/// Fetches a JSON document from any address, also over plain http; the caller must not rely on its origin.
+pub async fn document(url: &Url) -> Result<Value, FetchError> {
+    Fetcher::new(true)?.get(url).await
+}
+
+/// The same, with the document's bytes.
+pub async fn document_and_text(url: &Url) -> Result<(Value, Vec<u8>), FetchError> {
+    let fetcher = Fetcher::new(true)?;
+    let text = fetcher
+        .text(url, fetcher.client(url).get(url.clone()))
+        .await?;
+    Ok((parsed(url, &text)?, text))
+}
+
+/// Sends requests with limits. Redirects are not followed, because only the configured address is trusted.
+#[derive(Clone, Debug)]
+pub(super) struct Fetcher {
+    /// The client for this machine, which uses no proxy.
+    near: Client,
+    far: Client,
+    plain_http: bool,
+}
+
+impl Fetcher {
+    /// Creates a fetcher. Plain http beyond loopback is only used if `plain_http` is set.
+    pub(super) fn new(plain_http: bool) -> Result<Self, FetchError> {
+        let builder = || {
+            Client::builder()
+                .redirect(redirect::Policy::none())
+                .timeout(TIME)
+        };
+        let built = |client: reqwest::Result<Client>| {
+            client.map_err(|error| FetchError::Unreachable {
+                endpoint: "the network".into(),
+                reason: error.to_string(),
+            })
+        };
+        Ok(Self {
+            near: built(builder().no_proxy().build())?,
+            far: built(builder().build())?,
+            plain_http,
+        })
+    }
+
+    /// Fetches a JSON document.
+    pub(super) async fn get(&self, url: &Url) -> Result<Value, FetchError> {
+        self.send(url, self.client(url).get(url.clone())).await
+    }
+
+    /// Posts a form and returns the answer.
+    pub(super) async fn post(&self, url: &Url, form: &[(&str, &str)]) -> Result<Value, FetchError> {
+        let request = self.client(url).post(url.clone());
+        self.send(url, request.form(form)).await
+    }
+
+    /// Sends a GET request with a header and returns the answer.
+    pub(super) async fn ask(
+        &self,
+        url: &Url,
+        query: &[(&str, &str)],
+        (header, value): (&str, &str),
+    ) -> Result<Value, FetchError> {
+        let request = self.client(url).get(url.clone()).query(query);
+        self.send(url, request.header(header, value)).await
+    }
+
+    fn client(&self, url: &Url) -> &Client {
+        match is_local(url) {
+            true => &self.near,
+            false => &self.far,
+        }
+    }
+
+    async fn send(&self, url: &Url, request: RequestBuilder) -> Result<Value, FetchError> {
+        parsed(url, &self.text(url, request).await?)
+    }
+
+    async fn text(&self, url: &Url, request: RequestBuilder) -> Result<Vec<u8>, FetchError> {
+        if !self.plain_http && !is_safe(url) {
+            let endpoint = shown(url);
+            return Err(FetchError::Plain { endpoint });
+        }
+        let reply = request.send().await.map_err(|error| failed(url, &error))?;
+        let status = reply.status();
+        let body = body(url, reply).await?;
+        if !status.is_success() {
+            return Err(FetchError::Refused {
+                endpoint: shown(url),
+                status: status.as_u16(),
+                said: said(&body),
+            });
+        }
+        Ok(body)
+    }
+}
+
+fn parsed(url: &Url, text: &[u8]) -> Result<Value, FetchError> {
+    serde_json::from_slice(text).map_err(|_| unexpected(url, "JSON"))
+}
+
+/// The error for an invalid answer.
+pub(super) fn unexpected(url: &Url, expected: impl Into<String>) -> FetchError {
+    FetchError::Unexpected {
+        endpoint: shown(url),
+        expected: expected.into(),
+    }
+}
+
+/// The address without secret parts.
+pub(super) fn shown(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    let port = url
+        .port()
+        .map_or_else(String::new, |port| format!(":{port}"));
+    format!("{}://{host}{port}{}", url.scheme(), url.path())
+}
+
+/// Whether the connection cannot be intercepted.
+fn is_safe(url: &Url) -> bool {
+    url.scheme() == "https" || (url.scheme() == "http" && is_local(url))
+}
+
+/// Whether the address is on this machine. The link-local addresses where clouds serve identities count too,
+/// because requests to them do not leave the host.
+fn is_local(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback() || address.is_link_local(),
+        Some(Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),
+        None => false,
+    }
+}
+
+fn failed(url: &Url, error: &reqwest::Error) -> FetchError {
+    let endpoint = shown(url);
+    if error.is_timeout() {
+        return FetchError::Timeout {
+            endpoint,
+            limit: TIME,
+        };
+    }
+    // The outer errors repeat the URL with its query, so the innermost one is used.
+    let mut inner: &dyn std::error::Error = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    FetchError::Unreachable {
+        endpoint,
+        reason: inner.to_string(),
+    }
+}
+
+async fn body(url: &Url, mut reply: Response) -> Result<Vec<u8>, FetchError> {
+    let mut body = Vec::new();
+    while let Some(piece) = reply.chunk().await.map_err(|error| failed(url, &error))? {
+        if body.len() + piece.len() > BODY {
+            return Err(unexpected(url, format!("at most {BODY} bytes")));
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(body)
+}
+
+/// The explanation in an error answer, by OAuth (RFC 6749, section 5.2), or its beginning.
+fn said(body: &[u8]) -> String {
+    let member = |document: &Value, name: &str| document.get(name)?.as_str().map(str::to_owned);
+    let told = serde_json::from_slice(body).ok().and_then(|document| {
+        let error = member(&document, "error")?;
+        Some(match member(&document, "error_description") {
+            Some(description) => format!("{error}: {description}"),
+            None => error,
+        })
+    });
+    let text = told.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned());
+    let words: Vec<_> = text.split_whitespace().collect();
+    words.join(" ").chars().take(SHOWN).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_http_is_for_this_machine() {
+        for (url, safe) in [
+            ("https://login.test/token", true),
+            ("http://127.0.0.1:1/", true),
+            ("http://[::1]:1/", true),
+            ("http://localhost/", true),
+            ("http://169.254.169.254/metadata", true),
+            ("http://login.test/token", false),
+            ("http://10.0.0.1/", false),
+            ("ftp://127.0.0.1/", false),
+        ] {
+            assert_eq!(is_safe(&Url::parse(url).unwrap()), safe, "{url}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_shown_without_secrets() {
+        let url = Url::parse("https://me:pass@h.test:8443/a/b?key=1#f").unwrap();
+        assert_eq!(shown(&url), "https://h.test:8443/a/b");
+    }
+
+    #[test]
+    fn a_refusal_is_one_short_line() {
+        for (body, expected) in [
+            (
+                r#"{"error": "invalid_client", "error_description": "no\r\nTrace: 1"}"#,
+                "invalid_client: no Trace: 1",
+            ),
+            (r#"{"error": "invalid_client"}"#, "invalid_client"),
+            (r#"{"error": {"code": 1}}"#, r#"{"error": {"code": 1}}"#),
+            ("<html>\n no", "<html> no"),
+            ("", ""),
+        ] {
+            assert_eq!(said(body.as_bytes()), expected);
+        }
+        assert_eq!(said("x".repeat(1000).as_bytes()).len(), SHOWN);
+    }
+}

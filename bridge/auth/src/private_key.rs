@@ -1,0 +1,253 @@
+//! Private keys in files, with which an operator signs agent cards and push notifications.
+
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+};
+
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
+use ring::{
+    rand::SystemRandom,
+    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _},
+};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::{Algorithm, Jwk, KeyError, jws, not_private};
+
+/// A private key on P-256 or Ed25519, with its published id.
+pub struct PrivateKey {
+    pair: Pair,
+    public: Jwk,
+}
+
+enum Pair {
+    Ecdsa(EcdsaKeyPair),
+    Ed25519(Ed25519KeyPair),
+}
+
+/// The reason why a key cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PrivateKeyError {
+    /// The file cannot be read.
+    #[error("the private key in {path}: {error}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's message.
+        #[source]
+        error: io::Error,
+    },
+    /// Other users can read the file.
+    #[error(
+        "the private key in {path} can be read by others (mode {mode:03o}): expected a file of its owner alone; \
+         run chmod 600 {path}"
+    )]
+    NotPrivate {
+        /// The file.
+        path: PathBuf,
+        /// The file's permissions.
+        mode: u32,
+    },
+    /// The file has no supported key.
+    #[error(
+        "the private key in {path}: expected a P-256 or Ed25519 key as PKCS #8 in PEM, as openssl genpkey \
+         -algorithm ed25519 writes it"
+    )]
+    NoKey {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl std::fmt::Debug for PrivateKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PrivateKey({})", self.id())
+    }
+}
+
+impl PrivateKey {
+    /// Reads the key in this file, which is published under this id, or its thumbprint (RFC 7638).
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, is readable by others, or has no key of a supported kind.
+    pub fn read(path: &Path, id: Option<&str>) -> Result<Self, PrivateKeyError> {
+        let unreadable = |error| PrivateKeyError::Io {
+            path: path.to_owned(),
+            error,
+        };
+        let file = File::open(path).map_err(unreadable)?;
+        if let Some(mode) = not_private(&file).map_err(unreadable)? {
+            return Err(PrivateKeyError::NotPrivate {
+                path: path.to_owned(),
+                mode,
+            });
+        }
+        let text = io::read_to_string(file).map_err(unreadable)?;
+        let pair = pem(&text).and_then(|der| Pair::of(&der));
+        let pair = pair.ok_or_else(|| PrivateKeyError::NoKey {
+            path: path.to_owned(),
+        })?;
+        let mut public = pair.public();
+        public.kid = Some(id.map_or_else(|| thumbprint(&public), str::to_owned));
+        Ok(Self { pair, public })
+    }
+
+    /// The signature algorithm.
+    pub(super) fn algorithm(&self) -> Algorithm {
+        self.pair.algorithm()
+    }
+
+    /// The published id.
+    pub(super) fn id(&self) -> &str {
+        self.public.kid.as_deref().unwrap_or_default()
+    }
+
+    /// The public key.
+    pub(super) fn public(&self) -> &Jwk {
+        &self.public
+    }
+
+    /// Signs a message. The signature has the form of RFC 7518, section 3.4, or RFC 8037, section 3.1.
+    ///
+    /// # Errors
+    /// [`KeyError::Signing`] if the system has no randomness.
+    pub(super) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
+        match &self.pair {
+            Pair::Ecdsa(key) => {
+                let signature = key.sign(&SystemRandom::new(), message);
+                let signature = signature.map_err(|_| KeyError::Signing)?;
+                Ok(signature.as_ref().to_vec())
+            }
+            Pair::Ed25519(key) => Ok(key.sign(message).as_ref().to_vec()),
+        }
+    }
+
+    /// Signs a token with these claims.
+    pub(super) fn token(&self, claims: &Value) -> Result<String, KeyError> {
+        let header = jws::header(self.algorithm(), self.id());
+        jws::compose(&header, claims, |message| self.sign(message))
+    }
+}
+
+impl Pair {
+    fn of(pkcs8: &[u8]) -> Option<Self> {
+        let random = SystemRandom::new();
+        let ecdsa = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8, &random);
+        let ecdsa = ecdsa.ok().map(Self::Ecdsa);
+        // openssl writes these keys without their public half.
+        let edwards = || {
+            Ed25519KeyPair::from_pkcs8_maybe_unchecked(pkcs8)
+                .ok()
+                .map(Self::Ed25519)
+        };
+        ecdsa.or_else(edwards)
+    }
+
+    fn algorithm(&self) -> Algorithm {
+        match self {
+            Self::Ecdsa(_) => Algorithm::Es256,
+            Self::Ed25519(_) => Algorithm::EdDsa,
+        }
+    }
+
+    /// The public key, still without an id.
+    fn public(&self) -> Jwk {
+        let encode = |bytes: &[u8]| Some(URL_SAFE_NO_PAD.encode(bytes));
+        let common = Jwk {
+            key_use: Some("sig".to_owned()),
+            alg: Some(self.algorithm().name().to_owned()),
+            ..Jwk::default()
+        };
+        match self {
+            Self::Ecdsa(key) => {
+                // The first byte says that both coordinates follow.
+                let (x, y) = key.public_key().as_ref()[1..].split_at(32);
+                Jwk {
+                    kty: "EC".to_owned(),
+                    crv: Some("P-256".to_owned()),
+                    x: encode(x),
+                    y: encode(y),
+                    ..common
+                }
+            }
+            Self::Ed25519(key) => Jwk {
+                kty: "OKP".to_owned(),
+                crv: Some("Ed25519".to_owned()),
+                x: encode(key.public_key().as_ref()),
+                ..common
+            },
+        }
+    }
+}
+
+/// The thumbprint of a key (RFC 7638): the hash of its required members in order.
+fn thumbprint(key: &Jwk) -> String {
+    let members = [
+        ("crv", key.crv.as_ref()),
+        ("kty", Some(&key.kty)),
+        ("x", key.x.as_ref()),
+        ("y", key.y.as_ref()),
+    ];
+    let there = members
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!(r#""{name}":"{}""#, value?)));
+    let text = format!("{{{}}}", there.collect::<Vec<_>>().join(","));
+    URL_SAFE_NO_PAD.encode(Sha256::digest(text))
+}
+
+/// The first private key in a PEM file (RFC 7468).
+fn pem(text: &str) -> Option<Vec<u8>> {
+    let (_, rest) = text.split_once("-----BEGIN PRIVATE KEY-----")?;
+    let (body, _) = rest.split_once("-----END PRIVATE KEY-----")?;
+    let encoded: String = body.split_whitespace().collect();
+    STANDARD.decode(encoded).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{PEM_KEYS, pem_file, wrapped};
+    use bridge_verify::Verify as _;
+    use serde_json::json;
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+
+    #[test]
+    fn a_token_is_verified_by_the_published_key() {
+        for (pem, algorithm) in PEM_KEYS {
+            let (_folder, path) = pem_file(pem);
+            let key = PrivateKey::read(&path, Some("own")).unwrap();
+            let token = key.token(&json!({"sub": "x"})).unwrap();
+            let jws = jws::Jws::parse(&token).unwrap();
+            let named = (jws.header.alg.as_str(), jws.header.kid.as_deref());
+            assert_eq!(named, (algorithm.name(), Some("own")));
+            let public = key.public();
+            assert!(public.verifies(algorithm, jws.message, &jws.signature));
+            let says = (public.alg.as_deref(), public.key_use.as_deref());
+            assert_eq!(says, (Some(algorithm.name()), Some("sig")));
+            assert_eq!(format!("{key:?}"), "PrivateKey(own)");
+        }
+    }
+
+    #[test]
+    fn a_file_that_holds_no_key_of_ours_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key.pem");
+        for (text, mode, expected) in [
+            (wrapped(PEM_KEYS[0].0), 0o644, "chmod 600"),
+            (wrapped("AAAA"), 0o600, "PKCS #8 in PEM"),
+            (String::new(), 0o600, "PKCS #8 in PEM"),
+        ] {
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let error = PrivateKey::read(&path, None).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        let error = PrivateKey::read(&folder.path().join("none"), None).unwrap_err();
+        assert!(matches!(error, PrivateKeyError::Io { .. }));
+    }
+}

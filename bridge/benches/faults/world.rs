@@ -1,0 +1,247 @@
+//! Everything that runs.
+
+use std::{fmt, io::Write as _, path::PathBuf, str::FromStr, time::Duration};
+
+use tempfile::TempDir;
+use tokio::{
+    sync::watch,
+    task::block_in_place,
+    time::{Instant, sleep},
+};
+
+use crate::{
+    Failed,
+    bot::Bot,
+    breakage,
+    caller::{Answer, Caller},
+    clients,
+    figures::Figures,
+    hook::Hooks,
+    link::{Link, Place},
+    model::{BOT, BRIEF, ECHO, HANGING, KEPT, Model},
+    replica::Replica,
+    server::Server,
+    settling,
+};
+
+/// How long things break in a round, and how long the clients' last streams may take after it.
+const RAGE: Duration = Duration::from_secs(5);
+const STREAMS: Duration = Duration::from_secs(120);
+
+/// Where bridges keep what they are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StoreKind {
+    Sled,
+    Postgres,
+}
+
+impl FromStr for StoreKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "sled" => Ok(Self::Sled),
+            "postgres" => Ok(Self::Postgres),
+            other => Err(format!(
+                "there is no store {other}: there are sled and postgres"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for StoreKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sled => "sled, one bridge",
+            Self::Postgres => "PostgreSQL, three bridges",
+        })
+    }
+}
+
+/// Bridges, what they need, and the links between all of them.
+pub(crate) struct World {
+    pub(crate) replicas: Vec<Replica>,
+    pub(crate) to_replicas: Vec<Link>,
+    pub(crate) to_bot: Vec<Link>,
+    pub(crate) to_hooks: Vec<Link>,
+    pub(crate) to_database: Vec<Link>,
+    pub(crate) bot: Bot,
+    hooks: Hooks,
+    caller: Caller,
+    server: Option<Server>,
+    folder: Option<TempDir>,
+    path: PathBuf,
+}
+
+impl World {
+    pub(crate) async fn start(store: StoreKind) -> Result<Self, Failed> {
+        let folder = tempfile::tempdir()?;
+        let (bot, bot_place) = Bot::start().await?;
+        let (hooks, hook_place) = Hooks::start().await?;
+        let mut world = Self {
+            replicas: Vec::new(),
+            to_replicas: Vec::new(),
+            to_bot: vec![Link::tcp(bot_place).await?],
+            to_hooks: vec![Link::tcp(hook_place).await?],
+            to_database: Vec::new(),
+            bot,
+            hooks,
+            caller: Caller::of(Vec::new())?,
+            server: None,
+            path: folder.path().to_owned(),
+            folder: Some(folder),
+        };
+        match store {
+            StoreKind::Sled => {
+                let place = format!("sled:{}", world.path.join("data").display());
+                world.add_replica(&place).await?;
+            }
+            StoreKind::Postgres => world.start_replicas().await?,
+        }
+        let urls = world
+            .to_replicas
+            .iter()
+            .map(|link| link.address().to_owned());
+        world.caller = Caller::of(urls.collect())?;
+        world.wait().await;
+        Ok(world)
+    }
+
+    async fn start_replicas(&mut self) -> Result<(), Failed> {
+        // What is synced matters when power is lost; here processes are.
+        let server = block_in_place(|| Server::start(&["-c", "fsync=off"]));
+        let database = server.database().await;
+        let real = database
+            .url
+            .split_once("host=")
+            .and_then(|(_, host)| host.split('&').next());
+        let real = real.ok_or("the database has no socket")?.to_owned();
+        self.server = Some(server);
+        for number in 0..3 {
+            let folder = self.path.join(format!("database-{number}"));
+            std::fs::create_dir(&folder)?;
+            let socket = Place::Unix(PathBuf::from(&real).join(".s.PGSQL.5432"));
+            self.to_database
+                .push(Link::unix(&folder.join(".s.PGSQL.5432"), socket)?);
+            let place = database.url.replace(&real, &folder.display().to_string());
+            self.add_replica(&place).await?;
+        }
+        Ok(())
+    }
+
+    async fn add_replica(&mut self, store: &str) -> Result<(), Failed> {
+        let number = self.replicas.len();
+        let config = self.path.join(format!("bridge-{number}.toml"));
+        let bot = self.to_bot[0].address();
+        let builtin = |name: &str, kind: &str, more: &str| {
+            format!(
+                "[[agents]]\nname = '{name}'\nbuiltin = '{kind}'\nturns = 'answers'\nqueue = 1000\n{more}"
+            )
+        };
+        let agents = [
+            builtin(ECHO, "echo", ""),
+            builtin(
+                BRIEF,
+                "echo",
+                &format!("retention = {{ tasks = {KEPT} }}\n"),
+            ),
+            builtin(HANGING, "hanging", ""),
+            format!(
+                "[[agents]]\nname = '{BOT}'\nbot = '{bot}/api/messages'\nqueue = 1000\nturn_limit = '10s'\n"
+            ),
+        ];
+        let lease = if store.starts_with("sled") {
+            ""
+        } else {
+            "lease = '2s'\n"
+        };
+        let text = format!(
+            "[push]\nallow = ['loopback']\ntimeout = '2s'\n[store]\nplace = '{store}'\n{lease}{}",
+            agents.concat()
+        );
+        std::fs::write(&config, text)?;
+        let link = Link::tcp(Place::Nowhere).await?;
+        self.to_replicas.push(link.clone());
+        self.replicas
+            .push(Replica::start(&self.path, number, config, link)?);
+        Ok(())
+    }
+
+    pub(crate) fn links(&self) -> impl Iterator<Item = &Link> {
+        let (near, far) = (self.to_replicas.iter(), self.to_database.iter());
+        near.chain(far).chain(&self.to_bot).chain(&self.to_hooks)
+    }
+
+    /// Ends the database as a crash does, and starts it again after a while. Returns false if there is none.
+    pub(crate) async fn crash_database(&self, time: Duration) -> bool {
+        let Some(server) = &self.server else {
+            return false;
+        };
+        block_in_place(|| server.stop());
+        sleep(time).await;
+        block_in_place(|| server.start_again());
+        true
+    }
+
+    /// Writes a line to the file that says what happened.
+    pub(crate) fn note(&self, line: &str) {
+        let file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.path.join("faults.log"));
+        let _ = file.and_then(|mut file| writeln!(file, "{line}"));
+    }
+
+    /// Waits until every bridge answers.
+    async fn wait(&self) {
+        let mut answers = 0;
+        while answers < 2 * self.replicas.len() {
+            let params = serde_json::json!({"pageSize": 1});
+            answers = match self.caller.call(ECHO, "ListTasks", &params).await {
+                Answer::Done(_) => answers + 1,
+                Answer::Refused(_) | Answer::Unsure => 0,
+            };
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Has clients ask while things break, and looks what became of it when nothing does any more.
+    pub(crate) async fn round(&mut self, seed: u64, figures: &mut Figures) -> Result<(), Failed> {
+        let model = Model::default();
+        self.note(&format!("round {seed}"));
+        let (end, is_over) = watch::channel(false);
+        let hooks = self.to_hooks[0].address().to_owned();
+        let clients = clients::start(seed, &self.caller, &model, &hooks, &is_over);
+        let timer = async {
+            sleep(RAGE).await;
+            end.send_replace(true);
+        };
+        let (faults, ()) = tokio::join!(breakage::rage(self, seed, &is_over), timer);
+        clients::wait(clients, &model, STREAMS).await;
+        self.wait().await;
+        let begun = Instant::now();
+        settling::settle(&self.caller, &model, &self.bot, &self.hooks).await;
+        figures.settling = figures.settling.max(begun.elapsed());
+        self.bot.forget();
+        figures.add(&model, faults);
+        figures.deleted += model
+            .messages()
+            .iter()
+            .filter(|message| message.is_gone)
+            .count() as u64;
+        figures.restarts = self.replicas.iter().map(Replica::restarts).sum();
+        figures.panics = self.replicas.iter().map(Replica::panics).sum();
+        Ok(())
+    }
+
+    /// Ends everything. If something was wrong, the logs stay.
+    pub(crate) async fn end(mut self, figures: &mut Figures) {
+        self.replicas.clear();
+        sleep(Duration::from_millis(100)).await;
+        if !figures.is_well()
+            && let Some(folder) = self.folder.take()
+        {
+            eprintln!("the logs are in {}", folder.keep().display());
+        }
+    }
+}

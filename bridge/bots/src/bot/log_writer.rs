@@ -1,0 +1,289 @@
+//! Writes a bot's activities to the task log: the receiving end of the queue that [`super::output`] fills.
+
+use std::time::Duration;
+
+use bridge_translate::{Input, LateActivity, Output, Translation};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
+
+use super::output::{OutputItem, QUEUE_CAPACITY, SendError, log_dropped};
+use crate::{
+    executor::Update,
+    executor::{EmitError, TaskHandle},
+    store::Revised,
+};
+
+/// The default silence of a bot after which text that the translation holds back is logged.
+pub(super) const FLUSH_DELAY: Duration = Duration::from_secs(1);
+
+/// Translates a bot's activities and writes the changes to the task's log, in order.
+///
+/// Everything that is ready at the same time is one append: while one append is in progress, the changes for the
+/// next one accumulate.
+pub(super) struct LogWriter {
+    machine: Translation,
+    handle: TaskHandle,
+    queue: mpsc::Receiver<OutputItem>,
+    /// Changes that are not logged yet.
+    updates: Vec<Update>,
+    /// Whether the bot has changed the task's status.
+    has_status: bool,
+    /// The silence of the bot after which held-back text is logged.
+    flush_delay: Duration,
+    /// Callers that wait until everything is logged.
+    flush_waiters: Vec<oneshot::Sender<Result<(), SendError>>>,
+    log_state: LogState,
+}
+
+/// The state of the log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LogState {
+    /// The log accepts changes.
+    Open,
+    /// The task has ended; further activities are dropped.
+    Ended,
+    /// An append failed; at least a part of what was sent is lost.
+    Broken,
+}
+
+impl LogWriter {
+    pub(super) fn new(
+        machine: Translation,
+        handle: TaskHandle,
+        queue: mpsc::Receiver<OutputItem>,
+    ) -> Self {
+        Self {
+            machine,
+            handle,
+            queue,
+            updates: Vec::new(),
+            has_status: false,
+            flush_delay: FLUSH_DELAY,
+            flush_waiters: Vec::new(),
+            log_state: LogState::Open,
+        }
+    }
+
+    /// Replaces the silence after which held-back text is logged.
+    pub(super) fn with_flush_delay(self, flush_delay: Duration) -> Self {
+        Self {
+            flush_delay,
+            ..self
+        }
+    }
+
+    /// Logs the bot's activities until the bot can send no more. The last ones are not logged here, but together with
+    /// the end of the turn.
+    pub(super) async fn run(&mut self) {
+        let mut batch = Vec::with_capacity(QUEUE_CAPACITY);
+        while self.receive(&mut batch).await > 0 {
+            batch.drain(..).for_each(|sent| self.handle_item(sent));
+            if self.queue.is_closed() && self.queue.is_empty() {
+                return;
+            }
+            self.log().await;
+        }
+    }
+
+    /// Waits for the bot's next activities. Logs held-back text if they take longer than the flush delay.
+    async fn receive(&mut self, batch: &mut Vec<OutputItem>) -> usize {
+        if self.machine.has_untold() {
+            let heard = timeout(
+                self.flush_delay,
+                self.queue.recv_many(batch, QUEUE_CAPACITY),
+            )
+            .await;
+            match heard {
+                Ok(count) => return count,
+                Err(_) => {
+                    self.handle(Input::Lull);
+                    self.log().await;
+                }
+            }
+        }
+        self.queue.recv_many(batch, QUEUE_CAPACITY).await
+    }
+
+    /// Returns the changes that end the turn in this way, preceded by those that were not logged yet.
+    ///
+    /// # Errors
+    /// Returns [`SendError`] if something that was sent earlier is not stored.
+    pub(super) fn end(mut self, how: Input) -> Result<Vec<Update>, SendError> {
+        log_result(self.log_state, self.handle.task_id())?;
+        self.handle(how);
+        Ok(self.updates)
+    }
+
+    /// Returns the last changes of a bot that spoke outside of a turn. The task's status stays as it was unless the
+    /// bot changed it.
+    ///
+    /// # Errors
+    /// The errors of [`LogWriter::end`].
+    pub(super) fn finish_unprompted(self) -> Result<Vec<Update>, SendError> {
+        let has_status = self.has_status;
+        let mut updates = self.end(Input::TurnEnded)?;
+        updates.retain(|update| has_status || !is_status(update));
+        Ok(updates)
+    }
+
+    fn handle_item(&mut self, sent: OutputItem) {
+        match sent {
+            OutputItem::Activity(activity) => self.handle(Input::Activity(*activity)),
+            OutputItem::Flush(done) => self.flush_waiters.push(done),
+        }
+    }
+
+    fn handle(&mut self, input: Input) {
+        if let Err(LateActivity { activity }) = self.machine.handle(input) {
+            log_dropped(self.handle.task_id(), &activity);
+        }
+        let outputs = std::iter::from_fn(|| self.machine.poll());
+        self.updates.extend(outputs.filter_map(update));
+        self.has_status |= self.updates.iter().any(is_status);
+    }
+
+    async fn log(&mut self) {
+        let updates = std::mem::take(&mut self.updates);
+        if self.log_state == LogState::Open {
+            self.log_state = match self.handle.emit(updates).await {
+                Ok(()) => LogState::Open,
+                Err(EmitError::Ended { .. }) => LogState::Ended,
+                Err(EmitError::Store(error)) => {
+                    if !error.is_reported_by_store() {
+                        let task = self.handle.task_id();
+                        tracing::error!(task, %error, "what a bot said could not be logged");
+                    }
+                    self.queue.close();
+                    LogState::Broken
+                }
+            };
+        }
+        for done in self.flush_waiters.drain(..) {
+            // The receiver may be gone.
+            let _ = done.send(log_result(self.log_state, self.handle.task_id()));
+        }
+    }
+}
+
+fn log_result(log_state: LogState, task: &str) -> Result<(), SendError> {
+    let task = task.to_owned();
+    match log_state {
+        LogState::Open => Ok(()),
+        LogState::Ended => Err(SendError::Ended { task }),
+        LogState::Broken => Err(SendError::Unkept { task }),
+    }
+}
+
+pub(super) fn is_status(update: &Update) -> bool {
+    matches!(update, Update::Status { .. } | Update::Said(_))
+}
+
+/// Converts an output of the translation into a change of the task, if it is one.
+pub(super) fn update(output: Output) -> Option<Update> {
+    match output {
+        Output::Status {
+            state,
+            message,
+            metadata,
+        } => Some(Update::Status {
+            state,
+            message,
+            metadata,
+        }),
+        Output::Said(message) => Some(Update::Said(message)),
+        Output::Artifact {
+            artifact,
+            append,
+            last_chunk,
+            metadata,
+        } => Some(Update::Artifact {
+            artifact,
+            append,
+            last_chunk,
+            metadata,
+        }),
+        Output::Metadata(metadata) => Some(Update::Metadata(metadata)),
+        Output::Revised {
+            message_id,
+            message,
+            metadata,
+            is_quiet,
+        } => Some(Update::Revised {
+            revised: Revised {
+                message_id,
+                message,
+                is_quiet,
+            },
+            metadata,
+        }),
+        Output::Ended => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bridge_protocol::{
+        a2a::TaskState,
+        activity::{Activity, ChannelAccount, ConversationAccount},
+    };
+    use bridge_translate::{SilentEnd, TranslationContext};
+
+    use super::*;
+    use crate::{
+        bot::output::BotOutput,
+        caller::Caller,
+        store::{Head, MemoryStore},
+    };
+
+    fn machine() -> Translation {
+        let place = TranslationContext {
+            task_id: "t".into(),
+            context_id: "c".into(),
+            channel_id: "a2a".into(),
+            service_url: "urn:x".into(),
+            conversation: ConversationAccount::new("t"),
+            user: ChannelAccount::default(),
+            bot: ChannelAccount::default(),
+            activity_id: "a".into(),
+            now: "2026-01-01T00:00:00Z".into(),
+            locale: None,
+            delivery_mode: None,
+            in_full: false,
+        };
+        Translation::new(place, SilentEnd::default())
+    }
+
+    #[tokio::test]
+    async fn a_log_that_fails_is_told_to_the_bot_and_ends_the_turn() {
+        // The store does not know the task and refuses everything.
+        let store = Arc::new(MemoryStore::new());
+        let head = Head {
+            task: "t".into(),
+            owner: Caller::anonymous(),
+            agent: "a".into(),
+            context_id: "c".into(),
+            client_id: None,
+            seq: 1,
+            state: TaskState::Submitted,
+            status_time: "2026-01-01T00:00:00Z".parse().unwrap(),
+            last_turn: 0,
+            turns: Vec::new(),
+        };
+        let handle = TaskHandle::new(store, Arc::new(head));
+        let (output, queue) = BotOutput::open("t", "a");
+        let mut log_writer = LogWriter::new(machine(), handle, queue);
+        let message = || Box::new(Activity::message("hi"));
+        let speaking = async move {
+            let queued = output.send(message()).await;
+            (queued, output.flush().await, output.send(message()).await)
+        };
+        let (log_result, ()) = tokio::join!(speaking, log_writer.run());
+        let unkept = || SendError::Unkept { task: "t".into() };
+        assert_eq!(log_result, (Ok(()), Err(unkept()), Err(unkept())));
+        assert_eq!(log_writer.end(Input::TurnEnded), Err(unkept()));
+    }
+}

@@ -1,0 +1,218 @@
+//! Posts activities to a bot.
+
+use std::{error::Error, time::Duration};
+
+use bridge_protocol::{activity::Activity, wire::FieldError};
+use bridge_telemetry::{Instrument as _, Kind, TraceContext, fail, set, span};
+use reqwest::{
+    RequestBuilder, Response, StatusCode,
+    header::{ACCEPT, AUTHORIZATION},
+};
+use tokio::time::{sleep, timeout};
+use url::Url;
+
+use super::{BotCall, RemoteBot};
+use crate::bot::BotError;
+
+/// The delays before retries if no connection to the bot can be made. Nothing was sent in this case, so the bot
+/// cannot have seen the message. Other failures are not retried.
+const RETRIES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
+
+/// The reason why a call to a bot failed, for the log. Users see [`CallError::told`].
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CallError {
+    #[error("POST {bot}: no credential for the bot is available")]
+    Credential {
+        bot: String,
+        #[source]
+        source: BotError,
+    },
+    #[error("POST {bot}: cannot connect, tried {tries} times: {reason}")]
+    Unreachable {
+        bot: String,
+        tries: usize,
+        reason: String,
+    },
+    #[error("POST {bot}: expected an answer within {limit:?}")]
+    Late { bot: String, limit: Duration },
+    #[error("POST {bot}: expected a success status, found {status}")]
+    Status { bot: String, status: StatusCode },
+    #[error("POST {bot}: expected an answer of at most {limit} bytes")]
+    TooLarge { bot: String, limit: usize },
+    #[error("POST {bot}: the connection broke: {reason}")]
+    Broken { bot: String, reason: String },
+    #[error("POST {bot}: the answer is not as it should be: {error}")]
+    Unexpected { bot: String, error: FieldError },
+}
+
+impl CallError {
+    /// The name in traces.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Credential { .. } => "credential",
+            Self::Unreachable { .. } => "unreachable",
+            Self::Late { .. } => "timeout",
+            Self::Status { .. } => "status",
+            Self::TooLarge { .. } => "too_large",
+            Self::Broken { .. } => "broken",
+            Self::Unexpected { .. } => "unexpected",
+        }
+    }
+
+    /// Returns the text for users: without the bot's address and without causes, which may contain host names. Both
+    /// are in the log.
+    pub(super) fn told(&self) -> String {
+        match self {
+            Self::Credential { .. } => "the bridge has no credential for it".into(),
+            Self::Unreachable { tries, .. } => {
+                format!("it cannot be reached, tried {tries} times")
+            }
+            Self::Late { limit, .. } => format!("it did not answer within {limit:?}"),
+            Self::Status { status, .. } => format!("it refused the message with status {status}"),
+            Self::TooLarge { limit, .. } => format!("its answer is larger than {limit} bytes"),
+            Self::Broken { .. } => "the connection to it broke".into(),
+            Self::Unexpected { error, .. } => format!("its answer is not as it should be: {error}"),
+        }
+    }
+}
+
+/// Posts an activity and returns the answer with any status, before its body is read. The activity is dropped as
+/// soon as it is serialized, because a bot may take minutes to answer.
+pub(super) async fn post(
+    http: &reqwest::Client,
+    bot: &RemoteBot,
+    service_url: &str,
+    activity: Activity,
+) -> Result<Response, CallError> {
+    let call = BotCall {
+        bot: &bot.url,
+        service_url,
+    };
+    let credential = bot.credential.authorization(&call).await;
+    let credential = credential.map_err(|source| CallError::Credential {
+        bot: display_url(&bot.url),
+        source,
+    })?;
+    let mut request = http
+        .post(bot.url.clone())
+        .header(ACCEPT, "application/json, text/event-stream")
+        .json(&activity);
+    drop(activity);
+    if let Some(credential) = credential {
+        request = request.header(AUTHORIZATION, credential);
+    }
+    let span = span(Kind::Client, || "POST bot".into());
+    set(
+        &span,
+        "server.address",
+        bot.url.host_str().unwrap_or_default(),
+    );
+    let request = request.headers(TraceContext::of(&span).headers());
+    let limit = bot.settings.request_timeout;
+    let sent = timeout(limit, send(bot, request).instrument(span.clone())).await;
+    let sent = sent.unwrap_or_else(|_| Err(too_late(bot)));
+    match &sent {
+        Ok(answer) => set(&span, "http.response.status_code", answer.status().as_u16()),
+        Err(error) => fail(&span, error.name()),
+    }
+    sent
+}
+
+async fn send(bot: &RemoteBot, request: RequestBuilder) -> Result<Response, CallError> {
+    for wait in RETRIES {
+        // A body in memory can always be cloned.
+        let Some(again) = request.try_clone() else {
+            break;
+        };
+        match again.send().await {
+            Err(error) if error.is_connect() => sleep(wait).await,
+            sent => return sent.map_err(|error| broken(bot, &error)),
+        }
+    }
+    request
+        .send()
+        .await
+        .map_err(|error| match error.is_connect() {
+            true => CallError::Unreachable {
+                bot: display_url(&bot.url),
+                tries: RETRIES.len() + 1,
+                reason: root_cause(&error),
+            },
+            false => broken(bot, &error),
+        })
+}
+
+/// Returns the whole body of an answer.
+pub(super) async fn body(bot: &RemoteBot, mut answer: Response) -> Result<Vec<u8>, CallError> {
+    let limit = bot.settings.answer_limit;
+    let reading = async {
+        let mut body = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(|error| broken(bot, &error))? {
+            if body.len() + chunk.len() > limit {
+                return Err(too_large(bot));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    };
+    let read = timeout(bot.settings.request_timeout, reading).await;
+    read.unwrap_or_else(|_| Err(too_late(bot)))
+}
+
+pub(super) fn broken(bot: &RemoteBot, error: &reqwest::Error) -> CallError {
+    CallError::Broken {
+        bot: display_url(&bot.url),
+        reason: root_cause(error),
+    }
+}
+
+pub(super) fn too_large(bot: &RemoteBot) -> CallError {
+    CallError::TooLarge {
+        bot: display_url(&bot.url),
+        limit: bot.settings.answer_limit,
+    }
+}
+
+pub(super) fn unexpected(bot: &RemoteBot, error: FieldError) -> CallError {
+    CallError::Unexpected {
+        bot: display_url(&bot.url),
+        error,
+    }
+}
+
+fn too_late(bot: &RemoteBot) -> CallError {
+    CallError::Late {
+        bot: display_url(&bot.url),
+        limit: bot.settings.request_timeout,
+    }
+}
+
+/// Returns a bot's address without the parts that may be secret.
+pub(super) fn display_url(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    // The setters fail only for addresses that cannot have these parts.
+    let _ = (url.set_username(""), url.set_password(None));
+    url.into()
+}
+
+/// Returns the innermost cause of an error, which is the one with information.
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_secrets() {
+        let url = Url::parse("https://user:word@bot.example:8443/api?code=secret#x").unwrap();
+        assert_eq!(display_url(&url), "https://bot.example:8443/api");
+    }
+}

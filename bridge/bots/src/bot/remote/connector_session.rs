@@ -1,0 +1,217 @@
+//! Authenticates calls from bots and finds the conversation that they refer to.
+
+use std::sync::Arc;
+
+use bridge_protocol::{activity::ChannelAccount, wire::FieldError};
+use reqwest::header::HeaderValue;
+
+use super::{
+    AdmissionError, Channel, ConnectorCall, RemoteBot,
+    channel::ChannelInner,
+    files::{File, UploadError},
+    service_url::{ServiceUrlScope, UrlSecret},
+};
+use crate::{
+    agent::ConversationScope,
+    store::{Head, ListQuery, StoreError},
+};
+
+/// An admitted call from a bot. It may act in the conversations of its service URL's scope.
+#[derive(Debug)]
+pub struct ConnectorSession {
+    pub(super) channel: Arc<ChannelInner>,
+    pub(super) bot: Arc<RemoteBot>,
+    pub(super) secret: UrlSecret,
+    pub(super) scope: ServiceUrlScope,
+}
+
+/// The reason why a bot's call is refused. Nothing has changed in this case.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectorError {
+    /// The URL has no valid secret, or no such path exists.
+    #[error("there is nothing at this address: expected one below the serviceUrl of an activity")]
+    UnknownAddress,
+    /// The named conversation does not belong to the service URL.
+    #[error("there is no conversation {conversation} at this service URL")]
+    Conversation {
+        /// The id that was named.
+        conversation: String,
+    },
+    /// The conversation has no activity with this id.
+    #[error("there is no activity {activity} in this conversation")]
+    Activity {
+        /// The id that was named.
+        activity: String,
+    },
+    /// The conversation has no member with this id.
+    #[error("there is no member {member} in this conversation")]
+    Member {
+        /// The id that was named.
+        member: String,
+    },
+    /// There is no file with this id, or it has no such view.
+    #[error("there is no such attachment")]
+    Attachment,
+    /// The body is invalid.
+    #[error("{0}")]
+    Body(FieldError),
+    /// The call's credential is not accepted.
+    #[error(transparent)]
+    Access(#[from] AdmissionError),
+    /// The upload exceeds a limit.
+    #[error("{0}")]
+    TooLarge(UploadError),
+    /// The store failed.
+    #[error("what was said could not be kept")]
+    Store(#[source] StoreError),
+}
+
+impl From<StoreError> for ConnectorError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<UploadError> for ConnectorError {
+    fn from(error: UploadError) -> Self {
+        match error {
+            UploadError::Store(error) => Self::Store(error),
+            large @ UploadError::TooLarge { .. } => Self::TooLarge(large),
+        }
+    }
+}
+
+impl Channel {
+    /// Authenticates a call from a bot to a service URL.
+    pub async fn admit(
+        &self,
+        secret: &str,
+        authorization: Option<&HeaderValue>,
+    ) -> Result<ConnectorSession, ConnectorError> {
+        let channel = &self.0;
+        let found = channel.service_urls.find(secret).await?;
+        let (secret, scope) = found.ok_or(ConnectorError::UnknownAddress)?;
+        let bot = channel.bot(&scope).ok_or(ConnectorError::UnknownAddress)?;
+        let call = ConnectorCall {
+            agent: &bot.name,
+            service_url: &channel.service_url(&bot, &secret),
+            authorization,
+        };
+        bot.admission.admit(&call).await?;
+        Ok(ConnectorSession {
+            channel: channel.clone(),
+            bot,
+            secret,
+            scope,
+        })
+    }
+
+    /// Returns the description of a file.
+    pub async fn file(&self, id: &str) -> Result<File, ConnectorError> {
+        let found = self.0.files.find(id).await?;
+        found.ok_or(ConnectorError::Attachment)
+    }
+
+    /// Returns the bytes of a view of a file.
+    pub async fn view(&self, id: &str, view: &str) -> Result<(File, Vec<u8>), ConnectorError> {
+        let file = self.file(id).await?;
+        let bytes = self.0.files.bytes(id, &file, view).await?;
+        Ok((file, bytes.ok_or(ConnectorError::Attachment)?))
+    }
+}
+
+impl ConnectorSession {
+    /// Returns the task that a call refers to. In a conversation with several tasks, this is the task of the activity
+    /// that is being answered, or else the newest one.
+    pub async fn task(
+        &self,
+        conversation: &str,
+        answered: Option<&str>,
+    ) -> Result<Arc<Head>, ConnectorError> {
+        let task = match self.bot.settings.conversation {
+            ConversationScope::Task => self.head(conversation).await?,
+            ConversationScope::Context if conversation != self.scope.context => None,
+            ConversationScope::Context => match self.answered(answered).await? {
+                Some(head) => Some(head),
+                None => self.newest_task().await?,
+            },
+        };
+        task.ok_or_else(|| ConnectorError::Conversation {
+            conversation: conversation.to_owned(),
+        })
+    }
+
+    /// Returns the members of the conversation: the user and the bot.
+    pub fn members(&self) -> [ChannelAccount; 2] {
+        [self.bot.user(&self.scope.caller), self.bot.account()]
+    }
+
+    /// Returns the member with this id.
+    pub fn member(&self, id: &str) -> Result<ChannelAccount, ConnectorError> {
+        let mut members = self.members().into_iter();
+        let found = members.find(|member| member.id.as_deref() == Some(id));
+        found.ok_or_else(|| ConnectorError::Member { member: id.into() })
+    }
+
+    /// Returns the ids of the open conversations, newest first, at most one page.
+    pub async fn conversations(&self) -> Result<Vec<String>, ConnectorError> {
+        match self.bot.settings.conversation {
+            ConversationScope::Context => Ok(vec![self.scope.context.clone()]),
+            ConversationScope::Task => {
+                let tasks = self
+                    .newest_task_ids(ListQuery::of(&self.bot.name).page_size)
+                    .await?;
+                Ok(tasks)
+            }
+        }
+    }
+
+    /// Returns the service URL that the bot was given.
+    pub fn service_url(&self) -> String {
+        self.channel.service_url(&self.bot, &self.secret)
+    }
+
+    /// Returns the head of a task if the task belongs to this scope.
+    pub(super) async fn head(&self, task: &str) -> Result<Option<Arc<Head>>, StoreError> {
+        match self.channel.store.head(&self.scope.caller, task).await {
+            Ok(head) => Ok(Some(head).filter(|head| self.is_own(head))),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_own(&self, head: &Head) -> bool {
+        head.agent == self.scope.agent && head.context_id == self.scope.context
+    }
+
+    /// Returns the task of an activity that the bot received. The activity's id begins with the task's id.
+    async fn answered(&self, activity: Option<&str>) -> Result<Option<Arc<Head>>, StoreError> {
+        match activity.and_then(|id| id.split('.').next()) {
+            Some(task) => self.head(task).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the newest task of this scope.
+    pub(super) async fn newest_task(&self) -> Result<Option<Arc<Head>>, StoreError> {
+        match self.newest_task_ids(1).await?.first() {
+            Some(task) => self.head(task).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the ids of the newest tasks of this scope.
+    async fn newest_task_ids(&self, page_size: usize) -> Result<Vec<String>, StoreError> {
+        let query = ListQuery {
+            context_id: Some(self.scope.context.clone()),
+            page_size,
+            ..ListQuery::of(&self.bot.name)
+        };
+        let page = self.channel.store.list(&self.scope.caller, &query).await?;
+        Ok(page
+            .tasks
+            .into_iter()
+            .map(|found| found.task.id.clone())
+            .collect())
+    }
+}

@@ -1,0 +1,373 @@
+//! Runs the turns of a remote bot, from the first call to the end.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bridge_protocol::{
+    a2a::{Metadata, Task, TaskState},
+    activity::{Activity, ActivityType, DeliveryMode},
+};
+use bridge_translate::{
+    Input, Translation, TranslationContext, answer, sign_in, to_activity, turn::waits_for,
+};
+use futures_util::future::join;
+use tokio::time::timeout;
+
+use super::{
+    RemoteBot, TurnEndRules,
+    acceptance_timing::AcceptanceTiming,
+    call::{self, CallError},
+    channel::ChannelInner,
+    open_turns::{OpenTurn, TurnOwner},
+    redactor::Redactor,
+    request,
+    response::{ResponseOutcome, ResponseReader},
+    service_url::ServiceUrlScope,
+    turn_progress::{self, TurnProgress},
+};
+use crate::{
+    agent::ConversationScope,
+    bot::{
+        executor::unkept,
+        log_writer::{self, FLUSH_DELAY, LogWriter},
+    },
+    caller::Caller,
+    executor::{Executor, Turn, Update},
+    store::StoreError,
+};
+
+/// Calls a remote bot through its channel.
+pub(super) struct RemoteExecutor {
+    channel: Arc<ChannelInner>,
+    bot: Arc<RemoteBot>,
+    /// The timing of the bot's 202.
+    acceptance: Arc<AcceptanceTiming>,
+}
+
+/// The common data of the calls of one turn.
+struct RemoteTurn<'a> {
+    turn: &'a Turn,
+    place: TranslationContext,
+    redactor: Redactor,
+    /// Whether a greeting is sent before the message.
+    sends_greeting: bool,
+}
+
+#[async_trait]
+impl Executor for RemoteExecutor {
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
+        let remote_turn = match self.remote_turn(&turn).await {
+            Ok(remote_turn) => remote_turn,
+            Err(error) => return preparation_failure(&turn, &error),
+        };
+        let activity = request::message(&self.channel, &self.bot, &turn, &remote_turn.place).await;
+        let activity = match activity {
+            Ok(activity) => activity,
+            Err(error) => return preparation_failure(&turn, &error),
+        };
+        let remote_turn = &remote_turn;
+        let talk = async move |open_turn: &OpenTurn| {
+            self.call_and_wait(remote_turn, open_turn, activity).await
+        };
+        Box::pin(self.run_turn(remote_turn, 0, talk)).await
+    }
+
+    async fn resume(&self, turn: Turn) -> Vec<Update> {
+        let remote_turn = match self.remote_turn(&turn).await {
+            Ok(remote_turn) => remote_turn,
+            Err(error) => return preparation_failure(&turn, &error),
+        };
+        // Activities before the restart have lower numbers.
+        let before = turn.handle.known().seq;
+        let talk = async |open_turn: &OpenTurn| self.wait_after_restart(&turn, open_turn).await;
+        let updates = Box::pin(self.run_turn(&remote_turn, before, talk)).await;
+        restore_last_message(&remote_turn, updates)
+    }
+
+    fn on_added(&self) {
+        self.channel.register(&self.bot);
+    }
+
+    fn on_removed(&self) {
+        self.channel.unregister(&self.bot);
+    }
+
+    fn survives_restart_for(&self) -> Option<Duration> {
+        Some(self.bot.settings.limit)
+    }
+
+    async fn canceled(&self, task: Arc<Task>, caller: Caller) {
+        if let Err(error) = self.notify_canceled(&task, &caller).await {
+            tracing::warn!(task = task.id, %error, "a bot was not told that its task was canceled");
+        }
+    }
+}
+
+impl RemoteExecutor {
+    pub(super) fn new(channel: Arc<ChannelInner>, bot: Arc<RemoteBot>) -> Self {
+        let acceptance = channel.acceptance(&bot);
+        Self {
+            channel,
+            bot,
+            acceptance,
+        }
+    }
+
+    async fn remote_turn<'a>(&self, turn: &'a Turn) -> Result<RemoteTurn<'a>, StoreError> {
+        let scope = self.scope(&turn.task, &turn.caller);
+        let secret = self.channel.service_urls.secret(&scope).await?;
+        let id = format!("{}.{}", turn.task.id, turn.number);
+        let place =
+            self.channel
+                .translation_context(&self.bot, &turn.caller, &turn.task, &secret, id);
+        Ok(RemoteTurn {
+            place: TranslationContext {
+                delivery_mode: self.bot.settings.delivery.mode(turn.is_watched),
+                ..place
+            },
+            redactor: self.channel.redactor(&self.bot, &secret),
+            turn,
+            sends_greeting: self.sends_greeting(turn, &scope).await?,
+        })
+    }
+
+    /// Returns whether a greeting is sent before the message because the bot does not know the conversation.
+    async fn sends_greeting(
+        &self,
+        turn: &Turn,
+        scope: &ServiceUrlScope,
+    ) -> Result<bool, StoreError> {
+        match self.bot.settings.conversation {
+            _ if !self.bot.settings.first_contact => Ok(false),
+            ConversationScope::Task => Ok(turn.number == 1),
+            ConversationScope::Context => self.channel.service_urls.is_first_contact(scope).await,
+        }
+    }
+
+    fn scope(&self, task: &Task, caller: &Caller) -> ServiceUrlScope {
+        ServiceUrlScope {
+            agent: self.bot.name.clone(),
+            caller: caller.clone(),
+            context: task.context_id.clone().unwrap_or_default(),
+        }
+    }
+
+    /// Logs the bot's activities until `talk` has ended. Their ids are numbered from `from + 1`.
+    async fn run_turn(
+        &self,
+        remote_turn: &RemoteTurn<'_>,
+        from: u64,
+        talk: impl AsyncFnOnce(&OpenTurn) -> Result<(), CallError>,
+    ) -> Vec<Update> {
+        let TranslationContext {
+            task_id,
+            activity_id,
+            ..
+        } = &remote_turn.place;
+        let ending = self.bot.settings.ending;
+        let owner = TurnOwner {
+            scope: self.scope(&remote_turn.turn.task, &remote_turn.turn.caller),
+            bot: self.bot.clone(),
+        };
+        let open_turns = &self.channel.open_turns;
+        let (open_turn, queue) = open_turns.open(task_id, activity_id, from, ending, owner);
+        let machine = Translation::new(remote_turn.place.clone(), self.bot.settings.silent_end);
+        let artifacts = remote_turn.turn.task.artifacts.iter();
+        let machine = machine
+            .with_artifacts(artifacts.map(|one| one.artifact_id.clone()))
+            .with_unanswered(sign_in::unanswered(&remote_turn.turn.task).cloned());
+        // A bot that does not mark the end of its turn may send more until it was silent for long enough.
+        let flush_delay = ending.quiet + FLUSH_DELAY;
+        let log_writer = LogWriter::new(machine, remote_turn.turn.handle.clone(), queue);
+        let mut log_writer = log_writer.with_flush_delay(flush_delay);
+        let talking = async move {
+            let how = self.end_of_turn(remote_turn.turn, talk(&open_turn)).await;
+            drop(open_turn);
+            how
+        };
+        let (how, ()) = join(talking, log_writer.run()).await;
+        let number = remote_turn.turn.number;
+        log_writer
+            .end(how)
+            .unwrap_or_else(|error| unkept(&error, number))
+    }
+
+    /// Waits for the end of `talk`, a cancelation or the time limit, and returns how the turn ends.
+    async fn end_of_turn(
+        &self,
+        turn: &Turn,
+        talk: impl Future<Output = Result<(), CallError>>,
+    ) -> Input {
+        let mut cancel_signal = turn.cancel_signal.clone();
+        tokio::select! {
+            talked = timeout(self.bot.settings.limit, talk) => match talked {
+                Ok(Ok(())) => Input::TurnEnded,
+                Ok(Err(error)) => {
+                    log_call_error(&turn.task.id, &error);
+                    Input::Failed(format!("The agent could not answer: {}.", error.told()))
+                }
+                Err(_) => Input::TimedOut,
+            },
+            () = cancel_signal.canceled() => Input::Canceled,
+        }
+    }
+
+    async fn call_and_wait(
+        &self,
+        remote_turn: &RemoteTurn<'_>,
+        open_turn: &OpenTurn,
+        activity: Activity,
+    ) -> Result<(), CallError> {
+        if remote_turn.sends_greeting {
+            self.greet(remote_turn, open_turn).await;
+        }
+        match self.call(remote_turn, open_turn, activity).await? {
+            ResponseOutcome::TurnOver if self.bot.settings.ending.answer => {}
+            ResponseOutcome::TurnOver | ResponseOutcome::Accepted => {
+                // Activities in the log show the same.
+                if open_turn.progress().borrow().count == 0 {
+                    self.log_arrival(remote_turn).await;
+                }
+                self.wait_until_finished(open_turn).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the end of a turn that the bot accepted with 202, and records whether it was over at that time.
+    async fn wait_until_finished(&self, open_turn: &OpenTurn) {
+        let ending = &self.bot.settings.ending;
+        match turn_progress::wait_until_finished(open_turn.progress(), ending, &self.acceptance)
+            .await
+        {
+            true => self.acceptance.record_over(),
+            false => self.acceptance.record_not_over(),
+        }
+    }
+
+    /// Logs that the bot has the message and will answer later, so that the turn stays open over a restart.
+    async fn log_arrival(&self, remote_turn: &RemoteTurn<'_>) {
+        let reference = Metadata::from_iter([("taken".to_owned(), true.into())]);
+        let turn = remote_turn.turn;
+        if let Err(error) = turn.handle.record_arrival(turn.number, reference).await {
+            tracing::debug!(task = turn.task.id, %error, "that a bot has its message was not logged");
+        }
+    }
+
+    /// Sends the greeting. If the bot does not accept it, it still gets the message.
+    async fn greet(&self, remote_turn: &RemoteTurn<'_>, open_turn: &OpenTurn) {
+        let greeting = request::greeting(&remote_turn.turn.task, &remote_turn.place);
+        if let Err(error) = self.call(remote_turn, open_turn, greeting).await {
+            log_call_error(&remote_turn.place.task_id, &error);
+        }
+        open_turn.reset_progress(TurnProgress::Silent);
+    }
+
+    async fn call(
+        &self,
+        remote_turn: &RemoteTurn<'_>,
+        open_turn: &OpenTurn,
+        activity: Activity,
+    ) -> Result<ResponseOutcome, CallError> {
+        let is_invoke = activity.kind == ActivityType::Invoke;
+        let (http, service_url) = (&self.channel.http, &remote_turn.place.service_url);
+        let answer = call::post(http, &self.bot, service_url, activity).await?;
+        let listener = ResponseReader {
+            bot: &self.bot,
+            open_turn,
+            expects_replies: remote_turn.place.delivery_mode == Some(DeliveryMode::ExpectReplies),
+            redactor: &remote_turn.redactor,
+            is_invoke,
+        };
+        listener.read(answer).await
+    }
+
+    /// Waits for a bot that was called before a restart. If the bot has sent nothing so far, it may not have begun;
+    /// then only the turn's limit applies.
+    async fn wait_after_restart(&self, turn: &Turn, open_turn: &OpenTurn) -> Result<(), CallError> {
+        let mut progress = open_turn.progress();
+        match turn.task.status.message.is_some() {
+            true => open_turn.reset_progress(TurnProgress::Spoken),
+            // The turn is open while this function waits.
+            false => drop(progress.changed().await),
+        }
+        let TurnEndRules { quiet, .. } = self.bot.settings.ending;
+        let ending = TurnEndRules {
+            settle: Some(quiet),
+            ..self.bot.settings.ending
+        };
+        turn_progress::wait_until_finished(progress, &ending, &AcceptanceTiming::default()).await;
+        Ok(())
+    }
+
+    /// Notifies a bot of the cancelation of a task that it knows. Its answer is dropped.
+    async fn notify_canceled(&self, task: &Task, caller: &Caller) -> Result<(), CancelNoticeError> {
+        let scope = self.scope(task, caller);
+        let secret = self.channel.service_urls.secret(&scope).await?;
+        let id = format!("{}.canceled", task.id);
+        let place = self
+            .channel
+            .translation_context(&self.bot, caller, task, &secret, id);
+        let activity = request::cancel(task, &place);
+        let http = &self.channel.http;
+        let answer = call::post(http, &self.bot, &place.service_url, activity).await?;
+        tracing::debug!(task = task.id, status = %answer.status(), "a bot was told of a cancel");
+        Ok(())
+    }
+}
+
+/// The reason why a bot was not notified of a cancelation.
+#[derive(Debug, thiserror::Error)]
+enum CancelNoticeError {
+    #[error(transparent)]
+    Call(#[from] CallError),
+    #[error("the store failed: {0}")]
+    Store(#[from] StoreError),
+}
+
+/// Completes the last changes of a turn that was resumed after a restart, when earlier activities are known only
+/// from the task. The message of the task's status becomes a part of the answer if the task completes; otherwise it
+/// stays in the status. If it asked for something, the task keeps waiting for that.
+fn restore_last_message(remote_turn: &RemoteTurn<'_>, mut updates: Vec<Update>) -> Vec<Update> {
+    let said = remote_turn.turn.task.status.message.as_ref();
+    let (
+        Some(said),
+        Some(Update::Status {
+            state,
+            message: message @ None,
+            metadata,
+        }),
+    ) = (said, updates.last_mut())
+    else {
+        return updates;
+    };
+    let is_silent = metadata.is_none() && *state != TaskState::Canceled;
+    let asked = waits_for(&to_activity::reply(said, &remote_turn.place)).filter(|_| is_silent);
+    if let Some(asked) = asked {
+        *state = asked;
+    }
+    if *state == TaskState::Completed {
+        let answer = answer::output(said).and_then(log_writer::update);
+        updates.splice(0..0, answer);
+    } else {
+        *message = Some(said.clone());
+    }
+    updates
+}
+
+fn preparation_failure(turn: &Turn, error: &StoreError) -> Vec<Update> {
+    if !error.is_reported_by_store() {
+        tracing::error!(task = turn.task.id, %error, "a bot could not be called");
+    }
+    let id = format!("{}.{}.unprepared", turn.task.id, turn.number);
+    vec![Update::said(
+        TaskState::Failed,
+        id,
+        "The agent could not be called.",
+    )]
+}
+
+fn log_call_error(task: &str, error: &CallError) {
+    let cause = std::error::Error::source(error).map(ToString::to_string);
+    tracing::warn!(task, %error, cause, "a call of a bot failed");
+}

@@ -1,0 +1,117 @@
+//! Starts another task when a bot posts a message in a context whose tasks have ended.
+
+use std::{sync::Arc, time::Duration};
+
+use bridge_protocol::{
+    a2a::TaskState,
+    activity::{Activity, ActivityType},
+};
+use bridge_translate::{SilentEnd, keys::FOLLOWS};
+use serde_json::json;
+
+use super::{
+    connector_session::{ConnectorError, ConnectorSession},
+    recent_activities::CallKey,
+    turn_placement::has_begun,
+};
+use crate::{
+    agent::ConversationScope,
+    bot::conversations::silent_end_for,
+    clock,
+    store::{Conversation, Head},
+};
+
+/// The time after a cancelation in which a bot counts as cleaning up; its messages are dropped.
+const CLEANUP_TIME: Duration = Duration::from_secs(30);
+
+/// The name of the leases under which tasks are created, which no agent has.
+const CREATION: &str = "\u{1f}creation";
+
+impl ConnectorSession {
+    /// Returns the task for an activity that was addressed to `meant`. If the conversation is a context, it outlives
+    /// its tasks: a message after the end of a task goes to the context's open task, or starts one. Other activities
+    /// refer to the ended task, as do messages of the turn that ended it and messages about its cancelation.
+    pub(super) async fn target_task(
+        &self,
+        meant: &Arc<Head>,
+        activity: &Activity,
+        key: &CallKey,
+    ) -> Result<Arc<Head>, ConnectorError> {
+        let goes_on = self.bot.settings.conversation == ConversationScope::Context
+            && activity.kind == ActivityType::Message
+            && self.is_over(meant);
+        if !goes_on {
+            return Ok(meant.clone());
+        }
+        // Of several simultaneous messages, the first one creates the task.
+        let beginning = self.channel.creation_locks.of(self.secret.as_str());
+        let _one_by_one = beginning.lock().await;
+        let Some(leases) = self.channel.store.leases() else {
+            return self.newest_open_task(key).await;
+        };
+        let lease = Conversation {
+            agent: CREATION,
+            caller: &self.scope.caller,
+            id: &format!("{}/{}", self.scope.agent, self.scope.context),
+        };
+        leases.alone(lease, self.newest_open_task(key)).await
+    }
+
+    /// Returns the newest task if it is open, or if the call that has this key was logged there; otherwise a new task.
+    async fn newest_open_task(&self, key: &CallKey) -> Result<Arc<Head>, ConnectorError> {
+        match self.newest_task().await? {
+            Some(last) if !last.state.is_terminal() => Ok(last),
+            Some(last)
+                if self.is_shared() && self.posted_before(&last.task, key).await?.is_some() =>
+            {
+                Ok(last)
+            }
+            Some(_) | None => self.create_task(None).await,
+        }
+    }
+
+    /// Creates a task for the new version of a message in a task that has ended, with a reference to that task.
+    /// Changes of the turn that ended the task, and changes after its cancelation, create none.
+    pub(super) async fn follow_up(
+        &self,
+        ended: &Arc<Head>,
+        id: &str,
+        update: Activity,
+    ) -> Result<(), ConnectorError> {
+        let caller = &self.scope.caller;
+        let ended = self.channel.store.head(caller, &ended.task).await?;
+        if !self.is_over(&ended) {
+            return Ok(());
+        }
+        let follows = json!({"taskId": ended.task, "messageId": id});
+        let head = self.create_task(Some([(FOLLOWS.to_owned(), follows)].into_iter().collect()));
+        let message = Activity {
+            kind: ActivityType::Message,
+            id: None,
+            ..update
+        };
+        self.append(&head.await?, message).await.map(drop)
+    }
+
+    /// Returns whether a task has ended, and its last turn or cleanup is over too.
+    fn is_over(&self, head: &Head) -> bool {
+        let is_open = self.channel.open_turns.find(&head.task).is_some()
+            || self.is_shared() && has_begun(head);
+        head.state.is_terminal() && !is_open && !is_being_cleaned_up(head)
+    }
+
+    /// Returns the end of a silent turn for activities outside of turns. It leaves the task's state unchanged; a task
+    /// that the bot has created ends as after a turn.
+    pub(super) fn silent_end(&self, head: &Head) -> SilentEnd {
+        let is_new = head.state == TaskState::Submitted && head.last_turn == 0;
+        match is_new && head.turns.is_empty() {
+            true => self.bot.settings.silent_end,
+            false => silent_end_for(&head.state),
+        }
+    }
+}
+
+fn is_being_cleaned_up(head: &Head) -> bool {
+    let since = clock::now().duration_since(head.status_time);
+    head.state == TaskState::Canceled && since.unsigned_abs() < CLEANUP_TIME
+}

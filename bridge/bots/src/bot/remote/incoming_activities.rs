@@ -1,0 +1,291 @@
+//! Logs the activities that bots post by their own calls: in the open turn if there is one, otherwise outside of a
+//! turn.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use bridge_protocol::{
+    a2a::{Content, Metadata, Part, Task},
+    activity::{Activity, ActivityType, ChannelAccount},
+    wire::{FieldError, Wire as _},
+};
+use bridge_translate::{Input, SilentEnd, Translation, TranslationContext};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    connector_session::{ConnectorError, ConnectorSession},
+    files::{ORIGINAL, THUMBNAIL, Upload},
+    open_turns,
+    recent_activities::CallKey,
+    turn_placement::Bringer,
+};
+use crate::{
+    bot::{log_writer, output::log_dropped},
+    clock,
+    executor::{EmitError, TaskHandle, Update},
+    store::{Append, Created, Event, Head},
+};
+
+/// An activity after it was posted.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PostedActivity {
+    /// Its id.
+    pub(super) id: String,
+    /// Whether it was dropped because the task had ended.
+    pub(super) is_late: bool,
+}
+
+/// A conversation that a bot has created.
+#[derive(Debug)]
+pub struct CreatedConversation {
+    /// The id of the conversation.
+    pub conversation: String,
+    /// The id of the first activity, if there was one.
+    pub activity: Option<String>,
+}
+
+impl ConnectorSession {
+    /// Posts an activity and returns its id. The activity is logged when this function returns, or dropped because
+    /// its task has ended and it does not start another one. Posting the same activity again returns the same id.
+    pub async fn post(&self, head: &Arc<Head>, activity: Value) -> Result<String, ConnectorError> {
+        let key = CallKey::of(self.secret.as_str(), &activity);
+        let once = self.channel.recent_activities.of(&key);
+        let saying = Box::pin(async {
+            let activity = self.parse_activity(activity)?;
+            let head = self.target_task(head, &activity, &key).await?;
+            let posted = self.bring(&head, activity, &key, Bringer::Bot).await?;
+            Ok::<_, ConnectorError>(posted.id)
+        });
+        match once {
+            Some(once) => once.get_or_try_init(|| saying).await.cloned(),
+            None => saying.await,
+        }
+    }
+
+    /// Reports that a member was removed. A task always has two members, so nothing else changes.
+    pub async fn remove_member(
+        &self,
+        head: &Arc<Head>,
+        member: ChannelAccount,
+    ) -> Result<(), ConnectorError> {
+        let removed = Activity {
+            members_removed: vec![member],
+            ..Activity::new(ActivityType::ConversationUpdate)
+        };
+        self.append(head, removed).await.map(drop)
+    }
+
+    /// Stores activities from another conversation as data: they are not messages of this conversation.
+    pub async fn post_history(
+        &self,
+        head: &Arc<Head>,
+        body: Value,
+    ) -> Result<String, ConnectorError> {
+        let activities = body.get("activities").and_then(Value::as_array);
+        if activities.is_none() {
+            return Err(ConnectorError::Body(missing(
+                "a list of activities",
+                "activities",
+            )));
+        }
+        let history = json!({"type": "event", "name": "history", "value": body});
+        self.post(head, history).await
+    }
+
+    /// Stores a file and returns its id.
+    pub async fn upload(&self, head: &Head, body: &Value) -> Result<String, ConnectorError> {
+        let text = |name: &str| body.get(name).and_then(Value::as_str).map(String::from);
+        let mut views = BTreeMap::new();
+        for (view, field) in [(ORIGINAL, "originalBase64"), (THUMBNAIL, "thumbnailBase64")] {
+            if let Some(bytes) = bytes(body, field)? {
+                views.insert(view.to_owned(), bytes);
+            }
+        }
+        if !views.contains_key(ORIGINAL) {
+            return Err(ConnectorError::Body(missing(
+                "the file in base64",
+                "originalBase64",
+            )));
+        }
+        let upload = Upload {
+            name: text("name"),
+            media_type: text("type"),
+            views,
+        };
+        Ok(self.channel.files.keep(head, upload).await?)
+    }
+
+    /// Creates a conversation with the user of this service URL, as a task in the same context. A bot can only reach
+    /// users who have talked to it, because it knows their service URLs.
+    pub async fn create_conversation(
+        &self,
+        mut body: Value,
+    ) -> Result<CreatedConversation, ConnectorError> {
+        self.check_members(&body)?;
+        let activity = body.get_mut("activity").map(Value::take);
+        let activity = activity.filter(|activity| !activity.is_null());
+        let activity = activity
+            .map(|activity| self.parse_activity(activity))
+            .transpose();
+        let activity = activity.map_err(|refused| match refused {
+            ConnectorError::Body(error) => ConnectorError::Body(error.inside("activity")),
+            other => other,
+        })?;
+        let head = self.create_task(None).await?;
+        let activity = match activity {
+            Some(activity) => Some(self.append(&head, activity).await?.id),
+            None => None,
+        };
+        let conversation = self.bot.conversation(&head.task, &head.context_id);
+        Ok(CreatedConversation {
+            conversation: conversation.into(),
+            activity,
+        })
+    }
+
+    pub(super) fn parse_activity(&self, activity: Value) -> Result<Activity, ConnectorError> {
+        let redactor = self.channel.redactor(&self.bot, &self.secret);
+        Activity::read(redactor.activity(activity)).map_err(ConnectorError::Body)
+    }
+
+    pub(super) async fn append(
+        &self,
+        head: &Arc<Head>,
+        activity: Activity,
+    ) -> Result<PostedActivity, ConnectorError> {
+        let key = CallKey::unique();
+        self.bring(head, activity, &key, Bringer::Bot).await
+    }
+
+    /// Logs an activity outside of turns. Its id ends with `suffix`, if it has one.
+    pub(super) async fn append_outside_turn(
+        &self,
+        head: &Arc<Head>,
+        activity: Activity,
+        suffix: Option<String>,
+    ) -> Result<PostedActivity, ConnectorError> {
+        self.channel.acceptance(&self.bot).record_not_over();
+        let store = &self.channel.store;
+        let task = store.task(&self.scope.caller, &head.task).await?.task;
+        let (caller, secret) = (&self.scope.caller, &self.secret);
+        // The id begins with the task's id: edits of the message find their task by it.
+        let id = format!("{}.{}", head.task, clock::new_id());
+        let place = self
+            .channel
+            .translation_context(&self.bot, caller, &task, secret, id.clone());
+        let id = activity
+            .id
+            .clone()
+            .filter(|_| open_turns::refers_to_earlier(&activity));
+        let suffix = suffix.as_deref().unwrap_or("1");
+        let id = id.unwrap_or_else(|| format!("{}.{suffix}", place.activity_id));
+        let activity = Activity {
+            id: Some(id.clone()),
+            ..activity
+        };
+        let handle = TaskHandle::new(store.clone(), Arc::clone(head));
+        // The task's state is evaluated at each attempt, because a turn may end at the same time.
+        let events = |head: &Head| {
+            let updates = updates_outside_turn(&place, &task, self.silent_end(head), &activity);
+            (!updates.is_empty()).then(|| handle.events(updates))
+        };
+        let is_late = match handle.append(events).await {
+            Ok(_) => false,
+            Err(EmitError::Ended { task }) => {
+                log_dropped(&task, &activity);
+                true
+            }
+            Err(EmitError::Store(error)) => return Err(error.into()),
+        };
+        Ok(PostedActivity { id, is_late })
+    }
+
+    fn check_members(&self, body: &Value) -> Result<(), ConnectorError> {
+        let members = body.get("members").and_then(Value::as_array);
+        let members = members.filter(|members| !members.is_empty());
+        let Some(members) = members else {
+            return Err(ConnectorError::Body(missing(
+                "at least one member",
+                "members",
+            )));
+        };
+        for (index, member) in members.iter().enumerate() {
+            let Some(id) = member.get("id").and_then(Value::as_str) else {
+                let error = FieldError::new("a string", "something else");
+                return Err(ConnectorError::Body(
+                    error.inside("id").at(index).inside("members"),
+                ));
+            };
+            self.member(id)?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn create_task(
+        &self,
+        metadata: Option<Metadata>,
+    ) -> Result<Arc<Head>, ConnectorError> {
+        let created = Event::Created(Created {
+            agent: self.scope.agent.clone(),
+            owner: self.scope.caller.clone(),
+            context_id: self.scope.context.clone(),
+            client_id: None,
+            metadata,
+        });
+        let append = Append {
+            task: clock::new_id(),
+            expected: 0,
+            time: clock::now(),
+            events: vec![created],
+        };
+        Ok(self
+            .channel
+            .store
+            .append(&self.scope.caller, append)
+            .await?)
+    }
+}
+
+/// Returns the changes that an activity outside of turns makes to its task. The task's state stays the same unless
+/// the activity changes it.
+fn updates_outside_turn(
+    place: &TranslationContext,
+    task: &Task,
+    silent_end: SilentEnd,
+    activity: &Activity,
+) -> Vec<Update> {
+    let artifacts = task.artifacts.iter().map(|one| one.artifact_id.clone());
+    let mut machine = Translation::new(place.clone(), silent_end).with_artifacts(artifacts);
+    let mut updates = Vec::new();
+    // A new translation accepts everything.
+    let _ = machine.handle(Input::Activity(activity.clone()));
+    updates.extend(std::iter::from_fn(|| machine.poll()).filter_map(log_writer::update));
+    let has_status = updates.iter().any(log_writer::is_status);
+    if has_status {
+        let _ = machine.handle(Input::TurnEnded);
+        updates.extend(std::iter::from_fn(|| machine.poll()).filter_map(log_writer::update));
+    }
+    updates
+}
+
+fn bytes(body: &Value, field: &str) -> Result<Option<Vec<u8>>, ConnectorError> {
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        // [`Part`] accepts all variants of base64.
+        Some(encoded) => match Part::read(json!({ "raw": encoded })) {
+            Ok(part) => Ok(match part.content {
+                Content::Raw(bytes) => Some(bytes),
+                Content::Text(_) | Content::Url(_) | Content::Data(_) | Content::Unknown => None,
+            }),
+            Err(error) => {
+                let error = FieldError::new(error.expected, error.found);
+                Err(ConnectorError::Body(error.inside(field)))
+            }
+        },
+    }
+}
+
+fn missing(expected: &str, field: &str) -> FieldError {
+    FieldError::new(expected, "nothing").inside(field)
+}

@@ -1,0 +1,50 @@
+//! Connects bots behind a URL: unmodified bots on the Bot Framework or the Microsoft 365 Agents SDK.
+//!
+//! The bridge acts as the bot's channel. It posts activities to the bot. The bot answers in the HTTP response, or
+//! by its own calls to the routes of `connector`. Its activities pass through the same
+//! translation as those of a bot in this process.
+//!
+//! - [`Channel`], [`RemoteBot`]: a bot as an agent
+//! - [`RemoteSettings`]: the settings of a bot
+//! - [`Credential`], [`Admission`]: authentication of calls to the bot, and of calls from it
+//!
+//! Private modules:
+//! - `executor`, `request`, `call`, `response`: calls to the bot and its HTTP answers
+//! - `open_turns`, `turn_progress`, `acceptance_timing`: open turns, and when they are over
+//! - `connector_session`, `incoming_activities`, `edits`, `follow_up_task`: calls from the bot
+//! - `turn_placement`: brings activities to their turns, in this bridge or another
+//! - `creation_locks`, `recent_activities`: protection against duplicate tasks and activities
+//! - `tokens`: authentication with tokens
+//! - `service_url`, `service_url_keys`, `files`, `redactor`: service URLs, files, and the removal of their secrets
+
+mod acceptance_timing;
+mod access;
+mod call;
+mod channel;
+mod connector_session;
+mod creation_locks;
+mod edits;
+mod executor;
+mod files;
+mod follow_up_task;
+mod incoming_activities;
+mod open_turns;
+mod recent_activities;
+mod redactor;
+mod request;
+mod response;
+mod service_url;
+mod service_url_keys;
+mod settings;
+mod tokens;
+mod turn_placement;
+mod turn_progress;
+
+pub use access::{Admission, AdmissionError, Anonymous, BotCall, ConnectorCall, Credential};
+pub use channel::{Channel, ChannelError, ChannelSettings, RemoteBot};
+pub use connector_session::{ConnectorError, ConnectorSession};
+pub use files::forget_files;
+pub use incoming_activities::CreatedConversation;
+pub use service_url_keys::rotate_service_url_keys;
+pub use settings::WEBCHAT;
+pub use settings::{Delivery, RemoteSettings, TurnEndRules, UserId};

@@ -1,0 +1,174 @@
+//! The open turns, to which calls from bots deliver their activities.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bridge_protocol::activity::Activity;
+use tokio::sync::{mpsc, watch};
+
+use super::{
+    RemoteBot, TurnEndRules,
+    service_url::ServiceUrlScope,
+    turn_progress::{self, ProgressState, TurnProgress},
+};
+use crate::bot::output::{BotOutput, OutputItem, SendError};
+
+/// The open turns by task. A task has at most one at a time.
+#[derive(Debug, Default)]
+pub(super) struct OpenTurns(Mutex<BTreeMap<String, Arc<OpenTurn>>>);
+
+/// An open turn.
+#[derive(Debug)]
+pub(super) struct OpenTurn {
+    output: BotOutput,
+    /// The id of the activity that is being answered; the ids of the answers are derived from it.
+    answered: String,
+    count: AtomicU64,
+    ending: TurnEndRules,
+    progress: watch::Sender<ProgressState>,
+    owner: TurnOwner,
+    /// Whether it was opened before, by an earlier process or another one.
+    pub(super) is_resumed: bool,
+}
+
+/// The bot and the conversations of an open turn.
+#[derive(Debug)]
+pub(super) struct TurnOwner {
+    /// The scope of the turn's service URL.
+    pub(super) scope: ServiceUrlScope,
+    /// The bot with which the turn began.
+    pub(super) bot: Arc<RemoteBot>,
+}
+
+/// Keeps a turn open until it is dropped.
+#[derive(Debug)]
+pub(super) struct OpenTurnGuard<'a> {
+    open_turns: &'a OpenTurns,
+    task: String,
+    open_turn: Arc<OpenTurn>,
+}
+
+impl OpenTurns {
+    /// Opens a turn that answers this activity. The ids of the answers are numbered from `from + 1`.
+    pub(super) fn open(
+        &self,
+        task: &str,
+        answered: &str,
+        from: u64,
+        ending: TurnEndRules,
+        owner: TurnOwner,
+    ) -> (OpenTurnGuard<'_>, mpsc::Receiver<OutputItem>) {
+        let (output, queue) = BotOutput::open(task, answered);
+        let open_turn = Arc::new(OpenTurn {
+            output,
+            answered: answered.into(),
+            count: AtomicU64::new(from),
+            ending,
+            progress: watch::Sender::new(ProgressState::default()),
+            owner,
+            is_resumed: from > 0,
+        });
+        self.lock().insert(task.into(), open_turn.clone());
+        let open = OpenTurnGuard {
+            open_turns: self,
+            task: task.into(),
+            open_turn,
+        };
+        (open, queue)
+    }
+
+    /// Returns the open turn of a task.
+    pub(super) fn find(&self, task: &str) -> Option<Arc<OpenTurn>> {
+        self.lock().get(task).cloned()
+    }
+
+    /// Returns the bot of an open turn with this scope.
+    pub(super) fn bot(&self, scope: &ServiceUrlScope) -> Option<Arc<RemoteBot>> {
+        let open_turns = self.lock();
+        let mut owners = open_turns.values().map(|open_turn| &open_turn.owner);
+        let found = owners.find(|owner| owner.scope == *scope);
+        found.map(|owner| owner.bot.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<OpenTurn>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for OpenTurnGuard<'_> {
+    fn drop(&mut self) {
+        let mut open_turns = self.open_turns.lock();
+        let is_own = |open_turn: &Arc<OpenTurn>| Arc::ptr_eq(open_turn, &self.open_turn);
+        if open_turns.get(&self.task).is_some_and(is_own) {
+            open_turns.remove(&self.task);
+        }
+    }
+}
+
+impl std::ops::Deref for OpenTurnGuard<'_> {
+    type Target = OpenTurn;
+
+    fn deref(&self) -> &OpenTurn {
+        &self.open_turn
+    }
+}
+
+impl OpenTurn {
+    /// Queues an activity of the bot and returns the id that it was given.
+    pub(super) async fn enqueue(&self, activity: Box<Activity>) -> Result<String, SendError> {
+        self.enqueue_as(activity, None).await
+    }
+
+    async fn enqueue_as(
+        &self,
+        mut activity: Box<Activity>,
+        suffix: Option<String>,
+    ) -> Result<String, SendError> {
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        let suffix = suffix.unwrap_or_else(|| count.to_string());
+        let id = format!("{}.{suffix}", self.answered);
+        if !refers_to_earlier(&activity) {
+            activity.id = Some(id.clone());
+        }
+        let progress = turn_progress::progress_of(&activity, &self.ending);
+        self.output.send(activity).await?;
+        // The progress changes after the activity is queued: whoever ends the turn because of it must find it there.
+        self.progress
+            .send_modify(|state| *state = state.after(progress));
+        Ok(id)
+    }
+
+    /// The same as [`enqueue`](Self::enqueue), but waits until the activity is logged. Its id ends with `suffix`, if it
+    /// has one.
+    pub(super) async fn enqueue_and_flush(
+        &self,
+        activity: Box<Activity>,
+        suffix: Option<String>,
+    ) -> Result<String, SendError> {
+        let id = self.enqueue_as(activity, suffix).await?;
+        self.output.flush().await?;
+        Ok(id)
+    }
+
+    /// Returns the turn's progress, with its further changes.
+    pub(super) fn progress(&self) -> watch::Receiver<ProgressState> {
+        self.progress.subscribe()
+    }
+
+    /// Starts counting activities again, with this progress.
+    pub(super) fn reset_progress(&self, progress: TurnProgress) {
+        self.progress
+            .send_replace(ProgressState { count: 0, progress });
+    }
+}
+
+/// Returns whether the activity has the id of an earlier one.
+pub(super) fn refers_to_earlier(activity: &Activity) -> bool {
+    use bridge_protocol::activity::ActivityType as Type;
+    matches!(activity.kind, Type::MessageUpdate | Type::MessageDelete)
+}

@@ -1,0 +1,94 @@
+//! Builds the activities that are posted to a bot.
+
+use super::{RemoteBot, channel::ChannelInner};
+use crate::{executor::Turn, store::StoreError};
+use bridge_protocol::{
+    a2a::{Content, Message, Task, TaskStatus},
+    activity::{Activity, TextFormat},
+};
+use bridge_translate::{TranslationContext, full_activity, to_activity};
+
+/// Returns the activity for a user's message. Files in the message become URLs for the bot to download.
+pub(super) async fn message(
+    channel: &ChannelInner,
+    bot: &RemoteBot,
+    turn: &Turn,
+    place: &TranslationContext,
+) -> Result<Activity, StoreError> {
+    let Turn {
+        message,
+        task,
+        caller,
+        ..
+    } = turn;
+    let mut activity = to_activity::message(message, &slim(task), place);
+    activity.text_format.get_or_insert(TextFormat::Plain);
+    // Files of an activity that was sent as a whole stay unchanged.
+    if full_activity::is_used(message) && matches!(full_activity::carried(message), Ok(Some(_))) {
+        return Ok(activity);
+    }
+    let callback_base = channel.callback_base(bot);
+    for (index, url) in inline_files(message, &mut activity) {
+        let id = channel.files.offer(caller, task, message, index).await?;
+        *url = format!("{callback_base}/v3/attachments/{id}/views/original");
+    }
+    Ok(activity)
+}
+
+/// Returns the greeting, which is sent before the message of this turn.
+pub(super) fn greeting(task: &Task, place: &TranslationContext) -> Activity {
+    let place = TranslationContext {
+        activity_id: format!("{}.0", place.task_id),
+        ..place.clone()
+    };
+    to_activity::first_contact(&slim(task), &place)
+}
+
+/// Returns the activity that reports the cancelation of a task.
+pub(super) fn cancel(task: &Task, place: &TranslationContext) -> Activity {
+    to_activity::cancel(&slim(task), place)
+}
+
+/// Returns the `data:` URLs of an activity that hold files of the message, each with the index of its part.
+fn inline_files<'a>(
+    message: &Message,
+    activity: &'a mut Activity,
+) -> impl Iterator<Item = (usize, &'a mut String)> {
+    let parts = message.parts.iter().enumerate();
+    let inline: Vec<(usize, bool)> = parts
+        .filter_map(|(index, part)| match &part.content {
+            Content::Raw(_) => Some((index, true)),
+            // A `data:` URL that the user sent.
+            Content::Url(url) if is_inline(url) => Some((index, false)),
+            Content::Url(_) | Content::Text(_) | Content::Data(_) | Content::Unknown => None,
+        })
+        .collect();
+    let attachments = activity.attachments.iter_mut();
+    let urls = attachments.filter_map(|attachment| attachment.content_url.as_mut());
+    let paired = inline.into_iter().zip(urls.filter(|url| is_inline(url)));
+    paired.filter_map(|((index, is_file), url)| is_file.then_some((index, url)))
+}
+
+fn is_inline(url: &str) -> bool {
+    let scheme = url.get(..5);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+}
+
+/// Returns the task for `channelData` without messages and artifacts: SDKs refuse bodies of some hundred kilobytes,
+/// and a history grows without limit.
+fn slim(task: &Task) -> Task {
+    Task {
+        id: task.id.clone(),
+        context_id: task.context_id.clone(),
+        status: TaskStatus {
+            message: None,
+            state: task.status.state.clone(),
+            timestamp: task.status.timestamp.clone(),
+            extra: task.status.extra.clone(),
+        },
+        artifacts: Vec::new(),
+        history: Vec::new(),
+        metadata: task.metadata.clone(),
+        extra: task.extra.clone(),
+    }
+}

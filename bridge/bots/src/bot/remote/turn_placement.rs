@@ -1,0 +1,314 @@
+//! Brings an activity to the turn that it belongs to.
+//!
+//! When several bridges share a store, the turn may run in another one than the bot has called. That one is handed the
+//! activity, already checked, and answers when it is logged. Each call has a key, which becomes a part of the activity's
+//! id: when the answer is lost, because a bridge has ended, the log tells whether the activity is there.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use bridge_protocol::{
+    a2a::{Role, Task},
+    activity::Activity,
+    wire::{Wire as _, to_value},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::time::{Instant, timeout};
+
+use super::{
+    channel::ChannelInner,
+    connector_session::{ConnectorError, ConnectorSession},
+    incoming_activities::PostedActivity,
+    open_turns::OpenTurn,
+    recent_activities::CallKey,
+    service_url::ServiceUrlScope,
+};
+use crate::{
+    store::{
+        Call, Conversation, Head, Leases, StoreError, Turn, TurnState, decoded_value, encoded,
+    },
+    trace,
+};
+
+/// The time to wait for a turn that is being opened or ended, in a store of one's own and in one that others share: they
+/// may have to take the turn over first.
+const OPEN_TURN_WAIT: Duration = Duration::from_secs(2);
+const SHARED_TURN_WAIT: Duration = Duration::from_secs(10);
+
+/// The interval of checks whether a turn has been opened.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// The name of the leases under which an activity outside of turns is posted, which no agent has.
+const POSTING: &str = "\u{1f}posting";
+
+/// The place where an activity is logged.
+enum Place {
+    /// In an open turn.
+    Turn(Arc<OpenTurn>),
+    /// Outside of turns.
+    Outside,
+    /// It is logged already, by another bridge.
+    Done(PostedActivity),
+}
+
+/// Who brings the activity to its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bringer {
+    /// The bot.
+    Bot,
+    /// Another bridge, which does not want it back.
+    Bridge,
+}
+
+/// An activity that is handed to another bridge.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HandedActivity {
+    scope: ServiceUrlScope,
+    task: String,
+    activity: Value,
+    is_repeatable: bool,
+}
+
+impl ConnectorSession {
+    /// Logs an activity where it belongs, and returns its id.
+    pub(super) async fn bring(
+        &self,
+        head: &Arc<Head>,
+        activity: Activity,
+        key: &CallKey,
+        bringer: Bringer,
+    ) -> Result<PostedActivity, ConnectorError> {
+        // Most bots call without trace context.
+        let _linked = trace::of_task(&head.task).link(bridge_telemetry::current());
+        let activity = Box::new(activity);
+        let open_turn = match Box::pin(self.place(head, &activity, key, bringer)).await? {
+            Place::Done(posted) => return Ok(posted),
+            Place::Turn(open_turn) => Some(open_turn),
+            Place::Outside => None,
+        };
+        if let Some(open_turn) = open_turn {
+            if open_turn.is_resumed
+                && let Some(id) = self.posted_before(&head.task, key).await?
+            {
+                return Ok(PostedActivity { id, is_late: false });
+            }
+            let suffix = self.is_shared().then(|| key.to_string());
+            let queued = open_turn.enqueue_and_flush(activity.clone(), suffix);
+            if let Ok(id) = queued.await {
+                return Ok(PostedActivity { id, is_late: false });
+            }
+            // The turn has ended meanwhile. Waits until its end is logged, so that this activity comes after it.
+            if let Place::Done(posted) = Box::pin(self.place(head, &activity, key, bringer)).await?
+            {
+                return Ok(posted);
+            }
+        }
+        Box::pin(self.bring_outside_turn(head, *activity, key)).await
+    }
+
+    /// Logs an activity outside of turns. Of several bridges that are called with the same activity, one does.
+    async fn bring_outside_turn(
+        &self,
+        head: &Arc<Head>,
+        activity: Activity,
+        key: &CallKey,
+    ) -> Result<PostedActivity, ConnectorError> {
+        let Some(leases) = self.channel.store.leases() else {
+            return Box::pin(self.append_outside_turn(head, activity, None)).await;
+        };
+        let posting = async {
+            match self.posted_before(&head.task, key).await? {
+                Some(id) => Ok(PostedActivity { id, is_late: false }),
+                None => {
+                    let suffix = Some(key.to_string());
+                    Box::pin(self.append_outside_turn(head, activity, suffix)).await
+                }
+            }
+        };
+        match key.is_repeatable {
+            false => posting.await,
+            true => {
+                let lease = Conversation {
+                    agent: POSTING,
+                    caller: &self.scope.caller,
+                    id: &key.to_string(),
+                };
+                leases.alone(lease, posting).await
+            }
+        }
+    }
+
+    /// Finds the place of an activity. Waits for a turn that is being opened after a restart, or whose end is being
+    /// logged, because activities that are logged in between would come before older ones.
+    async fn place(
+        &self,
+        meant: &Head,
+        activity: &Activity,
+        key: &CallKey,
+        bringer: Bringer,
+    ) -> Result<Place, ConnectorError> {
+        let (caller, task) = (&self.scope.caller, &meant.task);
+        let store = &self.channel.store;
+        let leases = store.leases();
+        let wait = match (bringer, &leases) {
+            (Bringer::Bot, Some(_)) => SHARED_TURN_WAIT,
+            (Bringer::Bot, None) | (Bringer::Bridge, _) => OPEN_TURN_WAIT,
+        };
+        let deadline = Instant::now() + wait;
+        let mut watch = None;
+        loop {
+            if let Some(open_turn) = self.channel.open_turns.find(task) {
+                return Ok(Place::Turn(open_turn));
+            }
+            let head = store.head(caller, task).await?;
+            if !has_begun(&head) {
+                return Ok(Place::Outside);
+            }
+            let is_over = Instant::now() >= deadline;
+            match (bringer, &leases) {
+                (Bringer::Bot, _) if is_over => return Ok(Place::Outside),
+                (Bringer::Bridge, _) if is_over => return Err(moved(task)),
+                (Bringer::Bot, Some(leases)) => {
+                    if let Some(posted) =
+                        Box::pin(self.hand_over(leases, &head, activity, key)).await?
+                    {
+                        return Ok(Place::Done(posted));
+                    }
+                }
+                (Bringer::Bot, None) | (Bringer::Bridge, _) => {}
+            }
+            let watch = match &mut watch {
+                Some(watch) => watch,
+                none => none.insert(store.watch(caller, task).await?),
+            };
+            // The log reports the end of a turn, but not its opening.
+            let _ = timeout(POLL_INTERVAL, watch.after(head.seq)).await;
+        }
+    }
+
+    /// Hands an activity to the bridge in which the turn runs, if there is one.
+    async fn hand_over(
+        &self,
+        leases: &Arc<dyn Leases>,
+        head: &Head,
+        activity: &Activity,
+        key: &CallKey,
+    ) -> Result<Option<PostedActivity>, ConnectorError> {
+        let conversation = Conversation {
+            agent: &head.agent,
+            caller: &head.owner,
+            id: self.bot.conversation(&head.task, &head.context_id),
+        };
+        let handed = HandedActivity {
+            scope: self.scope.clone(),
+            task: head.task.clone(),
+            activity: to_value(activity),
+            is_repeatable: key.is_repeatable,
+        };
+        let call = Call {
+            key: key.as_bytes().to_vec(),
+            body: encoded(&handed),
+        };
+        let answer = leases.hand_over(conversation, &call).await?;
+        let posted = answer.map(|answer| decoded_value("the answer of another bridge", &answer));
+        Ok(posted.transpose()?)
+    }
+
+    /// Returns the id of an activity of this call that is logged in the task.
+    pub(super) async fn posted_before(
+        &self,
+        task: &str,
+        key: &CallKey,
+    ) -> Result<Option<String>, StoreError> {
+        let found = self.channel.store.task(&self.scope.caller, task).await?;
+        Ok(said_with(&found.task, &key.to_string()))
+    }
+
+    /// Whether other bridges may work on the same store.
+    pub(super) fn is_shared(&self) -> bool {
+        self.channel.store.leases().is_some()
+    }
+}
+
+/// The error for a turn that was expected here. The bridge that has handed its activity over looks for it again.
+fn moved(task: &str) -> ConnectorError {
+    let reason = format!("the turn of task {task} is not worked on here");
+    ConnectorError::Store(StoreError::Unavailable { reason })
+}
+
+/// Returns the id of a message or an artifact of the agent that contains the key.
+fn said_with(task: &Task, key: &str) -> Option<String> {
+    let said = task.history.iter().chain(task.status.message.as_ref());
+    let own = said.filter(|message| message.role == Role::Agent);
+    let messages = own.map(|message| &message.message_id);
+    let artifacts = task.artifacts.iter().map(|one| &one.artifact_id);
+    let id = messages.chain(artifacts).find(|id| id.contains(key))?;
+    // What follows the key is not part of the activity's id.
+    let end = id.find(key)? + key.len();
+    id.get(..end).map(str::to_owned)
+}
+
+/// Returns whether a turn of the task has started and not ended.
+pub(super) fn has_begun(head: &Head) -> bool {
+    let begun = |turn: &Turn| matches!(turn.state, TurnState::Started { .. });
+    head.turns.iter().any(begun)
+}
+
+/// Answers calls of other bridges for as long as the channel exists.
+pub(super) async fn answer_calls(leases: Arc<dyn Leases>, channel: Weak<ChannelInner>) {
+    loop {
+        let calls = leases.calls().await;
+        let Some(channel) = channel.upgrade() else {
+            return;
+        };
+        for call in calls {
+            let (leases, channel) = (leases.clone(), channel.clone());
+            tokio::spawn(async move {
+                let answer = match log_handed(&channel, &call).await {
+                    Ok(posted) => Some(encoded(&posted)),
+                    Err(error) => {
+                        tracing::debug!(%error, "the call of another bridge had no effect");
+                        None
+                    }
+                };
+                if let Err(error) = leases.answer(&call.key, answer).await {
+                    tracing::warn!(%error, "the call of another bridge was not answered");
+                }
+            });
+        }
+    }
+}
+
+/// Logs an activity that another bridge has handed over.
+async fn log_handed(
+    channel: &Arc<ChannelInner>,
+    call: &Call,
+) -> Result<PostedActivity, ConnectorError> {
+    let handed: HandedActivity = decoded_value("the call of another bridge", &call.body)?;
+    let activity = Activity::read(handed.activity).map_err(ConnectorError::Body)?;
+    let key = CallKey::read(&call.key, handed.is_repeatable);
+    let key = key.ok_or(ConnectorError::UnknownAddress)?;
+    let session = ConnectorSession {
+        bot: channel
+            .bot(&handed.scope)
+            .ok_or(ConnectorError::UnknownAddress)?,
+        secret: channel.service_urls.secret(&handed.scope).await?,
+        scope: handed.scope,
+        channel: channel.clone(),
+    };
+    let head = session.head(&handed.task).await?;
+    let head = head.ok_or(ConnectorError::UnknownAddress)?;
+    let bringing = Box::pin(session.bring(&head, activity, &key, Bringer::Bridge));
+    match channel.recent_activities.of(&key) {
+        None => bringing.await,
+        Some(once) => {
+            let bringing = async { Ok::<_, ConnectorError>(bringing.await?.id) };
+            let id = once.get_or_try_init(|| bringing).await?.clone();
+            Ok(PostedActivity { id, is_late: false })
+        }
+    }
+}

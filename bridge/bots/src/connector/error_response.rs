@@ -1,0 +1,95 @@
+//! Error responses to bots.
+
+use axum::{
+    Json,
+    http::{
+        HeaderValue, StatusCode,
+        header::{RETRY_AFTER, WWW_AUTHENTICATE},
+    },
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
+
+use crate::{
+    bot::remote::{AdmissionError, ConnectorError},
+    store::StoreError,
+};
+
+/// `Retry-After` in seconds if a token could not be checked. The keys of a failing issuer are not requested more
+/// often.
+const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("5");
+
+/// The response to a refused request.
+#[derive(Debug)]
+pub(super) struct ErrorResponse(ConnectorError);
+
+/// Marks responses to requests with a wrong secret or token.
+#[derive(Clone, Copy, Debug)]
+pub struct WrongCredential;
+
+fn is_wrong_credential(refused: &ConnectorError) -> bool {
+    matches!(
+        refused,
+        ConnectorError::UnknownAddress | ConnectorError::Access(AdmissionError::Unauthenticated(_))
+    )
+}
+
+impl From<ConnectorError> for ErrorResponse {
+    fn from(refused: ConnectorError) -> Self {
+        Self(refused)
+    }
+}
+
+impl IntoResponse for ErrorResponse {
+    fn into_response(self) -> Response {
+        if let ConnectorError::Store(error) = &self.0
+            && !error.is_reported_by_store()
+        {
+            tracing::error!(%error, "what a bot said could not be kept");
+        }
+        let (status, code) = status(&self.0);
+        let error = json!({"error": {"code": code, "message": self.0.to_string()}});
+        let mut response = (status, Json(error)).into_response();
+        if is_wrong_credential(&self.0) {
+            response.extensions_mut().insert(WrongCredential);
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+        }
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response
+                .headers_mut()
+                .insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
+        }
+        response
+    }
+}
+
+fn status(refused: &ConnectorError) -> (StatusCode, &'static str) {
+    match refused {
+        ConnectorError::UnknownAddress => (StatusCode::NOT_FOUND, "NotFound"),
+        ConnectorError::Conversation { .. } => (StatusCode::NOT_FOUND, "ConversationNotFound"),
+        ConnectorError::Activity { .. } => (StatusCode::NOT_FOUND, "ActivityNotFound"),
+        ConnectorError::Member { .. } => (StatusCode::NOT_FOUND, "MemberNotFound"),
+        ConnectorError::Attachment => (StatusCode::NOT_FOUND, "AttachmentNotFound"),
+        ConnectorError::Body(_) => (StatusCode::BAD_REQUEST, "BadSyntax"),
+        ConnectorError::Access(AdmissionError::Unauthenticated(_)) => {
+            (StatusCode::UNAUTHORIZED, "Unauthorized")
+        }
+        ConnectorError::Access(AdmissionError::Forbidden(_)) => {
+            (StatusCode::FORBIDDEN, "Forbidden")
+        }
+        ConnectorError::Access(AdmissionError::Unavailable(_)) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable")
+        }
+        ConnectorError::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "MessageSizeTooBig"),
+        ConnectorError::Store(StoreError::TooLarge { .. }) => {
+            (StatusCode::PAYLOAD_TOO_LARGE, "MessageSizeTooBig")
+        }
+        ConnectorError::Store(error) if error.is_passing() => {
+            (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable")
+        }
+        ConnectorError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "ServiceError"),
+    }
+}

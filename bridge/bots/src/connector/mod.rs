@@ -1,0 +1,119 @@
+//! Serves the Connector's REST interface, which remote bots call below their service URL.
+//!
+//! | route below `/bots/SECRET/v3/conversations` | effect |
+//! |-|-|
+//! | GET, POST `` | lists conversations; creates one |
+//! | POST `/{c}/activities`, `/{c}/activities/{a}` | posts an activity, or an answer to one |
+//! | PUT, DELETE `/{c}/activities/{a}` | replaces or deletes an activity |
+//! | POST `/{c}/activities/history` | stores activities from another conversation |
+//! | GET `/{c}/members`, `/{c}/pagedmembers`, `/{c}/activities/{a}/members` | lists the members |
+//! | GET, DELETE `/{c}/members/{m}` | returns or removes a member |
+//! | POST `/{c}/attachments` | uploads a file |
+//!
+//! Files are downloaded at `/v3/attachments/{id}` and `/v3/attachments/{id}/views/{v}`, by bots also below their
+//! service URL. Refused requests are answered with `{"error": {"code", "message"}}` and change nothing.
+
+mod activities;
+mod attachments;
+mod bot_request;
+mod conversations;
+mod error_response;
+mod members;
+
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, Request},
+    http::Method,
+    middleware::{Next, from_fn},
+    response::Response,
+    routing::{any, get, post},
+};
+
+use crate::{
+    bot::remote::{Channel, ConnectorError},
+    run_to_completion,
+};
+use error_response::ErrorResponse;
+pub use error_response::WrongCredential;
+
+/// The smallest limit for request bodies, in bytes. Larger uploads raise it.
+const MIN_BODY_LIMIT: usize = 16 << 20;
+
+/// The size of an upload's other fields, in bytes.
+const UPLOAD_OVERHEAD: usize = 64 << 10;
+
+/// Returns the routes for remote bots.
+pub fn router(channel: Channel) -> Router {
+    let largest = largest_body(channel.upload_limit());
+    let below = |path: &str| format!("/bots/{{secret}}/v3{path}");
+    let one = |path: &str| below(&format!("/conversations/{{conversation}}{path}"));
+    let files = "/attachments/{attachment}";
+    let views = "/attachments/{attachment}/views/{view}";
+    Router::new()
+        .route(
+            &below("/conversations"),
+            get(conversations::list).post(conversations::begin),
+        )
+        .route(&one("/activities"), post(activities::say))
+        .route(&one("/activities/history"), post(activities::history))
+        .route(
+            &one("/activities/{activity}"),
+            post(activities::say)
+                .put(activities::update)
+                .delete(activities::delete),
+        )
+        .route(&one("/activities/{activity}/members"), get(members::list))
+        .route(&one("/members"), get(members::list))
+        .route(&one("/pagedmembers"), get(members::page))
+        .route(
+            &one("/members/{member}"),
+            get(members::find).delete(members::remove),
+        )
+        .route(&one("/attachments"), post(attachments::upload))
+        .route(&below(files), get(attachments::info))
+        .route(&below(views), get(attachments::view))
+        .route(&format!("/v3{files}"), get(attachments::info))
+        .route(&format!("/v3{views}"), get(attachments::view))
+        .route("/v3/{*rest}", any(unknown_address))
+        .route("/bots/{secret}/{*rest}", any(unknown_address))
+        .layer(DefaultBodyLimit::max(largest))
+        .layer(from_fn(finish_writes))
+        .with_state(channel)
+}
+
+/// Completes requests that write, even if the bot disconnects.
+async fn finish_writes(request: Request, next: Next) -> Response {
+    match *request.method() {
+        Method::GET | Method::HEAD => next.run(request).await,
+        _ => run_to_completion(next.run(request)).await,
+    }
+}
+
+/// Returns the size limit of request bodies in bytes: for the largest upload in base64, which needs a third more,
+/// and for all other requests.
+fn largest_body(upload: usize) -> usize {
+    let encoded = upload.div_ceil(3).saturating_mul(4);
+    encoded.saturating_add(UPLOAD_OVERHEAD).max(MIN_BODY_LIMIT)
+}
+
+/// Refuses paths without a valid secret or route.
+async fn unknown_address() -> ErrorResponse {
+    ErrorResponse::from(ConnectorError::UnknownAddress)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_upload_fits_into_a_body() {
+        for (upload, body) in [
+            (0, MIN_BODY_LIMIT),
+            (10 << 20, MIN_BODY_LIMIT),
+            (30 << 20, (40 << 20) + UPLOAD_OVERHEAD),
+            (usize::MAX, usize::MAX),
+        ] {
+            assert_eq!(largest_body(upload), body);
+        }
+    }
+}

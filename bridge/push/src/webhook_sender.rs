@@ -1,0 +1,170 @@
+//! Sends deliveries to webhooks. The trait [`WebhookSender`] is the interface between deliveries and the network; tests
+//! replace [`HttpSender`] by an implementation of their own.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bridge_telemetry::TraceContext;
+use reqwest::{Client, Response, StatusCode, header::RETRY_AFTER, redirect};
+use url::Url;
+
+use super::{
+    AllowedTargets, PushError, PushSettings, Signature,
+    delivery_request::DeliveryRequest,
+    resolver::{self, Resolver},
+    target,
+};
+use crate::clock;
+
+/// The part of an answer that is read, in bytes: small enough to be cheap, and large enough that most connections
+/// can be reused.
+const ANSWER: usize = 16 * 1024;
+
+/// The time for which an idle connection is kept.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Sends deliveries to webhooks.
+#[async_trait]
+pub(super) trait WebhookSender: Send + Sync + std::fmt::Debug {
+    /// Sends a delivery once, within a time limit.
+    async fn send(&self, delivery: &DeliveryRequest) -> Outcome;
+}
+
+/// The outcome of one attempt. Reasons contain no more of the webhook's URL than its host, and no secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The webhook acknowledged the delivery.
+    Delivered,
+    /// The attempt failed; a later one may succeed.
+    Failed {
+        /// The reason.
+        reason: String,
+        /// The delay that the webhook asked for.
+        again: Option<Duration>,
+    },
+    /// No attempt can succeed.
+    Refused {
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl Outcome {
+    /// The outcome's label in metrics.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Failed { .. } => "failed",
+            Self::Refused { .. } => "refused",
+        }
+    }
+}
+
+/// Posts deliveries to webhooks.
+#[derive(Debug)]
+pub(super) struct HttpSender {
+    client: Client,
+    allowed: Arc<AllowedTargets>,
+    timeout: Duration,
+    signature: Option<Signature>,
+}
+
+impl HttpSender {
+    /// Creates a sender that follows no redirects and uses no proxy: both would lead to hosts that were never
+    /// checked.
+    pub(super) fn new(
+        settings: &PushSettings,
+        signature: Option<Signature>,
+    ) -> Result<Self, PushError> {
+        let allowed = Arc::new(settings.allowed.clone());
+        let client = Client::builder()
+            .redirect(redirect::Policy::none())
+            .no_proxy()
+            .referer(false)
+            .user_agent(concat!("bridge/", env!("CARGO_PKG_VERSION")))
+            .timeout(settings.timeout)
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(settings.per_host)
+            .dns_resolver(Arc::new(Resolver(allowed.clone())))
+            .build()
+            .map_err(PushError::Client)?;
+        Ok(Self {
+            client,
+            allowed,
+            timeout: settings.timeout,
+            signature,
+        })
+    }
+
+    async fn post(&self, url: Url, delivery: &DeliveryRequest) -> Outcome {
+        let mut headers = delivery.headers.clone();
+        if let Some(signature) = &self.signature
+            && let Err(error) = signature.sign(delivery, &mut headers, clock::now()).await
+        {
+            return failed(error.to_string());
+        }
+        TraceContext::current().write(&mut headers);
+        let request = self.client.post(url).headers(headers);
+        match request.body(delivery.body.clone()).send().await {
+            Ok(answer) => judged(answer).await,
+            Err(error) if resolver::is_refusal(&error) => Outcome::Refused {
+                reason: resolver::NotAllowed.to_string(),
+            },
+            Err(error) if error.is_timeout() => {
+                failed(format!("no answer within {:?}", self.timeout))
+            }
+            Err(error) => failed(innermost(&error)),
+        }
+    }
+}
+
+#[async_trait]
+impl WebhookSender for HttpSender {
+    async fn send(&self, delivery: &DeliveryRequest) -> Outcome {
+        // The allowed targets may have changed since the setting was made.
+        match target::check(&delivery.url, &self.allowed) {
+            Ok(url) => self.post(url, delivery).await,
+            Err(error) => Outcome::Refused {
+                reason: error.to_string(),
+            },
+        }
+    }
+}
+
+/// Any success status is an acknowledgement (specification 4.3.3). 410 Gone is final; any other status may change
+/// once the webhook was repaired.
+async fn judged(mut answer: Response) -> Outcome {
+    let (status, again) = (answer.status(), retry_after(&answer));
+    let mut read = 0;
+    while let (true, Ok(Some(piece))) = (read < ANSWER, answer.chunk().await) {
+        read += piece.len();
+    }
+    let reason = format!("HTTP status {}", status.as_u16());
+    match status {
+        _ if status.is_success() => Outcome::Delivered,
+        StatusCode::GONE => Outcome::Refused { reason },
+        _ => Outcome::Failed { reason, again },
+    }
+}
+
+/// Reads `Retry-After` in seconds. The form with a date is rare, and ignored.
+fn retry_after(answer: &Response) -> Option<Duration> {
+    let value = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    value.trim().parse().ok().map(Duration::from_secs)
+}
+
+fn failed(reason: String) -> Outcome {
+    Outcome::Failed {
+        reason,
+        again: None,
+    }
+}
+
+/// Returns the innermost cause: the outermost error would repeat the URL with its query.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut inner: &dyn std::error::Error = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
+}

@@ -1,0 +1,413 @@
+//! Delivers the events of one task for one setting, one after the other.
+//!
+//! While a worker waits for a slot or for the next attempt, it keeps no events in memory: the log is read once the
+//! worker has a slot. A worker ends when everything in the log was delivered; a new one is started for the next event.
+//!
+//! When several processes share the store, a worker begins by taking a lease for its setting, and then reads how far the
+//! deliveries are: one process delivers at a time, and in order. A setting that waits for its task has no lease.
+
+use std::{sync::Arc, time::Duration};
+
+use bridge_telemetry::Instrument as _;
+use tokio::time::{Instant, sleep};
+
+use super::{
+    RetrySettings,
+    delivery_request::DeliveryRequest,
+    delivery_slots::{DeliverySlot, DeliverySlots},
+    delivery_workers::StopSignal,
+    event_reader::{EventReader, Notification},
+    fair_queue::SlotRequest,
+    progress::DeliveryProgress,
+    setting::{Setting, SettingKey},
+    setting_repository::SettingRepository,
+    webhook_sender::{Outcome, WebhookSender},
+};
+use crate::{
+    clock,
+    metrics::Metrics,
+    store::{Conversation, Lease, StoreError},
+    trace,
+};
+
+/// The delay after which a failed store is tried again.
+const STORE_AGAIN: Duration = Duration::from_secs(30);
+
+/// The name under which settings are leased, which no agent has, and the pause while another process has the lease.
+const LEASE: &str = "\u{1f}push";
+const LEASE_AGAIN: Duration = Duration::from_secs(1);
+
+/// The parts that all workers share.
+pub(super) struct WorkerContext {
+    pub(super) repository: SettingRepository,
+    pub(super) sender: Arc<dyn WebhookSender>,
+    pub(super) metrics: Metrics,
+    pub(super) slots: Arc<DeliverySlots>,
+    pub(super) retry: RetrySettings,
+}
+
+/// Delivers the events of one setting.
+struct Worker {
+    context: Arc<WorkerContext>,
+    key: SettingKey,
+    setting: Setting,
+    progress: DeliveryProgress,
+}
+
+/// The next step of a worker after an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NextStep {
+    Event,
+    /// Try the same event again after this delay.
+    Again(Duration),
+    StopSignal,
+}
+
+/// Delivers the events in a task's log for a setting, until an event is given up or the worker is told to stop; a write
+/// that has begun is finished first. Returns its reader if the task may have further events.
+pub(super) async fn run(
+    context: Arc<WorkerContext>,
+    key: SettingKey,
+    mut stop: StopSignal,
+) -> Option<EventReader> {
+    let Some(leases) = context.repository.store().leases() else {
+        return run_alone(context, key, stop).await;
+    };
+    let (own_key, id) = (key.clone(), lease_id(&key));
+    let lease = lease(&own_key, &id);
+    loop {
+        let pause = match leases.acquire(lease).await {
+            Ok(Lease::Held(_)) => break,
+            Ok(Lease::Elsewhere(_)) => LEASE_AGAIN,
+            Err(_) => STORE_AGAIN,
+        };
+        tokio::select! {
+            biased;
+            () = stop.requested() => return None,
+            () = sleep(pause) => {}
+        }
+    }
+    let left = run_alone(context, key, stop).await;
+    if let Err(error) = leases.release(lease).await {
+        tracing::debug!(%error, "the lease of a webhook was not given back");
+    }
+    left
+}
+
+/// The lease of a setting with this id.
+fn lease<'a>(key: &'a SettingKey, id: &'a str) -> Conversation<'a> {
+    Conversation {
+        agent: LEASE,
+        caller: &key.caller,
+        id,
+    }
+}
+
+fn lease_id(key: &SettingKey) -> String {
+    format!("{}/{}", key.task, key.id)
+}
+
+/// The same in the only process that delivers for the setting.
+async fn run_alone(
+    context: Arc<WorkerContext>,
+    key: SettingKey,
+    mut stop: StopSignal,
+) -> Option<EventReader> {
+    let mut worker = None;
+    loop {
+        let error = match deliver_all(&mut worker, &context, &key, &mut stop).await {
+            Ok(left) => return left,
+            Err(error) => error,
+        };
+        if !can_go_on(&key, &error) {
+            return None;
+        }
+        tokio::select! {
+            biased;
+            () = stop.requested() => return None,
+            () = sleep(STORE_AGAIN) => {}
+        }
+    }
+}
+
+/// Delivers until the store fails. `worker` then still knows the progress that may not have been written.
+async fn deliver_all(
+    worker: &mut Option<Worker>,
+    context: &Arc<WorkerContext>,
+    key: &SettingKey,
+    stop: &mut StopSignal,
+) -> Result<Option<EventReader>, StoreError> {
+    if worker.is_none() {
+        *worker = Worker::open(context, key).await?;
+    }
+    match worker {
+        Some(worker) => worker.deliver_all(stop).await,
+        None => Ok(None),
+    }
+}
+
+/// Returns a reader at the end of the log if everything in it was delivered for a setting. Returns `None` if events are
+/// left or the log cannot be read: then a worker is needed.
+pub(super) async fn reader_if_caught_up(
+    repository: &SettingRepository,
+    key: &SettingKey,
+    setting: &Setting,
+    progress: &DeliveryProgress,
+) -> Option<EventReader> {
+    let (store, SettingKey { caller, task, .. }) = (repository.store(), key);
+    let reader = EventReader::open(store, caller, task, progress.seq, setting.version);
+    let mut reader = reader.await.ok()?;
+    let next = reader.next().await.ok()?;
+    next.is_none().then_some(reader)
+}
+
+/// Whether the worker should wait until the store works again. Logs the error.
+fn can_go_on(SettingKey { task, id, .. }: &SettingKey, error: &StoreError) -> bool {
+    let is_final = is_final(error);
+    match is_final {
+        true => tracing::error!(task, id, %error, "push notifications stop until a restart"),
+        false if error.is_reported_by_store() => {}
+        false => tracing::warn!(task, id, %error, "push notifications wait for the store"),
+    }
+    !is_final
+}
+
+impl Worker {
+    /// Opens the worker of a setting; `None` if there is nothing to deliver for it.
+    async fn open(
+        context: &Arc<WorkerContext>,
+        key: &SettingKey,
+    ) -> Result<Option<Self>, StoreError> {
+        let Some(progress) = context.repository.progress(key).await? else {
+            return Ok(None);
+        };
+        let setting = context.repository.setting(key).await?;
+        Ok(setting.map(|setting| Self {
+            context: context.clone(),
+            key: key.clone(),
+            setting,
+            progress,
+        }))
+    }
+
+    /// Delivers the events in the log.
+    async fn deliver_all(
+        &mut self,
+        stop: &mut StopSignal,
+    ) -> Result<Option<EventReader>, StoreError> {
+        let mut reader = None;
+        loop {
+            // Biased here and below: a worker that was told to stop begins nothing new, even if it could.
+            let next = tokio::select! {
+                biased;
+                () = stop.requested() => return Ok(None),
+                next = self.next(&mut reader) => next?,
+            };
+            let Some((notification, slot)) = next else {
+                return Ok(reader);
+            };
+            if !self.is_current().await? {
+                return Ok(None);
+            }
+            let pause = match self.deliver(notification, slot, stop).await? {
+                NextStep::Event => continue,
+                NextStep::StopSignal => return Ok(None),
+                NextStep::Again(pause) => pause,
+            };
+            reader = None;
+            tokio::select! {
+                biased;
+                () = stop.requested() => return Ok(None),
+                () = sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Whether the setting is still there, and this process still has its lease. Another process may have changed or
+    /// removed the setting, or have taken this one for dead.
+    async fn is_current(&mut self) -> Result<bool, StoreError> {
+        let repository = &self.context.repository;
+        let Some(leases) = repository.store().leases() else {
+            return Ok(true);
+        };
+        let id = lease_id(&self.key);
+        let held = leases.acquire(lease(&self.key, &id));
+        // Both go to the store at once.
+        let (held, setting) = tokio::join!(held, repository.setting(&self.key));
+        if let Lease::Elsewhere(_) = held? {
+            return Ok(false);
+        }
+        Ok(match setting? {
+            Some(setting) => {
+                self.setting = setting;
+                true
+            }
+            None => false,
+        })
+    }
+
+    /// Returns the next event in the log with a slot for its delivery.
+    async fn next(
+        &self,
+        reader: &mut Option<EventReader>,
+    ) -> Result<Option<(Notification, DeliverySlot)>, StoreError> {
+        let Some(notification) = self.read(reader).await? else {
+            return Ok(None);
+        };
+        let request = SlotRequest {
+            caller: self.key.caller.name().to_owned(),
+            host: self.setting.host(),
+            is_again: self.progress.failing.is_some(),
+        };
+        if let Some(slot) = self.context.slots.try_take(&request) {
+            return Ok(Some((notification, slot)));
+        }
+        drop((notification, reader.take()));
+        let slot = self.context.slots.take(&request).await;
+        let notification = self.read(reader).await?;
+        Ok(notification.map(|notification| (notification, slot)))
+    }
+
+    /// Reads the next event; opens a reader behind the last delivered event if there is none.
+    async fn read(
+        &self,
+        reader: &mut Option<EventReader>,
+    ) -> Result<Option<Notification>, StoreError> {
+        let reader = match reader {
+            Some(reader) => reader,
+            none => {
+                let SettingKey { caller, task, .. } = &self.key;
+                let (store, seen) = (self.context.repository.store(), self.progress.seq);
+                let version = self.setting.version;
+                none.insert(EventReader::open(store, caller, task, seen, version).await?)
+            }
+        };
+        reader.next().await
+    }
+
+    /// Makes one attempt.
+    async fn deliver(
+        &mut self,
+        notification: Notification,
+        slot: DeliverySlot,
+        stop: &mut StopSignal,
+    ) -> Result<NextStep, StoreError> {
+        let outcome = tokio::select! {
+            biased;
+            () = stop.requested() => return Ok(NextStep::StopSignal),
+            outcome = self.try_once(&notification, slot) => outcome,
+        };
+        let (reason, again) = match outcome {
+            Outcome::Delivered => return self.delivered(&notification).await,
+            Outcome::Failed { reason, again } => (reason, again),
+            Outcome::Refused { reason } => {
+                self.fail(&notification, reason);
+                self.progress.give_up();
+                return self.give_up().await;
+            }
+        };
+        let failures = self.fail(&notification, reason);
+        if self.progress.is_given_up() {
+            return self.give_up().await;
+        }
+        self.context
+            .repository
+            .put_progress(&self.key, &self.progress)
+            .await?;
+        Ok(NextStep::Again(self.context.retry.pause(
+            failures,
+            again,
+            clock::random_u64(),
+        )))
+    }
+
+    async fn try_once(&self, notification: &Notification, slot: DeliverySlot) -> Outcome {
+        let delivery = DeliveryRequest::new(&self.setting, notification);
+        let (agent, task) = (&self.progress.agent, &self.key.task);
+        let span = trace::delivery(agent, task, &self.setting.host());
+        let begun = Instant::now();
+        let outcome = tokio::select! {
+            biased;
+            outcome = self.context.sender.send(&delivery).instrument(span.clone()) => outcome,
+            () = slot.preempted() => Outcome::Failed {
+                reason: format!("no answer within {:?}, while others waited", begun.elapsed()),
+                again: None,
+            },
+        };
+        if outcome != Outcome::Delivered {
+            bridge_telemetry::fail(&span, outcome.name());
+        }
+        self.context
+            .metrics
+            .pushed(agent, outcome.name(), begun.elapsed());
+        outcome
+    }
+
+    fn fail(&mut self, notification: &Notification, reason: String) -> u32 {
+        let (task, id) = (&self.key.task, &self.key.id);
+        tracing::debug!(
+            task,
+            id,
+            seq = notification.seq,
+            reason,
+            "a push notification failed"
+        );
+        self.progress
+            .failed(notification.seq, reason, clock::now(), &self.context.retry)
+    }
+
+    /// Stores the progress before the next event is tried; after the last event there is no progress to store.
+    async fn delivered(&mut self, notification: &Notification) -> Result<NextStep, StoreError> {
+        self.progress.delivered(notification.seq);
+        if !notification.is_last {
+            self.context
+                .repository
+                .put_progress(&self.key, &self.progress)
+                .await?;
+            return Ok(NextStep::Event);
+        }
+        self.context.repository.done(&self.key).await?;
+        self.context.metrics.push_open(&self.progress.agent, -1);
+        Ok(NextStep::StopSignal)
+    }
+
+    async fn give_up(&mut self) -> Result<NextStep, StoreError> {
+        self.context
+            .repository
+            .put_progress(&self.key, &self.progress)
+            .await?;
+        self.context.metrics.push_open(&self.progress.agent, -1);
+        self.context.metrics.push_given_up(&self.progress.agent, 1);
+        let (task, id) = (&self.key.task, &self.key.id);
+        let (host, failing) = (self.setting.host(), self.progress.failing.as_ref());
+        let reason = failing.map(|failing| failing.reason.as_str());
+        tracing::warn!(task, id, host, reason, "push notifications were given up");
+        Ok(NextStep::StopSignal)
+    }
+}
+
+/// Whether an error of the store remains, however often the operation is repeated.
+fn is_final(error: &StoreError) -> bool {
+    match error {
+        StoreError::NotFound { .. }
+        | StoreError::Conflict { .. }
+        | StoreError::Duplicate { .. }
+        | StoreError::Taken { .. }
+        | StoreError::Open { .. }
+        | StoreError::Ended { .. }
+        | StoreError::Invalid { .. }
+        | StoreError::TooLarge { .. }
+        | StoreError::PageToken { .. }
+        | StoreError::Corrupt { .. }
+        | StoreError::Damaged { .. }
+        | StoreError::Older { .. }
+        | StoreError::Newer { .. }
+        | StoreError::Unsupported { .. } => true,
+        StoreError::InUse { .. }
+        | StoreError::Rebuilding
+        | StoreError::Full { .. }
+        | StoreError::Io { .. }
+        | StoreError::Unavailable { .. }
+        | StoreError::Closed => false,
+    }
+}

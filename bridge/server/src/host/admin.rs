@@ -1,0 +1,387 @@
+//! The routes for the operator: all callers' tasks, listed, shown, canceled and deleted. They must not be reachable by clients;
+//! the program serves them on a local socket that only its own user can open.
+
+use axum::{
+    Json, Router,
+    body::Body,
+    extract::{Path, RawQuery, State},
+    http::{StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+    routing::{self, get, post},
+};
+use bridge_protocol::wire::to_value;
+use futures_util::stream;
+use serde_json::{Value, json};
+
+use super::{HostedAgents, admin_store};
+use crate::{
+    caller::Caller,
+    clock,
+    service::Service,
+    store::{Deletion, Head, Seq, StoreError, StoredEvent},
+    turns::{TurnError, Turns},
+};
+
+/// The number of tasks in a list without a limit of its own, and the number of events that are read at a time.
+const LISTED: usize = 100;
+const PAGE: usize = 256;
+
+impl HostedAgents {
+    /// The routes for the operator.
+    pub fn admin(&self) -> Router {
+        Router::new()
+            .route("/tasks", get(list))
+            .route("/tasks/{task}", get(show))
+            .route("/tasks/{task}/cancel", post(cancel))
+            .route("/tasks/{task}/events", get(events))
+            .route("/store/check", get(admin_store::check))
+            .route("/store/compact", post(admin_store::compact))
+            .with_state(self.service.turns().clone())
+            .merge(deleting(self.service.clone()))
+    }
+}
+
+fn deleting(service: Service) -> Router {
+    Router::new()
+        .route("/tasks/{task}", routing::delete(delete))
+        .with_state(service)
+}
+
+/// What is listed.
+#[derive(Debug, Default)]
+struct Wanted {
+    agent: Option<String>,
+    /// All that have not ended, if absent.
+    state: Option<Kind>,
+    limit: Option<usize>,
+}
+
+impl Wanted {
+    /// Reads a query. The program's own commands make it, so what is unknown is passed over.
+    fn read(query: &str) -> Self {
+        let mut wanted = Self::default();
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "agent" => wanted.agent = Some(value.into_owned()),
+                "limit" => wanted.limit = value.parse().ok(),
+                "state" => {
+                    wanted.state = match &*value {
+                        "running" => Some(Kind::Running),
+                        "waiting" => Some(Kind::Waiting),
+                        "ended" => Some(Kind::Ended),
+                        _ => None,
+                    }
+                }
+                _ => {}
+            }
+        }
+        wanted
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// With a turn that runs or is queued.
+    Running,
+    /// For their callers.
+    Waiting,
+    Ended,
+}
+
+/// Why a question is not answered.
+pub(super) struct AdminError(TurnError);
+
+impl<E: Into<TurnError>> From<E> for AdminError {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+impl IntoResponse for AdminError {
+    fn into_response(self) -> Response {
+        let Self(error) = self;
+        let status = match error {
+            TurnError::NotFound { .. } => StatusCode::NOT_FOUND,
+            TurnError::Ended { .. } => StatusCode::CONFLICT,
+            TurnError::OtherContext { .. }
+            | TurnError::OtherMessage { .. }
+            | TurnError::MovedOn { .. }
+            | TurnError::Busy { .. }
+            | TurnError::OutOfMemory { .. }
+            | TurnError::AgentBusy { .. }
+            | TurnError::TaskTooLarge { .. }
+            | TurnError::NoAgent { .. }
+            | TurnError::Store(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        (status, Json(json!({"error": error.to_string()}))).into_response()
+    }
+}
+
+async fn list(
+    State(turns): State<Turns>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Value>, AdminError> {
+    let wanted = Wanted::read(query.as_deref().unwrap_or_default());
+    let limit = wanted.limit.unwrap_or(LISTED);
+    let kinds = match wanted.state {
+        Some(kind) => vec![kind],
+        None => vec![Kind::Running, Kind::Waiting],
+    };
+    let mut heads = Vec::new();
+    for kind in kinds {
+        heads.extend(of_kind(&turns, kind, &wanted, limit).await?);
+    }
+    heads.truncate(limit);
+    let tasks: Vec<Value> = heads.iter().map(described).collect();
+    Ok(Json(json!({"tasks": tasks})))
+}
+
+async fn of_kind(
+    turns: &Turns,
+    kind: Kind,
+    wanted: &Wanted,
+    limit: usize,
+) -> Result<Vec<Head>, StoreError> {
+    let (store, now) = (turns.store(), clock::now());
+    let is_wanted = |name: &String| wanted.agent.as_ref().is_none_or(|agent| agent == name);
+    let names = turns.agent_names();
+    let names = names.iter().filter(|name| is_wanted(name));
+    let mut found = Vec::new();
+    match kind {
+        Kind::Running => {
+            let mut after = String::new();
+            while found.len() < limit {
+                let heads = store.open_turns(&after, PAGE).await?;
+                let Some(last) = heads.last() else {
+                    break;
+                };
+                after.clone_from(&last.task);
+                found.extend(heads.into_iter().filter(|head| is_wanted(&head.agent)));
+            }
+        }
+        Kind::Waiting => {
+            for agent in names {
+                found.extend(store.waiting_tasks(agent, None, now, limit).await?);
+            }
+        }
+        Kind::Ended => {
+            for agent in names {
+                found.extend(store.ended_tasks(agent, None, now, limit).await?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+async fn show(
+    State(turns): State<Turns>,
+    Path(task): Path<String>,
+) -> Result<Json<Value>, AdminError> {
+    let store = turns.store();
+    let owner = store.owner(&task).await?;
+    let head = store.head(&owner, &task).await?;
+    let snapshot = store.task(&owner, &task).await?;
+    let mut described = described(&head);
+    described["object"] = to_value(&*snapshot.task);
+    Ok(Json(described))
+}
+
+async fn cancel(
+    State(turns): State<Turns>,
+    Path(task): Path<String>,
+) -> Result<Json<Value>, AdminError> {
+    let store = turns.store();
+    let owner = store.owner(&task).await?;
+    let agent = store.head(&owner, &task).await?.agent.clone();
+    turns.cancel(&agent, &owner, &task).await?;
+    tracing::info!(task, "the operator canceled a task");
+    let head = store.head(&owner, &task).await?;
+    Ok(Json(described(&head)))
+}
+
+/// Deletes a task, whoever owns it. One that is open is canceled before, so that no agent works for nobody.
+async fn delete(
+    State(service): State<Service>,
+    Path(task): Path<String>,
+) -> Result<Json<Value>, AdminError> {
+    let Some(retention) = service.retention() else {
+        return Err(StoreError::not_found(&task).into());
+    };
+    let turns = service.turns();
+    let owner = turns.store().owner(&task).await?;
+    if let Ok(head) = turns.store().head(&owner, &task).await
+        && head.is_open()
+    {
+        match turns.cancel(&head.agent, &owner, &task).await {
+            Ok(_) | Err(TurnError::Ended { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    retention.delete(&owner, &task, Deletion::Forced).await?;
+    tracing::info!(task, "the operator deleted a task");
+    Ok(Json(json!({"task": task, "deleted": true})))
+}
+
+/// Each event as a line of JSON.
+async fn events(
+    State(turns): State<Turns>,
+    Path(task): Path<String>,
+) -> Result<Response, AdminError> {
+    let owner = turns.store().owner(&task).await?;
+    let first = read(&turns, &owner, &task, 0).await?;
+    let pages = stream::unfold(Some((first, turns, owner, task)), async |state| {
+        let (page, turns, owner, task) = state?;
+        let last = page.last()?.seq;
+        let lines: String = page.iter().map(line).collect();
+        // What cannot be read breaks the answer off.
+        Some(match read(&turns, &owner, &task, last).await {
+            Ok(next) => (Ok(lines), Some((next, turns, owner, task))),
+            Err(error) => (Err(error), None),
+        })
+    });
+    let media_type = [(CONTENT_TYPE, "application/x-ndjson")];
+    Ok((media_type, Body::from_stream(pages)).into_response())
+}
+
+async fn read(
+    turns: &Turns,
+    owner: &Caller,
+    task: &str,
+    after: Seq,
+) -> Result<Vec<StoredEvent>, StoreError> {
+    turns.store().read(owner, task, after, PAGE).await
+}
+
+fn line(stored: &StoredEvent) -> String {
+    let event = json!({"seq": stored.seq, "time": stored.time.to_string(), "event": stored.event});
+    format!("{event}\n")
+}
+
+/// A task as it stands in lists.
+fn described(head: &Head) -> Value {
+    let caller = head.owner.name();
+    let tenant = head.owner.id.strip_suffix(caller).unwrap_or_default();
+    json!({
+        "task": head.task,
+        "agent": head.agent,
+        "caller": caller,
+        "tenant": tenant.trim_end_matches(char::is_control),
+        "contextId": head.context_id,
+        "state": head.state.as_str(),
+        "since": head.status_time.to_string(),
+        "events": head.seq,
+        "turns": head.turns,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use axum::{
+        body::to_bytes,
+        http::{Method, Request},
+    };
+    use bridge_protocol::a2a::{
+        AgentCard, Message, Part, Role, SendMessageRequest, SendMessageResponse, TaskState,
+    };
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use crate::{
+        agent::Agent,
+        executor::{Executor, Turn, Update, async_trait},
+        host::Host,
+        service::Context,
+        store::MemoryStore,
+    };
+
+    /// Asks back.
+    struct Asking;
+
+    #[async_trait]
+    impl Executor for Asking {
+        async fn execute(&self, _: Turn) -> Vec<Update> {
+            vec![Update::said(TaskState::InputRequired, "q", "Which one?")]
+        }
+    }
+
+    async fn ask(app: &Router, method: Method, path: &str) -> (u16, String) {
+        let request = Request::builder().method(method).uri(path);
+        let answer = app.clone().oneshot(request.body(Body::empty()).unwrap());
+        let answer = answer.await.unwrap();
+        let status = answer.status().as_u16();
+        let body = to_bytes(answer.into_body(), 1 << 20).await.unwrap();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    fn json_of(text: &str) -> Value {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_operator_sees_and_cancels_tasks_of_all_callers() {
+        let agent = Agent::new("a", AgentCard::named("A", "Asks"), Arc::new(Asking));
+        let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
+        let hosted = host.start("http://localhost").await.unwrap();
+        let (app, mut tasks) = (hosted.admin(), Vec::new());
+        for caller in [Caller::new("alice"), Caller::new("bob").within("shop")] {
+            let context = Context::new("a", caller);
+            let message = Message::new("m", Role::User, vec![Part::text("hi")]);
+            let request = SendMessageRequest::new(message);
+            let sent = hosted.service.send_message(&context, request).await;
+            let Ok(SendMessageResponse::Task(task)) = sent else {
+                panic!("no task")
+            };
+            tasks.push(task.id.clone());
+        }
+        let (status, listed) = ask(&app, Method::GET, "/tasks").await;
+        let listed = json_of(&listed);
+        let seen = listed["tasks"].as_array().unwrap().iter();
+        let name = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
+        let mut seen: Vec<_> = seen
+            .map(|one| [name(one, "caller"), name(one, "tenant")])
+            .collect();
+        seen.sort_unstable();
+        assert_eq!(
+            (status, seen),
+            (
+                200,
+                vec![["alice", ""], ["bob", "shop"]]
+                    .into_iter()
+                    .map(|one| one.map(str::to_owned))
+                    .collect()
+            )
+        );
+        let none = ask(&app, Method::GET, "/tasks?agent=other").await.1;
+        assert_eq!(none, r#"{"tasks":[]}"#);
+
+        let path = format!("/tasks/{}", tasks[1]);
+        let shown = json_of(&ask(&app, Method::GET, &path).await.1);
+        assert_eq!(shown["object"]["history"][0]["messageId"], "m");
+        let events = ask(&app, Method::GET, &format!("{path}/events")).await.1;
+        assert_eq!(
+            json_of(events.lines().last().unwrap())["seq"],
+            shown["events"]
+        );
+        let cancel = format!("{path}/cancel");
+        let canceled = ask(&app, Method::POST, &cancel).await;
+        assert!(canceled.1.contains("TASK_STATE_CANCELED"), "{canceled:?}");
+        assert_eq!(ask(&app, Method::POST, &cancel).await.0, 409);
+        let ended = ask(&app, Method::GET, "/tasks?state=ended").await.1;
+        assert!(
+            ended.contains(&tasks[1]) && !ended.contains(&tasks[0]),
+            "{ended}"
+        );
+        for task in &tasks {
+            let path = format!("/tasks/{task}");
+            let deleted = ask(&app, Method::DELETE, &path).await;
+            assert_eq!(deleted.0, 200, "open and ended ones: {deleted:?}");
+            assert_eq!(ask(&app, Method::GET, &path).await.0, 404);
+            assert_eq!(ask(&app, Method::DELETE, &path).await.0, 404);
+        }
+        let unknown = ask(&app, Method::GET, "/tasks/none").await;
+        let expected = r#"{"error":"task none not found"}"#;
+        assert_eq!(unknown, (404, expected.to_owned()));
+    }
+}

@@ -1,0 +1,43 @@
+//! The routes for the operator that look after the store while the bridge serves.
+
+use std::time::Duration;
+
+use axum::{Json, extract::State};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::admin::AdminError;
+use crate::{store::StoreError, turns::Turns};
+
+/// One answer takes so long; whoever wants more room asks again.
+const STEPS: Duration = Duration::from_secs(5);
+/// The rest between two steps, for those who are served.
+const REST: Duration = Duration::from_millis(1);
+
+/// Gives room back for some seconds, and tells what the store takes then and whether more can be done.
+pub(super) async fn compact(State(turns): State<Turns>) -> Result<Json<Value>, AdminError> {
+    let (store, begun) = (turns.store(), Instant::now());
+    let mut is_more = true;
+    while is_more && begun.elapsed() < STEPS {
+        is_more = store.compact_step().await?;
+        sleep(REST).await;
+    }
+    let found = store.disk_use().await?.ok_or_else(elsewhere)?;
+    Ok(Json(json!({
+        "more": is_more, "log": found.log, "index": found.index, "live": found.live,
+    })))
+}
+
+/// Reads every task and small record, and tells which are damaged.
+pub(super) async fn check(State(turns): State<Turns>) -> Result<Json<Value>, AdminError> {
+    let report = turns.store().inspect().await?.ok_or_else(elsewhere)?;
+    let (text, is_whole) = (report.to_string(), report.is_whole());
+    Ok(Json(json!({"report": text, "whole": is_whole})))
+}
+
+fn elsewhere() -> StoreError {
+    StoreError::io(
+        "looking after the store",
+        std::io::Error::other("it is in no folder of this bridge; a database has tools of its own"),
+    )
+}

@@ -1,0 +1,99 @@
+//! Bounds how often an address may show wrong secrets and tokens on bots' routes, as on those of clients.
+
+use axum::{
+    Json, Router,
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode, header::AUTHORIZATION, header::RETRY_AFTER},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse as _, Response},
+};
+use serde_json::json;
+
+use crate::{
+    bot::remote::Channel,
+    connector::{self, WrongCredential},
+    quota::{Quota, source},
+};
+
+/// The name in metrics, in place of an agent's: which one is asked is only known afterwards.
+const BOTS: &str = "none";
+
+/// Returns the routes for remote bots. Whoever shows too many wrong secrets or tokens is not listened to for a while, as
+/// far as this address has not shown good ones before.
+pub(super) fn guarded(channel: Channel, quota: Quota) -> Router {
+    connector::router(channel).layer(from_fn_with_state(quota, guard))
+}
+
+async fn guard(State(quota): State<Quota>, request: Request, next: Next) -> Response {
+    let source = source(request.extensions());
+    // Both are shared, not copied; only where somebody guesses they are made a text.
+    let path = request.uri().clone();
+    let token = request.headers().get(AUTHORIZATION).cloned();
+    let shown = || shown(path.path(), token.as_ref());
+    if let Err(exceeded) = quota.may_try(BOTS, source, shown) {
+        let error = json!({"code": "TooManyRequests", "message": exceeded.to_string()});
+        let body = Json(json!({ "error": error }));
+        let mut refused = (StatusCode::TOO_MANY_REQUESTS, body).into_response();
+        let after = HeaderValue::from(exceeded.retry_after);
+        refused.headers_mut().insert(RETRY_AFTER, after);
+        return refused;
+    }
+    let answer = next.run(request).await;
+    match answer.extensions().get::<WrongCredential>() {
+        Some(WrongCredential) => quota.wrong(source),
+        None => quota.right(shown),
+    }
+    answer
+}
+
+/// The secret in the path and the token, which only together let a bot in.
+fn shown(path: &str, token: Option<&HeaderValue>) -> String {
+    let mut segments = path.split('/').skip(1);
+    let secret = match segments.next() {
+        Some("bots") => segments.next().unwrap_or_default(),
+        Some(_) | None => "",
+    };
+    let token = token.map(HeaderValue::as_bytes).unwrap_or_default();
+    format!("{secret} {}", String::from_utf8_lossy(token))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net::IpAddr, num::NonZeroU32, sync::Arc};
+
+    use axum::body::Body;
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use crate::{
+        bot::remote::ChannelSettings,
+        metrics::Metrics,
+        quota::{ClientAddress, QuotaSettings},
+        store::MemoryStore,
+    };
+
+    #[tokio::test]
+    async fn who_guesses_secrets_is_not_listened_to_any_more() {
+        let here = ChannelSettings::at("http://localhost".parse().unwrap());
+        let channel = Channel::new(Arc::new(MemoryStore::new()), here).unwrap();
+        let settings = QuotaSettings {
+            wrong_credentials: NonZeroU32::new(3).unwrap(),
+            ..QuotaSettings::default()
+        };
+        let app = guarded(channel, Quota::new(settings, Metrics::default()));
+        let guess = async |address: &str, secret: u32| {
+            let path = format!("/bots/{secret}/v3/conversations/c/activities");
+            let mut request = Request::post(path).body(Body::from("{}")).unwrap();
+            let address: IpAddr = address.parse().unwrap();
+            request.extensions_mut().insert(ClientAddress(address));
+            app.clone().oneshot(request).await.unwrap()
+        };
+        for secret in 0..3 {
+            assert_eq!(guess("192.0.2.1", secret).await.status(), 404);
+        }
+        let refused = guess("192.0.2.1", 3).await;
+        assert_eq!(refused.status(), 429);
+        assert_eq!(refused.headers()["retry-after"], "20");
+        assert_eq!(guess("198.51.100.1", 3).await.status(), 404);
+    }
+}

@@ -1,0 +1,116 @@
+//! Agents that are being served and can be replaced without interruption.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use axum::{Router, extract::Request};
+use tower::{ServiceExt as _, service_fn};
+
+use super::{Host, HostError, HostOptions, agent_routes::AgentRoute, bot_guesses, routes::routes};
+use crate::{service::Service, trace, turns::Turns};
+
+/// Agents that are being served.
+#[derive(Clone, Debug)]
+pub struct HostedAgents {
+    pub(super) service: Service,
+    public_url: String,
+    options: HostOptions,
+    current: Arc<RwLock<Router>>,
+}
+
+impl HostedAgents {
+    pub(super) fn new(
+        service: Service,
+        public_url: String,
+        options: HostOptions,
+        agent_routes: &[AgentRoute],
+    ) -> Self {
+        let app = routes(&service, &public_url, &options, agent_routes);
+        Self {
+            service,
+            public_url,
+            options,
+            current: Arc::new(RwLock::new(app)),
+        }
+    }
+
+    /// The routes of the current agents, evaluated at each request.
+    pub fn router(&self) -> Router {
+        let current = self.current.clone();
+        let service = service_fn(move |request: Request| {
+            let app = current
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone();
+            async move { app.oneshot(request).await }
+        });
+        Router::new().fallback_service(service)
+    }
+
+    /// The routes that bots call alone, for an address of their own.
+    pub fn callbacks(&self) -> Router {
+        let channel = self.options.channel.clone();
+        let app =
+            channel.map(|channel| bot_guesses::guarded(channel, self.service.quota().clone()));
+        trace::requests(app.unwrap_or_default())
+    }
+
+    /// Replaces agents and paths by those of a host, all at once. Open requests and streams go on, and
+    /// running turns end with the agent with which they began. The host's store and other settings are
+    /// ignored. Open tasks of agents that were not hosted before are resumed.
+    ///
+    /// # Errors
+    /// Returns an error if a name or path is invalid or occurs twice; then nothing has changed.
+    pub fn replace(&self, host: Host) -> Result<(), HostError> {
+        let agent_routes = host.agent_routes()?;
+        let app = routes(
+            &self.service,
+            &self.public_url,
+            &self.options,
+            &agent_routes,
+        );
+        let turns = self.service.turns();
+        let added = turns.replace(host.agents);
+        self.service.extend_cards(host.extended);
+        turns.start_expiry();
+        if let Some(retention) = self.service.retention() {
+            retention.replace(host.retention);
+        }
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = app;
+        if !added.is_empty() {
+            tokio::spawn(take_up(turns.clone(), added));
+        }
+        Ok(())
+    }
+
+    /// Begins to stop: streams are broken off, so that their clients take them up again elsewhere, and nothing new is
+    /// begun. Turns that run go on, and everything can be read.
+    pub fn drain(&self) {
+        self.service.drain();
+    }
+
+    /// The number of turns that run in this process.
+    pub fn running_turns(&self) -> usize {
+        self.service.turns().running()
+    }
+
+    /// The routes of the current agents, which will not be replaced.
+    pub(super) fn current(&self) -> Router {
+        self.current
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// Resumes the open tasks of agents that were not hosted before.
+async fn take_up(turns: Turns, added: BTreeSet<String>) {
+    match turns.recover_agents(&added).await {
+        Ok(taken_up) => tracing::info!(taken_up, "open tasks of new agents were taken up"),
+        Err(error) => {
+            tracing::error!(%error, "open tasks of new agents wait for a restart");
+        }
+    }
+}

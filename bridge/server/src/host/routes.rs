@@ -1,0 +1,97 @@
+//! The router of all agents and the routes beside them.
+
+use axum::Router;
+
+use super::{
+    HostOptions,
+    agent_routes::{AgentRoute, CLIENT_0_3_PATH},
+    bot_guesses,
+};
+use crate::{
+    auth, clock,
+    server::{BODY_LIMIT, Endpoint, Readiness, agent_catalog, health, openapi, router},
+    service::Service,
+    trace,
+};
+
+/// The path of the catalogue with the cards of all agents.
+const CATALOGUE: &str = "/a2a/catalog";
+
+/// The routes of all agents, and the routes beside them.
+pub(super) fn routes(
+    service: &Service,
+    public_url: &str,
+    options: &HostOptions,
+    agent_routes: &[AgentRoute],
+) -> Router {
+    let readiness = Readiness::new(service.clone(), options.stopping.clone());
+    let mut app = Router::new();
+    if let Some(channel) = &options.channel {
+        app = app.merge(bot_guesses::guarded(
+            channel.clone(),
+            service.quota().clone(),
+        ));
+    }
+    if let Some(issuer) = &options.issuer {
+        app = app.merge(auth::router(issuer.clone()));
+    }
+    if let Some(signer) = &options.signer {
+        app = app.merge(auth::card_keys(signer));
+    }
+    let mut all = Vec::new();
+    for (index, agent_route) in agent_routes.iter().enumerate() {
+        let own = agent_route.path.as_str();
+        let (home, others) = match index {
+            0 if own == CLIENT_0_3_PATH => (own, vec!["", own]),
+            0 if own.starts_with("/a2a/") => ("/a2a", vec!["", own, "/a2a"]),
+            0 => (own, vec!["", own, "/a2a"]),
+            _ => (own, vec![own]),
+        };
+        let endpoint = Endpoint {
+            service: service.clone(),
+            agent: agent_route.agent.clone(),
+            public_url: public_url.to_owned(),
+            path: home.to_owned(),
+            own_path: own.to_owned(),
+            since: clock::now(),
+            grpc: options
+                .grpc
+                .interface((index > 0).then_some(&agent_route.agent)),
+            access: agent_route.access.clone(),
+            flat_results: agent_route.flat_results,
+            turns: agent_route.turns.clone(),
+            signer: options.signer.clone(),
+            body_limit: options.body_limit.unwrap_or(BODY_LIMIT),
+        };
+        for path in others {
+            app = app.merge(router(path, endpoint.clone()));
+        }
+        all.push(endpoint);
+    }
+    let described = openapi(all.clone());
+    let health = health(service.clone(), readiness.clone());
+    // Orchestrators ask for health all the time; that is no work to trace.
+    trace::requests(with_grpc(app, readiness, &all))
+        .merge(health)
+        .merge(described)
+        .merge(agent_catalog(CATALOGUE, all))
+}
+
+#[cfg(feature = "grpc")]
+fn with_grpc(app: Router, readiness: Readiness, agents: &[Endpoint]) -> Router {
+    use crate::server::grpc;
+    let spoken = agents.iter().filter(|one| one.grpc.is_some());
+    let spoken = spoken.map(|one| (one.agent.clone(), grpc::agent(one.clone())));
+    match spoken.collect::<Vec<_>>() {
+        none if none.is_empty() => app,
+        named => {
+            let limit = agents.first().map_or(BODY_LIMIT, |agent| agent.body_limit);
+            app.merge(grpc::router(readiness, named, limit))
+        }
+    }
+}
+
+#[cfg(not(feature = "grpc"))]
+fn with_grpc(app: Router, _: Readiness, _: &[Endpoint]) -> Router {
+    app
+}

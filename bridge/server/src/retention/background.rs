@@ -1,0 +1,90 @@
+//! The work that is done now and then, each kind by itself: deleting old tasks must not wait for room to be given back, and
+//! room must be given back while more and more tasks get old.
+
+use std::sync::{Arc, Weak};
+
+use bridge_program::lock;
+use tokio::time::sleep;
+
+use super::{
+    AGAIN, Inner, Retention,
+    pace::{EVERY, Pace},
+};
+use crate::{clock, store::StoreError};
+
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    Deleting,
+    GivingRoomBack,
+    Measuring,
+}
+
+impl Retention {
+    /// Begins to delete what the rules say, to give room back, and to measure the disk, now and then.
+    pub(crate) fn start(&self) {
+        let mut background = lock(&self.0.background);
+        for work in [Work::Deleting, Work::GivingRoomBack, Work::Measuring] {
+            background.spawn(repeat(Arc::downgrade(&self.0), work));
+        }
+    }
+
+    async fn work(&self, work: Work) -> Result<(), StoreError> {
+        match work {
+            Work::Deleting => {
+                let deleted = self.pass(clock::now()).await?;
+                if deleted > 0 {
+                    tracing::info!(deleted, "old tasks were deleted");
+                }
+                Ok(())
+            }
+            Work::GivingRoomBack => self.maintain().await,
+            Work::Measuring => self.measure().await,
+        }
+    }
+
+    /// Gives room back to the disk, in steps with rests between them.
+    async fn maintain(&self) -> Result<(), StoreError> {
+        let pace = Pace::begin();
+        while pace.step(self.0.store.maintain()).await? {}
+        Ok(())
+    }
+
+    /// Shows what the store takes, and warns of a disk that gets full.
+    async fn measure(&self) -> Result<(), StoreError> {
+        let Some(disk_use) = self.0.store.disk_use().await? else {
+            return Ok(());
+        };
+        let metrics = &self.0.metrics;
+        metrics.store_bytes("log", disk_use.log);
+        metrics.store_bytes("index", disk_use.index);
+        metrics.store_bytes("live", disk_use.live);
+        if let Some(free) = disk_use.free {
+            metrics.store_bytes("free", free);
+            let used = disk_use.log + disk_use.index;
+            if free < used / 4 && self.progress().measured.is_multiple_of(AGAIN) {
+                tracing::warn!(
+                    free,
+                    used,
+                    "the disk of the store gets full: set store.retention in bridge.toml to keep less"
+                );
+            }
+        }
+        self.progress().measured += 1;
+        Ok(())
+    }
+}
+
+/// Works until the last clone of the retention is dropped, which drops the work too.
+async fn repeat(inner: Weak<Inner>, work: Work) {
+    loop {
+        sleep(EVERY).await;
+        let Some(retention) = inner.upgrade().map(Retention) else {
+            return;
+        };
+        if let Err(error) = retention.work(work).await
+            && !error.is_reported_by_store()
+        {
+            tracing::warn!(%error, ?work, "the store could not be cleaned up");
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! Deletes tasks: those that their owners or operators name, and those that are older or more than a rule allows.
+//!
+//! A task goes with all that belongs to it: push settings first, then the files of its bot, then the task itself. An
+//! interrupted deletion is so repeated as a whole.
+//!
+//! Rules apply to tasks that have ended, the oldest first. The work is done in small steps with rests between them, so
+//! that those who are served notice little of it.
+//!
+//! - `rule`: which tasks are deleted
+//! - `pace`: how long the work rests
+//! - `background`: the work that is done now and then
+
+mod background;
+mod pace;
+mod rule;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+};
+
+use futures_util::{StreamExt as _, stream};
+use jiff::Timestamp;
+use tokio::task::JoinSet;
+
+use pace::Pace;
+pub use rule::{RetentionRule, RetentionSettings};
+
+use crate::{
+    bot::remote::forget_files,
+    caller::Caller,
+    metrics::Metrics,
+    push::Push,
+    store::{Deletion, Head, ListPosition, Store, StoreError},
+};
+
+/// The number of tasks that are deleted in one step, and at a time.
+const PAGE: usize = 256;
+const TOGETHER: usize = 32;
+/// After so many passes the oldest tasks are looked for from the beginning, in case the clock went back.
+const AGAIN: u32 = 120;
+
+/// Deletes the tasks of a store. The passes end when the last clone is dropped.
+#[derive(Clone, Debug)]
+pub struct Retention(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    store: Arc<dyn Store>,
+    push: Option<Push>,
+    metrics: Metrics,
+    settings: RwLock<RetentionSettings>,
+    progress: Mutex<Progress>,
+    /// The work that is done now and then: it ends at once with the retention, since some programs have a server for some
+    /// milliseconds only, and thousands of them.
+    background: Mutex<JoinSet<()>>,
+}
+
+/// Where the next pass begins.
+#[derive(Debug, Default)]
+struct Progress {
+    passes: u32,
+    /// The last task of each agent that was deleted; none before it has ended.
+    last: BTreeMap<String, ListPosition>,
+    /// How often the disk was measured.
+    measured: u32,
+}
+
+/// What a step found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    deleted: usize,
+    /// Whether there may be more to be deleted.
+    is_full: bool,
+}
+
+impl Retention {
+    /// Deletes tasks of this store, with their settings of push notifications.
+    pub fn new(
+        store: Arc<dyn Store>,
+        push: Option<Push>,
+        metrics: Metrics,
+        settings: RetentionSettings,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            store,
+            push,
+            metrics,
+            settings: RwLock::new(settings),
+            progress: Mutex::default(),
+            background: Mutex::default(),
+        }))
+    }
+
+    /// Replaces the rules.
+    pub fn replace(&self, settings: RetentionSettings) {
+        let mut known = self.0.settings.write();
+        *known.as_deref_mut().unwrap_or_else(|error| error.get_mut()) = settings;
+    }
+
+    /// Deletes a task and what belongs to it.
+    ///
+    /// # Errors
+    /// `NotFound` if the task does not exist or belongs to another caller; `Open` if it may not be deleted in this way;
+    /// others if the store fails.
+    pub async fn delete(
+        &self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<(), StoreError> {
+        let store = &self.0.store;
+        match store.head(caller, task).await {
+            Ok(head) => deletion.check(&head)?,
+            // Of a damaged task not even the head may be readable.
+            Err(StoreError::Damaged { .. }) if deletion == Deletion::Forced => {}
+            Err(error) => return Err(error),
+        }
+        if let Some(push) = &self.0.push {
+            push.forget(caller, task).await?;
+        }
+        forget_files(&**store, task).await?;
+        store.delete(caller, task, deletion).await
+    }
+
+    /// Deletes the tasks that the rules do not keep as of `now`, and returns how many they were. The agents take turns. It
+    /// ends when few are left of each, even if more come in all the time.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn pass(&self, now: Timestamp) -> Result<usize, StoreError> {
+        self.begin();
+        let pace = Pace::begin();
+        let mut agents: Vec<String> = self.0.store.ended_counts().await?.into_keys().collect();
+        let mut deleted = 0;
+        while !agents.is_empty() {
+            let mut left = Vec::new();
+            for agent in agents {
+                let step = pace.step(self.step_of(&agent, now)).await?;
+                deleted += step.deleted;
+                if step.is_full {
+                    left.push(agent);
+                }
+            }
+            agents = left;
+        }
+        Ok(deleted)
+    }
+
+    /// Deletes the oldest tasks of an agent.
+    async fn step_of(&self, agent: &str, now: Timestamp) -> Result<Step, StoreError> {
+        let none = Step {
+            deleted: 0,
+            is_full: false,
+        };
+        let rule = {
+            let settings = self.0.settings.read();
+            *settings.unwrap_or_else(PoisonError::into_inner).of(agent)
+        };
+        let (store, too_old) = (&self.0.store, rule.too_old(now));
+        let counts = store.ended_counts().await?;
+        let too_many = counts.get(agent).map_or(0, |there| rule.too_many(*there));
+        let until = match (too_many, too_old) {
+            (0, None) => return Ok(none),
+            (0, Some(until)) => until,
+            (_, _) => Timestamp::MAX,
+        };
+        let after = self.progress().last.get(agent).cloned();
+        let found = store.ended_tasks(agent, after.as_ref(), until, PAGE);
+        let due: Vec<Head> = (0..)
+            .zip(found.await?)
+            .filter(|(number, head)| {
+                *number < too_many || too_old.is_some_and(|until| head.status_time <= until)
+            })
+            .map(|(_, head)| head)
+            .collect();
+        let Some(last) = due.last().map(ListPosition::of) else {
+            return Ok(none);
+        };
+        let is_full = due.len() == PAGE;
+        let deleted = self.delete_all(due).await?;
+        self.progress().last.insert(agent.to_owned(), last);
+        Ok(Step { deleted, is_full })
+    }
+
+    /// Deletes tasks that have ended. One that cannot be deleted is passed over until the next start from the beginning.
+    async fn delete_all(&self, due: Vec<Head>) -> Result<usize, StoreError> {
+        let deletions = stream::iter(due).map(|head| async move {
+            let deleted = self.delete(&head.owner, &head.task, Deletion::Ended).await;
+            (head, deleted)
+        });
+        let (mut count, mut failed) = (0, None);
+        let mut deletions = deletions.buffer_unordered(TOGETHER);
+        while let Some((head, deleted)) = deletions.next().await {
+            match deleted {
+                Ok(()) => {
+                    count += 1;
+                    self.0.metrics.task_deleted(&head.agent);
+                }
+                // Its owner was faster.
+                Err(StoreError::NotFound { .. }) => {}
+                Err(error) if error.is_passing() => failed = Some(error),
+                Err(error) => {
+                    tracing::warn!(task = head.task, %error, "an old task could not be deleted");
+                }
+            }
+        }
+        failed.map_or(Ok(count), Err)
+    }
+
+    fn begin(&self) {
+        let mut progress = self.progress();
+        progress.passes += 1;
+        if progress.passes.is_multiple_of(AGAIN) {
+            progress.last.clear();
+        }
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.0
+            .progress
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::atomic::Ordering, time::Duration};
+
+    use bridge_protocol::a2a::TaskState;
+
+    use super::*;
+    use crate::store::{
+        EndedTasks, MemoryStore,
+        testing::{FailingStore, Sample, status},
+    };
+
+    const AGENT: &str = "sample";
+
+    /// Tasks that ended at 1, 2, .. seconds, and an open one.
+    async fn store(tasks: i64) -> Arc<dyn Store> {
+        let store = MemoryStore::new();
+        for number in 1..=tasks {
+            let sample = Sample::new(format!("t{number}"));
+            sample.create(&store, 1).await;
+            let done = status(TaskState::Completed, "done");
+            sample.then(&store, 1_000 * number, done).await;
+            let over = crate::store::Event::TurnEnded { turn: 1 };
+            sample.then(&store, 1_000 * number, over).await;
+        }
+        Sample::new("open").create(&store, 1).await;
+        Arc::new(store)
+    }
+
+    fn retention(store: &Arc<dyn Store>, rule: RetentionRule) -> Retention {
+        let usual = RetentionRule {
+            age: None,
+            ..RetentionRule::default()
+        };
+        let settings = RetentionSettings {
+            usual,
+            agents: [(AGENT.to_owned(), rule)].into(),
+        };
+        Retention::new(store.clone(), None, Metrics::default(), settings)
+    }
+
+    async fn there(store: &Arc<dyn Store>) -> EndedTasks {
+        let counts = store.ended_counts().await.unwrap();
+        counts.get(AGENT).copied().unwrap_or_default()
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_retention_that_is_dropped_leaves_no_work_behind() {
+        let store = store(0).await;
+        let tasks = || {
+            tokio::runtime::Handle::current()
+                .metrics()
+                .num_alive_tasks()
+        };
+        let before = tasks();
+        let retention = retention(&store, RetentionRule::default());
+        retention.start();
+        tokio::task::yield_now().await;
+        assert!(tasks() > before);
+        drop(retention);
+        // Ended tasks are taken away when the runtime comes to them.
+        for _ in 0..1_000 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(tasks(), before);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_too_old_goes_and_what_is_open_stays() {
+        let store = store(600).await;
+        let rule = RetentionRule {
+            age: Some(Duration::from_secs(100)),
+            ..RetentionRule::default()
+        };
+        let retention = retention(&store, rule);
+        assert_eq!(retention.pass(at(100)).await.unwrap(), 0);
+        assert_eq!(retention.pass(at(400)).await.unwrap(), 300);
+        assert_eq!(retention.pass(at(401)).await.unwrap(), 1);
+        assert_eq!(retention.pass(at(401)).await.unwrap(), 0);
+        assert_eq!(there(&store).await.tasks, 299);
+        let rest = store.ended_tasks(AGENT, None, at(302), 9).await.unwrap();
+        assert_eq!(rest[0].task, "t302");
+        assert_eq!(store.open_counts().await.unwrap()[AGENT], 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_too_many_goes_the_oldest_first() {
+        let store = store(600).await;
+        let rule = RetentionRule {
+            age: None,
+            tasks: Some(10),
+            bytes: None,
+        };
+        assert_eq!(retention(&store, rule).pass(at(9_999)).await.unwrap(), 590);
+        let rest = store.ended_tasks(AGENT, None, at(9_999), 99).await.unwrap();
+        assert_eq!((rest.len(), rest[0].task.as_str()), (10, "t591"));
+        let half = there(&store).await.bytes / 2;
+        let rule = RetentionRule {
+            age: None,
+            tasks: None,
+            bytes: Some(half),
+        };
+        retention(&store, rule).pass(at(9_999)).await.unwrap();
+        let rest = there(&store).await;
+        assert!(rest.bytes <= half && rest.tasks >= 4, "{rest:?}");
+        assert_eq!(store.open_counts().await.unwrap()[AGENT], 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pass_ends_and_room_is_given_back_while_more_and_more_tasks_end() {
+        let busy = Arc::new(FailingStore::new(store(600).await));
+        busy.ending.store(1_000, Ordering::SeqCst);
+        let rule = RetentionRule {
+            age: None,
+            tasks: Some(10),
+            bytes: None,
+        };
+        let store: Arc<dyn Store> = busy.clone();
+        let retention = retention(&store, rule);
+        let deleted = retention.pass(at(9_999)).await.unwrap();
+        assert_eq!(deleted, 594, "590, and one for each look");
+        retention.start();
+        tokio::time::sleep(Duration::from_secs(100)).await;
+        assert_eq!(busy.maintained.load(Ordering::SeqCst), 3);
+    }
+
+    #[tokio::test]
+    async fn an_open_task_stays_unless_that_is_forced() {
+        let store = store(1).await;
+        let retention = retention(&store, RetentionRule::default());
+        let alice = Sample::new("open").caller;
+        let refused = retention.delete(&alice, "open", Deletion::Ended).await;
+        assert!(matches!(refused, Err(StoreError::Open { .. })));
+        let forced = retention.delete(&alice, "open", Deletion::Forced).await;
+        forced.unwrap();
+        let gone = retention.delete(&alice, "open", Deletion::Forced).await;
+        assert!(matches!(gone, Err(StoreError::NotFound { .. })));
+    }
+}

@@ -1,0 +1,50 @@
+//! Replaces task ids by those that clients of A2A 0.1 chose (see [`crate::store::Created::client_id`]).
+
+use std::sync::Arc;
+
+use bridge_protocol::a2a::{Message, StreamResponse, Task};
+
+/// Returns the task with the client's id; unchanged if the client did not choose one.
+pub(in crate::server) fn task(mut task: Task, client_id: Option<&str>) -> Task {
+    let Some(client_id) = client_id else {
+        return task;
+    };
+    task.id = client_id.to_owned();
+    let said = task.status.message.iter_mut().chain(&mut task.history);
+    said.for_each(|message| rename(message, client_id));
+    task
+}
+
+/// Does the same for an item of a stream.
+pub(in crate::server) fn item(
+    item: StreamResponse<Arc<Task>>,
+    client_id: Option<&str>,
+) -> StreamResponse {
+    let item = item.map_task(Arc::unwrap_or_clone);
+    let Some(id) = client_id else {
+        return item;
+    };
+    match item {
+        StreamResponse::Task(whole) => StreamResponse::Task(task(whole, client_id)),
+        StreamResponse::Message(mut message) => {
+            rename(&mut message, id);
+            StreamResponse::Message(message)
+        }
+        StreamResponse::StatusUpdate(mut update) => {
+            update.task_id = id.to_owned();
+            let said = update.status.message.iter_mut();
+            said.for_each(|message| rename(message, id));
+            StreamResponse::StatusUpdate(update)
+        }
+        StreamResponse::ArtifactUpdate(mut update) => {
+            update.task_id = id.to_owned();
+            StreamResponse::ArtifactUpdate(update)
+        }
+    }
+}
+
+fn rename(message: &mut Message, client_id: &str) {
+    if message.task_id.is_some() {
+        message.task_id = Some(client_id.to_owned());
+    }
+}

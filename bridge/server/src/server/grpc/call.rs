@@ -1,0 +1,276 @@
+//! Answers one request.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, LazyLock},
+};
+
+use axum::{
+    body::{Body, Bytes},
+    extract::{Request, State},
+    http::{HeaderMap, Uri},
+    response::Response,
+};
+use bridge_program::{Flight, Room, Trouble};
+use bridge_protocol::{
+    a2a::{AgentCard, Error, ErrorKind, Operation},
+    dialect::Version,
+    protobuf::{ReadError, Scales, read_weighed, status, v1, write},
+};
+use bytes::{Buf as _, BufMut as _};
+use futures_util::{StreamExt as _, stream::BoxStream};
+use tonic::{
+    Code, Status,
+    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
+    metadata::MetadataMap,
+    server::Grpc,
+};
+use tower::service_fn;
+
+use super::{
+    agent_selection::{operation, without_name},
+    deadline::Deadline,
+    is_grpc, no_grpc,
+};
+use crate::{
+    access::Refusal,
+    server::{
+        Endpoint,
+        authorization::Requester,
+        body::{BodyError, reserve_memory},
+        large_body::{block_if_large, write_item, write_when_room},
+        large_response::call_with_room,
+        service_parameters::{self, ServiceParameters},
+    },
+    service::{Context, Reply},
+};
+
+static SCALES: LazyLock<Scales> = LazyLock::new(Scales::new);
+
+/// Answers a request for any operation.
+pub(super) async fn handle(
+    State(endpoint): State<Arc<Endpoint>>,
+    requester: Requester,
+    request: Request,
+) -> Response {
+    if !is_grpc(request.headers()) {
+        return no_grpc();
+    }
+    let Some(operation) = operation(request.uri()) else {
+        let message = format!("there is no method {}", request.uri().path());
+        return Status::unimplemented(message).into_http::<Body>();
+    };
+    let grpc_call = GrpcCall {
+        deadline: Deadline::of(request.headers()),
+        context: context(&endpoint, &requester, request.headers(), request.uri()),
+        requester,
+        endpoint,
+        operation,
+    };
+    grpc_call.answer(request).await
+}
+
+/// A request before its message is read.
+struct GrpcCall {
+    endpoint: Arc<Endpoint>,
+    requester: Requester,
+    operation: Operation,
+    context: Result<Context, Error>,
+    deadline: Deadline,
+}
+
+impl GrpcCall {
+    async fn answer(self, request: Request) -> Response {
+        let mut grpc = Grpc::new(BytesCodec).max_decoding_message_size(self.endpoint.body_limit);
+        let (streams, grpc_call) = (self.operation.streams(), Arc::new(self));
+        let response = match streams {
+            true => {
+                let stream = service_fn(|message: tonic::Request<Bytes>| {
+                    grpc_call.clone().stream(message.into_inner())
+                });
+                grpc.server_streaming(stream, request).await
+            }
+            false => {
+                let one = service_fn(|message: tonic::Request<Bytes>| {
+                    grpc_call.clone().one(message.into_inner())
+                });
+                grpc.unary(one, request).await
+            }
+        };
+        // A body that could not be read to its end is reported with its own error.
+        if let Some(trouble) = Flight::current().and_then(|flight| flight.tell()) {
+            return late(trouble).into_http::<Body>();
+        }
+        service_parameters::with_extensions(
+            response.map(Body::new),
+            Version::V1_0,
+            grpc_call.active(),
+        )
+    }
+
+    /// The extensions that are active for the request.
+    fn active(&self) -> BTreeSet<String> {
+        let context = self.context.as_ref().ok();
+        context.map_or_else(BTreeSet::new, |context| {
+            self.endpoint.service.active_extensions(context)
+        })
+    }
+
+    async fn one(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Bytes>, Status> {
+        let (reply, room) = self.deadline.bound(self.reply(&message)).await??;
+        let message = write_when_room(reply.size(), || self.message(reply)).await;
+        let message = message.map_err(|error| status_of(&error))?;
+        let mut response = tonic::Response::new(message);
+        if let Some(room) = room {
+            response.extensions_mut().insert(room);
+        }
+        Ok(response)
+    }
+
+    async fn stream(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Stream>, Status> {
+        let (reply, _) = self.deadline.bound(self.reply(&message)).await??;
+        let Reply::Stream(items) = reply else {
+            return Err(status_of(&ErrorKind::Internal.into()));
+        };
+        let items = items.then(|item| match item {
+            Ok(item) => write_item(item.size(), move || {
+                Ok(write::<v1::StreamResponse, _>(&item.response).into())
+            }),
+            Err(error) => write_item(0, move || Err(status_of(&error))),
+        });
+        let stream = self.deadline.bound_stream(items.boxed()).boxed();
+        Ok(tonic::Response::new(stream))
+    }
+
+    async fn reply(&self, message: &[u8]) -> Result<(Reply, Option<Room>), Status> {
+        let Endpoint { service, agent, .. } = &*self.endpoint;
+        let refused = |error: Error| {
+            service.refused(agent, &error);
+            status_of(&error)
+        };
+        let mut context = self.context.clone().map_err(refused)?;
+        let weight = SCALES.weigh(self.operation, message);
+        let weight = weight.map_err(|too_much| refused(ReadError::TooMuch(too_much).into()))?;
+        if !reserve_memory(weight).await {
+            return Err(refused(BodyError::Full.error()));
+        }
+        let call = block_if_large(message.len(), || read_weighed(self.operation, message));
+        let mut call = call.map_err(|error| refused(error.into()))?;
+        without_name(&mut call, agent);
+        context.apply_call(&mut call).map_err(refused)?;
+        let permitted = self.endpoint.permit(&self.requester, &call);
+        permitted.map_err(|refusal| status_of_refusal(&refusal))?;
+        // Boxed, because each of the layers of gRPC around this future would contain it.
+        let reply = Box::pin(call_with_room(service, &context, Box::new(call))).await;
+        reply.map_err(|error| status_of(&error))
+    }
+
+    /// Writes a reply that is a single message.
+    fn message(&self, reply: Reply) -> Result<Bytes, Error> {
+        let bytes = match reply {
+            Reply::Message(answer) => write::<v1::SendMessageResponse, _>(&answer),
+            Reply::Task(task) => write::<v1::Task, _>(task.as_ref()),
+            Reply::Tasks(tasks) => write::<v1::ListTasksResponse, _>(&tasks),
+            Reply::PushConfig(config) => write::<v1::TaskPushNotificationConfig, _>(&config),
+            Reply::PushConfigs(configs) => {
+                write::<v1::ListTaskPushNotificationConfigsResponse, _>(&configs)
+            }
+            Reply::Deleted => Vec::new(),
+            Reply::Card(card) => {
+                write::<v1::AgentCard, AgentCard>(&self.endpoint.with_interfaces(*card))
+            }
+            Reply::Stream(_) => return Err(ErrorKind::Internal.into()),
+        };
+        Ok(bytes.into())
+    }
+}
+
+/// Returns the error for a message that could not be read to its end.
+fn late(trouble: Trouble) -> Status {
+    match trouble {
+        Trouble::Late => Status::deadline_exceeded("the message arrived too slowly"),
+        Trouble::Full => status_of(&BodyError::Full.error()),
+    }
+}
+
+/// The messages of a stream, which may end with an error.
+type Stream = BoxStream<'static, Result<Bytes, Status>>;
+
+/// Reads the service parameters from the metadata (specification 10.2). A request that names no version is one of 0.3
+/// (3.6.2), which has another service that is not served here.
+fn context(
+    endpoint: &Endpoint,
+    requester: &Requester,
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<Context, Error> {
+    let service_parameters = ServiceParameters::read(headers, uri)?;
+    match service_parameters.version() {
+        Version::V1_0 => {}
+        version @ (Version::V0_1 | Version::V0_3) => {
+            let unnamed = match service_parameters.named {
+                None => ", and a request that names no version speaks it",
+                Some(_) => "",
+            };
+            let message = format!(
+                "A2A {version} is not spoken over gRPC{unnamed}: send the metadata a2a-version: 1.0"
+            );
+            return Err(Error::new(ErrorKind::VersionNotSupported, message));
+        }
+    }
+    let mut context = requester.context(&endpoint.agent);
+    service_parameters.fill(&mut context);
+    Ok(context)
+}
+
+/// Converts an error of the protocol, with its details as `google.rpc.Status` (specification 10.6).
+pub(super) fn status_of(error: &Error) -> Status {
+    let code = Code::from(status::code(error.kind));
+    Status::with_details(code, &error.message, status::details(error).into())
+}
+
+/// Converts the refusal of a call, in the same form as refusals by the layer before the service.
+fn status_of_refusal(refusal: &Refusal) -> Status {
+    let code = Code::from(refusal.code());
+    let challenges = MetadataMap::from_headers(refusal.challenges());
+    let details = refusal.details().into();
+    Status::with_details_and_metadata(code, refusal.message(), details, challenges)
+}
+
+/// Passes messages as bytes: they are decoded where the operation is known.
+#[derive(Clone, Copy, Debug, Default)]
+struct BytesCodec;
+
+impl Codec for BytesCodec {
+    type Encode = Bytes;
+    type Decode = Bytes;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for BytesCodec {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn encode(&mut self, message: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        buffer.put(message);
+        Ok(())
+    }
+}
+
+impl Decoder for BytesCodec {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
+        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
+    }
+}

@@ -1,0 +1,244 @@
+//! Serves HTTP+JSON of 1.0 and 0.3 (specification, section 11; 0.3.0, section 3.2.3 and the tables of section 7).
+//!
+//! 1.0 is served below an agent's address, 0.3 below `/v1` there. A request that names another version than
+//! that of its path is refused. A request without a version is one of 0.3 (3.6.2), so paths of 1.0 refuse it too.
+//!
+//! An agent's own address, `/a2a/NAME` or the configured path, also accepts a tenant before each path of 1.0. A tenant
+//! called `v1`, `tasks`, `extendedAgentCard`, `message:send` or `message:stream` cannot be in the path, and is named by
+//! a field instead.
+//!
+//! - [`route`]: the operation for each path
+//! - [`query`]: query parameters as the fields of requests
+//! - [`body`]: calls from bodies, paths and queries
+//! - [`response_format`]: the three forms in which answers are written
+//! - [`response_writer`]: answers and their media types
+//! - [`http_error`]: errors as `google.rpc.Status`
+
+mod body;
+mod http_error;
+pub(super) mod query;
+mod response_format;
+mod response_writer;
+pub(super) mod route;
+
+use std::sync::Arc;
+
+use axum::{
+    body::Bytes,
+    extract::{FromRef, State},
+    http::{HeaderMap, Method, StatusCode, Uri},
+    response::Response,
+};
+use bridge_protocol::{
+    a2a::{Binding, Error, ErrorKind},
+    dialect::{Call, Version, places},
+};
+
+use self::{
+    http_error::HttpError,
+    response_format::ResponseFormat,
+    response_writer::ResponseWriter,
+    route::{RouteError, RouteMatch},
+};
+use super::{
+    Endpoint, Requester,
+    body::{BodyError, ReceivedRequest},
+    large_response::{build_response, call_with_room},
+    service_parameters::{self, ServiceParameters},
+};
+use crate::service::{Context, Reply};
+
+/// An agent that is mounted at a path.
+#[derive(Clone, Debug)]
+pub(super) struct MountedAgent {
+    pub(super) endpoint: Arc<Endpoint>,
+    /// The path of the mount, which precedes that of the operation.
+    pub(super) path: Arc<str>,
+}
+
+impl FromRef<MountedAgent> for Arc<Endpoint> {
+    fn from_ref(mount: &MountedAgent) -> Self {
+        mount.endpoint.clone()
+    }
+}
+
+/// The parts of a request.
+struct RestRequest {
+    method: Method,
+    headers: HeaderMap,
+    uri: Uri,
+    body: Bytes,
+}
+
+/// Answers any request below an agent's address in the format of this binding.
+pub(super) async fn handle(
+    State(mount): State<MountedAgent>,
+    received: ReceivedRequest,
+) -> Response {
+    let ReceivedRequest {
+        requester,
+        method,
+        headers,
+        uri,
+        body,
+    } = received;
+    let version = route::version(mount.below(uri.path()));
+    let writer = ResponseWriter::for_request(&headers, ResponseFormat::without_body(version));
+    let answered = match body {
+        Ok(body) => {
+            let asked = RestRequest {
+                method,
+                headers,
+                uri,
+                body,
+            };
+            mount.carry_out(&requester, asked, writer).await
+        }
+        Err(body_error) => Err(self::body_error(body_error)),
+    };
+    answered.unwrap_or_else(|refusal| writer.error(&refusal))
+}
+
+impl MountedAgent {
+    async fn carry_out(
+        &self,
+        requester: &Requester,
+        asked: RestRequest,
+        writer: ResponseWriter,
+    ) -> Result<Response, HttpError> {
+        let endpoint = &self.endpoint;
+        let refused = |refusal: HttpError| {
+            endpoint.service.refused(&endpoint.agent, &refusal.error);
+            refusal
+        };
+        let routed = self
+            .route(&asked.method, asked.uri.path())
+            .map_err(refused)?;
+        let mut context = requester.context(&endpoint.agent);
+        let understood = understand(&mut context, &routed, &asked);
+        // Otherwise they, and the connection's read buffer, would stay in memory until the answer is sent.
+        drop((asked.body, asked.uri));
+        let headers = asked.headers;
+        let (call, format) = understood.map_err(|error| refused(error.into()))?;
+        if let Err(refusal) = endpoint.permit(requester, &call) {
+            return Ok(refusal.response(Binding::HttpJson, &headers, None));
+        }
+        drop(headers);
+        let (reply, room) = call_with_room(&endpoint.service, &context, call).await?;
+        let writer = writer.with_format(format);
+        let response = match reply {
+            Reply::Stream(items) => writer.stream(items),
+            other => build_response(room, || writer.reply(endpoint, other)).await,
+        };
+        let active = endpoint.service.active_extensions(&context);
+        Ok(service_parameters::with_extensions(
+            response,
+            routed.version,
+            active,
+        ))
+    }
+
+    /// Returns the part of a path below the mount.
+    fn below<'a>(&self, path: &'a str) -> &'a str {
+        path.strip_prefix(&*self.path).unwrap_or(path)
+    }
+
+    fn route(&self, method: &Method, path: &str) -> Result<RouteMatch, HttpError> {
+        let below = self.below(path);
+        let takes_tenants = *self.path == *self.endpoint.own_path;
+        route::find(method, below, takes_tenants).map_err(|unrouted| self.unrouted(path, unrouted))
+    }
+
+    /// Returns the error for a request that matches no operation. It says where the operations are.
+    fn unrouted(&self, path: &str, unrouted: RouteError) -> HttpError {
+        let Endpoint {
+            own_path: own,
+            agent,
+            ..
+        } = &*self.endpoint;
+        match unrouted {
+            RouteError::Method { allowed }
+                if path.trim_end_matches('/') == self.path.trim_end_matches('/') =>
+            {
+                let message = format!(
+                    "expected JSON-RPC by POST at the address of agent {agent:?}; its card is at \
+                     {own}/{}, HTTP+JSON at {own}/message:send and beside it",
+                    places::CURRENT
+                );
+                HttpError::method(message, &allowed)
+            }
+            RouteError::Method { allowed } => {
+                let methods = allowed.join(" or ");
+                HttpError::method(format!("expected {methods} at {path}"), &allowed)
+            }
+            RouteError::Path => HttpError::path(format!(
+                "there is nothing at {path}: the operations of agent {agent:?} are below {own}, such \
+                 as POST {own}/message:send, and all agents are listed at /a2a/catalog"
+            )),
+        }
+    }
+}
+
+/// Reads the call of a request, and the format of its response.
+fn understand(
+    context: &mut Context,
+    routed: &RouteMatch,
+    asked: &RestRequest,
+) -> Result<(Box<Call>, ResponseFormat), Error> {
+    let service_parameters = ServiceParameters::read(&asked.headers, &asked.uri)?;
+    if service_parameters.version() != routed.version {
+        return Err(version_mismatch(service_parameters.named, routed.version));
+    }
+    service_parameters.fill(context);
+    context.version = routed.version;
+    context.tenant.clone_from(&routed.tenant);
+    let (mut call, format) = body::read(routed, &asked.headers, &asked.uri, &asked.body)?;
+    context.apply_call(&mut call)?;
+    Ok((Box::new(call), format))
+}
+
+/// Returns the error for a request whose version is not the one of its path.
+fn version_mismatch(named: Option<Version>, served: Version) -> Error {
+    let message = match named {
+        Some(named) => format!(
+            "A2A {served} is spoken at this address, not {named}: 1.0 is spoken without /v1, 0.3 below it"
+        ),
+        None => format!(
+            "A2A {served} is spoken at this address, and a request that names no version speaks 0.3: send \
+             A2A-Version: {served}, as a header or in the query"
+        ),
+    };
+    Error::new(ErrorKind::VersionNotSupported, message)
+}
+
+/// Returns the error for a request for a document, such as a card.
+pub(super) fn error_response(headers: &HeaderMap, error: Error) -> Response {
+    ResponseWriter::for_request(headers, ResponseFormat::V1_0).error(&error.into())
+}
+
+/// Returns the error for a request at a path of this binding.
+pub(super) fn error_response_at(
+    path: &str,
+    headers: &HeaderMap,
+    status: StatusCode,
+    error: Error,
+) -> Response {
+    let version = match path.contains("/v1/") {
+        true => Version::V0_3,
+        false => Version::V1_0,
+    };
+    let refusal = HttpError {
+        status,
+        error,
+        allow: None,
+    };
+    ResponseWriter::for_request(headers, ResponseFormat::without_body(version)).error(&refusal)
+}
+
+fn body_error(body_error: BodyError) -> HttpError {
+    HttpError {
+        status: body_error.status(),
+        error: body_error.error(),
+        allow: None,
+    }
+}

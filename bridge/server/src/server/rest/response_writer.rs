@@ -1,0 +1,112 @@
+//! Writes responses with their media types (specification 11.1, 14.1.1).
+
+use axum::{
+    body::{Body, Bytes},
+    http::{
+        HeaderMap, HeaderValue, StatusCode,
+        header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+    },
+    response::Response,
+};
+use bridge_protocol::a2a::Error;
+use futures_util::StreamExt as _;
+
+use super::{http_error::HttpError, response_format::ResponseFormat};
+use crate::{
+    server::{
+        Endpoint,
+        large_body::{WrittenItem, write_item},
+        render, sse,
+    },
+    service::{Reply, StreamItem, StreamItems, is_stopping},
+};
+
+/// Writes the responses to a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ResponseWriter {
+    format: ResponseFormat,
+    /// Whether the client accepts `application/json` but not `application/a2a+json`.
+    is_plain: bool,
+}
+
+impl ResponseWriter {
+    /// Creates a writer for a request with these headers and the given format.
+    pub(super) fn for_request(headers: &HeaderMap, format: ResponseFormat) -> Self {
+        let accepts = |media_type: &str| {
+            let all = headers.get_all(ACCEPT).iter();
+            let mut all = all.filter_map(|value| value.to_str().ok());
+            all.any(|value| value.contains(media_type))
+        };
+        Self {
+            format,
+            is_plain: accepts("application/json") && !accepts("application/a2a+json"),
+        }
+    }
+
+    /// Returns the same writer with another format.
+    pub(super) fn with_format(self, format: ResponseFormat) -> Self {
+        Self { format, ..self }
+    }
+
+    /// Returns a response with one object.
+    pub(super) fn reply(self, endpoint: &Endpoint, reply: Reply) -> Response {
+        let reply = match reply {
+            Reply::Card(card) => Reply::Card(Box::new(endpoint.with_interfaces(*card))),
+            other => other,
+        };
+        self.json(StatusCode::OK, self.format.text(reply))
+    }
+
+    /// Returns a stream of objects without envelope, each with its position in the log as id. An error that ends the
+    /// stream is an event with the name `error`.
+    pub(super) fn stream(self, items: StreamItems) -> Response {
+        sse::response(items.then(move |item| self.event(item)))
+    }
+
+    fn event(self, item: Result<StreamItem, Error>) -> WrittenItem<Bytes> {
+        match item {
+            Ok(item) => {
+                let (size, position) = (item.size(), item.position.clone());
+                write_item(size, move || {
+                    let write = |to: &mut _| self.format.item(to, item);
+                    sse::positioned_event(size, &position, write)
+                })
+            }
+            Err(error) if is_stopping(&error) => write_item(0, sse::stopping),
+            Err(error) => write_item(0, move || {
+                sse::named_event("error", &HttpError::from(error).body(self.format))
+            }),
+        }
+    }
+
+    /// Returns an error response.
+    pub(super) fn error(self, refusal: &HttpError) -> Response {
+        let mut response = self.json(refusal.status, render::text(0, &refusal.body(self.format)));
+        let allow = refusal.allow.as_deref();
+        if let Some(allow) = allow.and_then(|allow| HeaderValue::from_str(allow).ok()) {
+            response.headers_mut().insert(ALLOW, allow);
+        }
+        if let Some(seconds) = refusal.error.retry_after() {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+
+    /// Returns a JSON response that must not be cached: it is for one caller and shows the current state. Without
+    /// `Cache-Control` a cache may store responses to GET, and would only recognize credentials in `Authorization`
+    /// (RFC 9111, sections 3.5, 4.2.2).
+    fn json(self, status: StatusCode, text: Vec<u8>) -> Response {
+        let media_type = match (self.is_plain, self.format) {
+            (false, ResponseFormat::V1_0) => "application/a2a+json",
+            (true, ResponseFormat::V1_0)
+            | (_, ResponseFormat::V0_3 | ResponseFormat::V0_3Proto) => "application/json",
+        };
+        let mut response = Response::new(Body::from(text));
+        *response.status_mut() = status;
+        let media_type = HeaderValue::from_static(media_type);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, media_type);
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+    }
+}

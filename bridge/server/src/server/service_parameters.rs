@@ -1,0 +1,175 @@
+//! Reads service parameters (specification 3.2.6), which all HTTP bindings share.
+//!
+//! They are sent in headers, or in query parameters by clients that cannot set headers (3.6.1). The tenant, and the
+//! extensions that a message lists, are in the call itself: see [`Context::apply_call`].
+
+use std::{borrow::Cow, collections::BTreeSet};
+
+use axum::{
+    http::{HeaderMap, HeaderName, HeaderValue, Uri},
+    response::Response,
+};
+use bridge_protocol::{a2a::Error, dialect::Version};
+use url::form_urlencoded;
+
+use crate::service::{Context, Position};
+
+/// The header for the client's version of A2A.
+const VERSION: HeaderName = HeaderName::from_static("a2a-version");
+
+/// The headers for the requested extensions; 0.3 used the prefix `X-`.
+const EXTENSIONS: [HeaderName; 2] = [
+    HeaderName::from_static("a2a-extensions"),
+    HeaderName::from_static("x-a2a-extensions"),
+];
+
+/// The header for the last event of a stream that the client has received.
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// The service parameters of a request.
+pub(super) struct ServiceParameters {
+    /// The version that the request names, if any.
+    pub(super) named: Option<Version>,
+    extensions: BTreeSet<String>,
+    last_event: Option<Position>,
+}
+
+impl ServiceParameters {
+    /// Reads the parameters from headers and query.
+    ///
+    /// # Errors
+    /// If the version is not supported, or `Last-Event-ID` is not valid.
+    pub(super) fn read(headers: &HeaderMap, uri: &Uri) -> Result<Self, Error> {
+        Ok(Self {
+            named: named_version(headers, uri)?,
+            extensions: extensions(headers, uri),
+            last_event: last_event(headers)?,
+        })
+    }
+
+    /// The version of the request, which is 0.3 if it names none (3.6.2).
+    pub(super) fn version(&self) -> Version {
+        self.named.unwrap_or(Version::V0_3)
+    }
+
+    /// Enters the parameters into the service's context.
+    pub(super) fn fill(self, context: &mut Context) {
+        context.extensions = self.extensions;
+        context.last_event = self.last_event;
+    }
+}
+
+/// Returns the values of a service parameter, from the header or else from the query. Names are case-insensitive.
+fn values<'r>(headers: &'r HeaderMap, uri: &Uri, name: &HeaderName) -> Vec<Cow<'r, str>> {
+    let all = headers.get_all(name).iter();
+    let all: Vec<_> = all
+        .map(|value| value.to_str().unwrap_or("?").into())
+        .collect();
+    if !all.is_empty() || uri.query().is_none() {
+        return all;
+    }
+    pairs(uri)
+        .filter(|(key, _)| key.eq_ignore_ascii_case(name.as_str()))
+        .map(|(_, value)| value.into())
+        .collect()
+}
+
+/// Returns the decoded parameters of the query.
+pub(super) fn pairs(uri: &Uri) -> impl Iterator<Item = (String, String)> {
+    form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned()
+}
+
+fn extensions(headers: &HeaderMap, uri: &Uri) -> BTreeSet<String> {
+    let lists = EXTENSIONS.map(|name| values(headers, uri, &name));
+    let named = lists.iter().flatten().flat_map(|list| list.split(','));
+    let named = named.map(str::trim).filter(|one| !one.is_empty());
+    named.map(str::to_owned).collect()
+}
+
+fn last_event(headers: &HeaderMap) -> Result<Option<Position>, Error> {
+    let header = headers.get(LAST_EVENT);
+    let header = header.map(|value| value.to_str().unwrap_or("?"));
+    header
+        .filter(|text| !text.is_empty())
+        .map(str::parse)
+        .transpose()
+}
+
+/// Returns the version that the request names in a header or query parameter (specification 3.6.1).
+///
+/// # Errors
+/// [`ErrorKind::VersionNotSupported`].
+pub(super) fn named_version(headers: &HeaderMap, uri: &Uri) -> Result<Option<Version>, Error> {
+    let values = values(headers, uri, &VERSION);
+    match values.first().map(|value| value.trim()) {
+        None | Some("") => Ok(None),
+        named => Version::from_header(named).map(Some),
+    }
+}
+
+/// Adds the header that names the active extensions (specification 4.6, 14.2.2), if there are any.
+pub(super) fn with_extensions(
+    mut response: Response,
+    version: Version,
+    active: BTreeSet<String>,
+) -> Response {
+    if active.is_empty() {
+        return response;
+    }
+    let active: Vec<String> = active.into_iter().collect();
+    // A URI that an operator wrote into a card may contain characters that headers cannot.
+    let Ok(value) = HeaderValue::from_str(&active.join(", ")) else {
+        return response;
+    };
+    let name = match version {
+        Version::V1_0 => "a2a-extensions",
+        Version::V0_1 | Version::V0_3 => "x-a2a-extensions",
+    };
+    let name = HeaderName::from_static(name);
+    response.headers_mut().insert(name, value);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn extensions_are_named_in_headers_or_else_in_the_query() {
+        type Headers = &'static [(&'static str, &'static str)];
+        let cases: &[(Headers, &str, &[&str])] = &[
+            (&[], "/", &[]),
+            (
+                &[("a2a-extensions", "urn:a, urn:b,")],
+                "/",
+                &["urn:a", "urn:b"],
+            ),
+            (
+                &[("a2a-extensions", "urn:a"), ("x-a2a-extensions", "urn:b")],
+                "/",
+                &["urn:a", "urn:b"],
+            ),
+            (&[], "/?A2A-Extensions=urn%3Aa,urn%3Ab", &["urn:a", "urn:b"]),
+            (
+                &[("a2a-extensions", "urn:a")],
+                "/?a2a-extensions=urn:b",
+                &["urn:a"],
+            ),
+        ];
+        for (given, uri, expected) in cases {
+            let mut headers = HeaderMap::new();
+            for (name, value) in *given {
+                let name = HeaderName::from_static(name);
+                headers.append(name, HeaderValue::from_static(value));
+            }
+            let found = extensions(&headers, &uri.parse().unwrap());
+            assert_eq!(
+                found.iter().collect::<Vec<_>>(),
+                *expected,
+                "{given:?} {uri}"
+            );
+        }
+    }
+}

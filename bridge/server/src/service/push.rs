@@ -1,0 +1,200 @@
+//! The push notification settings of a task (specification 3.1.7 to 3.1.10).
+
+use bridge_protocol::{
+    a2a::{
+        DeleteTaskPushNotificationConfigRequest, Error, ErrorKind,
+        GetTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigsRequest,
+        ListTaskPushNotificationConfigsResponse, Metadata, SendMessageRequest,
+        TaskPushNotificationConfig,
+    },
+    dialect::Version,
+    wire::FieldError,
+};
+
+use super::{Context, Service, error};
+use crate::{
+    caller::Caller,
+    push::{CheckedSetting, Push, PushError},
+    run_to_completion,
+    turns::Submitted,
+};
+
+/// The name that clients before 1.0, such as the official kit, use for a setting that was created without an id.
+const UNNAMED: &str = "default";
+
+/// The default and largest number of settings on a page.
+const PAGE: i32 = 100;
+
+impl Service {
+    /// Creates a setting for the delivery of a task's further events. A setting with an existing id replaces the
+    /// previous one, continues at its position, and resumes delivery if that was given up.
+    pub async fn create_push_config(
+        &self,
+        context: &Context,
+        config: TaskPushNotificationConfig,
+    ) -> Result<TaskPushNotificationConfig, Error> {
+        let push = self.push()?;
+        let task = config.task_id.clone().ok_or_else(|| {
+            let error = FieldError::new("the id of a task", "nothing");
+            Error::from(error.inside("taskId"))
+        })?;
+        let head = self.head(context, &task).await?;
+        let place = match context.version {
+            Version::V1_0 => "",
+            Version::V0_3 | Version::V0_1 => "pushNotificationConfig",
+        };
+        let wrong = |error| of_push(error, &[place]);
+        let checked = push.check(config, context.version).map_err(wrong)?;
+        let (push, seen) = (push.clone(), head.seq);
+        let kept = run_to_completion(async move { push.set(&head, checked, seen).await }).await;
+        Ok(shown(kept.map_err(wrong)?, context))
+    }
+
+    /// Returns a setting. In 0.3 and 0.1, no id and the id [`UNNAMED`] select the task's first setting.
+    pub async fn get_push_config(
+        &self,
+        context: &Context,
+        request: GetTaskPushNotificationConfigRequest,
+    ) -> Result<TaskPushNotificationConfig, Error> {
+        let push = self.push()?;
+        let head = self.head(context, &request.task_id).await?;
+        let get = async |id| push.get(&context.caller, &head.task, id).await;
+        let mut found = get(&request.id).await.map_err(error::of_store)?;
+        if found.is_none() && context.version != Version::V1_0 && request.id == UNNAMED {
+            found = get(&head.task).await.map_err(error::of_store)?;
+        }
+        found.map(|config| shown(config, context)).ok_or_else(|| {
+            let (task, id) = (&request.task_id, &request.id);
+            let message = format!("task {task} has no push notification setting {id:?}");
+            Error::new(ErrorKind::TaskNotFound, message)
+        })
+    }
+
+    /// Lists a task's settings in the order of their ids.
+    pub async fn list_push_configs(
+        &self,
+        context: &Context,
+        request: ListTaskPushNotificationConfigsRequest,
+    ) -> Result<ListTaskPushNotificationConfigsResponse, Error> {
+        let push = self.push()?;
+        let size = page_size(request.page_size)?;
+        let head = self.head(context, &request.task_id).await?;
+        let all = push.list(&context.caller, &head.task).await;
+        let mut all = all.map_err(error::of_store)?;
+        let after = request.page_token.unwrap_or_default();
+        all.retain(|config| after.is_empty() || config.id.as_deref() > Some(&after));
+        let more = all.len() > size;
+        all.truncate(size);
+        let last = all.last().and_then(|config| config.id.clone());
+        Ok(ListTaskPushNotificationConfigsResponse {
+            configs: all
+                .into_iter()
+                .map(|config| shown(config, context))
+                .collect(),
+            next_page_token: last.filter(|_| more),
+            extra: Metadata::new(),
+        })
+    }
+
+    /// Deletes a setting, which ends its deliveries. A setting that does not exist is no error.
+    pub async fn delete_push_config(
+        &self,
+        context: &Context,
+        request: DeleteTaskPushNotificationConfigRequest,
+    ) -> Result<(), Error> {
+        let push = self.push()?;
+        let head = self.head(context, &request.task_id).await?;
+        let (push, caller) = (push.clone(), context.caller.clone());
+        let removed =
+            run_to_completion(async move { push.remove(&caller, &head.task, &request.id).await });
+        removed.await.map_err(error::of_store)
+    }
+
+    /// Checks the setting that comes with a message, before the message is stored.
+    pub(super) async fn checked_push(
+        &self,
+        context: &Context,
+        request: &SendMessageRequest,
+    ) -> Result<Option<CheckedSetting>, Error> {
+        let configuration = request.configuration.as_ref();
+        let wanted = configuration.and_then(|one| one.task_push_notification_config.clone());
+        let Some(config) = wanted else {
+            return Ok(None);
+        };
+        let place = match context.version {
+            Version::V1_0 => "taskPushNotificationConfig",
+            Version::V0_3 => "pushNotificationConfig",
+            Version::V0_1 => "pushNotification",
+        };
+        let push = self.push()?;
+        let wrong = |error| match context.version {
+            Version::V1_0 | Version::V0_3 => of_push(error, &[place, "configuration"]),
+            Version::V0_1 => of_push(error, &[place]),
+        };
+        let checked = push.check(config, context.version).map_err(wrong)?;
+        if let Some(task) = &request.message.task_id {
+            let room = push.check_limit(&context.caller, task, &checked);
+            room.await.map_err(wrong)?;
+        }
+        Ok(Some(checked))
+    }
+
+    /// Stores the setting for all events that follow from the message.
+    pub(super) async fn keep_push(
+        &self,
+        caller: &Caller,
+        checked: CheckedSetting,
+        message_id: &str,
+        submitted: &Submitted,
+    ) -> Result<(), Error> {
+        let store = self.turns.store();
+        let head = store.head(caller, &submitted.task).await;
+        let head = head.map_err(error::of_store)?;
+        let message = (message_id, submitted.repeated);
+        let kept = self
+            .push()?
+            .set_with_message(&head, checked, message, submitted.message);
+        kept.await.map_err(|error| of_push(error, &[]))
+    }
+
+    fn push(&self) -> Result<&Push, Error> {
+        let push = self.push.as_ref();
+        push.ok_or_else(|| ErrorKind::PushNotificationNotSupported.into())
+    }
+}
+
+/// Returns the setting for its owner: in 0.1 with the client's own id of the task.
+fn shown(mut config: TaskPushNotificationConfig, context: &Context) -> TaskPushNotificationConfig {
+    if let Some(own) = &context.client_id {
+        config.task_id = Some(own.clone());
+    }
+    config
+}
+
+fn page_size(wanted: Option<i32>) -> Result<usize, Error> {
+    match wanted.unwrap_or(PAGE) {
+        size @ 1..=PAGE => Ok(size.unsigned_abs() as usize),
+        other => {
+            let expected = format!("a number from 1 to {PAGE}");
+            Err(FieldError::new(expected, other.to_string())
+                .inside("pageSize")
+                .into())
+        }
+    }
+}
+
+/// Converts the reason why a setting is refused. `places` is the path of the setting in the request, innermost
+/// first.
+fn of_push(error: PushError, places: &[&str]) -> Error {
+    match error {
+        PushError::Field(error) => {
+            let places = places.iter().filter(|place| !place.is_empty());
+            places
+                .fold(error, |error, place| error.inside(place))
+                .into()
+        }
+        PushError::TooMany { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
+        PushError::Store(error) => error::of_store(error),
+        PushError::Client(_) => ErrorKind::Internal.into(),
+    }
+}

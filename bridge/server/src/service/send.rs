@@ -1,0 +1,258 @@
+//! SendMessage and SendStreamingMessage (specification 3.1.1, 3.1.2).
+
+use std::sync::Arc;
+
+use bridge_protocol::{
+    a2a::{Error, SendMessageRequest, SendMessageResponse, Task},
+    wire::FieldError,
+};
+use tokio::time::timeout;
+
+use super::{
+    Context, Position, Service, StreamItems, bare_message, error,
+    history::{self, with_history},
+    sequence, task_stream,
+};
+use crate::{
+    run_to_completion,
+    store::{Event, Head, Seq, Snapshot, Turn, TurnState},
+    turns::{IncomingMessage, Submitted},
+};
+
+/// The number of events that are read at a time.
+const PAGE: usize = 256;
+
+impl Service {
+    /// Sends a message and returns the task: at once if requested, otherwise in the first final or interrupted state
+    /// after the message, or in its current state when the wait limit is reached. An agent with
+    /// `AnswerKind::Messages` may be answered with a bare message, see [`AnswerKind`](crate::agent::AnswerKind).
+    ///
+    /// # Errors
+    /// The errors of the protocol, as for all operations.
+    pub async fn send_message(
+        &self,
+        context: &Context,
+        request: SendMessageRequest,
+    ) -> Result<SendMessageResponse<Arc<Task>>, Error> {
+        let configuration = request.configuration.as_ref();
+        let returns_at_once = configuration.is_some_and(|wanted| wanted.return_immediately);
+        let history = configuration.and_then(|wanted| wanted.history_length);
+        let bare_reply = (!returns_at_once)
+            .then(|| self.bare_reply(context, &request))
+            .flatten();
+        let submitted = self.submit(context, request, false).await?;
+        let mut settled = None;
+        if !returns_at_once {
+            // At the limit, the task is returned in its current state.
+            let waiting = timeout(
+                self.settings.wait,
+                self.wait_for_answer_or_failure(context, &submitted),
+            );
+            settled = waiting.await.ok().transpose()?.flatten();
+        }
+        let snapshot = match settled {
+            Some(head) => self.task_at_answer(context, &submitted, &head).await,
+            None => {
+                let store = self.turns.store();
+                store.task(&context.caller, &submitted.task).await
+            }
+        };
+        let Snapshot { task, seq } = snapshot.map_err(error::of_store)?;
+        if let Some(message) = bare_reply.and_then(|bare_reply| bare_reply.answer(&task)) {
+            return Ok(SendMessageResponse::Message(message));
+        }
+        let task = sequence::numbered(context, with_history(task, history), seq);
+        Ok(SendMessageResponse::Task(task))
+    }
+
+    /// Sends a message and streams the task's changes until its turn has ended. While the turn is queued, the stream
+    /// shows the changes by earlier turns, as do all streams of the task (specification 3.5.2). It does not end with
+    /// an earlier turn unless the task ends.
+    /// With `Last-Event-ID`, the stream of an earlier request is resumed and shows only later events.
+    ///
+    /// With `Last-Event-ID` the old turn is taken up again: only later events are shown.
+    pub async fn send_streaming_message(
+        &self,
+        context: &Context,
+        request: SendMessageRequest,
+    ) -> Result<StreamItems, Error> {
+        let history = request
+            .configuration
+            .as_ref()
+            .and_then(|wanted| wanted.history_length);
+        let bare_reply = self.bare_reply(context, &request);
+        let submitted = self.submit(context, request, true).await?;
+        let end = task_stream::StreamEnd::Turn {
+            turn: submitted.turn,
+            message: submitted.message,
+            begun: submitted.has_begun.then_some(submitted.last),
+        };
+        match &context.last_event {
+            Some(last) if last.task == submitted.task => {
+                Ok(task_stream::after(self, context, last.clone(), end))
+            }
+            Some(_) | None => {
+                let Submitted {
+                    task, last: seq, ..
+                } = submitted;
+                let position = Position { task, seq };
+                let Some(bare_reply) = bare_reply else {
+                    return task_stream::from(self, context, position, end, history).await;
+                };
+                let (service, context) = (self.clone(), context.clone());
+                Ok(bare_message::bare_or_stream(
+                    bare_reply.stream(service.clone(), context.clone(), position.clone()),
+                    async move { task_stream::from(&service, &context, position, end, history).await },
+                ))
+            }
+        }
+    }
+
+    async fn submit(
+        &self,
+        context: &Context,
+        mut request: SendMessageRequest,
+        is_watched: bool,
+    ) -> Result<Submitted, Error> {
+        check(&request)?;
+        let seen = sequence::seen(&mut request)?;
+        self.check_media_types(context, &request.message)?;
+        self.request_activities(context, &mut request.message)?;
+        let configuration = request.configuration.as_ref();
+        let is_pushed =
+            configuration.is_some_and(|one| one.task_push_notification_config.is_some());
+        // Boxed because few messages come with a setting.
+        let push = match is_pushed {
+            true => Box::pin(self.checked_push(context, &request)).await?,
+            false => None,
+        };
+        if request.message.task_id.is_none() {
+            // Boxed because the store is rarely asked.
+            Box::pin(self.may_create_task(context)).await?;
+        }
+        let message_id = request.message.message_id.clone();
+        let incoming = IncomingMessage {
+            agent: context.agent.clone(),
+            caller: context.caller.clone(),
+            message: request.message,
+            client_id: context.client_id.clone(),
+            metadata: request.metadata,
+            seen,
+            is_watched,
+        };
+        match push {
+            None => self.turns.submit(incoming).await.map_err(error::of_turn),
+            Some(push) => {
+                let (service, caller) = (self.clone(), context.caller.clone());
+                let keeping = async move {
+                    let submitted = service.turns.submit(incoming).await;
+                    let submitted = submitted.map_err(error::of_turn)?;
+                    service
+                        .keep_push(&caller, push, &message_id, &submitted)
+                        .await?;
+                    Ok(submitted)
+                };
+                Box::pin(run_to_completion(keeping)).await
+            }
+        }
+    }
+
+    /// Waits for the answer, or for the error that the store does not accept it.
+    async fn wait_for_answer_or_failure(
+        &self,
+        context: &Context,
+        submitted: &Submitted,
+    ) -> Result<Option<Arc<Head>>, Error> {
+        tokio::select! {
+            biased;
+            settled = self.wait_for_answer(context, submitted) => settled,
+            refusal = self.turns.unlogged_end(&submitted.task, submitted.turn) => Err(error::of_unlogged_end(refusal)),
+        }
+    }
+
+    /// Waits for the first event after the message that ends or interrupts the task or its turn, and returns the
+    /// task's head as of then; `None` if the store is closed first.
+    async fn wait_for_answer(
+        &self,
+        context: &Context,
+        submitted: &Submitted,
+    ) -> Result<Option<Arc<Head>>, Error> {
+        let store = self.turns.store();
+        let watch = store.watch(&context.caller, &submitted.task).await;
+        let mut watch = watch.map_err(error::of_store)?;
+        // The events that were logged with the message only start its turn.
+        let mut seen = submitted.last;
+        while let Some(head) = watch.after(seen).await {
+            // A turn that leaves the task working has not answered yet (specification 3.2.2).
+            let is_over = head.turns.iter().all(|open| open.turn != submitted.turn);
+            let ended = is_over && head.state.is_interrupted();
+            if ended || head.state.is_terminal() {
+                return Ok(Some(head));
+            }
+            // The head is the newest one: the task may have been interrupted in between.
+            if self
+                .was_interrupted(context, &head, submitted.turn, seen)
+                .await?
+            {
+                return Ok(Some(head));
+            }
+            seen = head.seq;
+        }
+        Ok(None)
+    }
+
+    /// Returns whether the turn has interrupted the task after `seen`, up to the head. Interruptions by earlier turns
+    /// do not count.
+    async fn was_interrupted(
+        &self,
+        context: &Context,
+        head: &Head,
+        turn: u64,
+        seen: Seq,
+    ) -> Result<bool, Error> {
+        let (mut seen, mut interrupted) = (seen, false);
+        let waits = |open: &Turn| open.turn == turn && open.state == TurnState::Queued;
+        if head.turns.iter().any(waits) {
+            return Ok(false);
+        }
+        while seen < head.seq {
+            let store = self.turns.store();
+            let page = store.read(&context.caller, &head.task, seen, PAGE).await;
+            let page = page.map_err(error::of_store)?;
+            let Some(last) = page.last() else {
+                break;
+            };
+            seen = last.seq;
+            for stored in &page {
+                interrupted = match &stored.event {
+                    Event::TurnStarted { turn: started, .. } if *started == turn => false,
+                    Event::Status { status, .. } => interrupted || status.state.is_interrupted(),
+                    Event::Created(_)
+                    | Event::Message(_)
+                    | Event::Said(_)
+                    | Event::TurnQueued { .. }
+                    | Event::TurnStarted { .. }
+                    | Event::TurnEnded { .. }
+                    | Event::Artifact { .. }
+                    | Event::Metadata { .. } => interrupted,
+                };
+            }
+        }
+        Ok(interrupted)
+    }
+}
+
+/// Checks what the types of a request cannot express.
+fn check(request: &SendMessageRequest) -> Result<(), Error> {
+    let message = &request.message;
+    if message.message_id.is_empty() {
+        let error = FieldError::new("an id", "an empty string");
+        return Err(error.inside("messageId").inside("message").into());
+    }
+    if message.parts.is_empty() {
+        let error = FieldError::new("at least one part", "an empty list");
+        return Err(error.inside("parts").inside("message").into());
+    }
+    let configuration = request.configuration.as_ref();
+    history::check(configuration.and_then(|wanted| wanted.history_length))
+}

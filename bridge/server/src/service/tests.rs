@@ -1,0 +1,199 @@
+//! Waiting for an answer: one that the disk has no room for, and one that comes in pieces.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use async_trait::async_trait;
+use bridge_protocol::a2a::{
+    AgentCard, ErrorKind, GetTaskRequest, Message, Part, Role, SendMessageRequest,
+    SendMessageResponse, StreamResponse, TaskState,
+};
+use futures_util::StreamExt as _;
+use tokio::sync::Semaphore;
+
+use super::*;
+use crate::{
+    agent::{Agent, TurnSettings},
+    executor::{Executor, Turn, Update},
+    store::{MemoryStore, SimulatedDisk, SledSettings, SledStore, Store, testing::FailingStore},
+};
+
+/// Says that it has begun, and answers when it may.
+struct Patient {
+    has_begun: Semaphore,
+    may_answer: Semaphore,
+}
+
+#[async_trait]
+impl Executor for Patient {
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
+        self.has_begun.add_permits(1);
+        self.may_answer.acquire().await.unwrap().forget();
+        let id = format!("{}-answer", turn.message.message_id);
+        vec![Update::said(TaskState::Completed, id, "done")]
+    }
+}
+
+/// An agent that nobody leaves before it has answered, or cannot.
+fn serving(store: Arc<dyn Store>) -> (Service, Arc<Patient>) {
+    let patient = Arc::new(Patient {
+        has_begun: Semaphore::new(0),
+        may_answer: Semaphore::new(0),
+    });
+    let agent = Agent {
+        name: "patient".into(),
+        card: AgentCard::named("Patient", "Waits"),
+        executor: patient.clone(),
+        settings: TurnSettings::default(),
+    };
+    let settings = Settings {
+        wait: Duration::from_secs(100_000),
+        ..Settings::default()
+    };
+    (Service::new(Turns::new(store, [agent]), settings), patient)
+}
+
+/// Says hello, always by the same message.
+async fn hello(service: Service) -> Result<Arc<Task>, Error> {
+    let context = Context::new("patient", Caller::anonymous());
+    let message = Message::new("m-1", Role::User, vec![Part::text("hello")]);
+    let answer = service.send_message(&context, SendMessageRequest::new(message));
+    match answer.await? {
+        SendMessageResponse::Task(task) => Ok(task),
+        SendMessageResponse::Message(message) => panic!("{message:?}"),
+    }
+}
+
+#[tokio::test]
+async fn who_waits_for_an_answer_does_not_wait_for_room_on_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let (settings, disk) = (
+        SledSettings::in_folder(folder.path()),
+        SimulatedDisk::new(1),
+    );
+    let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
+    let (service, patient) = serving(store.clone());
+    let waiting = tokio::spawn(hello(service.clone()));
+    patient.has_begun.acquire().await.unwrap().forget();
+    disk.set_room(0);
+    patient.may_answer.add_permits(1);
+    for refused in [waiting.await.unwrap(), hello(service.clone()).await] {
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
+        assert_eq!(service.turns.unlogged_end_count(), 1);
+    }
+    disk.set_room(usize::MAX);
+    // The same message again has the answer, once that is kept; the agent is not called again.
+    let task = loop {
+        match hello(service.clone()).await {
+            Ok(task) => break task,
+            Err(error) => assert_eq!(error.kind, ErrorKind::Unavailable, "{error}"),
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(task.status.state, TaskState::Completed);
+    assert_eq!(patient.has_begun.available_permits(), 0);
+    assert_eq!(service.turns.unlogged_end_count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_an_answer_that_is_lost_is_told() {
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+    let (service, patient) = serving(store.clone());
+    let waiting = tokio::spawn(hello(service));
+    patient.has_begun.acquire().await.unwrap().forget();
+    store.unwritable.store(usize::MAX, Ordering::SeqCst);
+    patient.may_answer.add_permits(1);
+    let error = waiting.await.unwrap().unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Internal, "{error}");
+}
+
+#[tokio::test]
+async fn who_keeps_up_with_a_task_has_no_log_read_for_it() {
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+    let (service, patient) = serving(store.clone());
+    let context = Context::new("patient", Caller::anonymous());
+    let message = Message::new("m-1", Role::User, vec![Part::text("hello")]);
+    let request = SendMessageRequest::new(message);
+    let items = service.send_streaming_message(&context, request).await;
+    let answering = async {
+        patient.has_begun.acquire().await.unwrap().forget();
+        patient.may_answer.add_permits(1);
+    };
+    let (items, ()) = tokio::join!(items.unwrap().collect::<Vec<_>>(), answering);
+    let responses = items.into_iter().map(|item| item.unwrap().response);
+    let responses: Vec<_> = responses.collect();
+    assert!(
+        matches!(&responses[..], [StreamResponse::Task(_), StreamResponse::StatusUpdate(end)]
+            if end.status.state == TaskState::Completed),
+        "{responses:?}"
+    );
+    assert_eq!(store.reads.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_service_that_stops_ends_streams_and_begins_nothing_but_goes_on_with_turns() {
+    let (service, patient) = serving(Arc::new(MemoryStore::new()));
+    let waiting = tokio::spawn(hello(service.clone()));
+    patient.has_begun.acquire().await.unwrap().forget();
+    let context = Context::new("patient", Caller::anonymous());
+    let request = || {
+        let message = Message::new("m-1", Role::User, vec![Part::text("hello")]);
+        SendMessageRequest::new(message)
+    };
+    // The same message again is a stream of the same turn.
+    let call = || Call::SendStreamingMessage(request());
+    let Ok(Reply::Stream(mut items)) = service.call(&context, call()).await else {
+        panic!("no stream")
+    };
+    assert!(items.next().await.unwrap().is_ok());
+    service.drain();
+    let end = loop {
+        match items.next().await.unwrap() {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert!(is_stopping(&end), "{end}");
+    assert!(items.next().await.is_none());
+    for call in [call(), Call::SendMessage(request())] {
+        let refused = service.call(&context, call).await.err().unwrap();
+        assert_eq!(refused.kind, ErrorKind::Unavailable);
+        assert!(refused.retry_after().is_some() && !is_stopping(&refused));
+    }
+    assert_eq!(service.turns.running(), 1);
+    patient.may_answer.add_permits(1);
+    let task = waiting.await.unwrap().unwrap();
+    assert_eq!(task.status.state, TaskState::Completed);
+    let call = Call::GetTask(GetTaskRequest::new(task.id.clone()));
+    assert!(service.call(&context, call).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_request_makes_no_room_for_what_it_does_not_ask() {
+    let (service, _) = serving(Arc::new(MemoryStore::new()));
+    let context = Context::new("patient", Caller::anonymous());
+    let call = Call::GetTask(GetTaskRequest::new("t-1"));
+    let (own, all) = (
+        size_of_val(&context) + size_of_val(&call),
+        service.call(&context, call),
+    );
+    let size = size_of_val(&all);
+    assert!(size < 4 << 10, "{size} bytes, {own} of them what is asked");
+}
+
+#[tokio::test]
+async fn a_stream_begins_with_the_task_that_the_store_has_without_a_copy() {
+    let store = Arc::new(MemoryStore::new());
+    let (service, patient) = serving(store.clone());
+    let context = Context::new("patient", Caller::anonymous());
+    let message = Message::new("m-1", Role::User, vec![Part::text("hello")]);
+    let request = SendMessageRequest::new(message);
+    let items = service.send_streaming_message(&context, request).await;
+    let first = items.unwrap().next().await.unwrap().unwrap();
+    let StreamResponse::Task(shown) = first.response else {
+        panic!("{first:?}");
+    };
+    let known = store.task(&context.caller, &shown.id).await.unwrap();
+    assert!(Arc::ptr_eq(&shown, &known.task));
+    patient.may_answer.add_permits(1);
+}

@@ -1,0 +1,178 @@
+//! `bridge migrate`: copies all tasks from one store to another, and checks each event of the copy.
+
+use std::{
+    io::{IsTerminal as _, stderr},
+    path::PathBuf,
+    str::FromStr,
+    sync::Arc,
+    time::Duration,
+};
+
+use bridge_program::{Exit, errln, outln};
+use clap::Args;
+use tokio::time::Instant;
+
+use super::store::StoreChoice;
+use crate::store::{
+    WholeStore,
+    transfer::{
+        FileSource, FileTarget, Source, StoreSource, StoreTarget, Target, TransferReport, transfer,
+    },
+};
+
+/// The time between two lines of progress.
+const PROGRESS: Duration = Duration::from_secs(2);
+
+/// Copy all tasks from one store to another, and check the copy
+#[derive(Debug, Args)]
+#[command(after_help = NOTE)]
+pub(super) struct Migrate {
+    /// The store to be copied: sled:FOLDER, postgres://USER@HOST/DATABASE, or file:FILE of an earlier copy
+    #[arg(value_name = "FROM")]
+    from: Place,
+    /// The store to be made, which must be new, or an unfinished copy of the same store
+    #[arg(value_name = "TO")]
+    to: Place,
+}
+
+const NOTE: &str = "\
+The bridges that serve the stores must be stopped first. Everything is copied: tasks with all events, ids of messages and \
+of tasks that clients chose, push settings and how far their deliveries are, keys of service URLs, files and states of bots. \
+What is encrypted stays so: keep the keys in bridge.toml. Each event is read back and compared. A copy that was interrupted \
+goes on when the same command is run again; until it is finished, no bridge serves it.
+
+Examples:
+  bridge migrate sled:bridge-data postgres://bridge@db.internal/tasks
+  bridge migrate postgres://bridge@db.internal/tasks sled:bridge-data
+  bridge migrate sled:bridge-data file:tasks.jsonl
+
+Exit codes: 0 all is copied, 1 what is damaged was left out, 4 the copy is not finished.";
+
+/// A store or a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Place {
+    Store(StoreChoice),
+    File(PathBuf),
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
+            _ => match text.parse()? {
+                StoreChoice::Memory => Err(
+                    "a store in memory is gone with its process: expected sled:FOLDER, \
+                     postgres://USER@HOST/DATABASE or file:FILE"
+                        .to_owned(),
+                ),
+                choice => Ok(Self::Store(choice)),
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Store(choice) => choice.fmt(f),
+            Self::File(path) => write!(f, "file:{}", path.display()),
+        }
+    }
+}
+
+/// Whether bridges may serve a store while it is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Served,
+    Alone,
+}
+
+impl Migrate {
+    pub(super) fn execute(&self) -> Exit {
+        copied(copy(&self.from, &self.to, Use::Alone))
+    }
+}
+
+/// Prints what was copied, and returns the exit code.
+pub(super) fn copied(done: Result<TransferReport, String>) -> Exit {
+    match done {
+        Ok(report) => {
+            outln!("copied and checked: {report}");
+            match report.is_whole() {
+                true => Exit::Passed,
+                false => Exit::Failed,
+            }
+        }
+        Err(error) => {
+            errln!("error: {error}");
+            Exit::Infrastructure
+        }
+    }
+}
+
+/// Copies everything from one place to another.
+///
+/// # Errors
+/// The reason why the copy is not finished.
+pub(super) fn copy(from: &Place, to: &Place, used: Use) -> Result<TransferReport, String> {
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
+    runtime.block_on(async {
+        let (mut stores, name) = (Vec::new(), from.to_string());
+        let done = copy_between(from, to, used, &name, &mut stores).await;
+        // Others need not wait until this process is taken for dead.
+        for store in &stores {
+            if let Some(leases) = store.leases() {
+                leases.leave().await;
+            }
+        }
+        done
+    })
+}
+
+async fn copy_between(
+    from: &Place,
+    to: &Place,
+    used: Use,
+    name: &str,
+    stores: &mut Vec<Arc<dyn WholeStore>>,
+) -> Result<TransferReport, String> {
+    let told = |error: crate::store::transfer::TransferError| error.to_string();
+    if from == to {
+        return Err("expected two places, found one".to_owned());
+    }
+    let mut source = match from {
+        Place::File(path) => Source::File(FileSource::open(path).map_err(told)?),
+        Place::Store(choice) => {
+            let store = choice.open_whole(true).await;
+            let store = store.map_err(|error| error.to_string())?;
+            stores.push(Arc::clone(&store));
+            let source = StoreSource::new(store, name);
+            if used == Use::Alone {
+                source.wait_for_others().await.map_err(told)?;
+            }
+            Source::Store(source)
+        }
+    };
+    let mut target = match to {
+        Place::File(path) => Target::File(FileTarget::create(path).map_err(told)?),
+        Place::Store(choice) => {
+            let store = choice.open_whole(false).await;
+            let store = store.map_err(|error| error.to_string())?;
+            stores.push(Arc::clone(&store));
+            let target = StoreTarget::begin(store, to.to_string(), name).await;
+            Target::Store(target.map_err(told)?)
+        }
+    };
+    let (is_shown, mut last) = (stderr().is_terminal(), Instant::now());
+    let mut progress = |report: &TransferReport| {
+        if is_shown && last.elapsed() >= PROGRESS {
+            last = Instant::now();
+            errln!("{report}");
+        }
+    };
+    transfer(&mut source, &mut target, &mut progress)
+        .await
+        .map_err(told)
+}

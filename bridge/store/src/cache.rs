@@ -1,0 +1,217 @@
+//! Caches the tasks that were written or read lately.
+//!
+//! A cached task is a starting point: its reader compares its event number with the head's and applies later events. So
+//! a cached task is never wrong, and a writer need not report each append. An append that is reported while somebody
+//! else holds the task is applied at the next read: by then the task is mostly no longer shared and need not be copied.
+
+use std::mem::take;
+
+use super::{
+    Append, Feed, Head, Seq, Snapshot, StoredEvent, Unordered,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// The largest number of appends to a task that wait to be applied.
+pub(super) const LATER: usize = 64;
+
+/// A cache of tasks with a limit on their size in memory, which is estimated from the sizes of their events.
+///
+/// It has two generations. When the young one reaches half of the limit, it replaces the old one, which is dropped. A
+/// task of the old generation that is read becomes young again.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    limit: usize,
+    generations: Mutex<CacheGenerations>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct CacheGenerations {
+    pub(super) young: Unordered<String, Cached>,
+    old: Unordered<String, Cached>,
+    /// The size of the young generation.
+    pub(super) bytes: usize,
+}
+
+/// A task and its approximate size in bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Cached {
+    pub(crate) snapshot: Snapshot,
+    /// The appends that are not applied to the snapshot yet, oldest first.
+    pub(super) later: Vec<Append>,
+    pub(super) bytes: usize,
+}
+
+impl Cached {
+    /// A task before its first event.
+    pub(crate) fn empty(head: &Head) -> Self {
+        Self {
+            snapshot: Snapshot::empty(head),
+            later: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// The number of the last known event.
+    fn seq(&self) -> Seq {
+        self.later.last().map_or(self.snapshot.seq, Append::last)
+    }
+
+    /// Returns the task after exactly this event.
+    fn at(&mut self, seq: Seq) -> Option<Snapshot> {
+        (self.seq() == seq).then(|| {
+            self.settle();
+            self.snapshot.clone()
+        })
+    }
+
+    /// Adds the next event.
+    pub(crate) fn add(&mut self, stored: StoredEvent) {
+        self.bytes += stored.size();
+        self.snapshot.apply(stored);
+    }
+
+    /// Takes over an append; applies it at once if nobody else holds the task.
+    fn take(&mut self, append: Append) {
+        let sizes = append.events.iter();
+        let sizes = sizes.map(|event| size_of::<StoredEvent>() + event.size());
+        self.bytes += sizes.sum::<usize>();
+        let is_ours = self.later.is_empty() && Arc::get_mut(&mut self.snapshot.task).is_some();
+        match is_ours {
+            true => self.apply(append),
+            false => self.later.push(append),
+        }
+        if self.later.len() >= LATER {
+            self.settle();
+        }
+    }
+
+    /// Applies the waiting appends.
+    fn settle(&mut self) {
+        for append in take(&mut self.later) {
+            self.apply(append);
+        }
+    }
+
+    fn apply(&mut self, append: Append) {
+        append
+            .into_stored()
+            .for_each(|stored| self.snapshot.apply(stored));
+    }
+}
+
+impl Cache {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            generations: Mutex::default(),
+        }
+    }
+
+    /// Returns the task after exactly this event.
+    pub(crate) fn get(&self, task: &str, seq: Seq) -> Option<Snapshot> {
+        let mut generations = self.lock();
+        if let Some(cached) = generations.young.get_mut(task) {
+            return cached.at(seq);
+        }
+        let (task, mut cached) = generations.old.remove_entry(task)?;
+        let snapshot = cached.at(seq);
+        self.insert(generations, task, cached);
+        snapshot
+    }
+
+    /// Removes the task and returns it, so that the events up to `seq` can be applied without a copy.
+    pub(crate) fn take(&self, task: &str, seq: Seq) -> Option<Cached> {
+        let mut generations = self.lock();
+        let usable = generations.find(task)?.seq() <= seq;
+        let (_, mut cached) = usable.then(|| generations.remove(task))??;
+        drop(generations);
+        cached.settle();
+        Some(cached)
+    }
+
+    /// Removes a task that was deleted.
+    pub(crate) fn forget(&self, task: &str) {
+        drop(self.lock().remove(task));
+    }
+
+    /// Stores the task, unless a later version is cached.
+    pub(crate) fn put(&self, task: &str, cached: Cached) {
+        let mut generations = self.lock();
+        let known = generations.find(task).map(Cached::seq);
+        if known.is_none_or(|known| known < cached.seq()) {
+            generations.remove(task);
+            self.insert(generations, task.to_owned(), cached);
+        }
+    }
+
+    /// Enters a durable append as [`Cache::advance`] does, and then notifies the watchers of the task, who read it at
+    /// once.
+    pub(crate) fn publish(&self, feed: &Feed, head: &Arc<Head>, append: Append) {
+        let events = match feed.wants_events(&head.task) {
+            true => append.clone().into_stored().collect(),
+            false => Arc::default(),
+        };
+        self.advance(head, append);
+        feed.publish_events(head, &events);
+    }
+
+    /// Enters an append that led to `head`: a new task is added to the cache, a cached one is updated.
+    pub(super) fn advance(&self, head: &Head, append: Append) {
+        let mut generations = self.lock();
+        let known = match append.expected {
+            0 => Some((head.task.clone(), Cached::empty(head))),
+            expected => {
+                let known = generations.remove(&head.task);
+                known.filter(|(_, known)| known.seq() == expected)
+            }
+        };
+        if let Some((task, mut cached)) = known {
+            cached.take(append);
+            self.insert(generations, task, cached);
+        }
+    }
+
+    /// Inserts a task into the young generation, replacing an earlier version there.
+    fn insert(
+        &self,
+        mut generations: MutexGuard<'_, CacheGenerations>,
+        task: String,
+        cached: Cached,
+    ) {
+        if cached.bytes <= self.limit / 2 {
+            generations.bytes += cached.bytes;
+            let replaced = generations.young.insert(task, cached);
+            generations.bytes -= replaced.map_or(0, |replaced| replaced.bytes);
+        }
+        if generations.bytes > self.limit / 2 {
+            generations.bytes = 0;
+            let young = take(&mut generations.young);
+            let gone = std::mem::replace(&mut generations.old, young);
+            // Freeing so many tasks takes a while: it is done without the lock.
+            drop(generations);
+            drop(gone);
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, CacheGenerations> {
+        self.generations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CacheGenerations {
+    fn find(&self, task: &str) -> Option<&Cached> {
+        self.young.get(task).or_else(|| self.old.get(task))
+    }
+
+    fn remove(&mut self, task: &str) -> Option<(String, Cached)> {
+        match self.young.remove_entry(task) {
+            Some((task, cached)) => {
+                self.bytes -= cached.bytes;
+                Some((task, cached))
+            }
+            None => self.old.remove_entry(task),
+        }
+    }
+}

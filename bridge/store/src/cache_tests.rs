@@ -1,0 +1,131 @@
+//! Tests of the cache.
+
+use bridge_protocol::a2a::{Metadata, Task, TaskState, TaskStatus};
+
+use super::{
+    cache::*,
+    testing::{Sample, status},
+    *,
+};
+
+fn cached(seq: Seq, bytes: usize) -> Cached {
+    let task = Task {
+        id: "t".into(),
+        context_id: None,
+        status: TaskStatus::new(TaskState::Working),
+        artifacts: Vec::new(),
+        history: Vec::new(),
+        metadata: None,
+        extra: Metadata::new(),
+    };
+    let task = task.into();
+    Cached {
+        snapshot: Snapshot { task, seq },
+        later: Vec::new(),
+        bytes,
+    }
+}
+
+#[test]
+fn tasks_that_are_not_read_are_dropped() {
+    let cache = Cache::new(100);
+    for (task, bytes) in [("a", 20), ("b", 20), ("c", 20)] {
+        cache.put(task, cached(1, bytes));
+    }
+    assert!(cache.get("a", 1).is_some());
+    for (task, bytes) in [("d", 20), ("e", 20), ("too large", 51)] {
+        cache.put(task, cached(1, bytes));
+    }
+    let tasks = ["a", "b", "c", "d", "e", "too large"];
+    let there = tasks.map(|task| cache.get(task, 1).is_some());
+    assert_eq!(there, [true, false, false, true, true, false]);
+}
+
+#[test]
+fn a_task_is_found_by_its_number_or_removed_to_be_updated() {
+    let cache = Cache::new(100);
+    cache.put("a", cached(3, 1));
+    cache.put("a", cached(2, 1));
+    assert!(cache.get("a", 2).is_none() && cache.get("a", 4).is_none());
+    assert!(cache.take("a", 2).is_none());
+    assert_eq!(cache.take("a", 4).unwrap().snapshot.seq, 3);
+    assert!(cache.get("a", 3).is_none());
+}
+
+fn created_append(task: &str) -> Append {
+    let sample = Sample::new(task);
+    sample.append(0, 1, vec![sample.created()])
+}
+
+fn head_after(created: &Append) -> Head {
+    Head::after(None, &Sample::new(&created.task).caller, created).unwrap()
+}
+
+/// Advances a cached task by this event, the one after `seq`.
+fn tell(cache: &Cache, seq: Seq, event: Event) {
+    let mut head = head_after(&created_append("t"));
+    let append = Sample::new("t").append(seq, 2, vec![event]);
+    head.seq = append.last();
+    cache.advance(&head, append);
+}
+
+#[test]
+fn a_task_is_as_large_as_its_events() {
+    let cache = Cache::new(1 << 20);
+    let mut read = Cached::empty(&head_after(&created_append("t")));
+    let metadata = Metadata::from_iter([("note".to_owned(), "x".repeat(1000).into())]);
+    let events = [
+        Sample::new("t").created(),
+        status(TaskState::Working, &"x".repeat(1000)),
+        Event::Metadata {
+            metadata,
+            revised: None,
+        },
+    ];
+    for (seq, event) in (0..).zip(events) {
+        tell(&cache, seq, event.clone());
+        let append = Sample::new("t").append(seq, 2, vec![event]);
+        append.into_stored().for_each(|stored| read.add(stored));
+    }
+    let generations = cache.lock();
+    let held = generations.young["t"].bytes;
+    assert_eq!((held, generations.bytes), (read.bytes, read.bytes));
+    assert!(held > 2000, "{held}");
+}
+
+#[test]
+fn a_cached_task_follows_its_own_appends_only() {
+    let cache = Cache::new(1 << 20);
+    tell(&cache, 0, Sample::new("t").created());
+    for (seq, there) in [(1, true), (3, false)] {
+        tell(&cache, seq, Event::TurnEnded { turn: 1 });
+        assert_eq!(cache.get("t", seq + 1).is_some(), there);
+    }
+}
+
+#[test]
+fn an_append_to_a_shared_task_does_not_copy_it() {
+    let cache = Cache::new(1 << 20);
+    tell(&cache, 0, Sample::new("t").created());
+    let had = cache.get("t", 1).unwrap();
+    let place = Arc::as_ptr(&had.task);
+    tell(&cache, 1, status(TaskState::Working, "soon"));
+    tell(&cache, 2, status(TaskState::Completed, "done"));
+    assert_eq!(had.task.status.state, TaskState::Submitted);
+    drop(had);
+    let now = cache.get("t", 3).unwrap();
+    assert_eq!(now.task.status.state, TaskState::Completed);
+    assert_eq!(Arc::as_ptr(&now.task), place);
+}
+
+#[test]
+fn waiting_appends_are_limited() {
+    let cache = Cache::new(1 << 20);
+    tell(&cache, 0, Sample::new("t").created());
+    let _had = cache.get("t", 1).unwrap();
+    for seq in 1..3 * LATER as Seq {
+        tell(&cache, seq, status(TaskState::Working, "still"));
+        let generations = cache.lock();
+        assert!(generations.young["t"].later.len() < LATER);
+    }
+}

@@ -1,0 +1,216 @@
+//! The errors of stores.
+
+use std::{fmt::Display, io, path::PathBuf};
+
+use super::Seq;
+
+/// Why an operation on a store failed. The messages are fragments that fit behind "the store failed: ".
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The task does not exist, or belongs to another caller: the error does not say which.
+    #[error("task {task} not found")]
+    NotFound {
+        /// The task.
+        task: String,
+    },
+    /// The task has events that the writer did not know. Read them and decide again.
+    #[error("task {task} is at event {actual}, expected {expected}")]
+    Conflict {
+        /// The task.
+        task: String,
+        /// The number of the last event that the writer knew.
+        expected: Seq,
+        /// The number of the task's last event.
+        actual: Seq,
+    },
+    /// The agent has received this message of this caller before.
+    #[error("message {message_id} is event {seq} of task {task} already")]
+    Duplicate {
+        /// The message.
+        message_id: String,
+        /// The task that holds it.
+        task: String,
+        /// The event that holds it.
+        seq: Seq,
+    },
+    /// The client has used this task id (A2A 0.1) before.
+    #[error("the client's task {client_id} is task {task} already")]
+    Taken {
+        /// The id that the client chose.
+        client_id: String,
+        /// The task that has it.
+        task: String,
+    },
+    /// The task is in a terminal state: only the ends of its turns can follow.
+    #[error("task {task} has ended")]
+    Ended {
+        /// The task.
+        task: String,
+    },
+    /// The task has not ended, so it is not deleted.
+    #[error("task {task} has not ended: cancel it first")]
+    Open {
+        /// The task.
+        task: String,
+    },
+    /// The events cannot follow the earlier ones.
+    #[error("the events of task {task} are not valid: {reason}")]
+    Invalid {
+        /// The task.
+        task: String,
+        /// The reason why the events are refused.
+        reason: String,
+    },
+    /// An append or a record is too large.
+    #[error("{what} has {size} bytes, expected at most {limit}")]
+    TooLarge {
+        /// The append or record, with its ids.
+        what: String,
+        /// Its size, in bytes.
+        size: usize,
+        /// The largest size, in bytes.
+        limit: usize,
+    },
+    /// The page token is not one of this list.
+    #[error("{token:?} is not a page token: expected the nextPageToken of the last page")]
+    PageToken {
+        /// The token.
+        token: String,
+    },
+    /// Stored data cannot be read.
+    #[error("{what} is corrupt: {reason}")]
+    Corrupt {
+        /// The stored object, with its ids.
+        what: String,
+        /// The reason why it cannot be read.
+        reason: String,
+    },
+    /// The task's data on the disk is damaged. Other tasks are not affected.
+    #[error("task {task} is damaged on the disk: {reason}")]
+    Damaged {
+        /// The task.
+        task: String,
+        /// The reason why it cannot be read.
+        reason: String,
+    },
+    /// The index was damaged and is being rebuilt from the log. Nothing can be written until that is done.
+    #[error("the index of the task log is being rebuilt")]
+    Rebuilding,
+    /// Another process has the store open.
+    #[error("{path} is in use: is another bridge using it?")]
+    InUse {
+        /// The store's folder.
+        path: PathBuf,
+    },
+    /// The store was written by a version from before the first release.
+    #[error(
+        "{path} has format {found}, this program knows {known}: name another folder, or use the bridge that wrote it"
+    )]
+    Older {
+        /// The store's folder.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The oldest that this program reads.
+        known: u32,
+    },
+    /// The store was written by a later version.
+    #[error("{path} has format {found}, this program knows {known}: use a newer bridge")]
+    Newer {
+        /// The store's folder.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The newest format that this program reads.
+        known: u32,
+    },
+    /// The disk is full.
+    #[error("no room is left on the disk for {doing}")]
+    Full {
+        /// The operation that needed space.
+        doing: String,
+    },
+    /// The database cannot be reached, or does not accept anything at present.
+    #[error("the database is not available: {reason}")]
+    Unavailable {
+        /// The reason, without secrets.
+        reason: String,
+    },
+    /// The database is not one that the program can use.
+    #[error("{what}, expected {expected}")]
+    Unsupported {
+        /// The database, and what it is.
+        what: String,
+        /// What the program can use.
+        expected: String,
+    },
+    /// The operating system failed.
+    #[error("{doing}: {source}")]
+    Io {
+        /// The operation that failed.
+        doing: String,
+        /// Why it failed.
+        #[source]
+        source: io::Error,
+    },
+    /// An earlier commit failed, so the content of the disk is unknown: the store must be opened again.
+    #[error("the store accepts no more events since a write failed: restart the bridge")]
+    Closed,
+}
+
+impl StoreError {
+    /// Returns the same error for a task that does not exist and for one of another caller.
+    pub fn not_found(task: &str) -> Self {
+        Self::NotFound { task: task.into() }
+    }
+
+    /// Returns an error about data that cannot be read: what it is, and why.
+    pub fn corrupt(what: impl Into<String>, reason: &(impl Display + ?Sized)) -> Self {
+        Self::Corrupt {
+            what: what.into(),
+            reason: reason.to_string(),
+        }
+    }
+
+    /// Whether the same operation may succeed later.
+    pub fn is_passing(&self) -> bool {
+        matches!(
+            self,
+            Self::Full { .. } | Self::Rebuilding | Self::Io { .. } | Self::Unavailable { .. }
+        )
+    }
+
+    /// Whether whoever runs turns on the store logs this error once for all operations that it affects: callers
+    /// then need not log it.
+    pub fn is_reported_by_store(&self) -> bool {
+        matches!(
+            self,
+            Self::Full { .. } | Self::Rebuilding | Self::Closed | Self::Unavailable { .. }
+        )
+    }
+
+    /// Returns the same error for another operation that one failure affects.
+    pub fn replicate(&self) -> Self {
+        match self {
+            Self::Full { doing } => Self::Full {
+                doing: doing.clone(),
+            },
+            Self::Rebuilding => Self::Rebuilding,
+            Self::Unavailable { reason } => Self::Unavailable {
+                reason: reason.clone(),
+            },
+            _ => Self::Closed,
+        }
+    }
+
+    /// Returns an error about an operation of the system that failed, named as in "could not DOING".
+    pub fn io(doing: impl Into<String>, source: io::Error) -> Self {
+        let doing = doing.into();
+        match source.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Self::Full { doing },
+            _ => Self::Io { doing, source },
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Tests of the notifications.
+
+use std::sync::atomic::Ordering;
+
+use bridge_protocol::a2a::TaskState;
+
+use super::{
+    feed::*,
+    testing::{Sample, status},
+    *,
+};
+
+fn head(task: &str, seq: Seq) -> Arc<Head> {
+    let sample = Sample::new(task);
+    let created = sample.append(0, 1, vec![sample.created()]);
+    let mut head = Head::after(None, &sample.caller, &created).unwrap();
+    head.seq = seq;
+    Arc::new(head)
+}
+
+/// Publishes an append with these events of task `a`, each with so many bytes of text.
+fn tell(feed: &Feed, seqs: impl IntoIterator<Item = Seq>, bytes: usize) {
+    let text = "x".repeat(bytes);
+    let stored = |seq| {
+        let event = vec![status(TaskState::Working, &text)];
+        Sample::new("a").append(seq - 1, 1, event).into_stored()
+    };
+    let events: Vec<StoredEvent> = seqs.into_iter().flat_map(stored).collect();
+    feed.publish_events(&head("a", last(&events)), &events.into());
+}
+
+/// The numbers of the events that the watcher received.
+fn came(watch: &mut Watch, seen: Seq) -> Option<Vec<Seq>> {
+    let events = watch.events(seen)?;
+    Some(events.iter().map(|stored| stored.seq).collect())
+}
+
+#[test]
+fn a_task_is_forgotten_when_its_last_listener_leaves() {
+    let feed = Feed::default();
+    let (one, two, other) = (feed.watch("a"), feed.watch("a"), feed.watch("b"));
+    assert_eq!(feed.watched(), 2);
+    drop(one);
+    feed.publish(&head("a", 3));
+    assert_eq!((feed.watched(), two.seq()), (2, 3));
+    drop((two, other));
+    assert_eq!(feed.watched(), 0);
+}
+
+#[test]
+fn events_are_made_only_for_those_who_request_them() {
+    let feed = Feed::default();
+    let plain = feed.watch("a");
+    assert!(!feed.wants_events("a"));
+    let other = feed.watch("b").with_events().with_events();
+    assert!(!feed.wants_events("a") && feed.wants_events("b"));
+    let watch = feed.watch("a").with_events();
+    assert!(feed.wants_events("a"));
+    drop((other, watch));
+    assert!(!feed.wants_events("a") && !feed.wants_events("b"));
+    assert_eq!(feed.watched.requesting.load(Ordering::SeqCst), 0);
+    drop(plain);
+}
+
+#[test]
+fn the_first_head_is_told_to_its_watcher_alone() {
+    let feed = Feed::default();
+    let one = feed.watch("a");
+    let other = feed.watch("a").with_head(&head("a", 4));
+    assert_eq!((one.seq(), other.seq()), (0, 4));
+}
+
+#[tokio::test]
+async fn a_watcher_never_goes_back_to_an_earlier_head() {
+    let feed = Feed::default();
+    let mut watch = feed.watch("a");
+    for seq in [2, 5, 4] {
+        feed.publish(&head("a", seq));
+    }
+    assert_eq!(watch.after(2).await.unwrap().seq, 5);
+}
+
+#[tokio::test]
+async fn a_waiting_watcher_is_woken_by_events_and_by_the_end() {
+    let feed = Feed::default();
+    let (mut one, mut other) = (feed.watch("a"), feed.watch("a"));
+    let all = async {
+        tokio::join!(one.after(2), other.after(3), async {
+            feed.publish(&head("a", 2));
+            tokio::task::yield_now().await;
+            feed.publish(&head("a", 3));
+            tokio::task::yield_now().await;
+            drop(feed);
+        })
+    };
+    let (one, other, ()) = all.await;
+    assert_eq!((one.unwrap().seq, other), (3, None));
+}
+
+#[test]
+fn events_are_passed_to_watchers_that_request_them() {
+    let feed = Feed::default();
+    let (mut plain, mut one, mut two) = (
+        feed.watch("a"),
+        feed.watch("a").with_events(),
+        feed.watch("a").with_events(),
+    );
+    tell(&feed, [2, 3], 10);
+    tell(&feed, [4], 10);
+    assert_eq!(came(&mut plain, 1), None);
+    // The events are shared, not copied.
+    let (first, same) = (one.events(1).unwrap(), two.events(1).unwrap());
+    assert!(Arc::ptr_eq(&first, &same));
+    assert_eq!(came(&mut one, 3), Some(vec![4]));
+    assert_eq!(came(&mut one, 4), None);
+    // A reader that has seen a part of an append gets all of it again, and no append that it has seen completely.
+    tell(&feed, [5, 6], 10);
+    assert_eq!(came(&mut two, 5), Some(vec![5, 6]));
+}
+
+#[test]
+fn a_watcher_that_falls_behind_reads_the_log() {
+    let feed = Feed::default();
+    let mut watch = feed.watch("a").with_events();
+    let half = EACH / 2;
+    for seq in 1..=3 {
+        tell(&feed, [seq], half);
+    }
+    tell(&feed, [4], EACH);
+    tell(&feed, [5], 10);
+    assert_eq!((watch.seq(), came(&mut watch, 0)), (5, Some(vec![1])));
+    assert_eq!(came(&mut watch, 1), None);
+    assert_eq!(came(&mut watch, 4), Some(vec![5]));
+    drop(watch);
+    assert_eq!(feed.watched.room.available_permits(), ALL / UNIT);
+}
+
+#[test]
+fn waiting_events_of_all_watchers_are_limited() {
+    let feed = Feed::default();
+    let (each, most) = (EACH / 2, 2 * ALL / EACH);
+    let mut slow = Vec::new();
+    for seq in 1..=most as Seq {
+        slow.push(feed.watch("a").with_events());
+        tell(&feed, [seq], each);
+    }
+    let (mut late, seq) = (feed.watch("a").with_events(), most as Seq);
+    tell(&feed, [seq + 1], each);
+    assert_eq!((late.seq(), came(&mut late, seq)), (seq + 1, None));
+    drop(slow);
+    tell(&feed, [seq + 2], each);
+    assert_eq!(came(&mut late, seq + 1), Some(vec![seq + 2]));
+}

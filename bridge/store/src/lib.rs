@@ -1,0 +1,267 @@
+//! The task log: stores every event of a task before anyone sees it.
+//!
+//! A task is an append-only list of numbered events; the Task object of A2A is computed by applying them. The log is
+//! the single source of truth: waiting replies, streams, push notifications and lists all read it. The store knows no
+//! transport, and gets times and ids with each operation.
+//!
+//! - [`Store`]: the interface of a backend, and its guarantees
+//! - [`Append`], [`Event`], [`StoredEvent`]: the events that are written and read
+//! - [`Head`], [`Turn`]: the data that is needed to continue a task
+//! - [`Snapshot`], [`ListQuery`], [`Page`]: the current task, alone or in a list
+//! - [`Deletion`], [`EndedTasks`]: what may be deleted, and how much there is of it
+//! - [`Damage`], [`StoreReport`]: damaged data, which affects only the tasks that it belongs to
+//! - [`Watch`], [`Feed`], [`Listener`]: notifications of new events
+//! - [`Leases`], [`Lease`], [`Conversation`]: which of several processes works on a conversation
+//! - [`MemoryStore`], [`SledStore`], `PostgresStore` (feature `postgres`): the backends
+//! - [`WholeStore`], [`transfer`]: all that a store holds, and copies of it
+//! - `testing`: the test suite for backends (feature `testing`)
+
+mod append;
+mod cache;
+#[cfg(test)]
+mod cache_tests;
+pub mod caller;
+mod damage;
+mod deletion;
+mod error;
+mod event;
+mod feed;
+#[cfg(test)]
+mod feed_tests;
+mod head;
+#[cfg(test)]
+mod interleavings;
+mod leases;
+mod list;
+mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod quarantine;
+mod record;
+pub mod size;
+mod sled;
+mod snapshot;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+pub mod transfer;
+mod whole;
+
+#[cfg(feature = "postgres")]
+pub use self::postgres::{AddressError, PostgresSettings, PostgresStore};
+#[cfg(any(test, feature = "testing"))]
+pub use self::sled::{Faults, Flaw, Gate, SimulatedDisk};
+pub use self::sled::{SledSettings, SledStore, copy_store};
+pub use append::Append;
+pub use damage::{Damage, DamagedTask, StoreReport};
+pub use deletion::{Deletion, DiskUse, EndedTasks};
+pub use error::StoreError;
+pub use event::millis;
+pub use event::{Created, Event, Revised, StoredEvent};
+pub use feed::{Feed, Listener, Watch};
+pub use head::{Head, Turn, TurnState};
+pub use leases::{Call, Conversation, Lease, Leases};
+pub use list::{ListPosition, ListQuery, Page};
+pub use memory::MemoryStore;
+pub use record::RecordKey;
+pub use record::{decoded, decoded_value, encoded};
+pub use snapshot::Snapshot;
+pub use whole::{RecordEntry, RecordPage, TaskEntry, TaskPage, WholeStore};
+
+use std::{
+    collections::BTreeMap,
+    // By this name, the parts that `interleavings` tries find another's in its place.
+    sync::{self, Arc, Weak},
+};
+
+use crate::caller::Caller;
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+/// The number of an event in its task, starting with 1 and without gaps. 0 is the position before the first event.
+pub type Seq = u64;
+
+/// A map without a defined order.
+#[expect(
+    clippy::disallowed_types,
+    reason = "looked up several times for each message; nothing is written in its order"
+)]
+pub type Unordered<K, V> = std::collections::HashMap<K, V, foldhash::fast::RandomState>;
+
+/// A backend that stores tasks.
+///
+/// Every operation names the caller; a task of another caller is [`StoreError::NotFound`], as if it did not exist.
+/// [`Store::owner`], [`Store::open_turns`], [`Store::waiting_tasks`], [`Store::ended_tasks`], [`Store::open_counts`] and
+/// [`Store::ended_counts`] are about the tasks of all callers, for the program itself.
+#[async_trait]
+pub trait Store: Send + Sync + std::fmt::Debug {
+    /// Adds events to a task, all or none, and returns the head after them.
+    ///
+    /// The events are durable and visible to every reader when this returns, and their message ids and the client's task
+    /// id can be looked up. After an error nothing was written, except for [`StoreError::Io`], [`StoreError::Full`] and
+    /// [`StoreError::Closed`], where this is unknown.
+    ///
+    /// Errors: `Conflict` if the task has newer events (read them and decide again), `Duplicate` or `Taken` if
+    /// an id was used before, `Ended` and `Invalid` if the events cannot follow, `TooLarge`.
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError>;
+
+    /// Returns the events after `after`, oldest first, at most `limit`: fewer only if there are no more.
+    async fn read(
+        &self,
+        caller: &Caller,
+        task: &str,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError>;
+
+    /// Returns the owner of a task, for the program itself; `NotFound` too if the store cannot tell.
+    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        Err(StoreError::not_found(task))
+    }
+
+    /// Returns the task's head.
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError>;
+
+    /// Returns the task after its last event.
+    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError>;
+
+    /// Returns a page of the caller's tasks, newest status first, ties by task id. Damaged tasks are counted, but left
+    /// out of the page.
+    ///
+    /// A task whose status changes between two pages moves to the front; no other task appears twice or is left
+    /// out. Each task is returned in its state when the page is made.
+    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError>;
+
+    /// Returns the task and event that contain the caller's message with this id, if the agent received it before.
+    async fn find_message(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        message_id: &str,
+    ) -> Result<Option<(String, Seq)>, StoreError>;
+
+    /// Returns the task for which the client chose this id (A2A 0.1).
+    async fn find_client_task(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        client_id: &str,
+    ) -> Result<Option<String>, StoreError>;
+
+    /// Returns tasks of all callers with turns that have not ended, which are continued after a restart. They are sorted
+    /// by task id and begin after `after` (empty for the beginning), at most `limit`. A task whose turns end meanwhile
+    /// may be included.
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError>;
+
+    /// Returns tasks of all callers of an agent that have waited for their callers ([`Head::waits`]) since `until` or
+    /// longer, the longest waiting first. They begin after `after`, at most `limit`. A task that continues meanwhile may be
+    /// included.
+    async fn waiting_tasks(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError>;
+
+    /// Returns the number of tasks that are not in a terminal state, for each agent that has any.
+    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError>;
+
+    /// Deletes a task: its events, its places in lists and counts, and its ids. A message with an id that only this task
+    /// had counts as new, and the client's id for the task can be used again. Those who watch the task are told that
+    /// nothing follows. The deletion is durable when this returns.
+    ///
+    /// Small records that belong to the task are not known to the store: whoever keeps them deletes them before, so that
+    /// an interrupted deletion can be repeated.
+    ///
+    /// Errors: `NotFound`; `Open` if the task may not be deleted in this way.
+    async fn delete(
+        &self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<(), StoreError>;
+
+    /// Returns tasks of all callers of an agent that have ended (not [`Head::is_open`]) and whose last status is of
+    /// `until` or earlier, the oldest status first, ties by task id. They begin after `after`, at most `limit`. A task that
+    /// is deleted meanwhile may be included; a damaged one is left out.
+    async fn ended_tasks(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError>;
+
+    /// Returns how many tasks have ended and about how many bytes they take, for each agent that has any.
+    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError>;
+
+    /// Does some of the upkeep that deletions make necessary, such as giving room back to the disk, and returns whether
+    /// more is to be done now. One call takes a bounded time; the program calls it now and then, and rests in between.
+    async fn maintain(&self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    /// Returns what the store takes on the disk, if it is on one of this machine.
+    async fn disk_use(&self) -> Result<Option<DiskUse>, StoreError> {
+        Ok(None)
+    }
+
+    /// Gives back more than [`maintain`](Self::maintain) does, all that can be, and returns whether more is to be done. One
+    /// call takes a bounded time.
+    async fn compact_step(&self) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    /// Reads every task and small record while the store is used, and tells which are damaged; `None` if the backend has
+    /// tools of its own for that.
+    async fn inspect(&self) -> Result<Option<StoreReport>, StoreError> {
+        Ok(None)
+    }
+
+    /// Checks that the store can be read and written.
+    ///
+    /// Errors: the reason why it cannot, such as `Full`.
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.open_turns("", 1).await.map(|_| ())
+    }
+
+    /// Returns what several processes on this store need to share its work; `None` if there is only one.
+    fn leases(&self) -> Option<Arc<dyn Leases>> {
+        None
+    }
+
+    /// Returns the known damage. Everything else can be read.
+    fn damage(&self) -> Damage {
+        Damage::default()
+    }
+
+    /// Watches a task for new events. The first notification is the task's current head.
+    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError>;
+
+    /// Adds a listener, which receives the head after each append from now on, of every task and caller, after the
+    /// watchers of the task were notified. This is for the program itself.
+    fn listen(&self, listener: Weak<dyn Listener>);
+
+    /// Stores a small record, replacing one with the same key. The record is durable when this returns.
+    async fn put_record(
+        &self,
+        caller: &Caller,
+        key: &RecordKey,
+        value: Vec<u8>,
+    ) -> Result<(), StoreError>;
+
+    /// Returns a record, if it exists.
+    async fn record(&self, caller: &Caller, key: &RecordKey)
+    -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Removes a record; returns whether it existed. The removal is durable when this returns.
+    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError>;
+
+    /// Returns the records of a kind in one scope with their ids, sorted by id.
+    async fn records(
+        &self,
+        caller: &Caller,
+        kind: &str,
+        scope: &str,
+    ) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
+}

@@ -1,0 +1,269 @@
+//! Stores tasks in memory, for tests and for agents whose tasks need not survive a restart.
+
+mod tables;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use self::tables::{EntryPage, MemoryTables, StoredAppend, TaskEntry};
+use super::{
+    Append, Deletion, EndedTasks, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq,
+    Snapshot, Store, StoreError, StoredEvent, Watch,
+    cache::{Cache, Cached},
+    feed::Feed,
+};
+use crate::caller::Caller;
+
+/// The approximate size of the cached tasks, in bytes.
+const CACHE: usize = 16 << 20;
+
+/// A store in memory. It grows with each task, and everything is lost when it is dropped.
+#[derive(Debug)]
+pub struct MemoryStore {
+    tables: Mutex<MemoryTables>,
+    cache: Cache,
+    feed: Feed,
+}
+
+impl MemoryStore {
+    /// Creates an empty store.
+    pub fn new() -> Self {
+        Self {
+            tables: Mutex::default(),
+            cache: Cache::new(CACHE),
+            feed: Feed::default(),
+        }
+    }
+
+    /// Returns the task after its last event, from the cache if possible.
+    fn snapshot(&self, entry: &TaskEntry) -> Result<Snapshot, StoreError> {
+        let head = &entry.head;
+        if let Some(snapshot) = self.cache.get(&head.task, head.seq) {
+            return Ok(snapshot);
+        }
+        let mut cached = Cached::empty(head);
+        for stored in entry.events(0, usize::MAX)? {
+            cached.add(stored);
+        }
+        let snapshot = cached.snapshot.clone();
+        self.cache.put(&head.task, cached);
+        Ok(snapshot)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, MemoryTables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
+        let append = append.checked()?;
+        let written = StoredAppend::of(&append)?;
+        let head = self.lock().append(caller, &append, written)?;
+        self.cache.publish(&self.feed, &head, append);
+        Ok(head)
+    }
+
+    async fn read(
+        &self,
+        caller: &Caller,
+        task: &str,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        // The events are read without the lock.
+        let later = self.lock().entry(caller, task)?.later(after, limit);
+        later.events(after, limit)
+    }
+
+    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        self.lock().owner(task)
+    }
+
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+        Ok(Arc::clone(&self.lock().entry(caller, task)?.head))
+    }
+
+    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
+        let entry = self.lock().entry(caller, task)?.clone();
+        self.snapshot(&entry)
+    }
+
+    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
+        let EntryPage {
+            tasks: found,
+            next,
+            total,
+        } = self.lock().page(caller, query)?;
+        let entries = found.iter().map(|(place, entry)| (&place.task, entry));
+        let entries: BTreeMap<&String, &TaskEntry> = entries.collect();
+        let load = |place: &ListPosition| match entries.get(&place.task) {
+            // The page does not keep what was not requested.
+            Some(entry) => self.snapshot(entry).map(|Snapshot { task, seq }| {
+                Some(Snapshot {
+                    task: query.wanted(task),
+                    seq,
+                })
+            }),
+            None => Ok(None),
+        };
+        let places = found.iter().map(|(place, _)| place.clone()).collect();
+        let (tasks, next) = query.fill(places, next, load)?;
+        Ok(Page { tasks, next, total })
+    }
+
+    async fn find_message(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        message_id: &str,
+    ) -> Result<Option<(String, Seq)>, StoreError> {
+        Ok(self.lock().message(caller, agent, message_id))
+    }
+
+    async fn find_client_task(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        client_id: &str,
+    ) -> Result<Option<String>, StoreError> {
+        Ok(self.lock().client_task(caller, agent, client_id))
+    }
+
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        Ok(self.lock().open_turns(after, limit))
+    }
+
+    async fn waiting_tasks(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let until = until.as_millisecond();
+        Ok(self.lock().waiting(agent, after, until, limit))
+    }
+
+    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        let open = self.lock().open.clone().into_iter();
+        Ok(open.filter(|(_, count)| *count > 0).collect())
+    }
+
+    async fn delete(
+        &self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<(), StoreError> {
+        self.lock().delete(caller, task, deletion)?;
+        self.cache.forget(task);
+        self.feed.end(task);
+        Ok(())
+    }
+
+    async fn ended_tasks(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let until = until.as_millisecond();
+        Ok(self.lock().ended(agent, after, until, limit))
+    }
+
+    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
+        let counts = self.lock().ended_counts.clone().into_iter();
+        Ok(counts.filter(|(_, count)| count.tasks > 0).collect())
+    }
+
+    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
+        let watch = self.feed.watch(task);
+        let head = Arc::clone(&self.lock().entry(caller, task)?.head);
+        Ok(watch.with_head(&head))
+    }
+
+    fn listen(&self, listener: Weak<dyn Listener>) {
+        self.feed.listen(listener);
+    }
+
+    async fn put_record(
+        &self,
+        caller: &Caller,
+        key: &RecordKey,
+        value: Vec<u8>,
+    ) -> Result<(), StoreError> {
+        key.check(&value)?;
+        let key = (caller.clone(), key.clone());
+        self.lock().records.insert(key, value);
+        Ok(())
+    }
+
+    async fn record(
+        &self,
+        caller: &Caller,
+        key: &RecordKey,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let key = (caller.clone(), key.clone());
+        Ok(self.lock().records.get(&key).cloned())
+    }
+
+    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError> {
+        let key = (caller.clone(), key.clone());
+        Ok(self.lock().records.remove(&key).is_some())
+    }
+
+    async fn records(
+        &self,
+        caller: &Caller,
+        kind: &str,
+        scope: &str,
+    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let first = RecordKey {
+            kind: kind.into(),
+            scope: scope.into(),
+            id: String::new(),
+        };
+        let tables = self.lock();
+        let from = tables.records.range((caller.clone(), first)..);
+        let ours = from
+            .take_while(|((owner, key), _)| {
+                owner == caller && key.kind == kind && key.scope == scope
+            })
+            .map(|((_, key), value)| (key.id.clone(), value.clone()));
+        Ok(ours.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Backend;
+
+    struct Memory;
+
+    impl Backend for Memory {
+        fn open(&self) -> Arc<dyn Store> {
+            Arc::new(MemoryStore::new())
+        }
+
+        fn is_durable(&self) -> bool {
+            false
+        }
+    }
+
+    crate::store_tests!(Memory);
+}

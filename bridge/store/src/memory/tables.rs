@@ -1,0 +1,384 @@
+//! The tables of a store in memory, which are guarded by its lock.
+//!
+//! Events are stored as JSON, as in the log on disk, because that is several times smaller than the events themselves.
+//! The store's cache keeps the tasks that were read lately.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    ops::Bound,
+    sync::Arc,
+};
+
+use jiff::Timestamp;
+
+use crate::{
+    Append, Deletion, EndedTasks, Event, Head, ListQuery, RecordKey, Seq, StoreError, StoredEvent,
+    caller::Caller,
+    list::{ListPosition, cut},
+};
+
+/// All tables. The lock is held only while some of them are changed or copied.
+#[derive(Debug, Default)]
+pub(super) struct MemoryTables {
+    tasks: BTreeMap<Arc<str>, TaskEntry>,
+    /// The tasks and ids of each caller at each agent.
+    caller_indexes: BTreeMap<(Caller, String), CallerIndex>,
+    /// The tasks with turns that have not ended.
+    turns: BTreeSet<Arc<str>>,
+    /// The tasks of each agent that wait for their callers, by the time of their status in milliseconds.
+    waiting: BTreeMap<String, BTreeSet<(i64, Arc<str>)>>,
+    /// The tasks of each agent that have ended, by the time of their status in milliseconds.
+    ended: BTreeMap<String, BTreeSet<(i64, Arc<str>)>>,
+    /// How many they are, and their size.
+    pub(super) ended_counts: BTreeMap<String, EndedTasks>,
+    /// The number of tasks of each agent that are not in a terminal state.
+    pub(super) open: BTreeMap<String, usize>,
+    pub(super) records: BTreeMap<(Caller, RecordKey), Vec<u8>>,
+}
+
+/// The tasks and ids of one caller at one agent. Each caller has its own maps, so that only ids need be compared.
+#[derive(Debug, Default)]
+struct CallerIndex {
+    /// The events of messages, by their ids.
+    messages: BTreeMap<Box<str>, (Arc<str>, Seq)>,
+    /// The tasks by the ids that the client chose.
+    client_tasks: BTreeMap<String, Arc<str>>,
+    /// All tasks in the order of lists.
+    list: BTreeSet<(Reverse<i64>, Arc<str>)>,
+}
+
+/// A task with its log.
+#[derive(Clone, Debug)]
+pub(super) struct TaskEntry {
+    pub(super) head: Arc<Head>,
+    log: Vec<StoredAppend>,
+}
+
+/// An append in its stored form.
+#[derive(Clone, Debug)]
+pub(super) struct StoredAppend {
+    last: Seq,
+    millis: i64,
+    json: Arc<[u8]>,
+}
+
+/// The tasks of a page with their positions, the token of the next page, and the number of tasks on all pages.
+#[derive(Debug)]
+pub(super) struct EntryPage {
+    pub(super) tasks: Vec<(ListPosition, TaskEntry)>,
+    pub(super) next: String,
+    pub(super) total: usize,
+}
+
+impl StoredAppend {
+    pub(super) fn of(append: &Append) -> Result<Self, StoreError> {
+        let json = serde_json::to_vec(&append.events);
+        let json = json.map_err(|error| StoreError::corrupt("an event", &error))?;
+        Ok(Self {
+            last: append.last(),
+            millis: append.time.as_millisecond(),
+            json: json.into(),
+        })
+    }
+
+    fn events(&self) -> Result<impl Iterator<Item = StoredEvent> + use<>, StoreError> {
+        let events = serde_json::from_slice::<Vec<Event>>(&self.json);
+        let events = events.map_err(|error| StoreError::corrupt("an event", &error))?;
+        let time = Timestamp::from_millisecond(self.millis).unwrap_or_default();
+        let first = self.last + 1 - events.len() as Seq;
+        let number = move |(seq, event)| StoredEvent { seq, time, event };
+        Ok((first..).zip(events).map(number))
+    }
+}
+
+impl TaskEntry {
+    /// Copies the appends with events after `after`, enough for `limit` events, so that they can be read without the lock.
+    pub(super) fn later(&self, after: Seq, limit: usize) -> Self {
+        let begin = self.log.partition_point(|append| append.last <= after);
+        let log = self.log[begin..].iter().take(limit).cloned().collect();
+        let head = Arc::clone(&self.head);
+        Self { head, log }
+    }
+
+    /// Returns the task's events after `after`, at most `limit`.
+    pub(super) fn events(&self, after: Seq, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
+        let mut events = Vec::new();
+        for append in &self.log {
+            events.extend(append.events()?.filter(|stored| stored.seq > after));
+            if events.len() >= limit {
+                break;
+            }
+        }
+        events.truncate(limit);
+        Ok(events)
+    }
+
+    /// The size of its events, in bytes.
+    fn bytes(&self) -> u64 {
+        self.log.iter().map(|append| append.json.len() as u64).sum()
+    }
+}
+
+impl MemoryTables {
+    pub(super) fn entry(&self, caller: &Caller, task: &str) -> Result<&TaskEntry, StoreError> {
+        let entry = self.tasks.get(task);
+        entry
+            .filter(|entry| entry.head.owner == *caller)
+            .ok_or_else(|| StoreError::not_found(task))
+    }
+
+    pub(super) fn append(
+        &mut self,
+        caller: &Caller,
+        append: &Append,
+        written: StoredAppend,
+    ) -> Result<Arc<Head>, StoreError> {
+        let known = self.tasks.get_key_value(append.task.as_str());
+        let task = known.map_or_else(|| append.task.as_str().into(), |(task, _)| Arc::clone(task));
+        let before = known.map(|(_, entry)| Arc::clone(&entry.head));
+        let after = Arc::new(Head::after(before.as_deref(), caller, append)?);
+        let caller_index = (after.owner.clone(), after.agent.clone());
+        let caller_index = self.caller_indexes.entry(caller_index).or_default();
+        caller_index.check_ids(&after, append)?;
+        caller_index.remember_ids(&task, &after, append);
+        let place = |head: &Head| {
+            let time = head.status_time.as_millisecond();
+            (Reverse(time), Arc::clone(&task))
+        };
+        if let Some(before) = &before {
+            caller_index.list.remove(&place(before));
+        }
+        caller_index.list.insert(place(&after));
+        let bytes = known.map_or(0, |(_, entry)| entry.bytes());
+        if let Some(before) = &before {
+            self.count(&task, before, bytes, false);
+        }
+        self.count(&task, &after, bytes + written.json.len() as u64, true);
+        let entry = self.tasks.entry(task).or_insert_with(|| TaskEntry {
+            head: Arc::clone(&after),
+            log: Vec::with_capacity(2),
+        });
+        entry.head = Arc::clone(&after);
+        entry.log.push(written);
+        Ok(after)
+    }
+
+    /// Removes a task from all tables.
+    pub(super) fn delete(
+        &mut self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<(), StoreError> {
+        deletion.check(&self.entry(caller, task)?.head)?;
+        let Some((task, entry)) = self.tasks.remove_entry(task) else {
+            return Ok(());
+        };
+        let head = &entry.head;
+        self.count(&task, head, entry.bytes(), false);
+        let key = (head.owner.clone(), head.agent.clone());
+        if let Some(index) = self.caller_indexes.get_mut(&key) {
+            index.forget(&task, &entry)?;
+            if index.list.is_empty() {
+                self.caller_indexes.remove(&key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a task to the tables of open turns, waiting and ended tasks and counts, or removes it from them.
+    fn count(&mut self, task: &Arc<str>, head: &Head, bytes: u64, is_there: bool) {
+        let waiting = self.waiting.entry(head.agent.clone()).or_default();
+        let since = (head.status_time.as_millisecond(), Arc::clone(task));
+        match is_there && head.waits() {
+            true => waiting.insert(since.clone()),
+            false => waiting.remove(&since),
+        };
+        if !head.is_open() {
+            let ended = self.ended.entry(head.agent.clone()).or_default();
+            let counts = self.ended_counts.entry(head.agent.clone()).or_default();
+            match is_there {
+                true => {
+                    ended.insert(since);
+                    counts.tasks += 1;
+                    counts.bytes += bytes;
+                }
+                false => {
+                    ended.remove(&since);
+                    counts.tasks -= 1;
+                    counts.bytes -= bytes;
+                }
+            }
+        }
+        match is_there && !head.turns.is_empty() {
+            true => self.turns.insert(Arc::clone(task)),
+            false => self.turns.remove(task),
+        };
+        let open = self.open.entry(head.agent.clone()).or_default();
+        if !head.state.is_terminal() {
+            *open = if is_there {
+                *open + 1
+            } else {
+                open.saturating_sub(1)
+            };
+        }
+    }
+
+    /// Returns the task and event that contain a message.
+    pub(super) fn message(&self, caller: &Caller, agent: &str, id: &str) -> Option<(String, Seq)> {
+        let (task, seq) = self.caller_index(caller, agent)?.messages.get(id)?;
+        Some((task.to_string(), *seq))
+    }
+
+    /// Returns the task for which a client chose this id.
+    pub(super) fn client_task(&self, caller: &Caller, agent: &str, id: &str) -> Option<String> {
+        let task = self.caller_index(caller, agent)?.client_tasks.get(id)?;
+        Some(task.to_string())
+    }
+
+    pub(super) fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        let entry = self.tasks.get(task);
+        let entry = entry.ok_or_else(|| StoreError::not_found(task))?;
+        Ok(entry.head.owner.clone())
+    }
+
+    pub(super) fn open_turns(&self, after: &str, limit: usize) -> Vec<Head> {
+        let later = (Bound::Excluded(after), Bound::Unbounded);
+        self.heads(self.turns.range::<str, _>(later).take(limit))
+    }
+
+    pub(super) fn waiting(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: i64,
+        limit: usize,
+    ) -> Vec<Head> {
+        self.since(self.waiting.get(agent), after, until, limit)
+    }
+
+    pub(super) fn ended(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: i64,
+        limit: usize,
+    ) -> Vec<Head> {
+        self.since(self.ended.get(agent), after, until, limit)
+    }
+
+    /// The heads of tasks that have been in a table since `until` or longer.
+    fn since(
+        &self,
+        table: Option<&BTreeSet<(i64, Arc<str>)>>,
+        after: Option<&ListPosition>,
+        until: i64,
+        limit: usize,
+    ) -> Vec<Head> {
+        let after = after.map(|after| (after.millis, Arc::from(after.task.as_str())));
+        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let later = table
+            .into_iter()
+            .flat_map(|table| table.range((after.clone(), Bound::Unbounded)));
+        let due = later.take_while(|(since, _)| *since <= until);
+        self.heads(due.take(limit).map(|(_, task)| task))
+    }
+
+    fn heads<'k>(&self, tasks: impl Iterator<Item = &'k Arc<str>>) -> Vec<Head> {
+        let entries = tasks.filter_map(|task| self.tasks.get(task));
+        entries.map(|entry| entry.head.as_ref().clone()).collect()
+    }
+
+    fn caller_index(&self, caller: &Caller, agent: &str) -> Option<&CallerIndex> {
+        self.caller_indexes.get(&(caller.clone(), agent.to_owned()))
+    }
+
+    /// Returns the tasks of a page.
+    pub(super) fn page(&self, caller: &Caller, query: &ListQuery) -> Result<EntryPage, StoreError> {
+        let from = query.start(|position| {
+            let entry = self.tasks.get(position.task.as_str());
+            let is_own =
+                |entry: &TaskEntry| entry.head.owner == *caller && entry.head.agent == query.agent;
+            Ok(entry.is_some_and(is_own))
+        })?;
+        let empty = BTreeSet::new();
+        let list = self
+            .caller_index(caller, &query.agent)
+            .map_or(&empty, |caller_index| &caller_index.list);
+        let entry = |(_, task): &(_, Arc<str>)| {
+            let entry = self.tasks.get(task);
+            entry.filter(|entry| query.matches(&entry.head))
+        };
+        let total = match query.is_narrow() {
+            true => list.iter().filter_map(entry).count(),
+            false => list.len(),
+        };
+        let start = from.map(|from| (Reverse(from.millis), Arc::from(from.task)));
+        let start = start.map_or(Bound::Unbounded, Bound::Excluded);
+        let found = list.range((start, Bound::Unbounded)).filter_map(entry);
+        let found: Vec<&TaskEntry> = found.take(query.page_size + 1).collect();
+        let positions = found
+            .iter()
+            .map(|entry| ListPosition::of(&entry.head))
+            .collect();
+        let (positions, next) = cut(positions, query.page_size);
+        let entries = found.into_iter().cloned();
+        let tasks = positions.into_iter().zip(entries).collect();
+        Ok(EntryPage { tasks, next, total })
+    }
+}
+
+impl CallerIndex {
+    /// Refuses ids that were used before.
+    fn check_ids(&self, head: &Head, append: &Append) -> Result<(), StoreError> {
+        if let Some(client_id) = new_client_id(head, append)
+            && let Some(task) = self.client_tasks.get(client_id)
+        {
+            return Err(StoreError::Taken {
+                client_id: client_id.clone(),
+                task: task.to_string(),
+            });
+        }
+        for (id, _) in append.message_ids() {
+            if let Some((task, seq)) = self.messages.get(id) {
+                return Err(StoreError::Duplicate {
+                    message_id: id.into(),
+                    task: task.to_string(),
+                    seq: *seq,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a task that was deleted.
+    fn forget(&mut self, task: &Arc<str>, entry: &TaskEntry) -> Result<(), StoreError> {
+        let time = entry.head.status_time.as_millisecond();
+        self.list.remove(&(Reverse(time), Arc::clone(task)));
+        if let Some(client_id) = &entry.head.client_id {
+            self.client_tasks.remove(client_id);
+        }
+        for stored in entry.events(0, usize::MAX)? {
+            if let Event::Message(message) = stored.event {
+                self.messages.remove(message.message_id.as_str());
+            }
+        }
+        Ok(())
+    }
+
+    fn remember_ids(&mut self, task: &Arc<str>, head: &Head, append: &Append) {
+        if let Some(client_id) = new_client_id(head, append) {
+            self.client_tasks
+                .insert(client_id.clone(), Arc::clone(task));
+        }
+        for (id, seq) in append.message_ids() {
+            self.messages.insert(id.into(), (Arc::clone(task), seq));
+        }
+    }
+}
+
+/// Returns the id that a client chose for the task that this append creates.
+fn new_client_id<'h>(head: &'h Head, append: &Append) -> Option<&'h String> {
+    head.client_id.as_ref().filter(|_| append.expected == 0)
+}

@@ -1,0 +1,112 @@
+//! Deletes tasks, and finds those that have ended.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use tokio_postgres::Row;
+
+use super::{
+    Shared,
+    failure::{Failure, unavailable},
+    rows,
+};
+use crate::{Deletion, EndedTasks, Head, ListPosition, StoreError, caller::Caller};
+
+/// The number of attempts when others append to the task, or connections are lost.
+const ATTEMPTS: usize = 16;
+
+impl Shared {
+    pub(super) async fn delete(
+        &self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<(), StoreError> {
+        let mut is_unsure = false;
+        for _ in 0..ATTEMPTS {
+            let seq = match self.deletable(caller, task, deletion).await {
+                // The answer of an earlier attempt was lost.
+                Err(StoreError::NotFound { .. }) if is_unsure => break,
+                found => found?,
+            };
+            let delete = "SELECT bridge.delete_1($1, $2)";
+            match self.connections.write(delete, &[&task, &seq]).await {
+                Ok(rows) if rows.first().is_some_and(|row| row.get(0)) => break,
+                Ok(_) | Err(Failure::Again) => {}
+                Err(Failure::Unknown(_)) => is_unsure = true,
+                Err(Failure::Refused(error)) => return Err(error),
+            }
+        }
+        if self.exists(task).await? {
+            return Err(unavailable("the task could not be deleted"));
+        }
+        self.forget(task);
+        self.changes.add_deleted(task);
+        Ok(())
+    }
+
+    /// Forgets a task that was deleted here or by another process.
+    pub(super) fn forget(&self, task: &str) {
+        self.recent.forget(task);
+        self.quarantine.remove(task);
+        self.cache.forget(task);
+        self.feed.end(task);
+    }
+
+    async fn exists(&self, task: &str) -> Result<bool, StoreError> {
+        let select = "SELECT true FROM bridge.tasks WHERE task = $1";
+        Ok(!self.connections.read(select, &[&task]).await?.is_empty())
+    }
+
+    /// Returns the number of the task's last event if it may be deleted.
+    async fn deletable(
+        &self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<i64, StoreError> {
+        if !rows::is_storable(task) {
+            return Err(StoreError::not_found(task));
+        }
+        let select = "SELECT agent, list, seq, head FROM bridge.tasks WHERE task = $1";
+        let found = self.connections.read(select, &[&task]).await?;
+        let is_own =
+            |row: &&Row| rows::list(caller, row.get(0)).as_slice() == row.get::<_, &[u8]>(1);
+        let Some(row) = found.first().filter(is_own) else {
+            return Err(StoreError::not_found(task));
+        };
+        match (rows::head(task, row.get(3)), deletion) {
+            (Ok(head), _) => deletion.check(&head)?,
+            (Err(error), Deletion::Ended) => return Err(error),
+            (Err(_), Deletion::Forced) => {}
+        }
+        Ok(row.get(2))
+    }
+
+    pub(super) async fn ended(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let select = "SELECT task, head, status_time FROM bridge.tasks
+            WHERE agent = $1 AND NOT is_open AND (status_time, task) > ($2, $3) AND status_time <= $4
+            ORDER BY status_time, task LIMIT $5";
+        self.since(select, agent, after, until, limit).await
+    }
+
+    pub(super) async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
+        let select = "SELECT agent, sum(ended)::bigint, sum(ended_bytes)::bigint FROM bridge.agents
+            GROUP BY agent HAVING sum(ended) > 0";
+        let found = self.connections.read(select, &[]).await?;
+        let count = |row: &Row| {
+            let ended = EndedTasks {
+                tasks: usize::try_from(row.get::<_, i64>(1)).unwrap_or_default(),
+                bytes: u64::try_from(row.get::<_, i64>(2)).unwrap_or_default(),
+            };
+            (row.get(0), ended)
+        };
+        Ok(found.iter().map(count).collect())
+    }
+}

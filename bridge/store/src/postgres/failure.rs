@@ -1,0 +1,130 @@
+//! Converts errors of the database into those of stores.
+
+use std::{error::Error as _, io};
+
+use deadpool_postgres::PoolError;
+use rustls::CertificateError;
+use tokio_postgres::{Error, error::SqlState};
+
+use crate::StoreError;
+
+/// What a failed statement means for the operation that sent it.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The transaction was rolled back because of others, and can be tried again at once.
+    Again,
+    /// The connection was lost or the server is stopping: nobody knows whether the transaction was committed.
+    Unknown(String),
+    /// Nothing was changed.
+    Refused(StoreError),
+}
+
+impl Failure {
+    /// The failure of a statement.
+    pub(super) fn of(error: &Error) -> Self {
+        let Some(reported) = error.as_db_error() else {
+            return Self::Unknown(told(error));
+        };
+        let code = reported.code();
+        // The detail of an error shows data, so it is left out.
+        let reason = format!("{} ({})", reported.message(), code.code());
+        if [
+            SqlState::T_R_SERIALIZATION_FAILURE,
+            SqlState::T_R_DEADLOCK_DETECTED,
+        ]
+        .contains(code)
+        {
+            return Self::Again;
+        }
+        match code.code().get(..2) {
+            // Connections, and stops by the operator or a crash.
+            Some("08") => Self::Unknown(reason),
+            Some("57") if *code != SqlState::QUERY_CANCELED => Self::Unknown(reason),
+            _ => Self::Refused(refused(code, reason)),
+        }
+    }
+
+    pub(super) fn into_error(self) -> StoreError {
+        match self {
+            Self::Again => unavailable("the transaction met too many others"),
+            Self::Unknown(reason) => unavailable(reason),
+            Self::Refused(error) => error,
+        }
+    }
+}
+
+fn refused(code: &SqlState, reason: String) -> StoreError {
+    match code.code().get(..2) {
+        // Raised by our own functions: this process was taken for dead.
+        Some("BR") => unavailable(reason),
+        _ if *code == SqlState::DISK_FULL => StoreError::Full {
+            doing: "the database".to_owned(),
+        },
+        // A statement that took too long, a server that only reads, and one without memory or connections left.
+        Some("57" | "25" | "53") => unavailable(reason),
+        _ => StoreError::Io {
+            doing: "the database refused a statement".to_owned(),
+            source: io::Error::other(reason),
+        },
+    }
+}
+
+/// Why there is no connection.
+pub(super) fn of_pool(error: &PoolError) -> StoreError {
+    match error {
+        PoolError::Backend(error) => unavailable(told(error)),
+        PoolError::Timeout(_) => unavailable("no connection became free in time"),
+        other => unavailable(other.to_string()),
+    }
+}
+
+pub(super) fn unavailable(reason: impl Into<String>) -> StoreError {
+    StoreError::Unavailable {
+        reason: reason.into(),
+    }
+}
+
+/// What a process is told that wants to write after others took it for dead.
+pub(super) fn taken_for_dead() -> StoreError {
+    unavailable("this bridge was taken for dead")
+}
+
+/// The error with its cause, which alone says what happened.
+pub(super) fn told(error: &Error) -> String {
+    match error.as_db_error() {
+        Some(reported) => format!("{} ({})", reported.message(), reported.code().code()),
+        None => match error.source() {
+            Some(cause) => format!("{error}: {cause}{}", advice(cause)),
+            None => error.to_string(),
+        },
+    }
+}
+
+/// What to do about a server whose identity or encryption is refused.
+fn advice(cause: &(dyn std::error::Error + 'static)) -> &'static str {
+    let tls = cause
+        .downcast_ref::<io::Error>()
+        .and_then(io::Error::get_ref)
+        .and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    match tls {
+        Some(rustls::Error::InvalidCertificate(reason)) => match reason {
+            CertificateError::UnknownIssuer => {
+                "; the server's certificate is of an authority that is not trusted here: name the \
+                 file with the authority's certificate in sslrootcert"
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "; the server's certificate is for another name: use a name that is in the \
+                 certificate as the host"
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "; the server's certificate is too old: renew it"
+            }
+            _ => "",
+        },
+        Some(_) => "",
+        None if cause.to_string().contains("does not support TLS") => {
+            "; turn it on there (ssl = on), or say sslmode=disable if others may read along"
+        }
+        None => "",
+    }
+}

@@ -1,0 +1,391 @@
+//! Stores tasks in PostgreSQL, where several processes share them.
+//!
+//! - `address`: the address of the database
+//! - `connections`: pools of connections, with a limit for every wait
+//! - `schema`: makes the tables
+//! - `committer`, `batch`: commit the appends that wait together as one transaction
+//! - `leases`: which process works on a conversation, and which processes live
+//! - `changes`: tells other processes of new events, and hears it from them
+//! - `calls`: calls that one process hands to another
+//! - `reader`: reads tasks and lists
+//! - `deletion`: deletes tasks, and finds those that have ended
+//! - `whole`: all tasks and records, for copies and checks
+//! - `rows`: what rows hold
+//! - `recent`: the heads of tasks that were written lately
+//! - `failure`: what an error of the database means
+
+mod address;
+mod batch;
+mod calls;
+mod changes;
+mod committer;
+mod connections;
+mod deletion;
+mod failure;
+mod leases;
+mod reader;
+mod recent;
+mod rows;
+mod schema;
+mod whole;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tokio::task::JoinHandle;
+
+pub use self::address::{AddressError, PostgresSettings};
+use self::{
+    batch::{Prepared, Refusal},
+    calls::Calls,
+    changes::Changes,
+    committer::CommitQueue,
+    connections::Connections,
+    leases::Membership,
+    recent::RecentHeads,
+};
+use super::{
+    Append, Damage, Deletion, EndedTasks, Head, Leases, ListPosition, ListQuery, Listener, Page,
+    RecordKey, Seq, Snapshot, Store, StoreError, StoredEvent, Watch, cache::Cache, feed::Feed,
+    quarantine::Quarantine,
+};
+use crate::caller::Caller;
+
+/// The approximate size of the cached tasks, in bytes.
+const CACHE: usize = 64 << 20;
+
+/// A store in a PostgreSQL database. Any number of processes can have it open.
+#[derive(Debug)]
+pub struct PostgresStore {
+    shared: Arc<Shared>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// What the store shares with its tasks.
+#[derive(Debug)]
+struct Shared {
+    connections: Connections,
+    queue: CommitQueue,
+    cache: Cache,
+    recent: RecentHeads,
+    quarantine: Quarantine,
+    feed: Feed,
+    changes: Changes,
+    calls: Calls,
+    membership: Membership,
+}
+
+impl PostgresStore {
+    /// Opens the store, and makes its tables if they are missing. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// `Unavailable` if the database cannot be reached, `Unsupported` if the server is too old, `Newer` if a later program
+    /// has changed the tables so that this one cannot use them.
+    pub async fn open(settings: &PostgresSettings) -> Result<Self, StoreError> {
+        let connections = Connections::new(settings)?;
+        connections.prepare(&settings.to_string()).await?;
+        let membership = Membership::join(&connections, settings.lease).await?;
+        let lanes = connections.writers();
+        let shared = Arc::new(Shared {
+            connections,
+            queue: CommitQueue::default(),
+            cache: Cache::new(CACHE),
+            recent: RecentHeads::default(),
+            quarantine: Quarantine::default(),
+            feed: Feed::default(),
+            changes: Changes::default(),
+            calls: Calls::default(),
+            membership,
+        });
+        let lanes = (0..lanes).map(|_| tokio::spawn(committer::run_lane(Arc::clone(&shared))));
+        let mut tasks: Vec<JoinHandle<()>> = lanes.collect();
+        tasks.push(tokio::spawn(changes::tell_others(Arc::clone(&shared))));
+        tasks.push(tokio::spawn(changes::hear_others(Arc::clone(&shared))));
+        tasks.push(tokio::spawn(leases::stay(Arc::clone(&shared))));
+        Ok(Self { shared, tasks })
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+impl Shared {
+    /// Returns the task's head for an append, which need not be its newest one if the append expects another.
+    async fn head_before(
+        &self,
+        caller: &Caller,
+        append: &Append,
+    ) -> Result<Option<Arc<Head>>, StoreError> {
+        if append.expected == 0 {
+            return Ok(None);
+        }
+        let Append { task, expected, .. } = append;
+        match self.recent.get(task, *expected) {
+            Some(head) => Ok(Some(head)),
+            None => self.head(caller, task).await.map(Some),
+        }
+    }
+
+    /// Finds out why an append was refused. The reason may be gone meanwhile: then the writer is to decide again.
+    async fn reason(
+        &self,
+        refusal: Refusal,
+        head: &Head,
+        append: Refused,
+    ) -> Result<StoreError, StoreError> {
+        let Head { owner, agent, .. } = head;
+        let actual = match refusal {
+            Refusal::Failed(error) => return Ok(error),
+            Refusal::MessageUsed => {
+                for message_id in append.message_ids {
+                    if let Some((task, seq)) = self.message(owner, agent, &message_id).await? {
+                        return Ok(StoreError::Duplicate {
+                            message_id,
+                            task,
+                            seq,
+                        });
+                    }
+                }
+                append.expected
+            }
+            Refusal::Moved => match self.head(owner, &head.task).await {
+                Ok(newest) => newest.seq,
+                Err(StoreError::NotFound { .. }) if append.expected == 0 => {
+                    if let Some(client_id) = &head.client_id
+                        && let Some(task) = self.client_task(owner, agent, client_id).await?
+                    {
+                        let client_id = client_id.clone();
+                        return Ok(StoreError::Taken { client_id, task });
+                    }
+                    // The task of another caller has this id, or what was in the way is gone.
+                    return Ok(StoreError::not_found(&head.task));
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(StoreError::Conflict {
+            task: head.task.clone(),
+            expected: append.expected,
+            actual,
+        })
+    }
+}
+
+/// What is left of a refused append.
+struct Refused {
+    expected: Seq,
+    message_ids: Vec<String>,
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
+        let append = append.checked()?;
+        if !rows::is_storable(&append.task) {
+            return Err(append.invalid("its id has a null character"));
+        }
+        let shared = &self.shared;
+        let before = shared.head_before(caller, &append).await?;
+        let head = Arc::new(Head::after(before.as_deref(), caller, &append)?);
+        let refused = Refused {
+            expected: append.expected,
+            message_ids: append.message_ids().map(|(id, _)| id.to_owned()).collect(),
+        };
+        let prepared = Prepared::new(before.as_deref(), Arc::clone(&head), append)?;
+        match shared.queue.commit(prepared).await {
+            Ok(()) => Ok(head),
+            Err(refusal) => {
+                shared.recent.forget(&head.task);
+                Err(shared.reason(refusal, &head, refused).await?)
+            }
+        }
+    }
+
+    async fn read(
+        &self,
+        caller: &Caller,
+        task: &str,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        self.shared.read(caller, task, after, limit).await
+    }
+
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+        self.shared.head(caller, task).await
+    }
+
+    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
+        let head = self.shared.head(caller, task).await?;
+        self.shared.snapshot(&head).await
+    }
+
+    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
+        self.shared.list(caller, query).await
+    }
+
+    async fn find_message(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        message_id: &str,
+    ) -> Result<Option<(String, Seq)>, StoreError> {
+        self.shared.message(caller, agent, message_id).await
+    }
+
+    async fn find_client_task(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        client_id: &str,
+    ) -> Result<Option<String>, StoreError> {
+        self.shared.client_task(caller, agent, client_id).await
+    }
+
+    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        self.shared.owner(task).await
+    }
+
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        self.shared.open_turns(after, limit).await
+    }
+
+    async fn waiting_tasks(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        self.shared.waiting(agent, after, until, limit).await
+    }
+
+    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        self.shared.open_counts().await
+    }
+
+    async fn delete(
+        &self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<(), StoreError> {
+        self.shared.delete(caller, task, deletion).await
+    }
+
+    async fn ended_tasks(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        self.shared.ended(agent, after, until, limit).await
+    }
+
+    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
+        self.shared.ended_counts().await
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.shared.ready().await
+    }
+
+    fn damage(&self) -> Damage {
+        Damage {
+            tasks: self.shared.quarantine.len(),
+            bytes: 0,
+        }
+    }
+
+    fn leases(&self) -> Option<Arc<dyn Leases>> {
+        let leases: Arc<dyn Leases> = Arc::clone(&self.shared) as _;
+        Some(leases)
+    }
+
+    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
+        let watch = self.shared.feed.watch(task);
+        let head = self.shared.head(caller, task).await?;
+        Ok(watch.with_head(&head))
+    }
+
+    fn listen(&self, listener: Weak<dyn Listener>) {
+        self.shared.feed.listen(listener);
+    }
+
+    async fn put_record(
+        &self,
+        caller: &Caller,
+        key: &RecordKey,
+        value: Vec<u8>,
+    ) -> Result<(), StoreError> {
+        key.check(&value)?;
+        let (scope, record) = rows::record(caller, key);
+        let put = "INSERT INTO bridge.records (scope, key, id, value, owner, kind, within)
+            SELECT $1, $2, $3, $4, $5, $6, $7 FROM bridge.replicas WHERE id = $8
+            ON CONFLICT (scope, key) DO UPDATE
+            SET value = excluded.value, owner = excluded.owner, kind = excluded.kind, within = excluded.within
+            RETURNING true";
+        let [id, owner, kind, within] =
+            [&key.id, &caller.id, &key.kind, &key.scope].map(|name| name.as_bytes());
+        let own = self.shared.membership.replica;
+        let connections = &self.shared.connections;
+        let values: connections::Values<'_> =
+            &[&scope, &record, &id, &value, &owner, &kind, &within, &own];
+        match connections.write_again(put, values).await?.is_empty() {
+            false => Ok(()),
+            true => Err(failure::taken_for_dead()),
+        }
+    }
+
+    async fn record(
+        &self,
+        caller: &Caller,
+        key: &RecordKey,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let (scope, record) = rows::record(caller, key);
+        let get = "SELECT value FROM bridge.records WHERE scope = $1 AND key = $2";
+        let rows = self
+            .shared
+            .connections
+            .read(get, &[&scope, &record])
+            .await?;
+        Ok(rows.first().map(|row| row.get(0)))
+    }
+
+    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError> {
+        let (scope, record) = rows::record(caller, key);
+        let delete = "WITH own AS (SELECT id FROM bridge.replicas WHERE id = $3), gone AS (
+                DELETE FROM bridge.records WHERE scope = $1 AND key = $2 AND EXISTS (SELECT FROM own) RETURNING key
+            ) SELECT EXISTS (SELECT FROM gone) FROM own";
+        let own = self.shared.membership.replica;
+        let connections = &self.shared.connections;
+        let values: connections::Values<'_> = &[&scope, &record, &own];
+        let rows = connections.write_again(delete, values).await?;
+        let row = rows.first().ok_or_else(failure::taken_for_dead)?;
+        Ok(row.get(0))
+    }
+
+    async fn records(
+        &self,
+        caller: &Caller,
+        kind: &str,
+        scope: &str,
+    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let scope = rows::scope(caller, kind, scope);
+        let all = "SELECT id, value FROM bridge.records WHERE scope = $1 ORDER BY id";
+        let rows = self.shared.connections.read(all, &[&scope]).await?;
+        let record = |row: &tokio_postgres::Row| {
+            let id = String::from_utf8_lossy(row.get(0)).into_owned();
+            (id, row.get(1))
+        };
+        Ok(rows.iter().map(record).collect())
+    }
+}

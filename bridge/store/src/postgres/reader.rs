@@ -1,0 +1,345 @@
+//! Reads tasks and lists.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use jiff::Timestamp;
+use tokio_postgres::Row;
+
+use super::{
+    Shared,
+    connections::Values,
+    failure::unavailable,
+    rows::{self, damaged, signed, unsigned},
+};
+use crate::{
+    Head, ListPosition, ListQuery, Page, Seq, Snapshot, StoreError, StoredEvent,
+    cache::Cached,
+    caller::Caller,
+    list::{PageInMaking, cut},
+};
+
+/// The number of rows that are read at a time to compute a task.
+const ROWS: i64 = 256;
+
+const EVENTS: &str = "SELECT first, time, format, body, last FROM bridge.events
+    WHERE task = $1 AND last > $2 ORDER BY last LIMIT $3";
+
+const PAGE: &str = "SELECT task, status_time, head FROM bridge.tasks
+    WHERE list = $1 AND ($2::bytea IS NULL OR context = $2) AND ($3::text IS NULL OR state = $3)
+        AND status_time >= $4 AND status_time <= $5 AND (status_time < $5 OR task > $6)
+    ORDER BY status_time DESC, task LIMIT $7";
+
+const TOTAL: &str = "SELECT coalesce(sum(tasks), 0)::bigint FROM bridge.lists WHERE list = $1";
+
+const NARROW_TOTAL: &str = "SELECT count(*) FROM bridge.tasks
+    WHERE list = $1 AND ($2::bytea IS NULL OR context = $2) AND ($3::text IS NULL OR state = $3)
+        AND status_time >= $4";
+
+impl Shared {
+    /// Returns the head of a task of this caller.
+    pub(super) async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+        if !rows::is_storable(task) {
+            return Err(StoreError::not_found(task));
+        }
+        let select = "SELECT head FROM bridge.tasks WHERE task = $1";
+        let found = self.connections.read(select, &[&task]).await?;
+        let found = found.first().map(|row| rows::head(task, row.get(0)));
+        let found = found.transpose().inspect_err(|error| self.note(error))?;
+        let head = found.filter(|head| head.owner == *caller);
+        head.map(Arc::new)
+            .ok_or_else(|| StoreError::not_found(task))
+    }
+
+    pub(super) async fn read(
+        &self,
+        caller: &Caller,
+        task: &str,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        // Both go to the server at once.
+        let most = i64::try_from(limit).unwrap_or(i64::MAX);
+        let events = async {
+            match rows::is_storable(task) {
+                true => {
+                    let after = signed(after);
+                    let values: Values<'_> = &[&task, &after, &most];
+                    self.connections.read(EVENTS, values).await
+                }
+                false => Ok(Vec::new()),
+            }
+        };
+        let (head, found) = tokio::join!(self.head(caller, task), events);
+        head?;
+        let mut events = Vec::new();
+        for row in &found? {
+            let stored = rows::events(task, row).inspect_err(|error| self.note(error))?;
+            events.extend(stored.filter(|stored| stored.seq > after));
+            if events.len() >= limit {
+                break;
+            }
+        }
+        events.truncate(limit);
+        Ok(events)
+    }
+
+    /// Returns the task after exactly the last event of this head.
+    pub(super) async fn snapshot(&self, head: &Head) -> Result<Snapshot, StoreError> {
+        let found = self.find_snapshot(head).await;
+        found.inspect_err(|error| self.note(error))
+    }
+
+    async fn find_snapshot(&self, head: &Head) -> Result<Snapshot, StoreError> {
+        let Head { task, seq, .. } = head;
+        if let Some(snapshot) = self.cache.get(task, *seq) {
+            return Ok(snapshot);
+        }
+        let known = self.cache.take(task, *seq);
+        let mut cached = known.unwrap_or_else(|| Cached::empty(head));
+        while cached.snapshot.seq < *seq {
+            let after = signed(cached.snapshot.seq);
+            let values: Values<'_> = &[task, &after, &ROWS];
+            let found = self.connections.read(EVENTS, values).await?;
+            for row in &found {
+                let last: i64 = row.get(4);
+                if unsigned(last) > *seq {
+                    break;
+                }
+                for stored in rows::events(task, row)? {
+                    cached.add(stored);
+                }
+            }
+            if signed(cached.snapshot.seq) == after {
+                return Err(damaged(task, "events are missing"));
+            }
+        }
+        let snapshot = cached.snapshot.clone();
+        self.cache.put(task, cached);
+        Ok(snapshot)
+    }
+
+    pub(super) async fn list(
+        &self,
+        caller: &Caller,
+        query: &ListQuery,
+    ) -> Result<Page, StoreError> {
+        let list = rows::list(caller, &query.agent);
+        let from = self.start(&list, query).await?;
+        let context = query.context_id.as_deref().map(rows::context);
+        let state = query.state.as_ref().map(|state| rows::name(state.as_str()));
+        let since = query.after.map_or(i64::MIN, Timestamp::as_millisecond);
+        let (until, task) = match &from {
+            Some(position) => (position.millis, position.task.as_str()),
+            None => (i64::MAX, ""),
+        };
+        let most = i64::try_from(query.page_size.saturating_add(1)).unwrap_or(i64::MAX);
+        let values: Values<'_> = &[&list, &context, &state, &since, &until, &task, &most];
+        let page = self.connections.read(PAGE, values);
+        let total = async {
+            let total = match query.is_narrow() {
+                true => {
+                    let values: Values<'_> = &[&list, &context, &state, &since];
+                    self.connections.read(NARROW_TOTAL, values).await?
+                }
+                false => self.connections.read(TOTAL, &[&list]).await?,
+            };
+            Ok(total.first().map_or(0, |row| row.get::<_, i64>(0)))
+        };
+        let (found, total): (_, Result<i64, StoreError>) = tokio::join!(page, total);
+        let found = found?;
+        let (tasks, next) = self.fill(query, &found).await?;
+        let total = usize::try_from(total?).unwrap_or_default();
+        Ok(Page { tasks, next, total })
+    }
+
+    /// Loads the tasks of a page. One that is damaged is left out.
+    async fn fill(
+        &self,
+        query: &ListQuery,
+        found: &[Row],
+    ) -> Result<(Vec<Snapshot>, String), StoreError> {
+        let position = |row: &Row| ListPosition {
+            millis: row.get(1),
+            task: row.get(0),
+        };
+        let (positions, next) = cut(found.iter().map(position).collect(), query.page_size);
+        let mut page = PageInMaking::new(query);
+        for (position, row) in positions.into_iter().zip(found) {
+            let snapshot = match self.intact(&position.task, row.get(2)) {
+                Some(head) => Some(self.snapshot(&head).await),
+                None => None,
+            };
+            let snapshot = match snapshot {
+                Some(Ok(Snapshot { task, seq })) => Some(Snapshot {
+                    task: query.wanted(task),
+                    seq,
+                }),
+                Some(Err(StoreError::Damaged { .. })) | None => None,
+                Some(Err(error)) => return Err(error),
+            };
+            if let Some(next) = page.add(position, snapshot) {
+                return Ok((page.tasks, next));
+            }
+        }
+        Ok((page.tasks, next))
+    }
+
+    /// Returns the position after which the page begins, if its task is in this list.
+    async fn start(
+        &self,
+        list: &rows::Key,
+        query: &ListQuery,
+    ) -> Result<Option<ListPosition>, StoreError> {
+        let Some(position) = query.position()? else {
+            return Ok(None);
+        };
+        let own = "SELECT true FROM bridge.tasks WHERE task = $1 AND list = $2";
+        let is_own = match rows::is_storable(&position.task) {
+            true => {
+                let values: Values<'_> = &[&position.task, list];
+                !self.connections.read(own, values).await?.is_empty()
+            }
+            false => false,
+        };
+        query.start(|_| Ok(is_own))
+    }
+
+    pub(super) async fn message(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        id: &str,
+    ) -> Result<Option<(String, Seq)>, StoreError> {
+        let key = rows::message(caller, agent, id);
+        let select = "SELECT task, seq FROM bridge.messages WHERE key = $1";
+        let found = self.connections.read(select, &[&key]).await?;
+        let place = |row: &Row| (row.get(0), unsigned(row.get(1)));
+        Ok(found.first().map(place))
+    }
+
+    pub(super) async fn client_task(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        id: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let key = rows::client(caller, agent, id);
+        let select = "SELECT task FROM bridge.tasks WHERE client = $1";
+        let found = self.connections.read(select, &[&key]).await?;
+        Ok(found.first().map(|row| row.get(0)))
+    }
+
+    pub(super) async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        let select = "SELECT head FROM bridge.tasks WHERE task = $1";
+        let found = self.connections.read(select, &[&task]).await?;
+        let row = found.first().ok_or_else(|| StoreError::not_found(task))?;
+        let head = rows::head(task, row.get(0)).inspect_err(|error| self.note(error))?;
+        Ok(head.owner)
+    }
+
+    pub(super) async fn open_turns(
+        &self,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let select = "SELECT task, head FROM bridge.tasks
+            WHERE has_turns AND task > $1 ORDER BY task LIMIT $2";
+        let (mut heads, mut after) = (Vec::new(), after.to_owned());
+        loop {
+            let rows = i64::try_from(limit - heads.len()).unwrap_or(i64::MAX);
+            let found = self.connections.read(select, &[&after, &rows]).await?;
+            heads.extend(self.intact_heads(&found));
+            match found.last() {
+                // Damaged ones do not make a page shorter, which would look like the end.
+                Some(last) if signed_len(&found) == rows && heads.len() < limit => {
+                    after = last.get(0);
+                }
+                Some(_) | None => return Ok(heads),
+            }
+        }
+    }
+
+    pub(super) async fn waiting(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let select = "SELECT task, head, status_time FROM bridge.tasks
+            WHERE agent = $1 AND waits AND (status_time, task) > ($2, $3) AND status_time <= $4
+            ORDER BY status_time, task LIMIT $5";
+        self.since(select, agent, after, until, limit).await
+    }
+
+    /// Returns the heads of an agent's tasks by a statement that takes the agent, the status time and id of the task
+    /// before the first one, the newest status time, and the number of rows.
+    pub(super) async fn since(
+        &self,
+        select: &'static str,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let after = after.map(|after| (after.millis, after.task.clone()));
+        let (mut millis, mut task) = after.unwrap_or((i64::MIN, String::new()));
+        let (agent, until) = (rows::name(agent), until.as_millisecond());
+        let mut heads = Vec::new();
+        loop {
+            let rows = i64::try_from(limit - heads.len()).unwrap_or(i64::MAX);
+            let values: Values<'_> = &[&agent, &millis, &task, &until, &rows];
+            let found = self.connections.read(select, values).await?;
+            heads.extend(self.intact_heads(&found));
+            match found.last() {
+                Some(last) if signed_len(&found) == rows && heads.len() < limit => {
+                    (task, millis) = (last.get(0), last.get(2));
+                }
+                Some(_) | None => return Ok(heads),
+            }
+        }
+    }
+
+    /// Returns the heads in rows of `task` and `head`, without damaged tasks.
+    pub(super) fn intact_heads(&self, found: &[Row]) -> Vec<Head> {
+        let head = |row: &Row| self.intact(row.get(0), row.get(1));
+        found.iter().filter_map(head).collect()
+    }
+
+    /// Returns a head unless it is damaged, which is noted.
+    pub(super) fn intact(&self, task: &str, json: &[u8]) -> Option<Head> {
+        let head = rows::head(task, json).inspect_err(|error| self.note(error));
+        head.ok()
+    }
+
+    /// Notes that a task is damaged.
+    fn note(&self, error: &StoreError) {
+        if let StoreError::Damaged { task, reason } = error {
+            self.quarantine.add(task, reason);
+        }
+    }
+
+    pub(super) async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        let select = "SELECT agent, sum(unfinished)::bigint FROM bridge.agents
+            GROUP BY agent HAVING sum(unfinished) > 0";
+        let found = self.connections.read(select, &[]).await?;
+        let count = |row: &Row| {
+            let count: i64 = row.get(1);
+            (row.get(0), usize::try_from(count).unwrap_or_default())
+        };
+        Ok(found.iter().map(count).collect())
+    }
+
+    pub(super) async fn ready(&self) -> Result<(), StoreError> {
+        let only_reads = "SELECT current_setting('transaction_read_only') = 'on'";
+        let answer = self.connections.read(only_reads, &[]).await?;
+        match answer.first().map(|row| row.get(0)) {
+            Some(false) => Ok(()),
+            Some(true) | None => Err(unavailable("the server only reads")),
+        }
+    }
+}
+
+fn signed_len(rows: &[Row]) -> i64 {
+    i64::try_from(rows.len()).unwrap_or(i64::MAX)
+}

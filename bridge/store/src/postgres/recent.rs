@@ -1,0 +1,56 @@
+//! Remembers the heads of tasks that this process has written or read lately, so that an append need not read them.
+
+use std::{
+    mem::take,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::{Head, Seq, Unordered};
+
+/// The number of heads after which the older half is forgotten.
+const HEADS: usize = 16 << 10;
+
+/// Heads by task, in two generations. A head never changes, so one with the expected number is the right one.
+#[derive(Debug, Default)]
+pub(super) struct RecentHeads(Mutex<Generations>);
+
+#[derive(Debug, Default)]
+struct Generations {
+    young: Unordered<String, Arc<Head>>,
+    old: Unordered<String, Arc<Head>>,
+}
+
+impl RecentHeads {
+    /// Returns the task's head after exactly this event.
+    pub(super) fn get(&self, task: &str, seq: Seq) -> Option<Arc<Head>> {
+        let heads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let head = heads.young.get(task).or_else(|| heads.old.get(task))?;
+        (head.seq == seq).then(|| Arc::clone(head))
+    }
+
+    /// Stores a head. One that cannot be continued is forgotten instead.
+    pub(super) fn put(&self, head: &Arc<Head>) {
+        let mut heads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !head.is_open() {
+            heads.young.remove(&head.task);
+            heads.old.remove(&head.task);
+            return;
+        }
+        match heads.young.get_mut(&head.task) {
+            Some(known) => known.clone_from(head),
+            None => {
+                let inserted = (head.task.clone(), Arc::clone(head));
+                heads.young.extend([inserted]);
+            }
+        }
+        if heads.young.len() > HEADS / 2 {
+            heads.old = take(&mut heads.young);
+        }
+    }
+
+    pub(super) fn forget(&self, task: &str) {
+        let mut heads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        heads.young.remove(task);
+        heads.old.remove(task);
+    }
+}

@@ -1,0 +1,158 @@
+//! All tasks and records of a database, and a look at whether they can be read.
+
+use async_trait::async_trait;
+
+use super::{PostgresStore, connections::Values, rows};
+use crate::{
+    DamagedTask, Head, RecordEntry, RecordKey, RecordPage, Seq, Store as _, StoreError,
+    StoreReport, TaskEntry, TaskPage, WholeStore, caller::Caller,
+};
+
+/// The number of tasks or events that are read at a time.
+const PAGE: usize = 256;
+
+const TASKS: &str = "SELECT task, head FROM bridge.tasks WHERE task > $1 ORDER BY task LIMIT $2";
+
+const RECORDS: &str = "SELECT scope, key, owner, kind, within, id, value FROM bridge.records
+    WHERE (scope, key) > ($1, $2) ORDER BY scope, key LIMIT $3";
+
+/// The length of a record's scope in the place of a record, which is followed by its key.
+const SCOPE: usize = 16;
+
+#[async_trait]
+impl WholeStore for PostgresStore {
+    async fn all_tasks(&self, after: &[u8], limit: usize) -> Result<TaskPage, StoreError> {
+        let after = String::from_utf8_lossy(after);
+        let found = self.heads(&after, limit).await?;
+        let last = found.last().map(|(task, _)| task.clone().into_bytes());
+        let entry = |(task, head): (String, Result<Head, StoreError>)| match head {
+            Ok(head) => TaskEntry::Intact(task, head.owner),
+            Err(error) => TaskEntry::Damaged(task, reason(error)),
+        };
+        let tasks = found.into_iter().map(entry).collect();
+        Ok(TaskPage { tasks, last })
+    }
+
+    async fn all_records(&self, after: &[u8], limit: usize) -> Result<RecordPage, StoreError> {
+        let (scope, key) = after.split_at(after.len().min(SCOPE));
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let values: Values<'_> = &[&scope, &key, &limit];
+        let found = self.shared.connections.read(RECORDS, values).await?;
+        let mut page = RecordPage::default();
+        for row in &found {
+            let (scope, key): (&[u8], &[u8]) = (row.get(0), row.get(1));
+            let name = |column: usize| {
+                let name: Option<Vec<u8>> = row.get(column);
+                name.and_then(|name| String::from_utf8(name).ok())
+            };
+            match (name(2), name(3), name(4), name(5)) {
+                (Some(owner), Some(kind), Some(scope), Some(id)) => {
+                    page.records.push(RecordEntry {
+                        owner: Caller::new(owner),
+                        key: RecordKey { kind, scope, id },
+                        value: row.get(6),
+                    });
+                }
+                _ => page.damaged += 1,
+            }
+            page.last = Some([scope, key].concat());
+        }
+        Ok(page)
+    }
+
+    async fn others(&self) -> Result<usize, StoreError> {
+        let others =
+            "SELECT count(*) FROM bridge.replicas WHERE id <> $1 AND until > clock_timestamp()";
+        let own = self.shared.membership.replica;
+        let found = self.shared.connections.read(others, &[&own]).await?;
+        let count = found.first().map_or(0, |row| row.get::<_, i64>(0));
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+}
+
+impl PostgresStore {
+    /// Reads every task and every record, and tells what of it is damaged.
+    ///
+    /// # Errors
+    /// If the store cannot be read at all.
+    pub async fn check(&self) -> Result<StoreReport, StoreError> {
+        let mut report = StoreReport::default();
+        let mut after = String::new();
+        loop {
+            let heads = self.heads(&after, PAGE).await?;
+            let Some((last, _)) = heads.last() else { break };
+            after.clone_from(last);
+            for (task, head) in heads {
+                report.tasks += 1;
+                let owner = head.as_ref().ok().map(|head| head.owner.clone());
+                let checked = match head {
+                    Ok(head) => self.check_task(&head).await,
+                    Err(error) => Err(error),
+                };
+                match checked {
+                    Ok(()) => {}
+                    // It was deleted meanwhile.
+                    Err(StoreError::NotFound { .. }) => report.tasks -= 1,
+                    Err(error @ StoreError::Damaged { .. }) => report.damaged.push(DamagedTask {
+                        task,
+                        owner: owner.unwrap_or_else(Caller::anonymous),
+                        reason: reason(error),
+                    }),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        let mut after = Vec::new();
+        loop {
+            let page = self.all_records(&after, PAGE).await?;
+            report.records += page.damaged;
+            let Some(last) = page.last else { break };
+            after = last;
+        }
+        Ok(report)
+    }
+
+    /// Checks that all events up to the head are there, and lead to it.
+    async fn check_task(&self, head: &Head) -> Result<(), StoreError> {
+        let mut seen: Seq = 0;
+        while seen < head.seq {
+            let events = self.read(&head.owner, &head.task, seen, PAGE).await?;
+            for event in &events {
+                if event.seq != seen + 1 {
+                    return Err(rows::damaged(&head.task, "events are missing"));
+                }
+                seen = event.seq;
+            }
+            if events.is_empty() {
+                return Err(rows::damaged(&head.task, "events are missing"));
+            }
+        }
+        self.shared.snapshot(head).await.map(drop)
+    }
+
+    async fn heads(
+        &self,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<(String, Result<Head, StoreError>)>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let found = self
+            .shared
+            .connections
+            .read(TASKS, &[&after, &limit])
+            .await?;
+        let head = |row: &tokio_postgres::Row| {
+            let task: String = row.get(0);
+            let head = rows::head(&task, row.get(1));
+            (task, head)
+        };
+        Ok(found.iter().map(head).collect())
+    }
+}
+
+fn reason(error: StoreError) -> String {
+    match error {
+        StoreError::Damaged { reason, .. } => reason,
+        error => error.to_string(),
+    }
+}

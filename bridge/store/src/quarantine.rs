@@ -1,0 +1,38 @@
+//! The damaged tasks that were found.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// The damaged tasks, with the reason for each. They are not continued. Each is logged once.
+#[derive(Debug, Default)]
+pub(crate) struct Quarantine(Mutex<BTreeMap<String, String>>);
+
+impl Quarantine {
+    /// Adds a task, and returns the reason that is known for it: the first that was found.
+    pub(crate) fn add(&self, task: &str, reason: &str) -> String {
+        let mut tasks = self.lock();
+        let known = tasks.entry(task.to_owned()).or_insert_with(|| {
+            tracing::error!(task, "a task is damaged, all others are served: {reason}");
+            reason.to_owned()
+        });
+        known.clone()
+    }
+
+    pub(crate) fn remove(&self, task: &str) {
+        self.lock().remove(task);
+    }
+
+    pub(crate) fn reason(&self, task: &str) -> Option<String> {
+        self.lock().get(task).cloned()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

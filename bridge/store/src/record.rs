@@ -1,0 +1,64 @@
+//! Small records beside the log, such as push settings and conversation states.
+
+use serde::{Deserialize, Serialize};
+
+use super::StoreError;
+
+/// The largest record, in bytes.
+pub(crate) const LIMIT: usize = 64 * 1024;
+
+/// The key of a small record among those of its caller.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RecordKey {
+    /// The kind of the record, such as `push`.
+    pub kind: String,
+    /// The object that the record belongs to, such as a task.
+    pub scope: String,
+    /// The record's id within kind and scope.
+    pub id: String,
+}
+
+impl RecordKey {
+    /// Refuses a value of more than 64 KiB. Every backend calls this before it stores a record.
+    ///
+    /// # Errors
+    /// `TooLarge`.
+    pub fn check(&self, value: &[u8]) -> Result<(), StoreError> {
+        match value.len() {
+            0..=LIMIT => Ok(()),
+            size => Err(StoreError::TooLarge {
+                what: format!("record {}/{}/{}", self.kind, self.scope, self.id),
+                size,
+                limit: LIMIT,
+            }),
+        }
+    }
+}
+
+/// Writes a record's value as JSON. This cannot fail for types that consist of strings and numbers.
+pub fn encoded(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+/// Reads a record that was written by [`encoded`].
+///
+/// # Errors
+/// [`StoreError::Corrupt`].
+pub fn decoded<T: for<'de> Deserialize<'de>>(
+    key: &RecordKey,
+    record: &[u8],
+) -> Result<T, StoreError> {
+    // The id may be a secret, so the error does not name it.
+    decoded_value(&format!("a record of the kind {}", key.kind), record)
+}
+
+/// Reads a value that was written by [`encoded`]; `what` is said in the error.
+///
+/// # Errors
+/// [`StoreError::Corrupt`].
+pub fn decoded_value<T: for<'de> Deserialize<'de>>(
+    what: &str,
+    json: &[u8],
+) -> Result<T, StoreError> {
+    serde_json::from_slice(json).map_err(|error| StoreError::corrupt(what, &error))
+}

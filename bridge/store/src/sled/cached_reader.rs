@@ -1,0 +1,160 @@
+//! Reads durable data: from the caches if possible, otherwise from the disk.
+//!
+//! Data in memory is returned at once. Reads from the disk run on a blocking thread. Most readers request data that was
+//! written a moment ago, so most reads need no thread.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
+
+use super::{
+    committer::Publisher,
+    index::Tip,
+    keys::{self, Key},
+    reader::Reader,
+};
+use crate::{
+    Head, Page, Snapshot, StoreError,
+    cache::Cached,
+    caller::Caller,
+    list::{ListPosition, ListQuery},
+};
+
+/// The number of events that are read at a time when a task is computed.
+const PAGE: usize = 256;
+
+/// So many reads wait for the disk at a time, each on a thread; others wait for one of them. Each thread keeps memory that it
+/// has used, some megabytes.
+pub(super) const READERS: usize = if cfg!(test) { 8 } else { 32 };
+
+/// A reader with the caches in front of it.
+#[derive(Clone, Debug)]
+pub(super) struct CachedReader {
+    pub(super) disk: Reader,
+    pub(super) publisher: Publisher,
+    room: Arc<Semaphore>,
+}
+
+impl CachedReader {
+    pub(super) fn new(disk: Reader, publisher: Publisher) -> Self {
+        Self {
+            disk,
+            publisher,
+            room: Arc::new(Semaphore::new(READERS)),
+        }
+    }
+
+    /// Returns the head of the caller's task.
+    pub(super) async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+        Ok(self.tip(caller, task).await?.head)
+    }
+
+    pub(super) async fn tip(&self, caller: &Caller, task: &str) -> Result<Tip, StoreError> {
+        if let Some(found) = self.disk.find_in_memory(task) {
+            return self.owned(found, caller, task);
+        }
+        let (owner, id) = (caller.clone(), task.to_owned());
+        self.blocking(move |reader| reader.owned(reader.disk.find(&id)?, &owner, &id))
+            .await
+    }
+
+    /// Whether a task is there: ids of deleted ones may still be found.
+    pub(super) async fn exists(&self, task: &str) -> Result<bool, StoreError> {
+        if let Some(found) = self.disk.find_in_memory(task) {
+            return Ok(found.is_some());
+        }
+        let task = task.to_owned();
+        self.blocking(move |reader| Ok(reader.disk.indexed_task(&task)?.is_some()))
+            .await
+    }
+
+    /// Returns the index entry of a key.
+    pub(super) async fn entry<T: DeserializeOwned>(
+        &self,
+        key: Key,
+    ) -> Result<Option<T>, StoreError> {
+        let entry = match self.disk.index().peek(&key) {
+            Some(entry) => entry,
+            None => {
+                self.blocking(move |reader| reader.disk.index().get(&key))
+                    .await?
+            }
+        };
+        entry.map(|entry| keys::read(&entry)).transpose()
+    }
+
+    /// Returns the task after its newest append, from the cache if possible.
+    pub(super) async fn snapshot(&self, tip: Tip) -> Result<Snapshot, StoreError> {
+        match self.publisher.cache.get(&tip.head.task, tip.head.seq) {
+            Some(snapshot) => Ok(snapshot),
+            None => self.blocking(move |reader| reader.compute(&tip)).await,
+        }
+    }
+
+    /// Runs work that waits for the disk on a blocking thread.
+    pub(super) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let place = Arc::clone(&self.room).acquire_owned().await;
+        let place = place.map_err(|_| StoreError::Closed)?;
+        let reader = self.clone();
+        let work = move || {
+            // Held to the end of the work, even if nobody waits for it any more.
+            let _place = place;
+            work(&reader)
+        };
+        let done = tokio::task::spawn_blocking(work).await;
+        done.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Returns a page of tasks. Damaged tasks are counted, but not returned.
+    pub(super) fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
+        let places = self.disk.places(caller, query)?;
+        let load = |place: &ListPosition| {
+            let tip = self.owned(self.disk.find(&place.task)?, caller, &place.task);
+            match tip.and_then(|tip| self.compute(&tip)) {
+                // The page does not keep what was not requested.
+                Ok(Snapshot { task, seq }) => Ok(Some(Snapshot {
+                    task: query.wanted(task),
+                    seq,
+                })),
+                // A task that was deleted meanwhile is left out too.
+                Err(StoreError::Damaged { .. } | StoreError::NotFound { .. }) => Ok(None),
+                Err(error) => Err(error),
+            }
+        };
+        let (tasks, next) = query.fill(places.tasks, places.next, load)?;
+        Ok(Page {
+            tasks,
+            next,
+            total: places.total,
+        })
+    }
+
+    fn compute(&self, tip: &Tip) -> Result<Snapshot, StoreError> {
+        let head = &tip.head;
+        if let Some(snapshot) = self.publisher.cache.get(&head.task, head.seq) {
+            return Ok(snapshot);
+        }
+        let known = self.publisher.cache.take(&head.task, head.seq);
+        let mut cached = known.unwrap_or_else(|| Cached::empty(head));
+        while cached.snapshot.seq < head.seq {
+            for stored in self.disk.events(tip, cached.snapshot.seq, PAGE)? {
+                cached.add(stored);
+            }
+        }
+        let snapshot = cached.snapshot.clone();
+        self.publisher.cache.put(&head.task, cached);
+        Ok(snapshot)
+    }
+
+    /// Returns the task if the caller owns it.
+    fn owned(&self, found: Option<Tip>, caller: &Caller, task: &str) -> Result<Tip, StoreError> {
+        match found.filter(|tip| tip.head.owner == *caller) {
+            Some(tip) => self.disk.intact(tip),
+            None => Err(StoreError::not_found(task)),
+        }
+    }
+}

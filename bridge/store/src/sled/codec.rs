@@ -1,0 +1,476 @@
+//! What the records of the log say: a small binary envelope around JSON.
+//!
+//! | bytes | an append |
+//! |-|-|
+//! | 1 | 1 |
+//! | 8 | time, milliseconds since 1970 |
+//! | 8 | the number of its last event |
+//! | 4 | how many events there are |
+//! | 4 | how many appends the task has with this one |
+//! | 12 | the place of the append before it; zeros if there is none |
+//! | 4 | the length of the next |
+//! | | the task's head after the append, JSON |
+//! | rest | the events as a JSON list |
+//!
+//! | bytes | a copy of an append that is written anew further behind, with another place before it |
+//! |-|-|
+//! | 1 | 4; 5 if it is the last of its task, which from then on consists of the copies |
+//! | 8 | the bytes that all appends of the task have in the log |
+//! | rest | as in an append, without the first byte |
+//!
+//! | bytes | the deletion of a task |
+//! |-|-|
+//! | 1 | 6 |
+//! | rest | the task's id |
+//!
+//! | bytes | a small record |
+//! |-|-|
+//! | 1 | 2 if it is put, 3 if it is removed |
+//! | 4 | the length of the next |
+//! | | its key in the index |
+//! | rest | its value |
+//!
+//! JSON costs a third more bytes than a binary form would, but it keeps the objects of the protocol with
+//! all their unknown fields as they are.
+
+use std::fmt::Display;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::log::{FRAME, LogOffset};
+use crate::{Append, Event, Head, Seq, StoreError, StoredEvent};
+
+const APPEND: u8 = 1;
+const PUT: u8 = 2;
+const REMOVE: u8 = 3;
+const COPY: u8 = 4;
+const LAST_COPY: u8 = 5;
+const DELETE: u8 = 6;
+
+/// The bytes of a copy before what is the same in an append.
+const TOTAL: usize = 8;
+
+/// The bytes of an append before its head, without the first.
+const HEADER: usize = 8 + 8 + 4 + 4 + LogOffset::BYTES + 4;
+
+/// Where in that the place of the append before it stands.
+const PREVIOUS: usize = 8 + 8 + 4 + 4;
+
+/// Most heads and events are written in so many bytes: their room need not grow meanwhile.
+const ROOM: usize = 1 << 10;
+
+/// What a record says.
+#[derive(Debug)]
+pub(super) enum Record<'r> {
+    /// Events of a task.
+    Append(Appended<'r>),
+    /// An append was written anew.
+    Copy {
+        append: Appended<'r>,
+        /// The bytes that all appends of the task have in the log.
+        bytes: u64,
+        /// Whether the task consists of the copies from here on.
+        is_last: bool,
+    },
+    /// A task was deleted.
+    Deleted { task: &'r str },
+    /// A small record has this value now, or none.
+    Small {
+        key: &'r [u8],
+        value: Option<&'r [u8]>,
+    },
+}
+
+/// An append as it stands in the log.
+#[derive(Debug)]
+pub(super) struct Appended<'r> {
+    /// The number of its last event.
+    pub(super) last: Seq,
+    /// How many appends the task has with it.
+    pub(super) number: u32,
+    /// The append before it.
+    pub(super) previous: Option<LogOffset>,
+    time: Timestamp,
+    count: u64,
+    head: &'r [u8],
+    events: &'r [u8],
+}
+
+/// Where an append stands in its task.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    pub(super) number: u32,
+    pub(super) previous: Option<LogOffset>,
+}
+
+/// The events of an append as they are written.
+pub(super) fn events_json(append: &Append) -> Result<Vec<u8>, StoreError> {
+    write_json(&append.events, || {
+        format!("an event of task {}", append.task)
+    })
+}
+
+/// A head as it is written.
+pub(super) fn head_json(head: &Head) -> Result<Vec<u8>, StoreError> {
+    write_json(head, || format!("the head of task {}", head.task))
+}
+
+/// Writes an append, of which the JSON is made.
+pub(super) fn write_append(
+    to: &mut Vec<u8>,
+    append: &Append,
+    link: Link,
+    head: &[u8],
+    events: &[u8],
+) {
+    let previous = link
+        .previous
+        .map_or([0; LogOffset::BYTES], LogOffset::to_bytes);
+    to.reserve(1 + HEADER + head.len() + events.len());
+    to.push(APPEND);
+    to.extend(append.time.as_millisecond().to_be_bytes());
+    to.extend(append.last().to_be_bytes());
+    to.extend((append.events.len() as u32).to_be_bytes());
+    to.extend(link.number.to_be_bytes());
+    to.extend(previous);
+    to.extend((head.len() as u32).to_be_bytes());
+    to.extend(head);
+    to.extend(events);
+}
+
+/// Writes an append anew, of which `record` is what stands in the log.
+pub(super) fn write_copy(
+    to: &mut Vec<u8>,
+    record: &[u8],
+    previous: Option<LogOffset>,
+    bytes: u64,
+    is_last: bool,
+) {
+    let previous = previous.map_or([0; LogOffset::BYTES], LogOffset::to_bytes);
+    let body = body(record);
+    let (before, behind) = (&body[..PREVIOUS], &body[PREVIOUS + LogOffset::BYTES..]);
+    to.push(if is_last { LAST_COPY } else { COPY });
+    to.extend(bytes.to_be_bytes());
+    to.extend(before);
+    to.extend(previous);
+    to.extend(behind);
+}
+
+/// Writes in the place of a damaged task that it is there: a last copy without events, which cannot be read.
+pub(super) fn write_damaged(to: &mut Vec<u8>, head: &[u8]) {
+    to.push(LAST_COPY);
+    to.extend([0; TOTAL + HEADER - 4]);
+    to.extend((head.len() as u32).to_be_bytes());
+    to.extend(head);
+}
+
+/// What appends and their copies have in common.
+fn body(record: &[u8]) -> &[u8] {
+    match record.first() {
+        Some(&(COPY | LAST_COPY)) => &record[1 + TOTAL..],
+        _ => &record[1..],
+    }
+}
+
+/// The bytes that a copy of this append has in the log, with its frame.
+pub(super) fn copied_size(record: &[u8]) -> u64 {
+    (FRAME + 1 + TOTAL + body(record).len()) as u64
+}
+
+/// Writes that a task is deleted.
+pub(super) fn write_deletion(to: &mut Vec<u8>, task: &str) {
+    to.push(DELETE);
+    to.extend(task.as_bytes());
+}
+
+/// Writes a small record, or that there is none any more.
+pub(super) fn write_small(to: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
+    to.push(if value.is_some() { PUT } else { REMOVE });
+    to.extend((key.len() as u32).to_be_bytes());
+    to.extend(key);
+    to.extend(value.unwrap_or_default());
+}
+
+impl<'r> Record<'r> {
+    /// Reads a record.
+    pub(super) fn read(mut bytes: &'r [u8]) -> Result<Self, StoreError> {
+        let from = &mut bytes;
+        match u8::from_be_bytes(take(from)?) {
+            APPEND => Appended::read(from).map(Self::Append),
+            kind @ (COPY | LAST_COPY) => Ok(Self::Copy {
+                bytes: u64::from_be_bytes(take(from)?),
+                append: Appended::read(from)?,
+                is_last: kind == LAST_COPY,
+            }),
+            DELETE => match str::from_utf8(from) {
+                Ok(task) => Ok(Self::Deleted { task }),
+                Err(error) => Err(corrupt(&error)),
+            },
+            kind @ (PUT | REMOVE) => {
+                let key = take_counted(from)?;
+                let value = (kind == PUT).then_some(*from);
+                Ok(Self::Small { key, value })
+            }
+            kind => Err(corrupt(&format!("kind {kind} is unknown"))),
+        }
+    }
+}
+
+impl<'r> Appended<'r> {
+    /// Reads a record that must be an append.
+    pub(super) fn open(bytes: &'r [u8]) -> Result<Self, StoreError> {
+        match Record::read(bytes)? {
+            Record::Append(append) | Record::Copy { append, .. } => Ok(append),
+            Record::Deleted { .. } | Record::Small { .. } => Err(corrupt("expected an append")),
+        }
+    }
+
+    fn read(from: &mut &'r [u8]) -> Result<Self, StoreError> {
+        let time = Timestamp::from_millisecond(i64::from_be_bytes(take(from)?));
+        let (last, count) = (
+            u64::from_be_bytes(take(from)?),
+            u32::from_be_bytes(take(from)?),
+        );
+        if count == 0 || u64::from(count) > last {
+            return Err(corrupt("it has another number of events than it says"));
+        }
+        let number = u32::from_be_bytes(take(from)?);
+        let previous = LogOffset::from_bytes(take(from)?);
+        Ok(Self {
+            last,
+            number,
+            previous: Some(previous).filter(|place| place.length > 0),
+            time: time.map_err(|error| corrupt(&error))?,
+            count: count.into(),
+            head: take_counted(from)?,
+            events: from,
+        })
+    }
+
+    /// The number of its first event.
+    pub(super) fn first(&self) -> Seq {
+        self.last + 1 - self.count
+    }
+
+    /// The head after it.
+    pub(super) fn head(&self) -> Result<Head, StoreError> {
+        read_json(self.head, "the head of a task")
+    }
+
+    /// The ids of the caller's messages among its events, with their numbers. Nothing else of them is read.
+    pub(super) fn message_ids(&self) -> Result<Vec<(String, Seq)>, StoreError> {
+        #[derive(Deserialize)]
+        struct Light {
+            message: Option<Named>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Named {
+            message_id: String,
+        }
+        // Most appends have none, which is seen sooner than read: what the log has is written without spaces.
+        if str::from_utf8(self.events).is_ok_and(|events| !events.contains("{\"message\":{")) {
+            return Ok(Vec::new());
+        }
+        let events: Vec<Light> = read_json(self.events, "the events of an append")?;
+        let named = |(seq, light): (Seq, Light)| Some((light.message?.message_id, seq));
+        Ok((self.first()..).zip(events).filter_map(named).collect())
+    }
+
+    /// Its events.
+    pub(super) fn events(&self) -> Result<Vec<StoredEvent>, StoreError> {
+        let time = self.time;
+        let events: Vec<Event> = read_json(self.events, "the events of an append")?;
+        if events.len() as u64 != self.count {
+            return Err(corrupt("it has another number of events than it says"));
+        }
+        let number = |(seq, event)| StoredEvent { seq, time, event };
+        Ok((self.first()..).zip(events).map(number).collect())
+    }
+}
+
+/// What can be told of an append that is not whole: the task, and its head if that is to be read still. It may be
+/// wrong: it says only whom to look for.
+pub(super) fn guess(record: &[u8]) -> Option<(String, Option<Head>)> {
+    let body = match record.split_first()? {
+        (&APPEND, body) => body,
+        (&LAST_COPY, body) => body.get(TOTAL..)?,
+        _ => return None,
+    };
+    let (header, rest) = body.split_at_checked(HEADER)?;
+    let length = u32::from_be_bytes(*header.last_chunk()?) as usize;
+    if let Some(Ok(head)) = rest.get(..length).map(serde_json::from_slice::<Head>) {
+        return Some((head.task.clone(), Some(head)));
+    }
+    let id = rest.strip_prefix(b"{\"task\":\"")?;
+    let end = id.iter().position(|byte| *byte == b'"')?;
+    Some((str::from_utf8(&id[..end]).ok()?.to_owned(), None))
+}
+
+/// The value of a small record.
+pub(super) fn small_value(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
+    match Record::read(bytes)? {
+        Record::Small {
+            value: Some(value), ..
+        } => Ok(value.to_vec()),
+        Record::Small { value: None, .. }
+        | Record::Append(_)
+        | Record::Copy { .. }
+        | Record::Deleted { .. } => Err(corrupt("expected a small record")),
+    }
+}
+
+/// The next so many bytes.
+fn take<const N: usize>(from: &mut &[u8]) -> Result<[u8; N], StoreError> {
+    let (taken, rest) = from
+        .split_first_chunk()
+        .ok_or_else(|| corrupt("it is too short"))?;
+    *from = rest;
+    Ok(*taken)
+}
+
+/// The next bytes, which have their number before them.
+fn take_counted<'r>(from: &mut &'r [u8]) -> Result<&'r [u8], StoreError> {
+    let length = u32::from_be_bytes(take(from)?) as usize;
+    let taken = from
+        .split_at_checked(length)
+        .ok_or_else(|| corrupt("it is too short"))?;
+    *from = taken.1;
+    Ok(taken.0)
+}
+
+fn corrupt(reason: &(impl Display + ?Sized)) -> StoreError {
+    StoreError::corrupt("a record of the log", reason)
+}
+
+fn write_json(
+    value: &impl Serialize,
+    what: impl FnOnce() -> String,
+) -> Result<Vec<u8>, StoreError> {
+    let mut json = Vec::with_capacity(ROOM);
+    let written = serde_json::to_writer(&mut json, value);
+    written.map_err(|error| StoreError::corrupt(what(), &error))?;
+    Ok(json)
+}
+
+fn read_json<'r, T: Deserialize<'r>>(json: &'r [u8], what: &str) -> Result<T, StoreError> {
+    serde_json::from_slice(json).map_err(|error| StoreError::corrupt(what, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::a2a::{Message, Metadata, Part, Role};
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::Sample;
+
+    fn record() -> Vec<u8> {
+        let turn = |turn| Event::TurnEnded { turn };
+        record_of(vec![turn(1), turn(2)])
+    }
+
+    fn record_of(events: Vec<Event>) -> Vec<u8> {
+        let sample = Sample::new("t");
+        let created = sample.append(0, 7, vec![sample.created()]);
+        let mut head = Head::after(None, &sample.caller, &created).unwrap();
+        head.seq = 6;
+        let append = sample.append(4, 7, events);
+        let link = Link {
+            number: 3,
+            previous: Some(LogOffset { at: 16, length: 9 }),
+        };
+        let (head, events) = (head_json(&head).unwrap(), events_json(&append).unwrap());
+        let mut bytes = Vec::new();
+        write_append(&mut bytes, &append, link, &head, &events);
+        bytes
+    }
+
+    #[test]
+    fn an_append_comes_back_with_head_numbers_and_time() {
+        let bytes = record();
+        let append = Appended::open(&bytes).unwrap();
+        assert_eq!(append.head().unwrap().seq, 6);
+        assert_eq!((append.first(), append.last, append.number), (5, 6, 3));
+        assert_eq!(append.previous, Some(LogOffset { at: 16, length: 9 }));
+        let events = append.events().unwrap();
+        let numbers: Vec<Seq> = events.iter().map(|stored| stored.seq).collect();
+        assert_eq!(numbers, [5, 6]);
+        assert_eq!(events[1].time.as_millisecond(), 7);
+    }
+
+    #[test]
+    fn ids_of_messages_are_found_and_nothing_that_looks_like_one() {
+        let message = |text: &str| Message::new("id", Role::User, vec![Part::text(text)]);
+        let text = r#"{"message":{"messageId":"of a text"}}"#;
+        let ids = |events| Appended::open(&record_of(events)).and_then(|one| one.message_ids());
+        let said = || Event::Said(message(text));
+        assert_eq!(ids(vec![said()]).unwrap(), []);
+        let events = vec![said(), Event::Message(message(text))];
+        assert_eq!(ids(events).unwrap(), [("id".to_owned(), 6)]);
+        let mut metadata = Metadata::new();
+        let inner = json!({ "message": { "messageId": "of metadata" } });
+        metadata.insert("list".to_owned(), json!([inner]));
+        let revised = None;
+        assert_eq!(
+            ids(vec![Event::Metadata { metadata, revised }]).unwrap(),
+            []
+        );
+    }
+
+    #[test]
+    fn a_record_that_is_not_one_says_why() {
+        let whole = record();
+        for (at, byte, reason) in [
+            (0, 9, "kind 9 is unknown"),
+            (0, 2, "expected an append"),
+            (1, 0x7f, "parameter"),
+            (20, 0, "it has another number of events than it says"),
+            (20, 1, "it has another number of events than it says"),
+            (20, 7, "it has another number of events than it says"),
+            (38, 7, "it is too short"),
+        ] {
+            let mut bytes = whole.clone();
+            bytes[at] = byte;
+            let error = Appended::open(&bytes).and_then(|append| append.events());
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(reason), "{at}: {error}");
+        }
+        assert!(Appended::open(&whole[..30]).is_err());
+        assert!(Record::read(&[]).is_err());
+    }
+
+    #[test]
+    fn an_append_that_is_not_whole_tells_whose_it_was() {
+        let whole = record();
+        let (task, head) = guess(&whole).unwrap();
+        assert_eq!((task.as_str(), head.map(|head| head.seq)), ("t", Some(6)));
+        let mut torn = whole.clone();
+        torn[41] = 0;
+        assert_eq!(guess(&torn), None);
+        let cut = &whole[..1 + HEADER + 20];
+        assert_eq!(guess(cut), Some(("t".into(), None)));
+        for end in 0..whole.len() {
+            guess(&whole[..end]);
+        }
+    }
+
+    #[test]
+    fn small_records_come_back() {
+        let mut bytes = Vec::new();
+        write_small(&mut bytes, b"key", Some(b"value"));
+        assert_eq!(small_value(&bytes).unwrap(), b"value");
+        let (mut removed, gone) = (Vec::new(), None);
+        write_small(&mut removed, b"key", gone);
+        let read = Record::read(&removed).unwrap();
+        assert!(matches!(
+            read,
+            Record::Small {
+                key: b"key",
+                value: None
+            }
+        ));
+        assert!(small_value(&removed).is_err() && small_value(&record()).is_err());
+    }
+}

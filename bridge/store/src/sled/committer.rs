@@ -1,0 +1,336 @@
+//! The one thread that writes.
+//!
+//! It takes what waits, makes room for it, makes one batch of it, appends that to the log with one fsync, has the index
+//! follow, and only then answers. So each write is durable when it is acknowledged or shown, and one
+//! fsync serves all that waited for the last one. It answers each of them itself: nobody's answer waits until another
+//! has looked at theirs. Tasks that are cached, and those who watch them, are told by whoever gets the answer.
+
+use std::{
+    sync::Arc,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::{
+    compaction::Copies,
+    draft::{Draft, Prepared},
+    follow::Rebuilder,
+    index::Changes,
+    keys::Key,
+    log::{self, LogOffset},
+    reader::Reader,
+};
+use crate::{Append, Deletion, Head, StoreError, cache::Cache, caller::Caller, feed::Feed};
+
+/// How many writes may wait; who comes then waits for room.
+const QUEUE: usize = 1024;
+/// A batch takes no more writes when it has so many, or so many bytes: readers wait for it too.
+const BATCH: usize = 1024;
+const BATCH_BYTES: usize = 4 << 20;
+/// The bytes that a write has in the log besides what it brings, mostly.
+const AROUND: usize = 2 << 10;
+/// An index that could not be made anew is tried again after so long.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// The handle of the thread. Dropping it waits for the last batch.
+#[derive(Debug)]
+pub(super) struct Committer {
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Something to be written.
+struct Job {
+    size: Size,
+    /// Adds it to the batch in the making, unless there is none and why.
+    stage: Stage,
+}
+
+/// The bytes that a job brings.
+#[derive(Clone, Copy, Debug)]
+enum Size {
+    Adds(usize),
+    /// It leads to more room on the disk, so that some that is kept free may be used for it.
+    Frees(usize),
+}
+
+impl Size {
+    fn bytes(self) -> usize {
+        match self {
+            Self::Adds(bytes) | Self::Frees(bytes) => bytes,
+        }
+    }
+}
+
+/// Adds a job to a batch, and returns how its caller is answered.
+type Stage = Box<dyn FnOnce(Result<Batch<'_, '_>, &StoreError>) -> Answer + Send>;
+
+type Batch<'b, 'r> = (&'b mut Draft<'r>, &'b mut log::Writer);
+
+/// Answers whoever waits, once it is known what came of the batch: a refusal may speak of what is in the same batch.
+type Answer = Box<dyn FnOnce(&Result<(), StoreError>) + Send>;
+
+impl Committer {
+    /// Starts the thread at the end of the log.
+    pub(super) fn start(
+        reader: Reader,
+        log: log::Writer,
+        rebuilder: Rebuilder,
+    ) -> Result<Self, StoreError> {
+        let (jobs, waiting) = mpsc::channel(QUEUE);
+        let mut writer = Writer {
+            reader,
+            log,
+            waiting,
+            has_failed: false,
+            rebuilder,
+            rebuilding: None,
+            tried: None,
+        };
+        let thread = std::thread::Builder::new()
+            .name("store-committer".into())
+            .spawn(move || writer.run())
+            .map_err(|error| StoreError::io("starting the committer", error))?;
+        Ok(Self {
+            jobs: Some(jobs),
+            thread: Some(thread),
+        })
+    }
+
+    /// Commits an append and has it published; answers with the task's new head.
+    pub(super) async fn append(
+        &self,
+        prepared: Prepared,
+        publisher: Publisher,
+    ) -> Result<Arc<Head>, StoreError> {
+        let bytes = prepared.json.len();
+        let stage = move |(draft, log): Batch<'_, '_>| {
+            let head = draft.append(&prepared, log)?;
+            Ok((head, prepared))
+        };
+        let show = move |(head, prepared): (_, Prepared)| Durable {
+            head,
+            append: Some(prepared.append),
+            publisher,
+        };
+        let durable = self.send(Size::Adds(bytes), stage, show).await?;
+        Ok(Arc::clone(&durable.head))
+    }
+
+    /// Deletes a task; `forget` is called when that is durable.
+    pub(super) async fn delete(
+        &self,
+        caller: Caller,
+        task: String,
+        deletion: Deletion,
+        forget: impl FnOnce() + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let stage = move |(draft, log): Batch<'_, '_>| draft.delete(&caller, &task, deletion, log);
+        self.send(Size::Frees(0), stage, |()| forget()).await
+    }
+
+    /// Writes appends of a task anew; answers with the place of the last one.
+    pub(super) async fn copy(&self, copies: Arc<Copies>) -> Result<Option<LogOffset>, StoreError> {
+        let bytes = copies.records.iter().map(Vec::len).sum();
+        let stage = move |(draft, log): Batch<'_, '_>| draft.copy(&copies, log);
+        self.send(Size::Frees(bytes), stage, |place| place).await
+    }
+
+    /// Writes a small record anew if it is at this place still.
+    pub(super) async fn renew(
+        &self,
+        key: Key,
+        offset: LogOffset,
+        value: Vec<u8>,
+    ) -> Result<(), StoreError> {
+        let stage = move |(draft, log): Batch<'_, '_>| draft.renew(key, offset, &value, log);
+        self.send(Size::Frees(0), stage, |()| ()).await
+    }
+
+    /// Puts a small record, or removes it; says whether there was one.
+    pub(super) async fn record(
+        &self,
+        key: Key,
+        value: Option<Vec<u8>>,
+    ) -> Result<bool, StoreError> {
+        let bytes = value.as_ref().map_or(0, Vec::len);
+        let stage = move |(draft, log): Batch<'_, '_>| draft.record(key, value.as_deref(), log);
+        self.send(Size::Adds(bytes), stage, |was_there| was_there)
+            .await
+    }
+
+    /// Whether something would be written now; if not, what can be done about it is begun.
+    pub(super) async fn look(&self) -> Result<(), StoreError> {
+        self.send(Size::Adds(0), |_| Ok(()), |()| ()).await
+    }
+
+    /// Has something staged, and shown when it is durable. The thread answers every job that it takes, so the wait is as
+    /// long as the disk is slow.
+    async fn send<S: Send + 'static, T: Send + 'static>(
+        &self,
+        size: Size,
+        stage: impl FnOnce(Batch<'_, '_>) -> Result<S, StoreError> + Send + 'static,
+        show: impl FnOnce(S) -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let stage = move |batch: Result<Batch<'_, '_>, &StoreError>| -> Answer {
+            let staged = batch.map_err(StoreError::replicate).and_then(stage);
+            Box::new(move |outcome| {
+                let settled = staged.and_then(|staged| match outcome {
+                    Ok(()) => Ok(show(staged)),
+                    Err(error) => Err(error.replicate()),
+                });
+                // Whoever asked may have gone; the write stands all the same.
+                drop(reply.send(settled));
+            })
+        };
+        let stage = Box::new(stage);
+        let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
+        let sent = jobs.send(Job { size, stage }).await;
+        sent.map_err(|_| StoreError::Closed)?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+impl Drop for Committer {
+    fn drop(&mut self) {
+        drop(self.jobs.take());
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the store's committer has panicked");
+        }
+    }
+}
+
+/// Tells of what is durable.
+#[derive(Clone, Debug)]
+pub(super) struct Publisher {
+    pub(super) cache: Arc<Cache>,
+    pub(super) feed: Arc<Feed>,
+}
+
+/// An append that is durable. It is published when this is dropped: by whoever has waited for it, so that the thread goes
+/// on, or by the thread if they have left.
+struct Durable {
+    head: Arc<Head>,
+    /// There until it is published.
+    append: Option<Append>,
+    publisher: Publisher,
+}
+
+impl Drop for Durable {
+    fn drop(&mut self) {
+        let Publisher { cache, feed } = &self.publisher;
+        if let Some(append) = self.append.take() {
+            cache.publish(feed, &self.head, append);
+        }
+    }
+}
+
+/// What the thread owns.
+struct Writer {
+    reader: Reader,
+    log: log::Writer,
+    waiting: mpsc::Receiver<Job>,
+    /// A batch was lost, or not: nobody knows, so none may follow.
+    has_failed: bool,
+    rebuilder: Rebuilder,
+    rebuilding: Option<JoinHandle<Result<(), StoreError>>>,
+    /// When the index was last begun to be made anew.
+    tried: Option<Instant>,
+}
+
+impl Writer {
+    fn run(&mut self) {
+        while let Some(first) = self.waiting.blocking_recv() {
+            let jobs = self.take(first);
+            let prepared = self.prepare(&jobs);
+            let mut draft = Draft::new(&self.reader);
+            let mut answers = Vec::with_capacity(jobs.len());
+            for job in jobs {
+                let batch = prepared.as_ref().map(|()| (&mut draft, &mut self.log));
+                answers.push((job.stage)(batch));
+            }
+            let changes = draft.changes;
+            let outcome = self.commit(changes);
+            answers.into_iter().for_each(|answer| answer(&outcome));
+        }
+        if let Some(rebuilding) = self.rebuilding.take() {
+            let _ = rebuilding.join();
+        }
+    }
+
+    /// What waits now, up to the size of a batch.
+    fn take(&mut self, first: Job) -> Vec<Job> {
+        let mut bytes = first.size.bytes();
+        let mut jobs = vec![first];
+        while jobs.len() < BATCH
+            && bytes < BATCH_BYTES
+            && let Ok(next) = self.waiting.try_recv()
+        {
+            bytes += next.size.bytes();
+            jobs.push(next);
+        }
+        jobs
+    }
+
+    /// Sees to it that the jobs can be done, before anything of them is staged.
+    fn prepare(&mut self, jobs: &[Job]) -> Result<(), StoreError> {
+        if self.has_failed {
+            return Err(StoreError::Closed);
+        }
+        let bytes: usize = jobs.iter().map(|job| job.size.bytes() + AROUND).sum();
+        let is_freeing = jobs.iter().all(|job| matches!(job.size, Size::Frees(_)));
+        self.log.make_room(bytes as u64, is_freeing)?;
+        self.rebuild()
+    }
+
+    /// Has an index that has failed made anew. Meanwhile nothing is written: what is in the log is all that it
+    /// must have.
+    fn rebuild(&mut self) -> Result<(), StoreError> {
+        if let Some(rebuilding) = self
+            .rebuilding
+            .take_if(|rebuilding| rebuilding.is_finished())
+        {
+            match rebuilding.join() {
+                Ok(Ok(())) => tracing::warn!("the index was made anew"),
+                Ok(Err(error)) => tracing::error!("the index could not be made anew: {error}"),
+                Err(_) => tracing::error!("the index could not be made anew: sled panicked"),
+            }
+        }
+        if self.rebuilding.is_some() {
+            return Err(StoreError::Rebuilding);
+        }
+        if !self.reader.index.now().has_failed() {
+            return Ok(());
+        }
+        if self.tried.is_none_or(|tried| tried.elapsed() > PAUSE) {
+            self.tried = Some(Instant::now());
+            self.rebuilding = Some(self.rebuilder.start(&self.reader)?);
+        }
+        Err(StoreError::Rebuilding)
+    }
+
+    /// Makes a batch durable and shows it. If there was no room, nothing of it is there; after any other failure
+    /// nobody knows what is on the disk, so nothing may follow.
+    fn commit(&mut self, changes: Changes) -> Result<(), StoreError> {
+        if self.log.is_empty() {
+            return Ok(());
+        }
+        let end = match self.log.commit() {
+            Ok(end) => end,
+            Err(error) => {
+                self.has_failed = !matches!(error, StoreError::Full { .. });
+                if self.has_failed {
+                    tracing::error!("the store takes no more events: {error}");
+                }
+                return Err(error);
+            }
+        };
+        // What is durable and not in the index comes there when that is made anew.
+        self.reader.index().apply(changes, end)
+    }
+}

@@ -1,0 +1,203 @@
+//! Having an index follow the log: what a start finds behind the newest part, or all of it when the index is lost.
+//!
+//! One thread reads the log and what its records say, another has the index follow.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        mpsc::{SyncSender, sync_channel},
+    },
+    thread::{self, JoinHandle},
+};
+
+use super::{
+    codec::{self, Appended, Record},
+    draft::Draft,
+    index::{Tip, TipState},
+    keys::{self, Key},
+    log::{self, End, FRAME, Log, LogEntry, LogOffset},
+    open::{FOLDERS, SledSettings, open_index, remove},
+    reader::Reader,
+};
+use crate::{Head, Seq, StoreError};
+
+/// So many records of the log go to the index together, and so many such heaps wait.
+const TOGETHER: usize = 4096;
+const WAITING: usize = 2;
+
+/// What a record of the log says, as far as the index follows it.
+#[derive(Debug)]
+pub(super) enum Logged {
+    /// A task has another append.
+    Append {
+        tip: Tip,
+        /// Whether it is the task's first.
+        is_first: bool,
+        messages: Vec<(Key, Seq)>,
+    },
+    /// An append was written anew.
+    Copy {
+        tip: Tip,
+        /// Whether the task consists of the copies from here on.
+        is_last: bool,
+        messages: Vec<(Key, Seq)>,
+    },
+    /// A task was deleted.
+    Deleted(String),
+    /// A small record is at another offset, or nowhere.
+    Small(Key, Option<LogOffset>),
+    /// An append cannot be read; it was this task's, and perhaps led to this head.
+    Lost(LogOffset, String, Option<Head>),
+}
+
+/// Has the index follow the log from where it ends; answers with the end of the log.
+pub(super) fn follow(reader: &Reader) -> Result<End, StoreError> {
+    let from = reader.index().end();
+    thread::scope(|scope| {
+        let (sender, heaps) = sync_channel(WAITING);
+        let read = scope.spawn(move || read(&reader.log, from, &sender));
+        for (said, end) in heaps {
+            let mut draft = Draft::new(reader);
+            for one in said {
+                draft.replay(one)?;
+            }
+            reader.index().apply(draft.changes, end)?;
+        }
+        read.join().unwrap_or(Err(StoreError::Closed))
+    })
+}
+
+/// Reads the log, and tells in whole batches what its records say.
+fn read(log: &Log, from: End, to: &SyncSender<(Vec<Logged>, End)>) -> Result<End, StoreError> {
+    let (mut said, mut upto) = (Vec::new(), from);
+    let send = |said, upto| to.send((said, upto)).map_err(|_| StoreError::Closed);
+    let end = log::walk(log, from, &mut |seen, end| {
+        if end != upto && said.len() >= TOGETHER {
+            send(std::mem::take(&mut said), upto)?;
+        }
+        upto = end;
+        match *seen {
+            LogEntry::Record(offset, record) => said.extend(understood(offset, record)),
+            LogEntry::Broken(at, bytes) => said.extend(lost(at, bytes)),
+        }
+        Ok(())
+    })?;
+    send(said, upto)?;
+    Ok(end)
+}
+
+fn understood(offset: LogOffset, record: &[u8]) -> Option<Logged> {
+    // Whole, and yet not to be understood: it is lost to its task, and to no other.
+    said(offset, record).map(Some).unwrap_or_else(|error| {
+        tracing::error!("a record of the log is passed over: {error}");
+        lost_one(offset, record)
+    })
+}
+
+fn said(offset: LogOffset, record: &[u8]) -> Result<Logged, StoreError> {
+    Ok(match Record::read(record)? {
+        Record::Append(append) => {
+            let (tip, messages) = tip_of(offset, &append, 0)?;
+            let is_first = append.previous.is_none();
+            Logged::Append {
+                tip,
+                is_first,
+                messages,
+            }
+        }
+        Record::Copy {
+            append,
+            bytes,
+            is_last,
+        } => {
+            let (tip, messages) = tip_of(offset, &append, bytes)?;
+            Logged::Copy {
+                tip,
+                is_last,
+                messages,
+            }
+        }
+        Record::Deleted { task } => Logged::Deleted(task.to_owned()),
+        Record::Small { key, value } => Logged::Small(key.into(), value.map(|_| offset)),
+    })
+}
+
+/// An append as the task's newest, and the messages in it.
+pub(super) fn tip_of(
+    offset: LogOffset,
+    append: &Appended<'_>,
+    bytes: u64,
+) -> Result<(Tip, Vec<(Key, Seq)>), StoreError> {
+    let head = Arc::new(append.head()?);
+    let key = |(id, seq): (String, Seq)| (keys::message(&head.owner, &head.agent, &id), seq);
+    let messages = append.message_ids()?.into_iter().map(key).collect();
+    let tip = Tip {
+        head,
+        offset,
+        number: append.number,
+        bytes,
+        state: TipState::Intact,
+    };
+    Ok((tip, messages))
+}
+
+/// The appends in a broken stretch of the log from this position on, as far as it can be told whose they were: no task
+/// must look as if the append before was its newest.
+pub(super) fn lost(mut at: u64, mut stretch: &[u8]) -> Vec<Logged> {
+    let mut lost = Vec::new();
+    while let Some(length) = stretch
+        .first_chunk()
+        .map(|length| u32::from_be_bytes(*length))
+    {
+        let record = stretch.get(FRAME..).unwrap_or_default();
+        lost.extend(lost_one(LogOffset { at, length }, record));
+        // The next one is found only if this one tells its length.
+        let Some(behind) = stretch.get(FRAME + length as usize..) else {
+            break;
+        };
+        at += FRAME as u64 + u64::from(length);
+        stretch = behind;
+    }
+    lost
+}
+
+fn lost_one(offset: LogOffset, record: &[u8]) -> Option<Logged> {
+    let (task, head) = codec::guess(record)?;
+    Some(Logged::Lost(offset, task, head))
+}
+
+/// Knows how an index is opened.
+#[derive(Clone, Debug)]
+pub(super) struct Rebuilder(pub(super) SledSettings);
+
+impl Rebuilder {
+    /// Has another index made of the log, in a thread of its own. Readers go on with the old one as far as it goes.
+    pub(super) fn start(
+        &self,
+        reader: &Reader,
+    ) -> Result<JoinHandle<Result<(), StoreError>>, StoreError> {
+        let (rebuilder, reader) = (self.clone(), reader.clone());
+        let builder = thread::Builder::new().name("store-rebuilder".into());
+        let started = builder.spawn(move || rebuilder.rebuild(&reader));
+        started.map_err(|error| StoreError::io("making the index anew", error))
+    }
+
+    /// sled may still write to the folder of the failed one.
+    fn rebuild(&self, reader: &Reader) -> Result<(), StoreError> {
+        let former = reader.index().folder().clone();
+        let is_other = |name: &&&str| !former.ends_with(Path::new(name));
+        let name = FOLDERS.iter().find(is_other).unwrap_or(&FOLDERS[0]);
+        let folder = self.0.folder.join(name);
+        remove(&folder)?;
+        let anew = Reader {
+            index: open_index(&folder, &self.0)?,
+            ..reader.clone()
+        };
+        follow(&anew)?;
+        reader.index.swap(&anew.index);
+        // What it is in is removed when nobody has it any more.
+        drop(anew);
+        remove(&former)
+    }
+}

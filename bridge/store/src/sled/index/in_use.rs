@@ -1,0 +1,67 @@
+//! The index that is in use, and the thread that writes its parts.
+
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    thread::JoinHandle,
+};
+
+use super::{Index, Phase, guarded};
+use crate::StoreError;
+
+/// The index that is in use, shared by all who read it and the one who writes it. When it has failed, another takes its
+/// place. The last owner waits until its thread has ended.
+#[derive(Clone, Debug)]
+pub(in crate::sled) struct IndexInUse(Arc<RwLock<Running>>);
+
+#[derive(Debug)]
+struct Running {
+    index: Arc<Index>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl IndexInUse {
+    pub(in crate::sled) fn start(index: Index) -> Result<Self, StoreError> {
+        let index = Arc::new(index);
+        let thread = Some(start(&index)?);
+        Ok(Self(Arc::new(RwLock::new(Running { index, thread }))))
+    }
+
+    pub(in crate::sled) fn now(&self) -> Arc<Index> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner).index)
+    }
+
+    /// Swaps it with another, for all who share them.
+    pub(in crate::sled) fn swap(&self, other: &Self) {
+        let mut one = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut other = other.0.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut *one, &mut *other);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.index.turn(Phase::Closed);
+        let thread = self.thread.take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the thread of the store's index has panicked");
+        }
+    }
+}
+
+/// Starts the thread that writes parts.
+fn start(index: &Arc<Index>) -> Result<JoinHandle<()>, StoreError> {
+    let index = Arc::clone(index);
+    let write = move || {
+        while let Some(layer) = index.seal() {
+            let written = guarded(|| index.write_part(&layer));
+            if let Err(error) = written {
+                tracing::error!("the index cannot be written, and is made anew: {error}");
+                index.turn(Phase::Failed);
+            }
+        }
+    };
+    let builder = std::thread::Builder::new().name("store-indexer".into());
+    builder
+        .spawn(write)
+        .map_err(|error| StoreError::io("starting the indexer", error))
+}

@@ -1,0 +1,344 @@
+//! The index as a whole, against plain maps: random appends, seals, restarts, lost blocks.
+
+use std::collections::BTreeSet;
+
+use bridge_protocol::a2a::TaskState;
+
+use super::{
+    super::{log::LogOffset, lots::Lots},
+    *,
+};
+use crate::{Append, Head, TurnState, caller::Caller, testing::Sample};
+
+const LIMITS: Limits = Limits {
+    filters: 1 << 20,
+    messages: u64::MAX,
+};
+const STATES: [TaskState; 3] = [
+    TaskState::Working,
+    TaskState::InputRequired,
+    TaskState::Completed,
+];
+
+/// The index of a folder and what must be in it.
+struct Pair {
+    folder: tempfile::TempDir,
+    index: Option<Arc<Index>>,
+    /// The heads of all tasks, and their newest appends.
+    tasks: BTreeMap<String, Tip>,
+    /// Small records.
+    records: BTreeMap<Key, Vec<u8>>,
+    /// What the parts do not have.
+    unsealed: Vec<(Changes, End)>,
+    end: u64,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let mut pair = Self {
+            folder: tempfile::tempdir().unwrap(),
+            index: None,
+            tasks: BTreeMap::new(),
+            records: BTreeMap::new(),
+            unsealed: Vec::new(),
+            end: 0,
+        };
+        pair.reopen().unwrap();
+        pair
+    }
+
+    fn database(&self) -> sled::Db {
+        let config = sled::Config::new().path(self.folder.path());
+        let config = config.flush_every_ms(None);
+        // Threads of sled's may hold the lock for a moment after the last one has closed it.
+        let db = (0..5_000).find_map(|_| {
+            std::thread::yield_now();
+            config.open().ok()
+        });
+        db.unwrap()
+    }
+
+    /// Reopens the index as after a crash: the parts are there, the rest is read from the log again.
+    fn reopen(&mut self) -> Result<(), StoreError> {
+        drop(self.index.take());
+        let settings = SledSettings {
+            filters: LIMITS.filters,
+            message_ids: LIMITS.messages,
+            ..SledSettings::in_folder(self.folder.path())
+        };
+        let mut index = Index::open(self.database(), self.folder.path().into(), &settings)?;
+        // It is sealed when a test says so.
+        index.room = 1 << 40;
+        let index = Arc::new(index);
+        let end = index.end();
+        for (changes, at) in std::mem::take(&mut self.unsealed) {
+            if at.at > end.at {
+                index.apply(changes.clone(), at).unwrap();
+                self.unsealed.push((changes, at));
+            }
+        }
+        self.index = Some(index);
+        Ok(())
+    }
+
+    fn index(&self) -> Arc<Index> {
+        Arc::clone(self.index.as_ref().unwrap())
+    }
+
+    fn seal(&mut self) {
+        let index = self.index();
+        let (sealed, _) = take_young(&mut index.lock());
+        self.check();
+        index.write_part(&sealed).unwrap();
+        self.unsealed.clear();
+    }
+
+    /// A new task, or something that happens to one.
+    fn change(&mut self, lots: &mut Lots) {
+        self.end += 1;
+        let end = End {
+            at: self.end,
+            batch: self.end,
+        };
+        let mut changes = Changes::default();
+        if lots.below(4) == 0 {
+            let key = keys::record(
+                &Caller::new("alice"),
+                &crate::RecordKey {
+                    kind: "k".into(),
+                    scope: lots.below(3).to_string(),
+                    id: lots.below(9).to_string(),
+                },
+            );
+            let value = (lots.below(3) > 0).then(|| self.end.to_be_bytes().to_vec());
+            match &value {
+                Some(value) => drop(self.records.insert(key.clone(), value.clone())),
+                None => drop(self.records.remove(&key)),
+            }
+            changes.entries.insert(key, value);
+        }
+        let is_new = self.tasks.is_empty() || lots.below(3) == 0;
+        let number = if is_new {
+            self.tasks.len()
+        } else {
+            lots.below(self.tasks.len())
+        };
+        let task = format!("t{number:04}");
+        let caller = Caller::new(["alice", "bob"][number % 2]);
+        let sample = Sample::new(&task)
+            .of(caller)
+            .within(["x", "y", "z"][number % 3]);
+        let before = self.tasks.get(&task).cloned();
+        let mut head = match &before {
+            Some(before) => Head::clone(&before.head),
+            None => {
+                let created: Append = sample.append(0, 1, vec![sample.created()]);
+                Head::after(None, &sample.caller, &created).unwrap()
+            }
+        };
+        head.seq += 1;
+        head.status_time = jiff::Timestamp::from_millisecond(self.end as i64 / 3).unwrap();
+        head.state = STATES[lots.below(3)].clone();
+        let state = TurnState::Queued;
+        let turn = crate::Turn {
+            turn: 1,
+            message_id: "m".into(),
+            state,
+        };
+        head.turns = (0..lots.below(2)).map(|_| turn.clone()).collect();
+        let tip = Tip {
+            head: Arc::new(head),
+            offset: LogOffset {
+                at: self.end,
+                length: 1,
+            },
+            number: 1,
+            bytes: 1,
+            state: TipState::Intact,
+        };
+        if before.is_none() {
+            let key = keys::message(&sample.caller, "sample", &task);
+            changes.entries.insert(key, Some(task.clone().into_bytes()));
+        }
+        changes.move_task(before, tip.clone());
+        self.tasks.insert(task, tip);
+        self.index().apply(changes.clone(), end).unwrap();
+        self.unsealed.push((changes, end));
+    }
+
+    fn check(&self) {
+        let index = self.index();
+        for (task, tip) in &self.tasks {
+            let offset = match index.tip(task) {
+                Some(tip) => tip.offset,
+                None => index.indexed_task(task).unwrap().unwrap().offset,
+            };
+            assert_eq!(offset, tip.offset, "{task}");
+            let key = keys::message(&tip.head.owner, "sample", task);
+            assert_eq!(index.get(&key).unwrap(), Some(task.clone().into_bytes()));
+        }
+        assert_eq!(index.indexed_task("t9999").unwrap(), None);
+        for caller in ["alice", "bob", "nobody"].map(Caller::new) {
+            self.check_lists(&caller);
+        }
+        for (list, is_in) in [
+            (
+                vec![keys::TURN],
+                (|head| !head.turns.is_empty()) as fn(&Head) -> bool,
+            ),
+            (keys::waiting("sample"), Head::waits),
+            (vec![keys::STATE_LIST], |_| true),
+        ] {
+            let tips = self.tasks.values().filter(|tip| is_in(&tip.head));
+            let expected: BTreeSet<String> = tips.map(|tip| tip.head.task.clone()).collect();
+            let found = scan(&index, &list);
+            assert!(found.is_sorted());
+            let tasks: Vec<String> = found.iter().map(|key| keys::last(key).unwrap()).collect();
+            assert_eq!(tasks.len(), expected.len());
+            assert_eq!(tasks.into_iter().collect::<BTreeSet<_>>(), expected);
+        }
+        let records: Vec<Key> = self.records.keys().cloned().collect();
+        let scopes = ["0", "1", "2"].map(|scope| keys::records(&Caller::new("alice"), "k", scope));
+        let found: Vec<Key> = scopes
+            .iter()
+            .flat_map(|scope| scan(&index, scope))
+            .collect();
+        assert_eq!(found, records);
+        for (key, value) in &self.records {
+            assert_eq!(index.get(key).unwrap().as_ref(), Some(value));
+        }
+    }
+
+    fn check_lists(&self, caller: &Caller) {
+        let index = self.index();
+        for state in STATES.iter().map(TaskState::as_str) {
+            let own = |tip: &&Tip| tip.head.owner == *caller && tip.head.state.as_str() == state;
+            let tips: Vec<&Tip> = self.tasks.values().filter(own).collect();
+            let counts = index.counts(&keys::state(caller, "sample", state));
+            let count = counts.unwrap().into_values().next().unwrap_or_default();
+            assert_eq!(count, tips.len(), "{state}");
+            let found = scan(&index, &keys::state_list(caller, "sample", state));
+            let expected: BTreeSet<Key> = tips
+                .iter()
+                .map(|tip| keys::places(tip)[0].clone())
+                .collect();
+            assert!(found.iter().eq(&expected));
+        }
+        for context in ["x", "y", "z"] {
+            let own = |tip: &&Tip| tip.head.owner == *caller && tip.head.context_id == context;
+            let tips = self.tasks.values().filter(own);
+            let expected: Vec<Key> = tips.map(|tip| keys::in_context(&tip.head)).collect();
+            let found = scan(&index, &keys::context(caller, "sample", context));
+            assert_eq!(found, expected);
+        }
+    }
+}
+
+fn scan(index: &Arc<Index>, prefix: &[u8]) -> Vec<Key> {
+    let entries = Arc::clone(index).scan(prefix.to_vec(), None);
+    entries.map(|entry| entry.unwrap().0).collect()
+}
+
+#[test]
+fn it_says_what_plain_maps_say() {
+    for seed in 1..=4 {
+        let (mut pair, mut lots) = (Pair::new(), Lots(seed));
+        for _ in 0..700 {
+            pair.change(&mut lots);
+            match lots.below(60) {
+                0 | 1 => pair.seal(),
+                2 => pair.reopen().unwrap(),
+                3 => pair.check(),
+                _ => {}
+            }
+        }
+        pair.check();
+        pair.seal();
+        pair.reopen().unwrap();
+        pair.check();
+        let parts = pair.index().lock().parts.all.len();
+        assert!((2..50).contains(&parts), "{parts} parts");
+    }
+}
+
+#[test]
+fn a_block_that_is_lost_or_broken_is_noticed() {
+    let (mut pair, mut lots) = (Pair::new(), Lots(7));
+    for _ in 0..300 {
+        pair.change(&mut lots);
+    }
+    pair.seal();
+    let keys: Vec<sled::IVec> = pair.index().db.iter().keys().map(Result::unwrap).collect();
+    assert!(keys.len() > 4);
+    for key in keys {
+        let db = pair.index().db.clone();
+        let value = db.remove(&key).unwrap().unwrap();
+        drop(db);
+        // Without what says what it is, there is no part.
+        let opened = pair.reopen();
+        assert_eq!(opened.is_ok(), key[0] == b'p', "{key:?}: {opened:?}");
+        if key[0] == b'p' {
+            return;
+        }
+        let db = pair.database();
+        let mut changed = value.to_vec();
+        changed[5] ^= 1;
+        db.insert(&key, changed).unwrap();
+        drop(db);
+        let error = pair.reopen().unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+        let db = pair.database();
+        db.insert(&key, value).unwrap();
+        drop(db);
+        pair.reopen().unwrap();
+        pair.check();
+    }
+}
+
+#[test]
+fn old_parts_are_found_without_filters_in_memory() {
+    let (mut pair, mut lots) = (Pair::new(), Lots(5));
+    for _ in 0..6 {
+        (0..60).for_each(|_| pair.change(&mut lots));
+        pair.seal();
+    }
+    let index = pair.index();
+    let limits = Limits {
+        filters: 300,
+        ..LIMITS
+    };
+    {
+        let mut state = index.lock();
+        let parts = Parts::new(state.parts.all.clone(), limits).unwrap();
+        let filters = parts.all.iter().filter_map(|part| part.filter.as_ref());
+        let bytes: usize = filters.map(|filter| filter.as_bytes().len()).sum();
+        assert!(bytes <= 300 && parts.all.len() > 2);
+        state.parts = Arc::new(parts);
+    }
+    pair.check();
+}
+
+#[test]
+fn message_ids_are_remembered_as_long_as_they_must() {
+    let limits = Limits {
+        messages: 20,
+        ..LIMITS
+    };
+    let (mut pair, mut lots) = (Pair::new(), Lots(3));
+    for _ in 0..6 {
+        (0..60).for_each(|_| pair.change(&mut lots));
+        pair.seal();
+    }
+    let parts = pair.index().lock().parts.all.clone();
+    let newest = parts
+        .iter()
+        .map(|part| part.meta.messages)
+        .scan(0, |sum, more| {
+            *sum += more;
+            Some(*sum)
+        });
+    let enough = newest.take_while(|sum| *sum < 20).count() + 1;
+    let parts = Parts::new(parts, limits).unwrap();
+    assert_eq!(parts.remembering, enough);
+    assert!(enough < parts.all.len());
+}

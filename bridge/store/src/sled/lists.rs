@@ -1,0 +1,106 @@
+//! Finds the tasks of a page.
+
+use super::{
+    keys::{self, IndexedTask, Key},
+    reader::Reader,
+};
+use crate::{
+    ListQuery, StoreError,
+    caller::Caller,
+    list::{ListPosition, cut},
+};
+
+/// The positions of a page's tasks, see [`crate::Page`].
+#[derive(Debug)]
+pub(super) struct Places {
+    pub(super) tasks: Vec<ListPosition>,
+    pub(super) next: String,
+    pub(super) total: usize,
+}
+
+impl Reader {
+    /// Returns the positions of the tasks of a page.
+    pub(super) fn places(&self, caller: &Caller, query: &ListQuery) -> Result<Places, StoreError> {
+        let from = query.start(|position| {
+            // A damaged task may be the last of the page before.
+            let indexed = self.indexed_task(&position.task)?;
+            Ok(indexed
+                .is_some_and(|indexed| indexed.owner == caller.id && indexed.agent == query.agent))
+        })?;
+        let (mut found, total) = match &query.context_id {
+            Some(context) => self.in_context(caller, context, from.as_ref(), query)?,
+            None => self.in_states(caller, from.as_ref(), query)?,
+        };
+        found.sort();
+        let (tasks, next) = cut(found, query.page_size);
+        Ok(Places { tasks, next, total })
+    }
+
+    /// Every state has a sorted list. The page is a part of the first entries of all lists.
+    fn in_states(
+        &self,
+        caller: &Caller,
+        from: Option<&ListPosition>,
+        query: &ListQuery,
+    ) -> Result<(Vec<ListPosition>, usize), StoreError> {
+        let (mut found, mut total) = (Vec::new(), 0);
+        let states = match &query.state {
+            Some(state) => keys::state(caller, &query.agent, state.as_str()),
+            None => keys::states(caller, &query.agent),
+        };
+        for (state, count) in self.index().counts(&states)? {
+            let list = keys::state_list_of(&state);
+            for place in self
+                .state_list(&list, from, query)
+                .take(query.page_size + 1)
+            {
+                found.push(place?);
+            }
+            total += match query.after {
+                Some(_) => self.state_list(&list, None, query).count(),
+                None => count,
+            };
+        }
+        Ok((found, total))
+    }
+
+    /// A context is a conversation with few tasks, so all of them are examined.
+    fn in_context(
+        &self,
+        caller: &Caller,
+        context: &str,
+        from: Option<&ListPosition>,
+        query: &ListQuery,
+    ) -> Result<(Vec<ListPosition>, usize), StoreError> {
+        let mut found = Vec::new();
+        let list = keys::context(caller, &query.agent, context);
+        for entry in self.index().scan(list, None) {
+            let task = keys::last(&entry?.0)?;
+            if let Some(IndexedTask { millis, state, .. }) = self.indexed_task(&task)? {
+                let wanted = query.state.as_ref().is_none_or(|one| one.as_str() == state);
+                if wanted && query.reaches(millis) {
+                    found.push(ListPosition { millis, task });
+                }
+            }
+        }
+        let total = found.len();
+        found.retain(|place| from.is_none_or(|from| place > from));
+        Ok((found, total))
+    }
+
+    /// The positions in a state list after `from` whose times the query includes.
+    fn state_list(
+        &self,
+        list: &Key,
+        from: Option<&ListPosition>,
+        query: &ListQuery,
+    ) -> impl Iterator<Item = Result<ListPosition, StoreError>> {
+        let after = from.map(|from| keys::in_state_list(list.clone(), from));
+        let entries = self.index().scan(list.clone(), after);
+        let places = entries.map(|entry| keys::position(&entry?.0));
+        places.take_while(|place| {
+            let millis = place.as_ref().map(|place| place.millis);
+            millis.map_or(true, |millis| query.reaches(millis))
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! The disk that the log is kept on: the few things that the log asks of a file system. Tests have another, which fails
+//! and loses power.
+
+use std::{
+    ffi::OsString,
+    fmt::Debug,
+    fs::{self, File},
+    io,
+    os::unix::fs::FileExt,
+    path::Path,
+    sync::Arc,
+};
+
+use nix::sys::statvfs::statvfs;
+
+use crate::sled::private;
+
+/// Where folders and files of the log are.
+pub(in crate::sled) trait Disk: Debug + Send + Sync {
+    /// Makes a folder that nobody else can look into, if there is none.
+    fn make_folder(&self, path: &Path) -> io::Result<()>;
+    /// Makes the names in a folder durable.
+    fn sync_folder(&self, path: &Path) -> io::Result<()>;
+    /// The names in a folder, in no order.
+    fn names(&self, folder: &Path) -> io::Result<Vec<OsString>>;
+    /// Makes a file that is empty, or empties one.
+    fn create(&self, path: &Path) -> io::Result<LogFile>;
+    /// Opens a file to read and write it.
+    fn open(&self, path: &Path) -> io::Result<LogFile>;
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// How much room there is, if the system tells.
+    fn space(&self, folder: &Path) -> Option<Space>;
+    /// A segment that has so many bytes takes no further batch.
+    fn segment_limit(&self) -> u64 {
+        64 << 20
+    }
+}
+
+/// An open file. A read or write by `FileExt` may come back short, unless it is one of all bytes.
+pub(in crate::sled) trait DiskFile: FileExt + Debug + Send + Sync {
+    fn length(&self) -> io::Result<u64>;
+    fn set_length(&self, length: u64) -> io::Result<()>;
+    /// Makes its bytes durable. After an error nobody knows which of them are, and another try does not tell: the system
+    /// takes for written what it has failed to write.
+    fn sync_bytes(&self) -> io::Result<()>;
+    /// Makes its bytes and all that is known of it durable; see [`DiskFile::sync_bytes`].
+    fn sync(&self) -> io::Result<()>;
+}
+
+pub(in crate::sled) type LogFile = Arc<dyn DiskFile>;
+
+/// The bytes of a file system.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sled) struct Space {
+    pub(super) all: u64,
+    pub(super) free: u64,
+}
+
+/// The machine's file system.
+#[derive(Debug)]
+pub(in crate::sled) struct RealDisk;
+
+impl Disk for RealDisk {
+    fn make_folder(&self, path: &Path) -> io::Result<()> {
+        private::own_folder(path)
+    }
+
+    fn sync_folder(&self, path: &Path) -> io::Result<()> {
+        private::sync_folder(path)
+    }
+
+    fn names(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        let names = fs::read_dir(folder)?;
+        names.map(|entry| Ok(entry?.file_name())).collect()
+    }
+
+    fn create(&self, path: &Path) -> io::Result<LogFile> {
+        let mut options = private::file();
+        let options = options.read(true).write(true).create(true).truncate(true);
+        Ok(Arc::new(options.open(path)?))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<LogFile> {
+        let file = File::options().read(true).write(true).open(path)?;
+        Ok(Arc::new(file))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn space(&self, folder: &Path) -> Option<Space> {
+        let disk = statvfs(folder).ok()?;
+        let [all, free] =
+            [disk.blocks(), disk.blocks_available()].map(|blocks| blocks * disk.fragment_size());
+        Some(Space { all, free })
+    }
+}
+
+impl DiskFile for File {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn set_length(&self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+
+    fn sync_bytes(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_all()
+    }
+}

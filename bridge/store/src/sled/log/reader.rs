@@ -1,0 +1,172 @@
+//! Reading single records by their places.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    ops::Range,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard},
+};
+
+use super::{LogOffset, disk::LogFile, frame, frame::Frame, segment::Segments};
+use crate::StoreError;
+
+/// At most so many segments are open at a time.
+const OPEN: usize = 128;
+
+/// The log as its readers see it.
+#[derive(Debug)]
+pub(in crate::sled) struct Log {
+    pub(super) segments: Segments,
+    /// All segments by their first positions, those that are open with their files.
+    files: Mutex<BTreeMap<u64, Option<LogFile>>>,
+    /// Held by those who walk through the segments, so that none is removed meanwhile.
+    removing: RwLock<()>,
+    /// What was found to be missing when it was opened.
+    lost: Mutex<Vec<Range<u64>>>,
+}
+
+impl Log {
+    /// With the segments that begin at these positions.
+    pub(super) fn new(segments: Segments, bases: impl IntoIterator<Item = u64>) -> Self {
+        let files = bases.into_iter().map(|base| (base, None)).collect();
+        Self {
+            segments,
+            files: Mutex::new(files),
+            removing: RwLock::default(),
+            lost: Mutex::default(),
+        }
+    }
+
+    /// Takes note of positions that cannot be read, and tells those who run the bridge.
+    pub(super) fn note_lost(&self, positions: Range<u64>) {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        if positions.is_empty() || lost.contains(&positions) {
+            return;
+        }
+        let Range { start, end } = positions;
+        let folder = self.segments.folder.display();
+        tracing::error!(
+            "the log in {folder} has lost {} bytes from position {start} on: tasks that need them are damaged, all \
+             others are served; bridge store check lists them",
+            end - start
+        );
+        lost.push(positions);
+    }
+
+    /// The positions that cannot be read, as far as it is known.
+    pub(in crate::sled) fn lost(&self) -> Vec<Range<u64>> {
+        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.clone()
+    }
+
+    /// The first positions of all segments, in order.
+    pub(super) fn bases(&self) -> Vec<u64> {
+        self.lock().keys().copied().collect()
+    }
+
+    /// Keeps all segments where they are.
+    pub(super) fn stay(&self) -> RwLockReadGuard<'_, ()> {
+        self.removing.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The segment with this position or behind it, from where to where, if it is full.
+    pub(in crate::sled) fn closed_segment(&self, at: u64) -> Option<(u64, u64)> {
+        let files = self.lock();
+        let ends = files.keys().skip(1);
+        let mut segments = files.keys().zip(ends);
+        let (base, end) = segments.find(|(_, end)| **end > at)?;
+        Some((*base, *end))
+    }
+
+    /// The position of the first segment.
+    pub(in crate::sled) fn begin(&self) -> u64 {
+        self.lock().keys().next().copied().unwrap_or_default()
+    }
+
+    /// The free space of the disk, if the system tells.
+    pub(in crate::sled) fn free_space(&self) -> Option<u64> {
+        let segments = &self.segments;
+        segments
+            .disk
+            .space(&segments.folder)
+            .map(|space| space.free)
+    }
+
+    /// A segment that has so many bytes is full.
+    pub(in crate::sled) fn segment_limit(&self) -> u64 {
+        self.segments.disk.segment_limit()
+    }
+
+    /// Removes all segments before this position, where one begins. Nothing of them is needed any more.
+    pub(in crate::sled) fn remove_before(&self, begin: u64) -> Result<(), StoreError> {
+        let _alone = self
+            .removing
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        self.segments.set_begin(begin)?;
+        self.lock().retain(|base, _| *base >= begin);
+        self.segments.remove_before_begin()
+    }
+
+    /// Tells of a segment and its open file.
+    pub(super) fn add(&self, base: u64, file: &LogFile) {
+        self.lock().insert(base, Some(Arc::clone(file)));
+    }
+
+    /// The record at a place, if it is still what it was.
+    pub(in crate::sled) fn read(&self, place: LogOffset) -> Result<Vec<u8>, StoreError> {
+        let (base, file) = self.segment(place.at)?;
+        let offset = place.at - base;
+        let mut bytes = vec![0; frame::HEADER + place.length as usize];
+        let failed = |error| unread(self.name(base, offset), error);
+        file.read_exact_at(&mut bytes, offset).map_err(failed)?;
+        match Frame::read(&bytes) {
+            Some(frame) if frame.len() == bytes.len() => {
+                bytes.drain(..frame::HEADER);
+                Ok(bytes)
+            }
+            Some(_) | None => Err(StoreError::corrupt(
+                self.name(base, offset),
+                "expected a whole record with its checksum",
+            )),
+        }
+    }
+
+    /// A place, for error messages.
+    pub(super) fn name(&self, base: u64, offset: u64) -> String {
+        let path = self.segments.path(base);
+        format!("{} at byte {offset}", path.display())
+    }
+
+    pub(super) fn segment(&self, at: u64) -> Result<(u64, LogFile), StoreError> {
+        let mut files = self.lock();
+        let missing = || StoreError::corrupt("the log", &format!("position {at} is in no segment"));
+        let (&base, file) = files.range(..=at).next_back().ok_or_else(missing)?;
+        if let Some(file) = file {
+            return Ok((base, Arc::clone(file)));
+        }
+        let opened = self.segments.open(base)?.ok_or_else(missing)?;
+        let mut open = files.values_mut().filter(|file| file.is_some());
+        if open.by_ref().take(OPEN).count() == OPEN
+            && let Some(oldest) = files.values_mut().find(|file| file.is_some())
+        {
+            *oldest = None;
+        }
+        files.insert(base, Some(Arc::clone(&opened)));
+        Ok((base, opened))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Option<LogFile>>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the disk cannot give back is as lost as what it gives back otherwise than it was; other failures pass.
+fn unread(place: String, error: io::Error) -> StoreError {
+    const EIO: i32 = 5;
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => StoreError::corrupt(place, "the file ends before it"),
+        _ if error.raw_os_error() == Some(EIO) => StoreError::corrupt(place, &error),
+        _ => StoreError::io(format!("reading {place}"), error),
+    }
+}

@@ -1,0 +1,304 @@
+//! Giving room back: what lives stays as it is, and the disk gets back what does not.
+
+use super::*;
+use crate::{
+    Deletion,
+    sled::log::{FRAME, LogOffset, SimulatedDisk},
+    testing::status,
+};
+
+const TASKS: usize = 60;
+const SEGMENT: u64 = 4 << 10;
+
+/// A store on a disk with small segments.
+struct Small {
+    folder: tempfile::TempDir,
+    disk: SimulatedDisk,
+}
+
+impl Small {
+    fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            disk: SimulatedDisk::new(1).with_segments(SEGMENT),
+        }
+    }
+
+    fn open(&self) -> SledStore {
+        let settings = SledSettings::in_folder(self.folder.path());
+        SledStore::open_simulated(&settings, &self.disk).unwrap()
+    }
+
+    fn lose_index(&self) {
+        fs::remove_dir_all(self.folder.path().join("entries")).unwrap();
+    }
+
+    fn bytes(&self) -> usize {
+        let files = self.disk.files();
+        files.iter().map(|(_, bytes)| bytes.len()).sum()
+    }
+}
+
+fn sample(number: usize) -> Sample {
+    let caller = Caller::new(["alice", "bob"][number % 2]);
+    Sample::new(format!("t{number:03}"))
+        .of(caller)
+        .within(["x", "y"][number / 2 % 2])
+}
+
+/// Tasks in several states, some with many appends, and small records.
+async fn fill(store: &SledStore) {
+    for number in 0..TASKS {
+        let sample = sample(number);
+        sample.create(store, number as i64).await;
+        for step in 0..[0, 2, 70][number % 3] {
+            let text = format!("step {step}");
+            let event = status(TaskState::Working, &text);
+            sample.then(store, 100 + step, event).await;
+        }
+        if number % 4 > 0 {
+            let state = [TaskState::Completed, TaskState::InputRequired][number % 2].clone();
+            sample.then(store, 200, status(state, "so")).await;
+            let over = Event::TurnEnded { turn: 1 };
+            sample.then(store, 201, over).await;
+        }
+        let key = record(number);
+        let value = vec![7; 10 * number];
+        store.put_record(&sample.caller, &key, value).await.unwrap();
+    }
+}
+
+fn record(number: usize) -> RecordKey {
+    RecordKey {
+        kind: "k".into(),
+        scope: "s".into(),
+        id: format!("{:02}", number % 20),
+    }
+}
+
+/// All that can be asked for.
+async fn everything(store: &SledStore) -> Vec<String> {
+    let mut all = Vec::new();
+    for caller in ["alice", "bob"].map(Caller::new) {
+        for context_id in [None, Some("x".to_owned())] {
+            let query = ListQuery {
+                context_id,
+                page_size: 1_000,
+                ..ListQuery::of("sample")
+            };
+            all.push(format!("{:?}", store.list(&caller, &query).await.unwrap()));
+        }
+        let records = store.records(&caller, "k", "s").await.unwrap();
+        all.push(format!("{records:?}"));
+    }
+    for number in 0..TASKS {
+        let Sample { caller, task, .. } = sample(number);
+        let id = format!("{task}-1");
+        let found = store.find_message(&caller, "sample", &id).await.unwrap();
+        all.push(format!("{:?}", (&task, found)));
+        let events = store.read(&caller, &task, 0, 1_000).await.ok();
+        all.push(format!("{events:?}"));
+        let part = store.read(&caller, &task, 40, 3).await.ok();
+        all.push(format!("{part:?}"));
+    }
+    let time = jiff::Timestamp::from_millisecond(1_000).unwrap();
+    let waiting = store.waiting_tasks("sample", None, time, 1_000).await;
+    all.push(format!("{:?}", waiting.unwrap()));
+    let ended = store.ended_tasks("sample", None, time, 1_000).await;
+    all.push(format!("{:?}", ended.unwrap()));
+    all.push(format!("{:?}", store.open_turns("", 1_000).await.unwrap()));
+    all.push(format!("{:?}", store.open_counts().await.unwrap()));
+    let ended = store.ended_counts().await.unwrap();
+    all.push(format!("{}", ended["sample"].tasks));
+    all
+}
+
+#[tokio::test]
+async fn what_lives_stays_and_the_disk_gets_back_the_rest() {
+    let small = Small::new();
+    let mut store = small.open();
+    fill(&store).await;
+    let full = small.bytes();
+    for number in (0..TASKS).filter(|number| number % 5 > 0) {
+        let Sample { caller, task, .. } = sample(number);
+        let deletion = Deletion::Forced;
+        store.delete(&caller, &task, deletion).await.unwrap();
+    }
+    let before = everything(&store).await;
+    // What is compacted once more is as it was too.
+    for round in 0..3 {
+        let begin = store.reader.disk.log.begin();
+        let extra = sample(900 + round);
+        extra.create(&store, 1).await;
+        let gone = store.delete(&extra.caller, &extra.task, Deletion::Forced);
+        gone.await.unwrap();
+        if round > 0 {
+            // So that there is something to be given back.
+            for number in 0..100 {
+                let value = vec![1; 1_000];
+                let (caller, key) = (Caller::new("carol"), record(number));
+                store.put_record(&caller, &key, value).await.unwrap();
+            }
+        }
+        store.compact(|| true).await.unwrap();
+        assert!(store.reader.disk.log.begin() > begin, "round {round}");
+        assert_eq!(everything(&store).await, before, "round {round}");
+        let (live, used) = (store.reader.disk.live_bytes().unwrap(), small.bytes());
+        assert!(used as u64 <= 2 * live + 3 * SEGMENT, "{used} of {live}");
+        assert!(used < full / 2, "{used} of {full}");
+        drop(store);
+        if round > 0 {
+            small.lose_index();
+        }
+        store = small.open();
+        assert_eq!(everything(&store).await, before, "opened, round {round}");
+        assert!(store.check().unwrap().is_whole());
+    }
+    // Tasks go on, and are as they would be without all of that.
+    let sample = sample(5);
+    let head = sample.head(&store).await;
+    let late = status(TaskState::Working, "late");
+    let seq = match head.state.is_terminal() {
+        true => head.seq,
+        false => sample.then(&store, 300, late).await,
+    };
+    assert_eq!(sample.head(&store).await.seq, seq);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn those_who_read_and_write_meanwhile_notice_nothing() {
+    let small = Small::new();
+    let store = Arc::new(small.open());
+    fill(&store).await;
+    let is_over = Arc::new(std::sync::atomic::AtomicBool::default());
+    let reader = {
+        let (store, is_over) = (Arc::clone(&store), Arc::clone(&is_over));
+        tokio::spawn(async move {
+            let mut rounds = 0;
+            while !is_over.load(std::sync::atomic::Ordering::SeqCst) || rounds == 0 {
+                for number in (0..TASKS).step_by(5) {
+                    let sample = sample(number);
+                    let head = sample.head(&*store).await;
+                    let read = store.read(&sample.caller, &sample.task, 0, 1_000).await;
+                    assert!(read.unwrap().len() as Seq >= head.seq);
+                    store.task(&sample.caller, &sample.task).await.unwrap();
+                }
+                store.records(&Caller::new("bob"), "k", "s").await.unwrap();
+                rounds += 1;
+            }
+        })
+    };
+    let going_on = sample(0);
+    for round in 0..8 {
+        for number in (0..TASKS).filter(|number| number % 5 == 1 + round % 4) {
+            let Sample { caller, task, .. } = sample(number);
+            drop(store.delete(&caller, &task, Deletion::Forced).await);
+        }
+        let event = status(TaskState::Working, &format!("round {round}"));
+        let compacting = store.compact(|| true);
+        let writing = going_on.then(&*store, 400, event);
+        let (compacted, _) = tokio::join!(compacting, writing);
+        compacted.unwrap();
+    }
+    is_over.store(true, std::sync::atomic::Ordering::SeqCst);
+    reader.await.unwrap();
+    assert_eq!(store.damage(), Damage::default());
+    assert!(store.reader.disk.log.begin() > 0);
+}
+
+#[tokio::test]
+async fn a_log_without_segments_goes_on_where_it_begins() {
+    let backend = Sled::new();
+    let log = backend.0.path().join("log");
+    fs::create_dir_all(&log).unwrap();
+    fs::write(log.join("0000000000001000.begin"), b"").unwrap();
+    let sample = Sample::new("t");
+    sample.create(&backend.try_open().unwrap(), 1).await;
+    for _ in 0..2 {
+        drop(fs::remove_dir_all(backend.0.path().join("entries")));
+        let store = backend.try_open().unwrap();
+        assert_eq!(sample.head(&store).await.seq, 3);
+        assert!(store.check().unwrap().is_whole());
+    }
+}
+
+/// Tasks come and go for many periods of retention; each is some segments of the log and a part of the index.
+#[tokio::test]
+async fn neither_log_nor_index_grow_with_what_was_deleted() {
+    const PERIODS: usize = 16;
+    const EACH: usize = 40;
+    let small = Small::new();
+    let store = small.open();
+    for period in 0..PERIODS {
+        for number in period * EACH..(period + 1) * EACH {
+            let (sample, time) = (Sample::new(format!("t{number:06}")), number as i64);
+            sample.create(&store, time).await;
+            let done = status(TaskState::Completed, "done");
+            sample.then(&store, time, done).await;
+            let over = Event::TurnEnded { turn: 1 };
+            sample.then(&store, time, over).await;
+            let (key, value) = (record(number), vec![7; 50]);
+            let put = store.put_record(&sample.caller, &key, value);
+            put.await.unwrap();
+            if let Some(old) = number.checked_sub(EACH) {
+                let old = format!("t{old:06}");
+                let gone = store.delete(&sample.caller, &old, Deletion::Ended);
+                gone.await.unwrap();
+            }
+        }
+        while store.maintain().await.unwrap() {
+            tokio::task::yield_now().await;
+        }
+        let found = store.disk_use().await.unwrap().unwrap();
+        let most = 2 * found.live + 3 * SEGMENT;
+        assert!(found.log <= most, "{} of {most}", found.log);
+        let parts = store.reader.disk.index().parts();
+        assert!(parts <= 10, "{parts} parts in period {period}");
+    }
+}
+
+/// What is left of a damaged task is written anew like what lives, and counts like that.
+#[tokio::test]
+async fn giving_room_back_ends_whatever_is_damaged() {
+    const MOST: usize = 10_000;
+    let small = Small::new();
+    let store = small.open();
+    for number in 0..TASKS {
+        sample(number).create(&store, number as i64).await;
+    }
+    let ends = (0..TASKS).map(|number| {
+        let LogOffset { at, length } = store
+            .reader
+            .disk
+            .find(&sample(number).task)
+            .unwrap()
+            .unwrap()
+            .offset;
+        at + FRAME as u64 + u64::from(length)
+    });
+    let ends: Vec<u64> = ends.collect();
+    // What is broken up to the end of the log looks as if it had not been written to the end.
+    sample(TASKS).create(&store, 1).await;
+    drop(store);
+    small.lose_index();
+    let segments = small.disk.files();
+    let segments = segments.iter().filter_map(|(path, _)| {
+        let base = path.file_name()?.to_str()?.strip_suffix(".log")?;
+        Some((u64::from_str_radix(base, 16).ok()?, path))
+    });
+    let segments: std::collections::BTreeMap<u64, _> = segments.collect();
+    for end in ends {
+        let (base, path) = segments.range(..end).next_back().unwrap();
+        small.disk.flip(path, (end - base - 1) as usize, 0);
+    }
+    let store = small.open();
+    assert_eq!(store.check().unwrap().damaged.len(), TASKS);
+    let mut steps = 0;
+    let goes_on = || {
+        steps += 1;
+        steps < MOST
+    };
+    store.compact(goes_on).await.unwrap();
+    assert!(steps < MOST);
+    assert_eq!(store.check().unwrap().damaged.len(), TASKS);
+}

@@ -1,0 +1,80 @@
+//! A disk without room.
+
+use super::*;
+
+/// A message that has not come before, to a new task.
+fn append(number: i64) -> (Sample, crate::Append) {
+    let sample = Sample::new(format!("t{number}"));
+    let append = sample.append(0, number, vec![sample.created()]);
+    (sample, append)
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_what_is_new_shows_what_is_there_and_goes_on_when_there_is_room() {
+    let backend = Sled::new();
+    let disk = SimulatedDisk::new(1);
+    let open = || SledStore::open_simulated(&backend.settings(), &disk).unwrap();
+    let store = open();
+    let (first, created) = append(0);
+    store.append(&first.caller, created).await.unwrap();
+    disk.set_room(0);
+    let mut refused = 0;
+    for number in 1..400 {
+        let (sample, created) = append(number);
+        match store.append(&sample.caller, created).await {
+            Ok(_) => {}
+            Err(StoreError::Full { .. }) => refused += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(refused > 100, "{refused}");
+    let key = record_key("1");
+    for error in [
+        store.ready().await.unwrap_err(),
+        store
+            .put_record(&first.caller, &key, vec![7; 60 << 10])
+            .await
+            .unwrap_err(),
+    ] {
+        assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    }
+    assert_eq!(store.task(&first.caller, "t0").await.unwrap().seq, 1);
+    let page = store.list(&first.caller, &ListQuery::of("sample")).await;
+    assert_eq!(page.unwrap().total, 400 - refused);
+    // Nobody has to write for it to be noticed that there is room again.
+    disk.set_room(usize::MAX);
+    store.ready().await.unwrap();
+    for number in 1..400 {
+        let (sample, created) = append(number);
+        match store.append(&sample.caller, created).await {
+            Ok(_) => refused -= 1,
+            Err(error) => assert!(matches!(error, StoreError::Conflict { .. }), "{error}"),
+        }
+    }
+    assert_eq!(refused, 0);
+    drop(store);
+    let store = open();
+    let page = store.list(&first.caller, &ListQuery::of("sample")).await;
+    assert_eq!(page.unwrap().total, 400);
+    assert_eq!(store.damage(), Damage::default());
+}
+
+#[tokio::test]
+async fn an_index_that_cannot_be_written_is_made_anew_while_others_read() {
+    let backend = Sled::new();
+    let store = backend.try_open().unwrap();
+    fill(&store, 0..200).await;
+    check(&store, 200).await;
+    store.reader.disk.index.now().fail();
+    let (sample, created) = append(200);
+    let error = store.append(&sample.caller, created).await.unwrap_err();
+    assert!(matches!(error, StoreError::Rebuilding), "{error}");
+    check(&store, 200).await;
+    while store.ready().await.is_err() {
+        tokio::task::yield_now().await;
+    }
+    fill(&store, 200..300).await;
+    check(&store, 300).await;
+    drop(store);
+    check(&backend.try_open().unwrap(), 300).await;
+}

@@ -1,0 +1,106 @@
+//! A disk that hangs.
+
+use super::*;
+use crate::sled::cached_reader::READERS;
+
+/// On one thread: a read that held it up would hold up everybody.
+#[tokio::test]
+async fn reads_that_hang_hold_up_nobody_who_needs_no_disk() {
+    let backend = Sled::new();
+    let settings = SledSettings {
+        task_cache: 0,
+        ..backend.settings()
+    };
+    let disk = SimulatedDisk::new(1);
+    let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
+    fill(&store, 0..20).await;
+    let alice = Sample::new("").caller;
+    store
+        .put_record(&alice, &record_key("1"), vec![7])
+        .await
+        .unwrap();
+    drop(store);
+    // Nothing that was written before is in memory now.
+    let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
+    disk.reads().shut(true);
+    let head = tokio::spawn({
+        let (store, alice) = (store.clone(), alice.clone());
+        async move { store.head(&alice, "t1").await.unwrap().seq }
+    });
+    let task = tokio::spawn({
+        let (store, alice) = (store.clone(), alice.clone());
+        async move { store.task(&alice, "t2").await.unwrap().seq }
+    });
+    let events = tokio::spawn({
+        let (store, alice) = (store.clone(), alice.clone());
+        async move { store.read(&alice, "t4", 0, 9).await.unwrap().len() as u64 }
+    });
+    let page = tokio::spawn({
+        let (store, alice) = (store.clone(), alice.clone());
+        async move {
+            let query = ListQuery::of("sample");
+            store.list(&alice, &query).await.unwrap().total as u64
+        }
+    });
+    let record = tokio::spawn({
+        let (store, alice) = (store.clone(), alice.clone());
+        async move {
+            let key = record_key("1");
+            u64::from(store.record(&alice, &key).await.unwrap().unwrap()[0])
+        }
+    });
+    let records = tokio::spawn({
+        let (store, alice) = (store.clone(), alice.clone());
+        async move { store.records(&alice, "k", "s").await.unwrap().len() as u64 }
+    });
+    let reads = [head, task, events, page, record, records];
+    while disk.reads().waiting() < reads.len() {
+        tokio::task::yield_now().await;
+    }
+    // Others write, and read what they wrote.
+    let sample = Sample::new("new");
+    sample.create(&*store, 1).await;
+    let watch = store.watch(&alice, "new").await.unwrap();
+    assert_eq!(store.head(&alice, "new").await.unwrap().seq, 3);
+    drop(watch);
+    assert!(reads.iter().all(|read| !read.is_finished()));
+    disk.reads().shut(false);
+    let mut found = Vec::new();
+    for read in reads {
+        found.push(read.await.unwrap());
+    }
+    assert_eq!(found, [3, 3, 3, 20, 7, 2]);
+}
+
+#[tokio::test]
+async fn so_many_reads_wait_for_the_disk_at_a_time() {
+    let backend = Sled::new();
+    let settings = SledSettings {
+        task_cache: 0,
+        ..backend.settings()
+    };
+    let disk = SimulatedDisk::new(1);
+    let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
+    fill(&store, 0..20).await;
+    disk.reads().shut(true);
+    let read = |number: usize| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            let alice = Sample::new("").caller;
+            let task = format!("t{}", number % 20);
+            store.task(&alice, &task).await.unwrap();
+        })
+    };
+    let reads: Vec<_> = (0..20 * READERS).map(read).collect();
+    while disk.reads().waiting() < READERS {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+        assert_eq!(disk.reads().waiting(), READERS);
+    }
+    disk.reads().shut(false);
+    for read in reads {
+        read.await.unwrap();
+    }
+}

@@ -1,0 +1,281 @@
+//! A copy as a file: a line of JSON for each append and each record.
+//!
+//! The first line says what the file is. The last one has the numbers of what is in it and a digest of all lines before,
+//! so that a file that was cut off or changed is refused before anything of it is used. Only its owner can read the file.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::{Item, TransferError, TransferReport};
+use crate::{Append, Event, RecordEntry, RecordKey, Seq, caller::Caller, millis};
+
+/// The format of the files.
+const FORMAT: u32 = 1;
+
+/// The longest line. An append has at most 64 MiB.
+const LINE: u64 = 80 << 20;
+
+/// A line of a file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Line {
+    /// The first one.
+    BridgeStore { format: u32 },
+    Record {
+        owner: Caller,
+        kind: String,
+        scope: String,
+        id: String,
+        /// In base64.
+        value: String,
+    },
+    Append {
+        owner: Caller,
+        task: String,
+        expected: Seq,
+        #[serde(with = "millis")]
+        time: Timestamp,
+        events: Vec<Event>,
+    },
+    /// The last one.
+    End {
+        report: TransferReport,
+        sha256: String,
+    },
+}
+
+/// A file that is written. It gets its name when it is finished.
+#[derive(Debug)]
+pub struct FileTarget {
+    path: PathBuf,
+    partial: PathBuf,
+    file: BufWriter<File>,
+    digest: Sha256,
+}
+
+impl FileTarget {
+    /// Begins a new file.
+    ///
+    /// # Errors
+    /// If there is a file of that name, or none can be written.
+    pub fn create(path: impl Into<PathBuf>) -> Result<Self, TransferError> {
+        let path = path.into();
+        if path.exists() {
+            return Err(failed(&path, io::ErrorKind::AlreadyExists.into()));
+        }
+        let mut partial = path.clone().into_os_string();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        let mut options = OpenOptions::new();
+        // What people say stands in it.
+        let options = options.mode(0o600).write(true).create(true).truncate(true);
+        let file = options.open(&partial);
+        let mut target = Self {
+            file: BufWriter::new(file.map_err(|error| failed(&partial, error))?),
+            path,
+            partial,
+            digest: Sha256::new(),
+        };
+        target.write(&Line::BridgeStore { format: FORMAT })?;
+        Ok(target)
+    }
+
+    pub(super) fn put(&mut self, item: &Item) -> Result<(), TransferError> {
+        match item {
+            // The report has it.
+            Item::Damaged(..) => Ok(()),
+            Item::Record(RecordEntry { owner, key, value }) => self.write(&Line::Record {
+                owner: owner.clone(),
+                kind: key.kind.clone(),
+                scope: key.scope.clone(),
+                id: key.id.clone(),
+                value: STANDARD.encode(value),
+            }),
+            Item::Append(owner, append) => self.write(&Line::Append {
+                owner: owner.clone(),
+                task: append.task.clone(),
+                expected: append.expected,
+                time: append.time,
+                events: append.events.clone(),
+            }),
+        }
+    }
+
+    pub(super) fn finish(&mut self, report: &TransferReport) -> Result<(), TransferError> {
+        let end = Line::End {
+            report: report.clone(),
+            sha256: format!("{:x}", self.digest.clone().finalize()),
+        };
+        self.write(&end)?;
+        let synced = self
+            .file
+            .flush()
+            .and_then(|()| self.file.get_ref().sync_all());
+        synced.map_err(|error| failed(&self.path, error))?;
+        // The file is read back before it gets its name.
+        FileSource::open(&self.partial)?;
+        let named = fs::rename(&self.partial, &self.path);
+        named
+            .and_then(|()| File::open(folder_of(&self.path))?.sync_all())
+            .map_err(|error| failed(&self.path, error))
+    }
+
+    fn write(&mut self, line: &Line) -> Result<(), TransferError> {
+        let mut text = serde_json::to_vec(line)
+            .map_err(|error| failed(&self.path, io::Error::other(error)))?;
+        text.push(b'\n');
+        self.digest.update(&text);
+        let written = self.file.write_all(&text);
+        written.map_err(|error| failed(&self.path, error))
+    }
+}
+
+/// A file that is read.
+#[derive(Debug)]
+pub struct FileSource {
+    lines: Lines,
+}
+
+#[derive(Debug)]
+struct Lines {
+    path: PathBuf,
+    file: BufReader<File>,
+    number: usize,
+}
+
+impl FileSource {
+    /// Opens a file, and checks all of it.
+    ///
+    /// # Errors
+    /// `File`, and `Content` if it is not such a file, or was cut off or changed.
+    pub fn open(path: &Path) -> Result<Self, TransferError> {
+        let mut lines = Lines::open(path)?;
+        let mut digest = Sha256::new();
+        loop {
+            let Some((line, text)) = lines.next()? else {
+                return Err(lines.wrong("expected more lines: the file is cut off"));
+            };
+            match line {
+                Line::BridgeStore { format: FORMAT } if lines.number == 1 => {}
+                Line::BridgeStore { format } if lines.number == 1 => {
+                    let reason =
+                        format!("the file has format {format}, this program knows {FORMAT}");
+                    return Err(lines.wrong(&reason));
+                }
+                _ if lines.number == 1 => {
+                    return Err(lines.wrong("expected the beginning of a backup"));
+                }
+                Line::End { sha256, .. } => {
+                    if sha256 != format!("{:x}", digest.finalize()) {
+                        return Err(lines.wrong("the lines before this one were changed"));
+                    }
+                    break;
+                }
+                Line::BridgeStore { .. } | Line::Record { .. } | Line::Append { .. } => {}
+            }
+            digest.update(&text);
+        }
+        if lines.next()?.is_some() {
+            return Err(lines.wrong("expected no more lines"));
+        }
+        let lines = Lines::open(path)?;
+        Ok(Self { lines })
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Item>, TransferError> {
+        loop {
+            let Some((line, _)) = self.lines.next()? else {
+                return Ok(None);
+            };
+            return Ok(Some(match line {
+                Line::BridgeStore { .. } => continue,
+                Line::End { .. } => return Ok(None),
+                Line::Record {
+                    owner,
+                    kind,
+                    scope,
+                    id,
+                    value,
+                } => {
+                    let value = STANDARD.decode(value);
+                    let value = value.map_err(|error| self.lines.wrong(&error.to_string()))?;
+                    let key = RecordKey { kind, scope, id };
+                    Item::Record(RecordEntry { owner, key, value })
+                }
+                Line::Append {
+                    owner,
+                    task,
+                    expected,
+                    time,
+                    events,
+                } => Item::Append(
+                    owner,
+                    Append {
+                        task,
+                        expected,
+                        time,
+                        events,
+                    },
+                ),
+            }));
+        }
+    }
+}
+
+impl Lines {
+    fn open(path: &Path) -> Result<Self, TransferError> {
+        let file = File::open(path).map_err(|error| failed(path, error))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: BufReader::new(file),
+            number: 0,
+        })
+    }
+
+    /// Returns the next line with its text.
+    fn next(&mut self) -> Result<Option<(Line, Vec<u8>)>, TransferError> {
+        let mut text = Vec::new();
+        let mut line = (&mut self.file).take(LINE);
+        let read = line.read_until(b'\n', &mut text);
+        if read.map_err(|error| failed(&self.path, error))? == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if text.last() != Some(&b'\n') {
+            return Err(self.wrong("the line has no end"));
+        }
+        let line = serde_json::from_slice(&text).map_err(|error| self.wrong(&error.to_string()))?;
+        Ok(Some((line, text)))
+    }
+
+    fn wrong(&self, reason: &str) -> TransferError {
+        TransferError::Content {
+            path: self.path.clone(),
+            line: self.number,
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) | None => Path::new("."),
+    }
+}
+
+fn failed(path: &Path, error: io::Error) -> TransferError {
+    TransferError::File {
+        path: path.to_owned(),
+        error,
+    }
+}

@@ -1,0 +1,246 @@
+//! Copies all of a store to another one, or to a file and back, and checks each event of the copy.
+//!
+//! - `source`: what is copied, from a store
+//! - `target`: a store that becomes the copy
+//! - `file`: the copy as a file
+
+mod file;
+mod source;
+mod target;
+
+use std::{fmt, io, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    file::{FileSource, FileTarget},
+    source::StoreSource,
+    target::{StoreTarget, is_unfinished},
+};
+use tokio::time::{Duration, Instant, sleep};
+
+use super::{Append, RecordEntry, StoreError, WholeStore};
+use crate::caller::Caller;
+
+/// A part of a store.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// A small record. All of them come before the tasks: what they say of a task's events must be in the copy.
+    Record(RecordEntry),
+    /// The next events of a task, with its owner. Those of one task come together and in order.
+    Append(Caller, Append),
+    /// A task that cannot be read, with the reason.
+    Damaged(String, String),
+}
+
+/// How much was copied.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransferReport {
+    /// The number of tasks.
+    pub tasks: usize,
+    /// The number of events.
+    pub events: u64,
+    /// The number of small records.
+    pub records: usize,
+    /// The tasks that could not be read and are not in the copy, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<(String, String)>,
+    /// The number of records that could not be read and are not in the copy.
+    #[serde(default)]
+    pub damaged_records: usize,
+}
+
+impl TransferReport {
+    /// Whether all of the store is in the copy.
+    pub fn is_whole(&self) -> bool {
+        self.damaged.is_empty() && self.damaged_records == 0
+    }
+}
+
+impl fmt::Display for TransferReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (task, reason) in &self.damaged {
+            writeln!(f, "left out: task {task}: {reason}")?;
+        }
+        if self.damaged_records > 0 {
+            writeln!(f, "left out: {} small records", self.damaged_records)?;
+        }
+        let Self {
+            tasks,
+            events,
+            records,
+            ..
+        } = self;
+        write!(
+            f,
+            "{tasks} tasks with {events} events, {records} small records"
+        )
+    }
+}
+
+/// The reason why a copy is not made, or not finished.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// A store failed.
+    #[error("{place}: {error}")]
+    Store {
+        /// The store.
+        place: String,
+        /// The error.
+        #[source]
+        error: StoreError,
+    },
+    /// The file cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        #[source]
+        error: io::Error,
+    },
+    /// The file is not one of ours, or damaged.
+    #[error("{}: line {line}: {reason}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Other processes have the store open.
+    #[error("{place} is in use by {others} bridges: stop them first")]
+    InUse {
+        /// The store.
+        place: String,
+        /// The number of processes.
+        others: usize,
+    },
+    /// The target has other content.
+    #[error("{place} is not empty: expected a new store{}", unfinished(found))]
+    NotEmpty {
+        /// The target.
+        place: String,
+        /// The source of a copy that was begun there before.
+        found: Option<String>,
+    },
+    /// The copy is not what was written.
+    #[error("{place}: {what} differs from the original")]
+    Different {
+        /// The target.
+        place: String,
+        /// What differs.
+        what: String,
+    },
+}
+
+/// The time in which a process that has ended is forgotten by others.
+const FORGOTTEN: Duration = Duration::from_secs(20);
+
+/// Waits until no other process has the store open.
+async fn wait_for_others(store: &dyn WholeStore, place: &str) -> Result<(), TransferError> {
+    let deadline = Instant::now() + FORGOTTEN;
+    loop {
+        let others = store.others().await.map_err(|error| TransferError::Store {
+            place: place.to_owned(),
+            error,
+        })?;
+        if others == 0 {
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            let place = place.to_owned();
+            return Err(TransferError::InUse { place, others });
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+fn unfinished(found: &Option<String>) -> String {
+    match found {
+        Some(source) => format!(", found an unfinished copy of {source}"),
+        None => String::new(),
+    }
+}
+
+/// Copies everything from a source. `progress` is called now and then.
+///
+/// # Errors
+/// Those of the source and the target. A copy to a store can be begun again, and goes on.
+pub async fn transfer(
+    source: &mut Source,
+    target: &mut Target,
+    progress: &mut (dyn FnMut(&TransferReport) + Send),
+) -> Result<TransferReport, TransferError> {
+    let mut report = TransferReport::default();
+    let mut last = String::new();
+    while let Some(item) = source.next().await? {
+        match &item {
+            Item::Record(_) => report.records += 1,
+            Item::Append(_, append) => {
+                if append.task != last {
+                    report.tasks += 1;
+                    last.clone_from(&append.task);
+                }
+                report.events += append.events.len() as u64;
+            }
+            Item::Damaged(task, reason) => report.damaged.push((task.clone(), reason.clone())),
+        }
+        target.put(item).await?;
+        progress(&report);
+    }
+    report.damaged_records = source.damaged_records();
+    target.finish(&report).await?;
+    Ok(report)
+}
+
+/// Where a copy comes from.
+#[derive(Debug)]
+pub enum Source {
+    /// A store.
+    Store(StoreSource),
+    /// A file.
+    File(FileSource),
+}
+
+impl Source {
+    async fn next(&mut self) -> Result<Option<Item>, TransferError> {
+        match self {
+            Self::Store(source) => source.next().await,
+            Self::File(source) => source.next(),
+        }
+    }
+
+    fn damaged_records(&self) -> usize {
+        match self {
+            Self::Store(source) => source.damaged_records,
+            Self::File(_) => 0,
+        }
+    }
+}
+
+/// Where a copy goes to.
+#[derive(Debug)]
+pub enum Target {
+    /// A store.
+    Store(StoreTarget),
+    /// A file.
+    File(FileTarget),
+}
+
+impl Target {
+    async fn put(&mut self, item: Item) -> Result<(), TransferError> {
+        match self {
+            Self::Store(target) => target.put(item).await,
+            Self::File(target) => target.put(&item),
+        }
+    }
+
+    async fn finish(&mut self, report: &TransferReport) -> Result<(), TransferError> {
+        match self {
+            Self::Store(target) => target.finish(report).await,
+            Self::File(target) => target.finish(report),
+        }
+    }
+}

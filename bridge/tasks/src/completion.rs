@@ -1,0 +1,27 @@
+//! Completes operations whose client disconnects in the meantime.
+
+use std::{future, panic};
+
+use bridge_program::Flight;
+use bridge_telemetry::Instrument as _;
+
+/// Runs the future in a task of its own, so that it completes even if its caller is dropped. A client may
+/// disconnect at any time, and what it was told must remain true.
+pub async fn run_to_completion<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> T {
+    // Counts as in flight until it is complete.
+    let flight = Flight::current();
+    let span = bridge_telemetry::current();
+    let run_to_completion = async move {
+        let done = work.instrument(span).await;
+        drop(flight);
+        done
+    };
+    match tokio::spawn(run_to_completion).await {
+        Ok(done) => done,
+        Err(error) if error.is_panic() => panic::resume_unwind(error.into_panic()),
+        // The runtime is shutting down, and its callers with it.
+        Err(_) => future::pending().await,
+    }
+}

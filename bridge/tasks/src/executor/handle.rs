@@ -1,0 +1,214 @@
+//! Changes a task on behalf of its agent, during a turn and afterwards.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+};
+
+use bridge_program::lock;
+use bridge_protocol::a2a::Metadata;
+
+use super::{Update, output_budget::OutputBudget};
+use crate::{
+    clock,
+    store::{Append, Event, Head, Seq, Store, StoreError, StoredEvent, TurnState},
+};
+
+/// The number of attempts when others append to the same task.
+const ATTEMPTS: usize = 64;
+
+/// Permits changes of one task. It may be kept after the turn, for later messages of the agent.
+#[derive(Clone, Debug)]
+pub struct TaskHandle {
+    store: Arc<dyn Store>,
+    /// The task's head when the handle was created; its ids never change.
+    task: Arc<Head>,
+    known: Arc<Mutex<Arc<Head>>>,
+    /// The artifacts that the task is known to have.
+    begun: Arc<Mutex<BTreeSet<String>>>,
+    /// What the agent may still say in its turn; outside of one it has no budget.
+    output: Option<Arc<OutputBudget>>,
+}
+
+/// The reason why a change was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum EmitError {
+    /// The task has ended: it was completed or canceled, or its turn took too long.
+    #[error("task {task} has ended")]
+    Ended {
+        /// The task.
+        task: String,
+    },
+    /// The store failed.
+    #[error("the task log failed: {0}")]
+    Store(#[source] StoreError),
+}
+
+impl TaskHandle {
+    /// Creates a handle for the task with this head.
+    pub fn new(store: Arc<dyn Store>, head: Arc<Head>) -> Self {
+        Self {
+            store,
+            known: Arc::new(Mutex::new(Arc::clone(&head))),
+            begun: Arc::default(),
+            output: None,
+            task: head,
+        }
+    }
+
+    /// The same, with which an agent may say so many bytes.
+    pub(crate) fn within(self, limit: usize) -> Self {
+        Self {
+            output: Some(Arc::new(OutputBudget::new(limit))),
+            ..self
+        }
+    }
+
+    /// What the agent may still say, if that is limited.
+    pub(crate) fn output(&self) -> Option<&Arc<OutputBudget>> {
+        self.output.as_ref()
+    }
+
+    /// Returns the task's id.
+    pub fn task_id(&self) -> &str {
+        &self.task.task
+    }
+
+    /// Returns the id of the task's context.
+    pub fn context_id(&self) -> &str {
+        &self.task.context_id
+    }
+
+    /// Logs changes, all or none. When this function returns, they are durable and visible to every reader.
+    ///
+    /// # Errors
+    /// Returns [`EmitError::Ended`] if the task is in a terminal state, and [`StoreError::TooLarge`] if the agent has said more
+    /// in its turn than it may; then the turn fails.
+    pub async fn emit(&self, updates: Vec<Update>) -> Result<(), EmitError> {
+        if updates.is_empty() {
+            return Ok(());
+        }
+        let mut events = self.events(updates);
+        if let Some(output) = &self.output
+            && let Err(error) = output.take(self.task_id(), &events)
+        {
+            // Even an agent that asks again and again ends here.
+            tokio::task::yield_now().await;
+            return Err(EmitError::Store(error));
+        }
+        self.begin(&mut events).await?;
+        self.append(|_| Some(events.clone())).await.map(|_| ())
+    }
+
+    /// Makes the first piece of an artifact replace and not append, whatever the executor has set, because readers
+    /// refuse or drop a piece that is appended to nothing. May be called repeatedly.
+    pub async fn begin(&self, events: &mut [Event]) -> Result<(), EmitError> {
+        for event in events {
+            if let Event::Artifact {
+                artifact, append, ..
+            } = event
+            {
+                *append = *append && self.has_begun(&artifact.artifact_id).await?;
+                lock(&self.begun).insert(artifact.artifact_id.clone());
+            }
+        }
+        Ok(())
+    }
+
+    async fn has_begun(&self, artifact: &str) -> Result<bool, EmitError> {
+        if lock(&self.begun).contains(artifact) {
+            return Ok(true);
+        }
+        // Another turn or another handle may have created it.
+        let Head { owner, task, .. } = &*self.task;
+        let found = self.store.task(owner, task).await;
+        let artifacts = &found.map_err(EmitError::Store)?.task.artifacts;
+        Ok(artifacts.iter().any(|one| one.artifact_id == artifact))
+    }
+
+    /// Logs that an agent outside of this process has received the message of a turn. Only then does the turn stay
+    /// open over a restart of the bridge.
+    ///
+    /// # Errors
+    /// The errors of [`TaskHandle::emit`].
+    pub async fn record_arrival(&self, turn: u64, reference: Metadata) -> Result<(), EmitError> {
+        let arrived = |head: &Head| {
+            let open = head.turns.iter().find(|one| one.turn == turn)?;
+            match open.state {
+                TurnState::Started {
+                    open_until,
+                    reference: None,
+                } => Some(vec![Event::TurnStarted {
+                    turn,
+                    open_until,
+                    reference: Some(reference.clone()),
+                }]),
+                TurnState::Queued | TurnState::Started { .. } => None,
+            }
+        };
+        self.append(arrived).await.map(|_| ())
+    }
+
+    /// Returns the events that the updates mean for this task.
+    pub fn events(&self, updates: Vec<Update>) -> Vec<Event> {
+        let event = |update: Update| update.into_event(self.task_id(), self.context_id());
+        updates.into_iter().map(event).collect()
+    }
+
+    /// Returns the newest known head; others may have written since.
+    pub fn known(&self) -> Arc<Head> {
+        Arc::clone(&lock(&self.known))
+    }
+
+    /// Appends the events that the function returns for the task's head, retries if others have appended first, and
+    /// returns the new head. If the function returns `None`, nothing is appended.
+    pub async fn append(
+        &self,
+        events: impl Fn(&Head) -> Option<Vec<Event>> + Send,
+    ) -> Result<Option<Arc<Head>>, EmitError> {
+        // Usually nobody else writes, so the known head is tried before the head is read.
+        let mut head = self.known();
+        for _ in 0..ATTEMPTS {
+            let Some(events) = events(&head) else {
+                let newest = self.read().await?;
+                if newest.seq == head.seq {
+                    return Ok(None);
+                }
+                head = newest;
+                continue;
+            };
+            let append = Append {
+                task: head.task.clone(),
+                expected: head.seq,
+                time: clock::now(),
+                events,
+            };
+            match self.store.append(&head.owner, append).await {
+                Ok(after) => {
+                    *lock(&self.known) = Arc::clone(&after);
+                    return Ok(Some(after));
+                }
+                Err(StoreError::Conflict { .. }) => head = self.read().await?,
+                Err(StoreError::Ended { task }) => return Err(EmitError::Ended { task }),
+                Err(error) => return Err(EmitError::Store(error)),
+            }
+        }
+        Err(EmitError::Store(StoreError::Conflict {
+            task: head.task.clone(),
+            expected: head.seq,
+            actual: head.seq,
+        }))
+    }
+
+    /// Returns at most `limit` events after `after`, oldest first.
+    pub async fn log(&self, after: Seq, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
+        let Head { owner, task, .. } = &*self.task;
+        self.store.read(owner, task, after, limit).await
+    }
+
+    /// Reads the current head.
+    pub async fn read(&self) -> Result<Arc<Head>, EmitError> {
+        let head = self.store.head(&self.task.owner, &self.task.task).await;
+        head.map_err(EmitError::Store)
+    }
+}

@@ -1,0 +1,328 @@
+//! The interface to agents: an executor gets a turn and returns the changes of the task.
+
+mod handle;
+mod output_budget;
+
+use std::{
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+pub use async_trait::async_trait;
+use bridge_protocol::a2a::{Artifact, Message, Metadata, Part, Role, Task, TaskState, TaskStatus};
+use bridge_translate::answer;
+use tokio::sync::Notify;
+
+pub use handle::{EmitError, TaskHandle};
+
+use crate::{
+    caller::Caller,
+    store::{Event, Revised},
+};
+
+/// Implements an agent. Bots are one kind of agent; anything that can answer a message is another.
+#[async_trait]
+pub trait Executor: Send + Sync + 'static {
+    /// Runs one turn and returns the changes that end it. They are logged together with the end of the turn. Changes
+    /// that should be visible earlier are emitted through the turn's [`TaskHandle`].
+    ///
+    /// This function is never called twice for the same message. If it panics or exceeds the agent's time limit, the task fails
+    /// with an explanation, and later changes are refused.
+    async fn execute(&self, turn: Turn) -> Vec<Update>;
+
+    /// Returns how long a turn stays open over a restart of this process, if the agent runs outside of it; `None` if
+    /// its turns end with the process.
+    fn survives_restart_for(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Resumes a turn that began before a restart, in place of [`Executor::execute`]: the agent may have seen the
+    /// message and may still answer it. It is only called if [`survives_restart_for`](Self::survives_restart_for)
+    /// returns a time.
+    async fn resume(&self, turn: Turn) -> Vec<Update> {
+        let _ = turn;
+        Vec::new()
+    }
+
+    /// Called when the agent is hosted. During a reload it may be hosted twice for a moment.
+    fn on_added(&self) {}
+
+    /// Called when the agent is no longer hosted, or is replaced. Its running turns continue to their ends.
+    fn on_removed(&self) {}
+
+    /// Called after a caller has canceled the task, for cleaning up.
+    async fn canceled(&self, task: Arc<Task>, caller: Caller) {
+        let _ = (task, caller);
+    }
+}
+
+/// The input of an executor: a message to be answered.
+#[derive(Debug)]
+pub struct Turn {
+    /// The number of the turn in its task, from 1.
+    pub number: u64,
+    /// The caller's message, with task and context ids.
+    pub message: MessageOfTask,
+    /// The current task, whose history includes the message.
+    pub task: Arc<Task>,
+    /// The caller.
+    pub caller: Caller,
+    /// Whether the caller streams the answer.
+    pub is_watched: bool,
+    /// Emits changes during the turn and afterwards.
+    pub handle: TaskHandle,
+    /// Signals the cancelation of the task.
+    pub cancel_signal: CancelSignal,
+}
+
+/// A message in the history of its task, which dereferences to [`Message`]. The content is shared with the task.
+#[derive(Clone, Debug)]
+pub struct MessageOfTask {
+    task: Arc<Task>,
+    /// The index in the history.
+    place: usize,
+}
+
+impl MessageOfTask {
+    /// Returns the newest message with this id, if the task has one.
+    pub fn find(task: &Arc<Task>, message_id: &str) -> Option<Self> {
+        let has_id = |message: &Message| message.message_id == message_id;
+        let place = task.history.iter().rposition(has_id)?;
+        Some(Self {
+            task: Arc::clone(task),
+            place,
+        })
+    }
+}
+
+impl Deref for MessageOfTask {
+    type Target = Message;
+
+    fn deref(&self) -> &Message {
+        &self.task.history[self.place]
+    }
+}
+
+/// Signals to a running turn that its task was canceled. Clones share the signal.
+#[derive(Clone, Debug, Default)]
+pub struct CancelSignal(Arc<Canceled>);
+
+#[derive(Debug, Default)]
+struct Canceled {
+    is_canceled: AtomicBool,
+    told: Notify,
+}
+
+impl CancelSignal {
+    /// Returns a signal that never changes.
+    pub fn fixed(is_canceled: bool) -> Self {
+        let cancel_signal = Self::default();
+        cancel_signal
+            .0
+            .is_canceled
+            .store(is_canceled, Ordering::Release);
+        cancel_signal
+    }
+
+    /// Signals that the task was canceled.
+    pub fn cancel(&self) {
+        self.0.is_canceled.store(true, Ordering::Release);
+        self.0.told.notify_waiters();
+    }
+
+    /// Waits until the task is canceled; never returns otherwise.
+    pub async fn canceled(&mut self) {
+        let Canceled { is_canceled, told } = &*self.0;
+        loop {
+            // Registered before the check, so that no signal is missed.
+            let told = told.notified();
+            if is_canceled.load(Ordering::Acquire) {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    /// Returns whether the task was canceled.
+    pub fn is_canceled(&self) -> bool {
+        self.0.is_canceled.load(Ordering::Acquire)
+    }
+}
+
+/// A change of a task.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Update {
+    /// The task has a new state.
+    Status {
+        /// The new state.
+        state: TaskState,
+        /// The message of the status.
+        message: Option<Message>,
+        /// Metadata, merged into the task's.
+        metadata: Option<Metadata>,
+    },
+    /// A message whose kind is decided later: it becomes the message of a status, or an artifact with the same parts.
+    /// Until then the task has it as the message of its status, and streams do not show it.
+    Said(Message),
+    /// The task has a new artifact, or a new piece of one.
+    Artifact {
+        /// The artifact or piece.
+        artifact: Artifact,
+        /// Whether the parts are appended to the artifact with the same id, if there is one; otherwise they replace
+        /// it.
+        append: bool,
+        /// Whether this is the last piece.
+        last_chunk: bool,
+        /// Metadata of the change.
+        metadata: Option<Metadata>,
+    },
+    /// Metadata, merged into the task's.
+    Metadata(Metadata),
+    /// An earlier message was changed or deleted. Streams show it with the current status.
+    Revised {
+        /// The change of the message.
+        revised: Revised,
+        /// Metadata of the change, merged into the task's.
+        metadata: Metadata,
+    },
+}
+
+impl Update {
+    /// Returns a status without a message.
+    pub fn state(state: TaskState) -> Self {
+        Self::Status {
+            state,
+            message: None,
+            metadata: None,
+        }
+    }
+
+    /// Returns a status with a message of the agent.
+    pub fn said(state: TaskState, message_id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::Status {
+            state,
+            message: Some(Message::new(
+                message_id,
+                Role::Agent,
+                vec![Part::text(text)],
+            )),
+            metadata: None,
+        }
+    }
+
+    /// Returns the changes that complete the task with a message as its answer. The message becomes an artifact,
+    /// which most clients show exactly once. An empty message becomes none.
+    pub fn answer(message: &Message) -> Vec<Self> {
+        let answer = answer::artifact(message).map(|artifact| Self::Artifact {
+            artifact,
+            append: false,
+            last_chunk: true,
+            metadata: None,
+        });
+        let ended = Self::state(TaskState::Completed);
+        answer.into_iter().chain([ended]).collect()
+    }
+
+    /// Returns a complete artifact.
+    pub fn artifact(id: impl Into<String>, name: impl Into<String>, parts: Vec<Part>) -> Self {
+        Self::Artifact {
+            artifact: artifact(id.into(), Some(name.into()), parts),
+            append: false,
+            last_chunk: true,
+            metadata: None,
+        }
+    }
+
+    /// Returns a piece of an artifact. The first piece creates the artifact.
+    pub fn piece(id: impl Into<String>, parts: Vec<Part>, last_chunk: bool) -> Self {
+        Self::Artifact {
+            artifact: artifact(id.into(), None, parts),
+            append: true,
+            last_chunk,
+            metadata: None,
+        }
+    }
+
+    /// Converts the change to an event of the log. Messages get the ids of the task and its context.
+    pub fn into_event(self, task: &str, context: &str) -> Event {
+        match self {
+            Self::Status {
+                state,
+                message,
+                metadata,
+            } => Event::Status {
+                status: TaskStatus {
+                    message: message.map(|message| belonging(message, task, context)),
+                    ..TaskStatus::new(state)
+                },
+                metadata,
+            },
+            Self::Said(message) => Event::Said(belonging(message, task, context)),
+            Self::Artifact {
+                artifact,
+                append,
+                last_chunk,
+                metadata,
+            } => Event::Artifact {
+                artifact,
+                append,
+                last_chunk,
+                metadata,
+            },
+            Self::Metadata(metadata) => Event::Metadata {
+                metadata,
+                revised: None,
+            },
+            Self::Revised { revised, metadata } => Event::Metadata {
+                metadata,
+                revised: Some(Revised {
+                    message: revised
+                        .message
+                        .map(|message| belonging(message, task, context)),
+                    ..revised
+                }),
+            },
+        }
+    }
+}
+
+fn artifact(artifact_id: String, name: Option<String>, parts: Vec<Part>) -> Artifact {
+    Artifact {
+        artifact_id,
+        name,
+        description: None,
+        parts,
+        metadata: None,
+        extensions: Vec::new(),
+        extra: Metadata::new(),
+    }
+}
+
+fn belonging(mut message: Message, task: &str, context: &str) -> Message {
+    message.task_id = Some(task.to_owned());
+    message.context_id = Some(context.to_owned());
+    message
+}
+
+/// Implements an agent with a function from text to text. Each message completes its task, with the answer as an
+/// artifact.
+///
+/// For tests and examples.
+pub struct FnExecutor<F>(pub F);
+
+#[async_trait]
+impl<F> Executor for FnExecutor<F>
+where
+    F: Fn(&str) -> String + Send + Sync + 'static,
+{
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
+        let text = (self.0)(&turn.message.text());
+        // A message's id is chosen by its caller, so it may not be unique.
+        let id = format!("{}.{}", turn.task.id, turn.number);
+        Update::answer(&Message::new(id, Role::Agent, vec![Part::text(text)]))
+    }
+}

@@ -1,0 +1,266 @@
+//! A store that reports metrics: the duration of appends, the numbers of failures and refusals, and of open tasks.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+};
+
+use async_trait::async_trait;
+use bridge_telemetry::{Instrument as _, Kind, span};
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use crate::store::{
+    Append, Damage, Deletion, DiskUse, EndedTasks, Event, Head, Leases, ListPosition, ListQuery,
+    Listener, Page, RecordKey, Seq, Snapshot, Store, StoreError, StoreReport, StoredEvent, Watch,
+};
+use crate::{caller::Caller, metrics::Metrics, write_refusals::WriteRefusals};
+
+/// Wraps a store and counts its operations.
+#[derive(Debug)]
+pub(crate) struct MeteredStore {
+    store: Arc<dyn Store>,
+    metrics: Metrics,
+    refusals: WriteRefusals,
+}
+
+impl MeteredStore {
+    pub(crate) fn new(store: Arc<dyn Store>, metrics: Metrics) -> Self {
+        Self {
+            store,
+            metrics,
+            refusals: WriteRefusals::default(),
+        }
+    }
+
+    /// Counts an error that is a failure of the store itself, such as a full disk.
+    fn count_failure<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Some(kind) = result.as_ref().err().and_then(failure) {
+            self.metrics.store_failed(kind);
+        }
+        result
+    }
+
+    /// Counts a failed write, and logs when the store begins and ceases to refuse writes.
+    fn count_write<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Some(report) = self.refusals.note(&result, Instant::now()) {
+            report.log();
+        }
+        self.count_failure(result)
+    }
+
+    /// Counts the beginning and the end of a task. Nothing follows a terminal state, so each end is counted once.
+    fn count_tasks(&self, agent: &str, began: bool, ended: bool) {
+        if began {
+            self.metrics.task_began(agent);
+        }
+        if ended {
+            self.metrics.task_ended(agent);
+        }
+    }
+}
+
+fn is_end(event: &Event) -> bool {
+    matches!(event, Event::Status { status, .. } if status.state.is_terminal())
+}
+
+/// The error's label in metrics, if the store itself has failed.
+fn failure(error: &StoreError) -> Option<&'static str> {
+    match error {
+        StoreError::Corrupt { .. } => Some("corrupt"),
+        StoreError::Damaged { .. } => Some("damaged"),
+        StoreError::Rebuilding => Some("rebuilding"),
+        StoreError::InUse { .. } => Some("in_use"),
+        StoreError::Newer { .. } => Some("newer"),
+        StoreError::Older { .. } => Some("older"),
+        StoreError::Full { .. } => Some("full"),
+        StoreError::Io { .. } => Some("io"),
+        StoreError::Closed => Some("closed"),
+        StoreError::Unavailable { .. } => Some("unavailable"),
+        StoreError::Unsupported { .. } => Some("unsupported"),
+        StoreError::NotFound { .. }
+        | StoreError::Conflict { .. }
+        | StoreError::Duplicate { .. }
+        | StoreError::Taken { .. }
+        | StoreError::Open { .. }
+        | StoreError::Ended { .. }
+        | StoreError::Invalid { .. }
+        | StoreError::TooLarge { .. }
+        | StoreError::PageToken { .. } => None,
+    }
+}
+
+#[async_trait]
+impl Store for MeteredStore {
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
+        let (began, ended) = (append.expected == 0, append.events.iter().any(is_end));
+        let begun = Instant::now();
+        let span = span(Kind::Internal, || "store append".into());
+        let head = self.count_write(self.store.append(caller, append).instrument(span).await)?;
+        self.metrics.append(begun.elapsed());
+        self.count_tasks(&head.agent, began, ended);
+        Ok(head)
+    }
+
+    async fn read(
+        &self,
+        caller: &Caller,
+        task: &str,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        self.count_failure(self.store.read(caller, task, after, limit).await)
+    }
+
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+        self.count_failure(self.store.head(caller, task).await)
+    }
+
+    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
+        self.count_failure(self.store.task(caller, task).await)
+    }
+
+    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
+        self.count_failure(self.store.list(caller, query).await)
+    }
+
+    async fn find_message(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        message_id: &str,
+    ) -> Result<Option<(String, Seq)>, StoreError> {
+        self.count_failure(self.store.find_message(caller, agent, message_id).await)
+    }
+
+    async fn find_client_task(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        client_id: &str,
+    ) -> Result<Option<String>, StoreError> {
+        self.count_failure(self.store.find_client_task(caller, agent, client_id).await)
+    }
+
+    async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
+        self.count_failure(self.store.owner(task).await)
+    }
+
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        self.count_failure(self.store.open_turns(after, limit).await)
+    }
+
+    async fn waiting_tasks(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let waiting = self.store.waiting_tasks(agent, after, until, limit);
+        self.count_failure(waiting.await)
+    }
+
+    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        self.count_failure(self.store.open_counts().await)
+    }
+
+    async fn delete(
+        &self,
+        caller: &Caller,
+        task: &str,
+        deletion: Deletion,
+    ) -> Result<(), StoreError> {
+        // Only a task that is forced to go can be counted as open.
+        let head = match deletion {
+            Deletion::Ended => None,
+            Deletion::Forced => self.store.head(caller, task).await.ok(),
+        };
+        self.count_write(self.store.delete(caller, task, deletion).await)?;
+        if let Some(head) = head.filter(|head| !head.state.is_terminal()) {
+            self.metrics.task_ended(&head.agent);
+        }
+        Ok(())
+    }
+
+    async fn ended_tasks(
+        &self,
+        agent: &str,
+        after: Option<&ListPosition>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let ended = self.store.ended_tasks(agent, after, until, limit);
+        self.count_failure(ended.await)
+    }
+
+    async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
+        self.count_failure(self.store.ended_counts().await)
+    }
+
+    async fn maintain(&self) -> Result<bool, StoreError> {
+        self.count_failure(self.store.maintain().await)
+    }
+
+    async fn compact_step(&self) -> Result<bool, StoreError> {
+        self.count_failure(self.store.compact_step().await)
+    }
+
+    async fn inspect(&self) -> Result<Option<StoreReport>, StoreError> {
+        self.count_failure(self.store.inspect().await)
+    }
+
+    async fn disk_use(&self) -> Result<Option<DiskUse>, StoreError> {
+        self.count_failure(self.store.disk_use().await)
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.count_write(self.store.ready().await)
+    }
+
+    fn damage(&self) -> Damage {
+        self.store.damage()
+    }
+
+    fn leases(&self) -> Option<Arc<dyn Leases>> {
+        self.store.leases()
+    }
+
+    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
+        self.count_failure(self.store.watch(caller, task).await)
+    }
+
+    fn listen(&self, listener: Weak<dyn Listener>) {
+        self.store.listen(listener);
+    }
+
+    async fn put_record(
+        &self,
+        caller: &Caller,
+        key: &RecordKey,
+        value: Vec<u8>,
+    ) -> Result<(), StoreError> {
+        self.count_write(self.store.put_record(caller, key, value).await)
+    }
+
+    async fn record(
+        &self,
+        caller: &Caller,
+        key: &RecordKey,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        self.count_failure(self.store.record(caller, key).await)
+    }
+
+    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError> {
+        self.count_write(self.store.delete_record(caller, key).await)
+    }
+
+    async fn records(
+        &self,
+        caller: &Caller,
+        kind: &str,
+        scope: &str,
+    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        self.count_failure(self.store.records(caller, kind, scope).await)
+    }
+}

@@ -1,0 +1,406 @@
+//! Metrics for operators, in the text format of OpenMetrics, which Prometheus reads.
+//!
+//! Labels are few and bounded: agent names, operations, outcomes, and security schemes of cards. No label holds a
+//! task, a caller or a text.
+
+use std::{
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::{Registry, Unit},
+};
+
+/// The media type of [`Metrics::text`].
+pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Buckets in seconds; the default limit of a turn is five minutes.
+const TURNS: [f64; 11] = [
+    0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0,
+];
+
+/// Buckets in seconds: from an append in memory to one on a failing disk.
+const APPENDS: [f64; 11] = [
+    0.000_01, 0.000_1, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 1.0, 10.0,
+];
+
+/// Buckets in seconds; the default limit of a webhook is 15 seconds.
+const PUSHES: [f64; 8] = [0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 15.0, 30.0];
+
+/// The number of metrics of a kind that are found without their labels.
+const RECENT: usize = 32;
+
+/// All metrics, shared by clones.
+#[derive(Clone)]
+pub struct Metrics(Arc<Families>);
+
+/// Metrics of one kind that were used before, by agent and two other labels: every message uses some, and should not make
+/// and hash labels for each.
+struct Recent<M>(RwLock<Vec<(String, [&'static str; 2], M)>>);
+
+impl<M> Default for Recent<M> {
+    fn default() -> Self {
+        Self(RwLock::default())
+    }
+}
+
+impl<M: Clone> Recent<M> {
+    /// Returns a metric, which `make` finds or creates at first.
+    fn get(&self, agent: &str, labels: [&'static str; 2], make: impl FnOnce(String) -> M) -> M {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |one: &&(String, _, _)| one.1 == labels && one.0 == agent;
+        if let Some((_, _, metric)) = known.iter().find(is_it) {
+            return metric.clone();
+        }
+        drop(known);
+        let metric = make(agent.to_owned());
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < RECENT {
+            known.push((agent.to_owned(), labels, metric.clone()));
+        }
+        metric
+    }
+}
+
+struct Families {
+    registry: Registry,
+    requests: Family<RequestLabels, Counter>,
+    recent_requests: Recent<Counter>,
+    refusals: Family<RefusalLabels, Counter>,
+    limited: Family<LimitLabels, Counter>,
+    turns: Family<OutcomeLabels, Histogram, fn() -> Histogram>,
+    recent_turns: Recent<Histogram>,
+    turns_running: Family<AgentLabels, Gauge>,
+    turns_queued: Family<AgentLabels, Gauge>,
+    tasks_open: Family<AgentLabels, Gauge>,
+    recent_tasks_open: Recent<Gauge>,
+    streams_open: Family<AgentLabels, Gauge>,
+    appends: Histogram,
+    store_errors: Family<ErrorLabels, Counter>,
+    damaged_tasks: Gauge,
+    lost_bytes: Gauge,
+    tasks_deleted: Family<AgentLabels, Counter>,
+    store_bytes: Family<PartLabels, Gauge>,
+    pushes: Family<OutcomeLabels, Histogram, fn() -> Histogram>,
+    pushes_open: Family<AgentLabels, Gauge>,
+    pushes_given_up: Family<AgentLabels, Gauge>,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RequestLabels {
+    agent: String,
+    operation: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RefusalLabels {
+    agent: String,
+    outcome: &'static str,
+    scheme: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct LimitLabels {
+    agent: String,
+    limit: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OutcomeLabels {
+    agent: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct AgentLabels {
+    agent: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct PartLabels {
+    part: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ErrorLabels {
+    error: &'static str,
+}
+
+/// Counts a stream as open until it is dropped.
+pub struct OpenStreamGuard(Gauge);
+
+impl Drop for OpenStreamGuard {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut families = Families {
+            registry: Registry::with_prefix("bridge"),
+            requests: Family::default(),
+            recent_requests: Recent::default(),
+            refusals: Family::default(),
+            limited: Family::default(),
+            turns: Family::new_with_constructor(|| Histogram::new(TURNS)),
+            recent_turns: Recent::default(),
+            turns_running: Family::default(),
+            turns_queued: Family::default(),
+            tasks_open: Family::default(),
+            recent_tasks_open: Recent::default(),
+            streams_open: Family::default(),
+            appends: Histogram::new(APPENDS),
+            store_errors: Family::default(),
+            damaged_tasks: Gauge::default(),
+            lost_bytes: Gauge::default(),
+            tasks_deleted: Family::default(),
+            store_bytes: Family::default(),
+            pushes: Family::new_with_constructor(|| Histogram::new(PUSHES)),
+            pushes_open: Family::default(),
+            pushes_given_up: Family::default(),
+        };
+        families.register();
+        Self(Arc::new(families))
+    }
+}
+
+impl Families {
+    fn register(&mut self) {
+        let all = &mut self.registry;
+        let requests = "Requests by the operation's name in A2A 1.0 and its outcome";
+        all.register("requests", requests, self.requests.clone());
+        let refusals = "Requests that were not let in, by the security scheme that was not enough";
+        all.register("refusals", refusals, self.refusals.clone());
+        let limited = "Requests that a limit of their caller delayed or refused";
+        all.register("limited", limited, self.limited.clone());
+        let turns = "How long agents worked on a message";
+        all.register_with_unit("turn_duration", turns, Unit::Seconds, self.turns.clone());
+        let running = "Turns that agents work on";
+        all.register("turns_running", running, self.turns_running.clone());
+        let queued = "Turns that wait for one before them";
+        all.register("turns_queued", queued, self.turns_queued.clone());
+        let open = "Tasks that have not ended";
+        all.register("tasks_open", open, self.tasks_open.clone());
+        let streams = "Streams that clients read";
+        all.register("streams_open", streams, self.streams_open.clone());
+        let appends = "How long the task log took to keep something";
+        let duration = "store_append_duration";
+        all.register_with_unit(duration, appends, Unit::Seconds, self.appends.clone());
+        let errors = "Times that the task log failed";
+        all.register("store_errors", errors, self.store_errors.clone());
+        let damaged = "Tasks that were found damaged since the start; bridge store check lists all";
+        all.register("store_damaged_tasks", damaged, self.damaged_tasks.clone());
+        let lost = "Bytes of the task log that are missing or broken, as far as it is known";
+        all.register("store_lost_bytes", lost, self.lost_bytes.clone());
+        let deleted = "Tasks that were deleted by a retention rule";
+        all.register("tasks_deleted", deleted, self.tasks_deleted.clone());
+        let bytes = "Bytes of the store: log and index on the disk, live of what is not deleted or replaced, free of the \
+                     disk";
+        all.register("store_bytes", bytes, self.store_bytes.clone());
+        self.register_pushes();
+    }
+
+    fn register_pushes(&mut self) {
+        let all = &mut self.registry;
+        let pushes = "How long webhooks took to answer a push notification";
+        all.register_with_unit("push_duration", pushes, Unit::Seconds, self.pushes.clone());
+        let open = "Push notification settings whose task goes on, or has events to deliver still";
+        all.register("push_settings_open", open, self.pushes_open.clone());
+        let given_up = "Push notification settings whose delivery was given up";
+        all.register(
+            "push_settings_given_up",
+            given_up,
+            self.pushes_given_up.clone(),
+        );
+    }
+}
+
+impl Metrics {
+    /// Returns all metrics in the media type [`MEDIA_TYPE`].
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = encode(&mut text, &self.0.registry);
+        text
+    }
+
+    /// Counts a request.
+    pub fn answered(&self, agent: &str, operation: &'static str, outcome: &'static str) {
+        let Families {
+            requests,
+            recent_requests,
+            ..
+        } = &*self.0;
+        let count = recent_requests.get(agent, [operation, outcome], |agent| {
+            requests.get_or_create_owned(&RequestLabels {
+                agent,
+                operation,
+                outcome,
+            })
+        });
+        count.inc();
+    }
+
+    /// Counts a refused request, with the card's security scheme of the presented credential, if any.
+    pub fn refused(&self, agent: &str, outcome: &'static str, scheme: Option<&str>) {
+        let refused = RefusalLabels {
+            agent: agent.to_owned(),
+            outcome,
+            scheme: scheme.unwrap_or("none").to_owned(),
+        };
+        self.0.refusals.get_or_create(&refused).inc();
+    }
+
+    /// Counts a request that a limit of its caller delayed or refused.
+    pub fn limited(&self, agent: &str, limit: &'static str, outcome: &'static str) {
+        let limited = LimitLabels {
+            agent: agent.to_owned(),
+            limit,
+            outcome,
+        };
+        self.0.limited.get_or_create(&limited).inc();
+    }
+
+    /// Records the duration of a turn.
+    pub fn turn(&self, agent: &str, outcome: &'static str, took: Duration) {
+        let Families {
+            turns,
+            recent_turns,
+            ..
+        } = &*self.0;
+        let durations = recent_turns.get(agent, [outcome, ""], |agent| {
+            turns.get_or_create_owned(&OutcomeLabels { agent, outcome })
+        });
+        durations.observe(took.as_secs_f64());
+    }
+
+    /// Sets the numbers of an agent's running and waiting turns.
+    pub fn load(&self, agent: &str, running: usize, queued: usize) {
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let agent = agent_labels(agent);
+        let Families {
+            turns_running,
+            turns_queued,
+            ..
+        } = &*self.0;
+        turns_running.get_or_create(&agent).set(count(running));
+        turns_queued.get_or_create(&agent).set(count(queued));
+    }
+
+    /// Counts a task as open, when it is created or found at the start.
+    pub fn task_began(&self, agent: &str) {
+        self.tasks_open(agent).inc();
+    }
+
+    /// Counts a task as ended.
+    pub fn task_ended(&self, agent: &str) {
+        self.tasks_open(agent).dec();
+    }
+
+    fn tasks_open(&self, agent: &str) -> Gauge {
+        let Families {
+            tasks_open,
+            recent_tasks_open,
+            ..
+        } = &*self.0;
+        recent_tasks_open.get(agent, ["", ""], |agent| {
+            tasks_open.get_or_create_owned(&AgentLabels { agent })
+        })
+    }
+
+    /// Counts a stream as open until the result is dropped.
+    pub fn stream(&self, agent: &str) -> OpenStreamGuard {
+        let open = self
+            .0
+            .streams_open
+            .get_or_create_owned(&agent_labels(agent));
+        open.inc();
+        OpenStreamGuard(open)
+    }
+
+    /// Records the duration of an append.
+    pub fn append(&self, took: Duration) {
+        self.0.appends.observe(took.as_secs_f64());
+    }
+
+    /// Records the duration of one delivery attempt of a push notification.
+    pub fn pushed(&self, agent: &str, outcome: &'static str, took: Duration) {
+        let agent = agent.to_owned();
+        let pushes = self
+            .0
+            .pushes
+            .get_or_create(&OutcomeLabels { agent, outcome });
+        pushes.observe(took.as_secs_f64());
+    }
+
+    /// Changes the number of settings with events to deliver.
+    pub fn push_open(&self, agent: &str, more: i64) {
+        self.0
+            .pushes_open
+            .get_or_create(&agent_labels(agent))
+            .inc_by(more);
+    }
+
+    /// Changes the number of settings whose delivery was given up.
+    pub fn push_given_up(&self, agent: &str, more: i64) {
+        self.0
+            .pushes_given_up
+            .get_or_create(&agent_labels(agent))
+            .inc_by(more);
+    }
+
+    /// Sets the extent of the store's damage.
+    pub fn damage(&self, tasks: usize, bytes: u64) {
+        self.0
+            .damaged_tasks
+            .set(i64::try_from(tasks).unwrap_or(i64::MAX));
+        self.0
+            .lost_bytes
+            .set(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    /// Counts a task that a rule deleted.
+    pub fn task_deleted(&self, agent: &str) {
+        let agent = agent.to_owned();
+        self.0
+            .tasks_deleted
+            .get_or_create(&AgentLabels { agent })
+            .inc();
+    }
+
+    /// Notes how many bytes a part of the store has.
+    pub fn store_bytes(&self, part: &'static str, bytes: u64) {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.0
+            .store_bytes
+            .get_or_create(&PartLabels { part })
+            .set(bytes);
+    }
+
+    /// Counts a failure of the store.
+    pub fn store_failed(&self, error: &'static str) {
+        self.0
+            .store_errors
+            .get_or_create(&ErrorLabels { error })
+            .inc();
+    }
+}
+
+fn agent_labels(agent: &str) -> AgentLabels {
+    AgentLabels {
+        agent: agent.to_owned(),
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics")
+    }
+}

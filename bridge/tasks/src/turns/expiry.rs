@@ -1,0 +1,290 @@
+//! Cancels tasks that have waited too long for their caller, and notifies their agents.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use bridge_protocol::a2a::TaskState;
+use jiff::Timestamp;
+use tokio::time::sleep;
+
+use super::{TurnError, Turns, TurnsInner, cancel::notify_agent};
+use crate::{
+    agent::Agent,
+    clock,
+    executor::{EmitError, TaskHandle, Update},
+    store::{Event, Head, ListPosition},
+};
+
+/// The number of tasks that are read at a time.
+const PAGE: usize = 256;
+
+/// The shortest and the longest interval between checks. A task may wait a quarter longer than its limit.
+const CHECK_INTERVALS: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(60)];
+
+impl Turns {
+    /// Starts checking for expired tasks if an agent has a limit. The checks end when the last [`Turns`] is dropped.
+    pub fn start_expiry(&self) {
+        if self.can_expire() {
+            let inner = Arc::downgrade(&self.0);
+            self.0
+                .expiry_started
+                .call_once(|| drop(tokio::spawn(expire_periodically(inner))));
+        }
+    }
+
+    /// Cancels every task that has waited too long as of `now`, and returns the number of canceled tasks.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub async fn expire(&self, now: Timestamp) -> Result<usize, TurnError> {
+        let mut expired = 0;
+        for agent in self.agents().values() {
+            if let Some(limit) = agent.settings.expire_after {
+                expired += self.expire_of(agent, limit, now).await?;
+            }
+        }
+        Ok(expired)
+    }
+
+    /// Cancels the expired tasks of an agent. Only tasks that are due are read, and each of them once unless
+    /// canceling fails: a task that waits again does so since a later time.
+    async fn expire_of(
+        &self,
+        agent: &Arc<Agent>,
+        limit: Duration,
+        now: Timestamp,
+    ) -> Result<usize, TurnError> {
+        let Ok(until) = now.checked_sub(limit) else {
+            return Ok(0);
+        };
+        let (mut expired, mut have_failed) = (0, false);
+        let mut after = self.last_checked().get(&agent.name).cloned();
+        loop {
+            let store = &self.0.store;
+            let due = store.waiting_tasks(&agent.name, after.as_ref(), until, PAGE);
+            let heads = due.await?;
+            let Some(last) = heads.last() else {
+                return Ok(expired);
+            };
+            for head in heads.iter().filter(|head| head.waits()) {
+                match self.expire_task(agent, head, limit).await {
+                    Ok(is_canceled) => expired += usize::from(is_canceled),
+                    Err(error) => {
+                        have_failed = true;
+                        tracing::warn!(task = head.task, %error, "a waiting task could not be canceled");
+                    }
+                }
+            }
+            let last = ListPosition::of(last);
+            if !have_failed {
+                self.last_checked().insert(agent.name.clone(), last.clone());
+            }
+            after = Some(last);
+        }
+    }
+
+    fn last_checked(&self) -> MutexGuard<'_, BTreeMap<String, ListPosition>> {
+        self.0
+            .last_checked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn expire_task(
+        &self,
+        agent: &Arc<Agent>,
+        head: &Head,
+        limit: Duration,
+    ) -> Result<bool, EmitError> {
+        let is_canceled = self.cancel_waiting(head, limit).await?;
+        if is_canceled {
+            self.notify_expired(Arc::clone(agent), head).await;
+        }
+        Ok(is_canceled)
+    }
+
+    /// Cancels the task unless it has changed meanwhile.
+    async fn cancel_waiting(&self, seen: &Head, limit: Duration) -> Result<bool, EmitError> {
+        let handle = TaskHandle::new(self.0.store.clone(), Arc::new(seen.clone()));
+        let id = format!("{}.expired", seen.task);
+        let text = format!("Nobody answered within {limit:?}.");
+        let canceled = handle.append(|head: &Head| {
+            let update = Update::said(TaskState::Canceled, id.clone(), text.clone());
+            let same = head.seq == seen.seq;
+            same.then(|| -> Vec<Event> { handle.events(vec![update]) })
+        });
+        match canceled.await {
+            Ok(after) => Ok(after.is_some()),
+            Err(EmitError::Ended { .. }) => Ok(false),
+            Err(error @ EmitError::Store(_)) => Err(error),
+        }
+    }
+
+    async fn notify_expired(&self, agent: Arc<Agent>, head: &Head) {
+        match self.0.store.task(&head.owner, &head.task).await {
+            Ok(snapshot) => notify_agent(agent, snapshot.task, head.owner.clone()),
+            Err(error) => {
+                tracing::warn!(task = head.task, %error, "an expired task cannot be read");
+            }
+        }
+    }
+
+    fn can_expire(&self) -> bool {
+        let has_limit = |agent: &Arc<Agent>| agent.settings.expire_after.is_some();
+        self.agents().values().any(has_limit)
+    }
+
+    /// Returns the interval between checks, a fraction of the shortest limit.
+    fn interval(&self) -> Duration {
+        let agents = self.agents();
+        let limits = agents
+            .values()
+            .filter_map(|agent| agent.settings.expire_after);
+        let shortest = limits.min().unwrap_or(Duration::MAX);
+        let [least, most] = CHECK_INTERVALS;
+        (shortest / 4).clamp(least, most)
+    }
+}
+
+async fn expire_periodically(inner: Weak<TurnsInner>) {
+    let turns = || inner.upgrade().map(Turns);
+    while let Some(every) = turns().map(|turns| turns.interval()) {
+        sleep(every).await;
+        let Some(turns) = turns() else {
+            return;
+        };
+        if let Err(error) = turns.expire(clock::now()).await {
+            tracing::warn!(%error, "waiting tasks could not be looked at");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, atomic::Ordering};
+
+    use async_trait::async_trait;
+    use bridge_protocol::a2a::{AgentCard, Message, Part, Role, Task};
+
+    use super::*;
+    use crate::{
+        agent::TurnSettings,
+        caller::Caller,
+        executor::{Executor, Turn},
+        store::{
+            MemoryStore, Store as _,
+            testing::{FailingStore, Sample, status},
+        },
+        turns::IncomingMessage,
+    };
+
+    /// Asks for input, and records the tasks of whose cancelation it was notified.
+    #[derive(Default)]
+    struct Asking(Mutex<Vec<String>>);
+
+    #[async_trait]
+    impl Executor for Asking {
+        async fn execute(&self, turn: Turn) -> Vec<Update> {
+            let state = match turn.message.text().as_str() {
+                "done" => TaskState::Completed,
+                _ => TaskState::InputRequired,
+            };
+            vec![Update::state(state)]
+        }
+
+        async fn canceled(&self, task: Arc<Task>, _: Caller) {
+            self.0.lock().unwrap().push(task.id.clone());
+        }
+    }
+
+    fn agent(executor: Arc<Asking>, expire_after: Option<Duration>) -> Agent {
+        Agent {
+            name: "asking".into(),
+            card: AgentCard::named("Asking", "Asks"),
+            executor,
+            settings: TurnSettings {
+                expire_after,
+                ..TurnSettings::default()
+            },
+        }
+    }
+
+    async fn say(turns: &Turns, text: &str) -> String {
+        let incoming = IncomingMessage {
+            agent: "asking".into(),
+            caller: Caller::anonymous(),
+            message: Message::new(format!("m-{text}"), Role::User, vec![Part::text(text)]),
+            client_id: None,
+            metadata: None,
+            seen: None,
+            is_watched: false,
+        };
+        let submitted = turns.submit(incoming).await.unwrap();
+        let mut watch = turns
+            .store()
+            .watch(&Caller::anonymous(), &submitted.task)
+            .await
+            .unwrap();
+        let mut seen = 0;
+        loop {
+            let head = watch.after(seen).await.unwrap();
+            seen = head.seq;
+            if head.turns.is_empty() {
+                return submitted.task;
+            }
+        }
+    }
+
+    async fn state(turns: &Turns, task: &str) -> TaskState {
+        let head = turns.store().head(&Caller::anonymous(), task).await;
+        head.unwrap().state.clone()
+    }
+
+    #[tokio::test]
+    async fn a_task_that_waits_too_long_is_canceled_and_its_agent_told() {
+        let asking = Arc::new(Asking::default());
+        let hour = Duration::from_secs(3600);
+        let turns = Turns::new(Arc::new(MemoryStore::new()), [agent(asking.clone(), None)]);
+        let (waits, done) = (say(&turns, "hello").await, say(&turns, "done").await);
+        let now = clock::now();
+        assert_eq!(
+            turns.expire(now + 2 * hour).await.unwrap(),
+            0,
+            "it may wait for ever"
+        );
+        turns.replace([agent(asking.clone(), Some(hour))]);
+        assert_eq!(turns.expire(now + hour / 2).await.unwrap(), 0);
+        assert_eq!(turns.expire(now + 2 * hour).await.unwrap(), 1);
+        assert_eq!(turns.expire(now + 2 * hour).await.unwrap(), 0);
+        assert_eq!(state(&turns, &waits).await, TaskState::Canceled);
+        assert_eq!(state(&turns, &done).await, TaskState::Completed);
+        tokio::task::yield_now().await;
+        assert_eq!(*asking.0.lock().unwrap(), [waits]);
+    }
+
+    #[tokio::test]
+    async fn only_tasks_that_are_due_are_looked_at_and_each_of_them_once() {
+        let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+        let minute = |minute: i64| minute * 60_000;
+        // One begins to wait each minute.
+        for number in 0..1_000 {
+            let sample = Sample::new(format!("t-{number:04}"));
+            let waits = vec![sample.created(), status(TaskState::InputRequired, "?")];
+            let waits = sample.append(0, minute(number), waits);
+            let owner = sample.caller.clone();
+            store.append(&owner, waits).await.unwrap();
+        }
+        let hour = Duration::from_secs(3600);
+        let mut agent = agent(Arc::new(Asking::default()), Some(hour));
+        agent.name = "sample".into();
+        let turns = Turns::new(store.clone(), [agent]);
+        for (now, expired, looked_at) in [(59, 0, 0), (60, 1, 1), (62, 2, 3), (62, 0, 3)] {
+            let now = Timestamp::from_millisecond(minute(now)).unwrap();
+            assert_eq!(turns.expire(now).await.unwrap(), expired);
+            assert_eq!(store.looked_at.load(Ordering::SeqCst), looked_at);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Reads a task's log as it grows. All readers that wait for a task use it. New events are delivered together with
+//! the notification; the log is read for earlier events and by readers that are too slow.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use bridge_program::{LARGE, Room, outgoing};
+
+use crate::{
+    caller::Caller,
+    store::{Seq, Store, StoreError, StoredEvent, Watch},
+};
+
+/// The number of events that are read at a time: initially, and at most.
+const FIRST: usize = 4;
+const PAGE: usize = 256;
+
+/// Reads a task's events one by one, first the existing ones and then new ones as they are logged.
+#[derive(Debug)]
+pub struct Follower {
+    store: Arc<dyn Store>,
+    caller: Caller,
+    task: String,
+    seen: Seq,
+    read: VecDeque<StoredEvent>,
+    watch: Option<Watch>,
+    /// The number of events of the next read.
+    page_size: usize,
+    /// Whether the events are for a client that may read slowly.
+    is_slow_reader: bool,
+    /// The share of the memory for outgoing answers that the current page uses.
+    outgoing_room: Option<Room>,
+}
+
+impl Follower {
+    /// Follows a task's events after `seen`. Nothing is read before the first call of [`next`](Self::next).
+    pub fn new(store: Arc<dyn Store>, caller: Caller, task: String, seen: Seq) -> Self {
+        Self {
+            store,
+            caller,
+            task,
+            seen,
+            read: VecDeque::new(),
+            watch: None,
+            page_size: FIRST,
+            is_slow_reader: false,
+            outgoing_room: None,
+        }
+    }
+
+    /// Makes the follower fit for a slow reader: at most one page is read ahead, and a large page counts as an
+    /// outgoing answer (see [`Room`]) until the next event is requested.
+    #[must_use]
+    pub fn for_slow_reader(mut self) -> Self {
+        self.is_slow_reader = true;
+        self
+    }
+
+    /// Waits for the next event and returns it; `None` when the store is closed.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub async fn next(&mut self) -> Result<Option<StoredEvent>, StoreError> {
+        loop {
+            if let Some(stored) = self.read.pop_front() {
+                self.seen = stored.seq;
+                return Ok(Some(stored));
+            }
+            self.outgoing_room = None;
+            if !self.wait_for_news().await? {
+                return Ok(None);
+            }
+            match self.pushed_events() {
+                Some(events) => self.queue_events(&events),
+                None => {
+                    let page = self.read_page().await?;
+                    self.read.extend(page);
+                }
+            }
+        }
+    }
+
+    /// Subscribes to new events, so that they need not be read from the log.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub async fn listen(&mut self) -> Result<(), StoreError> {
+        self.watch().await.map(|_| ())
+    }
+
+    /// Returns the events of the last notification if they continue after the last event that was read.
+    fn pushed_events(&mut self) -> Option<Arc<[StoredEvent]>> {
+        self.watch.as_mut()?.events(self.seen)
+    }
+
+    /// The events are shared by all readers. They are cloned because readers modify them.
+    fn queue_events(&mut self, events: &[StoredEvent]) {
+        let later = events.iter().filter(|stored| stored.seq > self.seen);
+        self.read.extend(later.cloned());
+    }
+
+    /// Returns whether the log is known to hold further events. If so, [`Follower::next`] does not wait for new ones.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub async fn has_more(&mut self) -> Result<bool, StoreError> {
+        let (seen, is_read_ahead) = (self.seen, !self.read.is_empty());
+        Ok(is_read_ahead || self.watch().await?.seq() > seen)
+    }
+
+    /// The same as [`has_more`](Self::has_more) without a query to the store; also true before the subscription.
+    pub fn has_news(&self) -> bool {
+        let watch = self.watch.as_ref();
+        !self.read.is_empty() || watch.is_none_or(|watch| watch.seq() > self.seen)
+    }
+
+    /// Returns the number of the last event that was returned.
+    pub fn seen(&self) -> Seq {
+        self.seen
+    }
+
+    /// Reads the next events. Their size is known only after reading: if there is no memory for them, they are
+    /// dropped and read again later.
+    async fn read_page(&mut self) -> Result<Vec<StoredEvent>, StoreError> {
+        let reading = match self.is_slow_reader {
+            true => outgoing().reading(&self.task).await,
+            false => None,
+        };
+        let page = self.read().await?;
+        let size = page.iter().map(|stored| stored.event.size()).sum();
+        self.page_size = match size {
+            0..LARGE => PAGE.min(2 * self.page_size),
+            _ => (self.page_size / 2).max(1),
+        };
+        if !self.is_slow_reader || size < LARGE {
+            return Ok(page);
+        }
+        outgoing().remember(&self.task);
+        self.outgoing_room = outgoing().room_now(size);
+        if self.outgoing_room.is_some() {
+            return Ok(page);
+        }
+        drop((page, reading));
+        self.outgoing_room = outgoing().room(size).await;
+        self.read().await
+    }
+
+    async fn read(&self) -> Result<Vec<StoredEvent>, StoreError> {
+        let Self { caller, task, .. } = self;
+        self.store
+            .read(caller, task, self.seen, self.page_size)
+            .await
+    }
+
+    /// Waits until the log holds further events; returns false if it will not.
+    async fn wait_for_news(&mut self) -> Result<bool, StoreError> {
+        let seen = self.seen;
+        Ok(self.watch().await?.after(seen).await.is_some())
+    }
+
+    async fn watch(&mut self) -> Result<&mut Watch, StoreError> {
+        Ok(match &mut self.watch {
+            Some(watch) => watch,
+            none => {
+                let watch = self.store.watch(&self.caller, &self.task).await?;
+                none.insert(watch.with_events())
+            }
+        })
+    }
+}

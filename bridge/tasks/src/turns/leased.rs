@@ -1,0 +1,295 @@
+//! Turns of several processes on one store: a conversation is worked on by the process that has its lease.
+//!
+//! A message for a conversation that another process works on waits in the log. The holder looks there when it has nothing
+//! left to do, before it is done with the conversation; so a message is found by the holder, or gets the lease itself.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use bridge_protocol::a2a::TaskState;
+use bridge_telemetry::TraceContext;
+use tokio::{sync::Notify, task::JoinHandle, time::sleep};
+
+use super::{
+    TurnError, Turns, TurnsInner,
+    queue::{ConversationKey, TurnJob, conversation_key},
+    run::{ConversationSlot, ReadyTurn},
+};
+use crate::{
+    executor::CancelSignal,
+    store::{Conversation, Head, Lease, Leases, StoreError},
+};
+
+/// The pause after which a store that failed is asked again, and how often that is done to give a lease back.
+const AGAIN: Duration = Duration::from_secs(1);
+const ATTEMPTS: usize = 60;
+
+/// Ends a task of the runtime when it is dropped.
+pub(super) struct Aborted(JoinHandle<()>);
+
+impl Drop for Aborted {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn conversation(key: &ConversationKey) -> Conversation<'_> {
+    let (agent, caller, id) = &**key;
+    Conversation { agent, caller, id }
+}
+
+impl ConversationSlot {
+    /// Takes the conversation's lease for a turn that is in the log, and returns whether this process has it. If not, the
+    /// slot is given up: whoever has the lease finds the turn.
+    pub(super) async fn hold(&mut self) -> bool {
+        let Some(leases) = self.turns.leases() else {
+            return true;
+        };
+        if self.is_leased {
+            return true;
+        }
+        match Box::pin(leases.acquire(conversation(&self.key))).await {
+            Ok(Lease::Held(heads)) => {
+                self.is_leased = true;
+                let turns = self.turns.clone();
+                Box::pin(turns.queue_open(&heads)).await;
+                true
+            }
+            Ok(Lease::Elsewhere(_)) => {
+                self.abandon();
+                false
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a conversation is left to whoever looks at the log next");
+                self.abandon();
+                self.turns.0.look_again.notify_one();
+                false
+            }
+        }
+    }
+
+    /// Takes the lease for a turn that is not in the log yet. Returns `None` if the turn can start, else the number of tasks
+    /// that it has to wait for.
+    pub(super) async fn hold_alone(&mut self) -> Result<Option<usize>, StoreError> {
+        let Some(leases) = self.turns.leases() else {
+            return Ok(None);
+        };
+        Ok(match leases.acquire(conversation(&self.key)).await? {
+            Lease::Held(heads) if heads.is_empty() => {
+                self.is_leased = true;
+                None
+            }
+            Lease::Held(heads) => Some(heads.len()),
+            Lease::Elsewhere(count) => Some(count),
+        })
+    }
+
+    /// Passes the slot to the next turn that waits here or in the log. If there is none, the lease is given back.
+    pub(super) async fn next_leased(
+        &mut self,
+        leases: &Arc<dyn Leases>,
+    ) -> Option<(Arc<TurnJob>, CancelSignal)> {
+        let turns = self.turns.clone();
+        let mut failures = 0;
+        loop {
+            if let Some(next) = turns.0.queues.next_waiting(&self.key) {
+                return Some(next);
+            }
+            self.is_leased = false;
+            let is_any_left = match leases.release(conversation(&self.key)).await {
+                Ok(is_any_left) => is_any_left,
+                // Others would wait for this process, which has nothing to do there.
+                Err(error) if failures < ATTEMPTS => {
+                    tracing::debug!(%error, "the lease of a conversation is given back later");
+                    failures += 1;
+                    sleep(AGAIN).await;
+                    continue;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the lease of a conversation was not given back");
+                    turns.0.look_again.notify_one();
+                    break;
+                }
+            };
+            if !is_any_left && turns.0.queues.close(&self.key) {
+                self.is_released = true;
+                return None;
+            }
+            let heads = match leases.acquire(conversation(&self.key)).await {
+                Ok(Lease::Held(heads)) => heads,
+                Ok(Lease::Elsewhere(_)) => break,
+                Err(error) => {
+                    tracing::debug!(%error, "a conversation is left to whoever looks at the log next");
+                    turns.0.look_again.notify_one();
+                    break;
+                }
+            };
+            self.is_leased = true;
+            if turns.queue_open(&heads).await == 0 {
+                // What is left can not be continued here, such as a turn of an agent that is not hosted any more.
+                if let Some(next) = turns.0.queues.next_waiting(&self.key) {
+                    return Some(next);
+                }
+                let _ = leases.release(conversation(&self.key)).await;
+                break;
+            }
+        }
+        self.abandon();
+        None
+    }
+
+    /// Leaves the conversation to whoever has its lease. Turns that wait here are in the log.
+    pub(super) fn abandon(&mut self) {
+        self.is_released = true;
+        if self.turns.0.queues.abandon(&self.key) {
+            self.turns.take_up_later(&self.key);
+        }
+    }
+
+    /// Goes on in a task of its own, with a slot in place of this one.
+    pub(super) fn go_on_later(&mut self) {
+        self.is_released = true;
+        let (turns, key) = (self.turns.clone(), Arc::clone(&self.key));
+        tokio::spawn(async move {
+            let mut slot = ConversationSlot::new(&turns, key);
+            if let Some((job, cancel_signal)) = slot.next().await {
+                turns
+                    .run_all(ReadyTurn::queued(slot, job, cancel_signal))
+                    .await;
+            }
+        });
+    }
+}
+
+impl Turns {
+    /// What is needed to share the work with other processes.
+    pub(super) fn leases(&self) -> Option<&Arc<dyn Leases>> {
+        self.0.leases.as_ref()
+    }
+
+    /// Runs the turns of a conversation that are in the log, unless another process does.
+    pub(super) fn take_up_later(&self, key: &ConversationKey) {
+        let (turns, key) = (self.clone(), Arc::clone(key));
+        tokio::spawn(async move { turns.take_up(key).await });
+    }
+
+    async fn take_up(&self, key: ConversationKey) {
+        let (agent, caller, _) = &*key;
+        // It holds the place until a turn is found.
+        let nothing = Arc::new(TurnJob {
+            agent: agent.clone(),
+            caller: caller.clone(),
+            task: String::new(),
+            turn: 0,
+            is_watched: false,
+            cause: TraceContext::default(),
+            unended: None,
+        });
+        if self.0.queues.try_start(&key, &nothing).is_err() {
+            return;
+        }
+        let mut slot = ConversationSlot::new(self, key);
+        if slot.hold().await {
+            slot.go_on_later();
+        }
+    }
+
+    /// Queues the open turns of these tasks, and ends those that are lost. Returns how many there were that are not in this
+    /// process.
+    async fn queue_open(&self, heads: &[Head]) -> usize {
+        let mut count = 0;
+        for head in heads {
+            match self.recover_task(head).await {
+                Ok(recovered) => count += recovered,
+                Err(error) => {
+                    tracing::error!(task = head.task, %error, "an open task is left as it is");
+                    self.0.look_again.notify_one();
+                }
+            }
+        }
+        count
+    }
+
+    /// Takes up those of these tasks whose conversations no process works on.
+    pub(super) async fn take_up_unheld(
+        &self,
+        leases: &Arc<dyn Leases>,
+        heads: &[Head],
+    ) -> Result<usize, TurnError> {
+        let mut keys: Vec<ConversationKey> = Vec::new();
+        for head in heads {
+            if let Some(agent) = self.agent(&head.agent) {
+                let key = conversation_key(&agent, &head.owner, &head.task, &head.context_id);
+                if !keys.contains(&key) {
+                    keys.push(key);
+                }
+            }
+        }
+        let conversations: Vec<Conversation<'_>> = keys.iter().map(conversation).collect();
+        let elsewhere = leases.are_elsewhere(&conversations).await?;
+        let mut taken_up = 0;
+        for (key, is_elsewhere) in keys.into_iter().zip(elsewhere) {
+            if !is_elsewhere {
+                taken_up += 1;
+                self.take_up(key).await;
+            }
+        }
+        Ok(taken_up)
+    }
+
+    /// Takes up what other processes leave behind, as long as these turns exist.
+    pub(super) fn take_up_from_others(&self) {
+        if let Some(leases) = self.leases() {
+            let (leases, turns) = (Arc::clone(leases), Arc::downgrade(&self.0));
+            let look_again = Arc::clone(&self.0.look_again);
+            tokio::spawn(take_up_periodically(leases, turns, look_again));
+        }
+    }
+
+    /// Cancels a turn here when another process cancels its task.
+    pub(super) fn watch_for_cancelation(
+        &self,
+        job: &TurnJob,
+        cancel_signal: &CancelSignal,
+    ) -> Option<Aborted> {
+        self.leases()?;
+        let (store, cancel_signal) = (Arc::clone(&self.0.store), cancel_signal.clone());
+        let (caller, task) = (job.caller.clone(), job.task.clone());
+        Some(Aborted(tokio::spawn(async move {
+            let Ok(mut watch) = store.watch(&caller, &task).await else {
+                return;
+            };
+            let mut seen = 0;
+            while let Some(head) = watch.after(seen).await {
+                if head.state == TaskState::Canceled {
+                    return cancel_signal.cancel();
+                }
+                seen = head.seq;
+            }
+        })))
+    }
+}
+
+/// Looks at open turns when leases became free, when something here has failed that others did not see, and every minute.
+async fn take_up_periodically(
+    leases: Arc<dyn Leases>,
+    turns: Weak<TurnsInner>,
+    look_again: Arc<Notify>,
+) {
+    let mut seen = 0;
+    loop {
+        tokio::select! {
+            count = leases.freed(seen) => seen = count,
+            () = look_again.notified() => sleep(AGAIN).await,
+        }
+        let Some(inner) = turns.upgrade() else {
+            return;
+        };
+        if let Err(error) = Turns(inner).recover_open_tasks(|_| true).await {
+            tracing::warn!(%error, "the turns of other bridges are taken up later");
+            look_again.notify_one();
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Runs turns: logs messages, calls agents one after the other, and logs what the agents answer.
+//!
+//! A turn is logged as queued before it starts and as started before the agent is called, so that after a restart
+//! it is known which agents may have seen their message. Turns of one conversation run one at a time, in the order
+//! of their messages.
+//!
+//! - `submit`: accepts a message
+//! - `run`: runs one turn, from the call of the agent to the end
+//! - `cancel`: cancels tasks for their callers
+//! - `expiry`: cancels tasks whose callers do not answer
+//! - `timer_heartbeat`: makes timers cheap
+//! - `recover`: continues after a restart
+//! - `leased`: shares conversations with other processes on the same store
+//! - `repeated_message`: compares messages with the same id
+//! - `memory_budget`: limits the memory of running turns
+//! - `agent_places`: bounds the turns of each agent
+//! - `unlogged_ends`: retries ends of turns that the store does not accept
+//! - `open_artifacts`: closes artifacts that an interrupted turn leaves open
+//! - [`Follower`]: reads a task's log as it grows
+//! - `event_projection`: converts log entries to stream items
+
+mod agent_places;
+mod cancel;
+mod event_projection;
+mod expiry;
+mod follower;
+mod leased;
+mod memory_budget;
+mod open_artifacts;
+mod queue;
+mod recover;
+mod repeated_message;
+mod run;
+mod submit;
+#[cfg(test)]
+mod tests;
+mod timer_heartbeat;
+mod turn_events;
+mod unlogged_ends;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, Once, PoisonError, RwLock},
+};
+
+pub use event_projection::{EventProjection, snapshot_at};
+pub use follower::Follower;
+
+pub use submit::{IncomingMessage, Submitted};
+
+use tokio::sync::Notify;
+
+use crate::{
+    agent::Agent,
+    metered::MeteredStore,
+    metrics::Metrics,
+    store::{Leases, ListPosition, Seq, Store, StoreError},
+};
+use agent_places::AgentPlaces;
+use memory_budget::MemoryBudget;
+use queue::ConversationQueues;
+pub use unlogged_ends::UnloggedEnd;
+use unlogged_ends::UnloggedEnds;
+
+/// Runs the turns of all agents on one store.
+#[derive(Clone, Debug)]
+pub struct Turns(Arc<TurnsInner>);
+
+type Agents = BTreeMap<String, Arc<Agent>>;
+
+#[derive(Debug)]
+struct TurnsInner {
+    store: Arc<dyn Store>,
+    leases: Option<Arc<dyn Leases>>,
+    /// Notified when the store failed, so that a turn in the log may have been left to nobody.
+    look_again: Arc<Notify>,
+    agents: RwLock<Arc<Agents>>,
+    queues: ConversationQueues,
+    memory_budget: MemoryBudget,
+    places: AgentPlaces,
+    limits: TurnLimits,
+    unlogged_ends: UnloggedEnds,
+    metrics: Metrics,
+    expiry_started: Once,
+    /// The last task of each agent that was checked for expiry; none before it is waiting.
+    last_checked: Mutex<BTreeMap<String, ListPosition>>,
+    heartbeat: Once,
+}
+
+/// The limits of turns. The defaults are far above what agents need that keep up with their callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnLimits {
+    /// The memory of the messages and tasks of all running turns, in bytes. A quarter is reserved for small turns, and
+    /// one caller gets at most half.
+    pub memory: usize,
+    /// The number of turns of one agent that run at once.
+    pub at_once: usize,
+    /// The number of turns of one agent that wait, and the size of the messages of all its turns in bytes.
+    pub waiting: usize,
+    /// See `waiting`.
+    pub waiting_bytes: usize,
+    /// The size of a task with its history and artifacts, in bytes, beyond which it takes no further messages. An agent may
+    /// add as much in one turn.
+    pub task: usize,
+}
+
+impl Default for TurnLimits {
+    fn default() -> Self {
+        Self {
+            memory: memory_budget::DEFAULT_BYTES,
+            at_once: 4_096,
+            waiting: 65_536,
+            waiting_bytes: 1 << 30,
+            task: 64 << 20,
+        }
+    }
+}
+
+/// The reason why a message was not accepted or a task not canceled.
+#[derive(Debug, thiserror::Error)]
+pub enum TurnError {
+    /// The task does not exist, or belongs to another caller or agent.
+    #[error("task {task} not found")]
+    NotFound {
+        /// The task.
+        task: String,
+    },
+    /// The task has ended and accepts no messages.
+    #[error("task {task} has ended: send the message without taskId to begin another")]
+    Ended {
+        /// The task.
+        task: String,
+    },
+    /// The message names another context than its task's.
+    #[error("task {task} belongs to context {actual}, not {named}")]
+    OtherContext {
+        /// The task.
+        task: String,
+        /// The task's context.
+        actual: String,
+        /// The context in the message.
+        named: String,
+    },
+    /// Another message has the same id.
+    #[error(
+        "message {message_id} is in task {task} already, and differs from this one in {differs}"
+    )]
+    OtherMessage {
+        /// The id.
+        message_id: String,
+        /// The task of the earlier message.
+        task: String,
+        /// The name of the first field that differs.
+        differs: &'static str,
+    },
+    /// The task has changed since the event that the caller has seen last, or that event does not exist yet.
+    #[error("task {task} is at event {newest}, not {seen}")]
+    MovedOn {
+        /// The task.
+        task: String,
+        /// The task's last event.
+        newest: Seq,
+        /// The last event that the caller has seen.
+        seen: Seq,
+    },
+    /// The conversation's queue is full.
+    #[error("{waiting} turns wait in this conversation already: send the message again later")]
+    Busy {
+        /// The number of waiting turns.
+        waiting: usize,
+    },
+    /// Running turns use all of their memory, or all of this caller's share.
+    #[error("the agents have no room for another message at present: send it again later")]
+    OutOfMemory {
+        /// The memory that the turn would need, in bytes.
+        bytes: usize,
+    },
+    /// The agent has as many turns as may wait for it.
+    #[error("{turns} messages wait for this agent already: send the message again later")]
+    AgentBusy {
+        /// The number of its turns that have not ended.
+        turns: usize,
+    },
+    /// The task has grown as large as it may.
+    #[error(
+        "task {task} has grown to {bytes} bytes, of at most {limit}: send the message without taskId to begin another"
+    )]
+    TaskTooLarge {
+        /// The task.
+        task: String,
+        /// Its size with this message, in bytes.
+        bytes: usize,
+        /// The largest size, in bytes.
+        limit: usize,
+    },
+    /// The agent does not exist.
+    #[error("there is no agent {agent}")]
+    NoAgent {
+        /// The agent's name.
+        agent: String,
+    },
+    /// The store failed.
+    #[error("the task log failed: {0}")]
+    Store(#[source] StoreError),
+}
+
+impl From<StoreError> for TurnError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound { task } => Self::NotFound { task },
+            StoreError::Ended { task } => Self::Ended { task },
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl Turns {
+    /// Creates the turns of these agents, with their tasks in this store.
+    pub fn new(store: Arc<dyn Store>, agents: impl IntoIterator<Item = Agent>) -> Self {
+        Self::with_limits(TurnLimits::default(), store, agents)
+    }
+
+    /// The same as [`new`](Self::new), with other limits.
+    pub fn with_limits(
+        limits: TurnLimits,
+        store: Arc<dyn Store>,
+        agents: impl IntoIterator<Item = Agent>,
+    ) -> Self {
+        let metrics = Metrics::default();
+        let agents = named(agents);
+        agents.values().for_each(|agent| agent.executor.on_added());
+        Self(Arc::new(TurnsInner {
+            leases: store.leases(),
+            look_again: Arc::default(),
+            store: Arc::new(MeteredStore::new(store, metrics.clone())),
+            agents: RwLock::new(agents),
+            queues: ConversationQueues::default(),
+            memory_budget: MemoryBudget::new(limits.memory),
+            places: AgentPlaces::new(limits),
+            limits,
+            unlogged_ends: UnloggedEnds::default(),
+            metrics,
+            expiry_started: Once::new(),
+            last_checked: Mutex::default(),
+            heartbeat: Once::new(),
+        }))
+    }
+
+    /// Returns the store of all tasks.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.0.store
+    }
+
+    /// Returns the metrics.
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    /// Returns the metrics, with current values for running and waiting turns and for damage of the store.
+    pub fn measured(&self) -> &Metrics {
+        let mut load = self.0.queues.load();
+        for agent in self.agents().keys() {
+            let (running, queued) = load.remove(agent).unwrap_or_default();
+            self.0.metrics.load(agent, running, queued);
+        }
+        let damage = self.0.store.damage();
+        self.0.metrics.damage(damage.tasks, damage.bytes);
+        &self.0.metrics
+    }
+
+    /// Returns the number of turns that run.
+    pub fn running(&self) -> usize {
+        let load = self.0.queues.load().into_values();
+        load.map(|(running, _)| running).sum()
+    }
+
+    /// Returns the names of all agents.
+    pub fn agent_names(&self) -> Vec<String> {
+        self.agents().keys().cloned().collect()
+    }
+
+    /// Returns an agent by name.
+    pub fn agent(&self, name: &str) -> Option<Arc<Agent>> {
+        self.agents().get(name).cloned()
+    }
+
+    /// Replaces all agents at once and returns the names of the new ones. Running turns end with the agent with which
+    /// they began; waiting turns of agents that no longer exist fail when they are due.
+    pub fn replace(&self, agents: impl IntoIterator<Item = Agent>) -> BTreeSet<String> {
+        let agents = named(agents);
+        agents.values().for_each(|agent| agent.executor.on_added());
+        let before = {
+            let mut current = self
+                .0
+                .agents
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *current, agents.clone())
+        };
+        before
+            .values()
+            .for_each(|agent| agent.executor.on_removed());
+        let is_new = |name: &&String| !before.contains_key(*name);
+        agents.keys().filter(is_new).cloned().collect()
+    }
+
+    fn agents(&self) -> Arc<Agents> {
+        self.0
+            .agents
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn known_agent(&self, name: &str) -> Result<Arc<Agent>, TurnError> {
+        self.agent(name).ok_or_else(|| TurnError::NoAgent {
+            agent: name.to_owned(),
+        })
+    }
+}
+
+fn named(agents: impl IntoIterator<Item = Agent>) -> Arc<Agents> {
+    let agents = agents.into_iter();
+    Arc::new(
+        agents
+            .map(|agent| (agent.name.clone(), Arc::new(agent)))
+            .collect(),
+    )
+}

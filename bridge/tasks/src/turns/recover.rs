@@ -1,0 +1,199 @@
+//! Continues after a restart: queued turns start, and turns whose agent may have been called fail with an
+//! explanation. Only turns of agents outside of this process that are known to have the message stay open until
+//! their limit.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{
+    TurnError, Turns,
+    queue::{TurnJob, conversation_key},
+    run::{end, failed},
+};
+use crate::{
+    agent::Agent,
+    executor::{EmitError, TaskHandle},
+    store::{Event, Head, Seq, StoreError, TurnState},
+};
+use bridge_telemetry::TraceContext;
+
+/// The texts for turns whose agent ended with the bridge, and for turns whose agent may not have the message.
+const INTERRUPTED: &str = "The bridge was restarted while the agent worked on this message.";
+const MAYBE_UNDELIVERED: &str = "The bridge was restarted before the agent was known to have this message. It is not sent again \
+                      by itself, since the agent may have it.";
+
+/// The number of tasks that are read at a time.
+const PAGE: usize = 256;
+
+impl Turns {
+    /// Recovers all tasks with open turns and continues queued turns. To be called once, before anything is served.
+    /// Returns the number of recovered tasks. Tasks that wait for their callers are only counted in the metrics.
+    pub async fn recover(&self) -> Result<usize, TurnError> {
+        for (agent, count) in self.0.store.open_counts().await? {
+            (0..count).for_each(|_| self.0.metrics.task_began(&agent));
+        }
+        self.take_up_from_others();
+        self.recover_open_tasks(|_| true).await
+    }
+
+    /// Recovers the tasks of agents that were not hosted before, while other agents are being served. Returns the
+    /// number of recovered tasks.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub async fn recover_agents(&self, agents: &BTreeSet<String>) -> Result<usize, TurnError> {
+        self.recover_open_tasks(|head| agents.contains(&head.agent))
+            .await
+    }
+
+    pub(super) async fn recover_open_tasks(
+        &self,
+        wanted: impl Fn(&Head) -> bool,
+    ) -> Result<usize, TurnError> {
+        let mut seen = 0;
+        let mut after = String::new();
+        loop {
+            let heads = self.0.store.open_turns(&after, PAGE).await?;
+            let Some(last) = heads.last() else {
+                return Ok(seen);
+            };
+            after = last.task.clone();
+            if let Some(leases) = self.leases() {
+                let heads: Vec<Head> = heads.into_iter().filter(|head| wanted(head)).collect();
+                seen += self.take_up_unheld(leases, &heads).await?;
+                continue;
+            }
+            for head in heads.iter().filter(|head| wanted(head)) {
+                seen += 1;
+                match self.recover_task(head).await {
+                    // Only the task's caller is affected, and gets an error on reading the task.
+                    Err(TurnError::Store(error @ StoreError::Damaged { .. })) => {
+                        tracing::error!(%error, "an open task is left as it is");
+                    }
+                    recovered => drop(recovered?),
+                }
+            }
+        }
+    }
+
+    /// Continues the turns of a task that nobody works on, and ends those that are lost. Returns how many there were.
+    pub(super) async fn recover_task(&self, head: &Head) -> Result<usize, TurnError> {
+        let mut recovered = 0;
+        let Some(agent) = self.agent(&head.agent) else {
+            tracing::warn!(
+                task = head.task,
+                agent = head.agent,
+                "an open task of an unknown agent"
+            );
+            return Ok(0);
+        };
+        for turn in &head.turns {
+            let job = Arc::new(TurnJob {
+                agent: head.agent.clone(),
+                caller: head.owner.clone(),
+                task: head.task.clone(),
+                turn: turn.turn,
+                is_watched: false,
+                cause: TraceContext::default(),
+                unended: Some(self.0.places.enter_anyway(&head.agent, 0)),
+            });
+            // A turn is in the queue before it is logged. One that is logged but not in the queue is abandoned.
+            if self.is_in_process(head, &job) {
+                continue;
+            }
+            recovered += 1;
+            let lost = match &turn.state {
+                TurnState::Queued => None,
+                // The agent may have seen the message and acted on it, so it is not called again.
+                TurnState::Started {
+                    open_until,
+                    reference,
+                } => match survives_restart(&agent) && open_until.is_some() {
+                    false => Some(INTERRUPTED),
+                    true if reference.is_some()
+                        || self.agent_has_spoken(head, turn.turn).await? =>
+                    {
+                        None
+                    }
+                    true => Some(MAYBE_UNDELIVERED),
+                },
+            };
+            match lost {
+                Some(text) => self.fail_lost(head, &job, text).await?,
+                None => {
+                    let key = conversation_key(&agent, &head.owner, &head.task, &head.context_id);
+                    self.wait_or_run(key, job);
+                }
+            }
+        }
+        Ok(recovered)
+    }
+
+    /// Returns whether the turn runs or waits in this process. Both possible keys are checked, because the agent's
+    /// conversation scope may have changed since the turn began.
+    fn is_in_process(&self, head: &Head, job: &TurnJob) -> bool {
+        let key = |conversation: &String| {
+            let (agent, caller) = (job.agent.clone(), job.caller.clone());
+            Arc::new((agent, caller, conversation.clone()))
+        };
+        let mut keys = [&head.task, &head.context_id].into_iter().map(key);
+        keys.any(|key| self.0.queues.contains(&key, job))
+    }
+
+    async fn fail_lost(
+        &self,
+        head: &Head,
+        job: &Arc<TurnJob>,
+        text: &'static str,
+    ) -> Result<(), TurnError> {
+        let handle = TaskHandle::new(self.0.store.clone(), Arc::new(head.clone()));
+        let mut last = handle.events(failed(job, text));
+        match end(&handle, job.turn, &mut last).await {
+            Ok(()) | Err(EmitError::Ended { .. }) => Ok(()),
+            // A full disk must not prevent the start.
+            Err(EmitError::Store(error)) if error.is_passing() => {
+                let (turns, job) = (self.clone(), Arc::clone(job));
+                tokio::spawn(async move { turns.fail(&job, text).await });
+                Ok(())
+            }
+            Err(EmitError::Store(error)) => Err(error.into()),
+        }
+    }
+
+    /// Returns whether the agent has emitted anything since the turn was logged as started, which shows that it has
+    /// the message.
+    async fn agent_has_spoken(&self, head: &Head, turn: u64) -> Result<bool, StoreError> {
+        let (mut seen, mut is_started): (Seq, bool) = (0, false);
+        loop {
+            let store = &self.0.store;
+            let page = store.read(&head.owner, &head.task, seen, PAGE).await?;
+            let Some(last) = page.last() else {
+                return Ok(false);
+            };
+            seen = last.seq;
+            for stored in &page {
+                match &stored.event {
+                    Event::TurnStarted { turn: started, .. } => is_started |= *started == turn,
+                    event if is_started && is_from_agent(event) => return Ok(true),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+fn survives_restart(agent: &Agent) -> bool {
+    agent.executor.survives_restart_for().is_some()
+}
+
+/// Returns whether only an agent can have caused the event.
+fn is_from_agent(event: &Event) -> bool {
+    match event {
+        Event::Status { status, .. } => status.message.is_some(),
+        Event::Artifact { .. } | Event::Metadata { .. } | Event::Said(_) => true,
+        Event::Created(_)
+        | Event::Message(_)
+        | Event::TurnQueued { .. }
+        | Event::TurnStarted { .. }
+        | Event::TurnEnded { .. } => false,
+    }
+}

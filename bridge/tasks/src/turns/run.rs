@@ -1,0 +1,552 @@
+//! Runs one turn, from the call of the agent to its end in the log.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use bridge_protocol::a2a::{Task, TaskState};
+use bridge_telemetry::{Instrument as _, set};
+use futures_util::FutureExt as _;
+use jiff::Timestamp;
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, sleep, timeout},
+};
+
+use super::{
+    Turns,
+    agent_places::RunPermit,
+    memory_budget::{self, BudgetReservation},
+    open_artifacts,
+    queue::{ConversationKey, TurnJob},
+    turn_events::start_events,
+    unlogged_ends::{EndRetry, UnloggedEnd},
+};
+use crate::{
+    agent::Agent,
+    clock,
+    executor::{CancelSignal, EmitError, MessageOfTask, TaskHandle, Turn, Update},
+    store::{Event, Head, StoreError, TurnState},
+    trace,
+};
+
+/// The time that an agent has for a running turn after its task was canceled.
+const CLEANUP_TIME: Duration = Duration::from_secs(5);
+
+/// A turn that holds its conversation's slot and can run.
+pub(super) struct ReadyTurn {
+    pub(super) slot: ConversationSlot,
+    pub(super) job: Arc<TurnJob>,
+    pub(super) cancel_signal: CancelSignal,
+    /// The task's head if it was just written, so that it need not be read.
+    pub(super) known: Option<Arc<Head>>,
+    /// The turn's right to run and its memory. A turn that was queued reserves them when it runs.
+    pub(super) held: Option<(RunPermit, BudgetReservation)>,
+}
+
+impl ReadyTurn {
+    /// A turn that was queued.
+    pub(super) fn queued(
+        slot: ConversationSlot,
+        job: Arc<TurnJob>,
+        cancel_signal: CancelSignal,
+    ) -> Self {
+        Self {
+            slot,
+            job,
+            cancel_signal,
+            known: None,
+            held: None,
+        }
+    }
+}
+
+/// The right to run turns in a conversation. When it is dropped, the next waiting turn starts.
+pub(super) struct ConversationSlot {
+    pub(super) turns: Turns,
+    pub(super) key: ConversationKey,
+    pub(super) is_released: bool,
+    /// Whether this process has the conversation's lease, if it needs one.
+    pub(super) is_leased: bool,
+}
+
+impl ConversationSlot {
+    pub(super) fn new(turns: &Turns, key: ConversationKey) -> Self {
+        Self {
+            turns: turns.clone(),
+            key,
+            is_released: false,
+            is_leased: false,
+        }
+    }
+
+    /// Passes the slot to the next waiting turn; if there is none, the conversation becomes free.
+    pub(super) async fn next(&mut self) -> Option<(Arc<TurnJob>, CancelSignal)> {
+        match self.turns.leases().cloned() {
+            None => self.next_here(),
+            Some(leases) => Box::pin(self.next_leased(&leases)).await,
+        }
+    }
+
+    /// The same in a process that has the store to itself.
+    fn next_here(&mut self) -> Option<(Arc<TurnJob>, CancelSignal)> {
+        let next = self.turns.0.queues.next(&self.key);
+        self.is_released = next.is_none();
+        next
+    }
+}
+
+impl Drop for ConversationSlot {
+    fn drop(&mut self) {
+        // Without a runtime the program is ending, and a restart continues waiting turns.
+        if self.is_released || tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        if self.turns.leases().is_some() {
+            self.go_on_later();
+        } else if let Some((job, cancel_signal)) = self.next_here() {
+            let slot = Self::new(&self.turns, Arc::clone(&self.key));
+            self.turns
+                .spawn(ReadyTurn::queued(slot, job, cancel_signal));
+        }
+    }
+}
+
+impl Turns {
+    /// Runs a turn and those that wait behind it, in a task of their own.
+    pub(super) fn spawn(&self, begun: ReadyTurn) {
+        let turns = self.clone();
+        tokio::spawn(async move { turns.run_all(begun).await });
+    }
+
+    /// Runs a turn and those that wait behind it.
+    pub(super) async fn run_all(&self, begun: ReadyTurn) {
+        let ReadyTurn {
+            mut slot,
+            job,
+            cancel_signal,
+            mut known,
+            mut held,
+        } = begun;
+        if !slot.hold().await {
+            return;
+        }
+        let mut next = Some((job, cancel_signal));
+        while let Some((job, cancel_signal)) = next {
+            let span = trace::turn(&job.agent, &job.task, job.turn, &job.cause);
+            let running = self
+                .run(&job, cancel_signal, known.take(), held.take())
+                .instrument(span);
+            if AssertUnwindSafe(running).catch_unwind().await.is_err() {
+                tracing::error!(
+                    task = job.task,
+                    turn = job.turn,
+                    "the work on a turn panicked"
+                );
+                let text = "The bridge broke down while the agent worked on this message.";
+                // Boxed, like all rare steps: their state would enlarge the future of every turn for its whole duration.
+                Box::pin(self.fail(&job, text)).await;
+            }
+            next = slot.next().await;
+        }
+    }
+
+    /// Ends a turn as failed, as soon as the store accepts it.
+    pub(super) async fn fail(&self, job: &TurnJob, text: &str) {
+        let mut retry = EndRetry::new(&self.0.unlogged_ends, job);
+        let ended = loop {
+            let tried = self.try_fail(job, text).await;
+            if let Some(ended) = retry.next_attempt(tried).await {
+                break ended;
+            }
+        };
+        match ended {
+            Ok(()) | Err(EmitError::Ended { .. }) => {}
+            Err(EmitError::Store(error)) => {
+                tracing::error!(task = job.task, turn = job.turn, %error, "a turn was lost");
+                self.0.unlogged_ends.add(job, UnloggedEnd::Lost);
+            }
+        }
+    }
+
+    async fn try_fail(&self, job: &TurnJob, text: &str) -> Result<(), EmitError> {
+        let handle = TaskHandle::new(self.0.store.clone(), self.head(job).await?);
+        end(&handle, job.turn, &mut handle.events(failed(job, text))).await
+    }
+
+    /// Runs a turn to its end. The end is logged whatever the agent does, unless the task is damaged or the store is
+    /// closed; then the turn stays open until a restart.
+    async fn run(
+        &self,
+        job: &TurnJob,
+        cancel_signal: CancelSignal,
+        known: Option<Arc<Head>>,
+        held: Option<(RunPermit, BudgetReservation)>,
+    ) {
+        let _watched = self.watch_for_cancelation(job, &cancel_signal);
+        let ended = match self.agent(&job.agent) {
+            Some(agent) => {
+                let held = match held {
+                    None => Box::pin(self.reserve(job)).await,
+                    Some((permit, reservation)) => Ok((Some(permit), Some(reservation))),
+                };
+                match held {
+                    Ok(_held) => self.work(&agent, job, cancel_signal, known).await,
+                    Err(error) => Err(EmitError::Store(error)),
+                }
+            }
+            None => Box::pin(self.fail_unhosted(job)).await,
+        };
+        match ended {
+            Ok(()) | Err(EmitError::Ended { .. }) => {}
+            Err(EmitError::Store(error)) => {
+                if !error.is_reported_by_store() {
+                    tracing::error!(task = job.task, turn = job.turn, %error, "a turn could not be kept");
+                }
+                let text = "The bridge could not keep what became of this message.";
+                Box::pin(self.fail(job, text)).await;
+            }
+        }
+    }
+
+    /// Reserves what a turn needs that is already in the log, and waits for it if necessary: the right to run first, so
+    /// that whoever waits for a slow agent takes no memory from the others. A turn from before a restart does not
+    /// wait, because its agent may answer at any time.
+    async fn reserve(
+        &self,
+        job: &TurnJob,
+    ) -> Result<(Option<RunPermit>, Option<BudgetReservation>), StoreError> {
+        let Turns(shared) = self;
+        let head = shared.store.head(&job.caller, &job.task).await?;
+        let Some(turn) = head.turns.iter().find(|turn| turn.turn == job.turn) else {
+            return Ok((None, None));
+        };
+        let permit = match turn.state {
+            TurnState::Queued => shared.places.run(&job.agent).await,
+            TurnState::Started { .. } => shared.places.try_run(&job.agent),
+        };
+        let bytes = {
+            let task = shared.store.task(&job.caller, &job.task).await?.task;
+            let message = MessageOfTask::find(&task, &turn.message_id);
+            message.map_or(0, |message| memory_budget::bytes_of_turn(&task, &message))
+        };
+        let reservation = match turn.state {
+            TurnState::Queued => shared.memory_budget.reserve(&job.caller, bytes).await,
+            TurnState::Started { .. } => shared.memory_budget.try_reserve(&job.caller, bytes),
+        };
+        Ok((permit, reservation))
+    }
+
+    async fn work(
+        &self,
+        agent: &Arc<Agent>,
+        job: &TurnJob,
+        cancel_signal: CancelSignal,
+        known: Option<Arc<Head>>,
+    ) -> Result<(), EmitError> {
+        match self.prepare(agent, job, known).await? {
+            Some(prepared) => self.call(agent, job, prepared, cancel_signal).await,
+            // The task ended while the turn waited.
+            None => Ok(()),
+        }
+    }
+
+    /// Ends a turn whose agent was removed while it waited.
+    async fn fail_unhosted(&self, job: &TurnJob) -> Result<(), EmitError> {
+        let handle = TaskHandle::new(self.0.store.clone(), self.head(job).await?);
+        let text = "The agent is not hosted here any more.";
+        end(&handle, job.turn, &mut handle.events(failed(job, text))).await
+    }
+
+    /// Logs the start of a turn if necessary, and collects what the agent needs.
+    async fn prepare(
+        &self,
+        agent: &Agent,
+        job: &TurnJob,
+        known: Option<Arc<Head>>,
+    ) -> Result<Option<PreparedTurn>, EmitError> {
+        let is_recovered = known.is_none();
+        let head = match known {
+            Some(head) => head,
+            None => self.head(job).await?,
+        };
+        let store = &self.0.store;
+        let handle = TaskHandle::new(store.clone(), Arc::clone(&head)).within(self.0.limits.task);
+        // A start that was not logged just now was logged by an earlier process.
+        let until = open_until(&head, job.turn).filter(|_| is_recovered);
+        if is_queued(&head, job.turn) {
+            let start = |head: &Head| {
+                is_queued(head, job.turn).then(|| start_events(job.turn, agent).into())
+            };
+            match handle.append(start).await {
+                // The previous turn has ended the task, so this turn can only end.
+                Err(EmitError::Ended { .. }) => {
+                    let ending = Box::pin(end(&handle, job.turn, &mut []));
+                    return ending.await.map(|()| None);
+                }
+                started => drop(started?),
+            }
+        }
+        let snapshot = store.task(&job.caller, &job.task).await;
+        let snapshot = snapshot.map_err(EmitError::Store)?;
+        let head = match handle.known() {
+            head if head.seq == snapshot.seq => head,
+            _ => self.head(job).await?,
+        };
+        let open = head.turns.iter().find(|turn| turn.turn == job.turn);
+        let Some(open) = open else {
+            return Ok(None);
+        };
+        let message = MessageOfTask::find(&snapshot.task, &open.message_id);
+        let message = message.ok_or_else(|| {
+            EmitError::Store(StoreError::Corrupt {
+                what: format!("task {}", job.task),
+                reason: format!("turn {} answers no message", job.turn),
+            })
+        })?;
+        Ok(Some(PreparedTurn {
+            handle,
+            message,
+            task: snapshot.task,
+            until,
+        }))
+    }
+
+    async fn head(&self, job: &TurnJob) -> Result<Arc<Head>, EmitError> {
+        let head = self.0.store.head(&job.caller, &job.task).await;
+        head.map_err(EmitError::Store)
+    }
+
+    /// Calls the agent and logs the end of the turn.
+    async fn call(
+        &self,
+        agent: &Arc<Agent>,
+        job: &TurnJob,
+        prepared: PreparedTurn,
+        cancel_signal: CancelSignal,
+    ) -> Result<(), EmitError> {
+        let handle = prepared.handle.clone();
+        let (mut last, begun) = (Vec::new(), Instant::now());
+        let ended = RunningTurn::begin(agent, job, prepared, cancel_signal).ended();
+        let failing = |text: &str| handle.events(failed(job, text));
+        let mut outcome = match ended.await {
+            Ended::Answered(updates) => {
+                last = handle.events(updates);
+                // That it is too much is noted there.
+                let _ = handle.output().map(|output| output.take(&job.task, &last));
+                "answered"
+            }
+            Ended::Panicked => {
+                last = failing("The agent broke down while it worked on this message.");
+                "panicked"
+            }
+            Ended::TimedOut { is_recovered } => {
+                last = failing(&timeout_message(agent, is_recovered));
+                "timed_out"
+            }
+            // The task has ended, so there is no change to log.
+            Ended::Canceled => "canceled",
+        };
+        if handle.output().is_some_and(|output| output.is_exceeded()) {
+            let limit = self.0.limits.task;
+            last = failing(&format!(
+                "The agent said more than {limit} bytes to one message."
+            ));
+            outcome = "too_large";
+        }
+        self.0.metrics.turn(&job.agent, outcome, begun.elapsed());
+        if outcome != "answered" {
+            bridge_telemetry::fail(&bridge_telemetry::current(), outcome);
+        }
+        // The last changes are kept until the store accepts them.
+        let mut retry = EndRetry::new(&self.0.unlogged_ends, job);
+        loop {
+            let tried = end(&handle, job.turn, &mut last).await;
+            if let Some(ended) = retry.next_attempt(tried).await {
+                return ended;
+            }
+        }
+    }
+}
+
+/// A turn whose agent is working. The agent's task owns its input, so that little memory is held here meanwhile.
+struct RunningTurn {
+    /// The agent's task, separate so that an agent cannot delay the timeout by blocking its thread.
+    executing: JoinHandle<Vec<Update>>,
+    cancel_signal: CancelSignal,
+    limit: Duration,
+    is_recovered: bool,
+}
+
+/// The result of the agent's work.
+enum Ended {
+    Answered(Vec<Update>),
+    Panicked,
+    TimedOut { is_recovered: bool },
+    Canceled,
+}
+
+impl RunningTurn {
+    fn begin(
+        agent: &Arc<Agent>,
+        job: &TurnJob,
+        prepared: PreparedTurn,
+        cancel_signal: CancelSignal,
+    ) -> Self {
+        let PreparedTurn {
+            handle,
+            message,
+            task,
+            until,
+        } = prepared;
+        let span = bridge_telemetry::current();
+        let conversation = task.context_id.as_deref().unwrap_or_default();
+        set(&span, "gen_ai.conversation.id", conversation);
+        let turn = Turn {
+            number: job.turn,
+            message,
+            task,
+            caller: job.caller.clone(),
+            is_watched: job.is_watched,
+            handle,
+            cancel_signal: cancel_signal.clone(),
+        };
+        let left = |until| Duration::try_from(clock::now().until(until).ok()?).ok();
+        let limit = until.map_or(agent.settings.limit, |until| {
+            left(until).unwrap_or_default()
+        });
+        let (executor, output) = (agent.executor.clone(), turn.handle.output().cloned());
+        let executing = async move {
+            match until {
+                None => executor.execute(turn).await,
+                Some(_) => executor.resume(turn).await,
+            }
+        };
+        let executing = tokio::spawn(executing.instrument(span));
+        if let Some(output) = output {
+            output.watch(executing.abort_handle());
+        }
+        Self {
+            executing,
+            cancel_signal,
+            limit,
+            is_recovered: until.is_some(),
+        }
+    }
+
+    async fn ended(self) -> Ended {
+        let Self {
+            mut executing,
+            cancel_signal,
+            limit,
+            is_recovered,
+        } = self;
+        let ended = tokio::select! {
+            executed = timeout(limit, &mut executing) => match executed {
+                Ok(Ok(updates)) => return Ended::Answered(updates),
+                Ok(Err(_)) => return Ended::Panicked,
+                Err(_) => Ended::TimedOut { is_recovered },
+            },
+            () = cleanup_timed_out(cancel_signal) => Ended::Canceled,
+        };
+        executing.abort();
+        ended
+    }
+}
+
+/// Waits until the cleanup time of a canceled turn is over. An agent that ignores the cancelation must not delay
+/// the next message of its conversation until the turn's limit.
+async fn cleanup_timed_out(mut cancel_signal: CancelSignal) {
+    cancel_signal.canceled().await;
+    sleep(CLEANUP_TIME).await;
+}
+
+/// The input for the agent, and the handle for its changes.
+struct PreparedTurn {
+    handle: TaskHandle,
+    message: MessageOfTask,
+    task: Arc<Task>,
+    /// The deadline of a turn that began before a restart.
+    until: Option<Timestamp>,
+}
+
+/// Returns the text for a turn whose agent did not answer in time.
+fn timeout_message(agent: &Agent, is_recovered: bool) -> String {
+    match is_recovered {
+        true => "The bridge was restarted, and the agent did not answer in its time.".into(),
+        false => format!(
+            "The agent did not answer within {:?}.",
+            agent.settings.limit
+        ),
+    }
+}
+
+/// Returns the deadline of a started turn whose agent runs outside of this process.
+fn open_until(head: &Head, turn: u64) -> Option<Timestamp> {
+    let turn = head.turns.iter().find(|one| one.turn == turn)?;
+    match turn.state {
+        TurnState::Queued => None,
+        TurnState::Started { open_until, .. } => open_until,
+    }
+}
+
+fn is_queued(head: &Head, turn: u64) -> bool {
+    let queued = |one: &crate::store::Turn| one.turn == turn && one.state == TurnState::Queued;
+    head.turns.iter().any(queued)
+}
+
+/// Returns the change that ends a turn as failed. Its message id is derived from the turn, so that repeated
+/// attempts are the same.
+pub(super) fn failed(job: &TurnJob, text: &str) -> Vec<Update> {
+    let id = format!("{}-turn-{}-failed", job.task, job.turn);
+    vec![Update::said(TaskState::Failed, id, text)]
+}
+
+/// Logs the last changes of a turn together with its end. If the task has ended meanwhile, only the end of the turn
+/// is logged. If the turn fails, artifacts that it left open are closed.
+pub(super) async fn end(
+    handle: &TaskHandle,
+    turn: u64,
+    last: &mut [Event],
+) -> Result<(), EmitError> {
+    let is_failed = last.iter().any(fails);
+    handle.begin(last).await?;
+    let last = &*last;
+    let ending = |head: &Head, closing: &[Event]| {
+        let mut events = Vec::with_capacity(closing.len() + last.len() + 1);
+        if !head.state.is_terminal() {
+            events.extend_from_slice(closing);
+            events.extend_from_slice(last);
+        }
+        if head.turns.iter().any(|one| one.turn == turn) {
+            events.push(Event::TurnEnded { turn });
+        }
+        events
+    };
+    match is_failed {
+        true => Box::pin(open_artifacts::append_closing(handle, last, ending)).await,
+        false => {
+            let ending = |head: &Head| Some(ending(head, &[])).filter(|events| !events.is_empty());
+            handle.append(ending).await.map(|_| ())
+        }
+    }
+}
+
+fn fails(event: &Event) -> bool {
+    matches!(event, Event::Status { status, .. } if status.state == TaskState::Failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the size of a future in bytes.
+    fn size<A, F: Future>(_: impl Fn(A) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_turn_whose_agent_works_holds_little() {
+        let turns = Turns::new(Arc::new(crate::store::MemoryStore::new()), []);
+        let bytes = size(|begun| turns.run_all(begun));
+        assert!(bytes <= 1664, "{bytes}");
+    }
+}

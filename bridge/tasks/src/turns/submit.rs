@@ -1,0 +1,403 @@
+//! Accepts messages: logs a message, and starts or queues its turn.
+
+use std::{borrow::Cow, mem, sync::Arc, time::Duration};
+
+use bridge_program::Flight;
+use bridge_protocol::a2a::{Message, Metadata};
+use bridge_telemetry::{Instrument as _, TraceContext};
+use tokio::{sync::oneshot, time::timeout};
+
+use super::{
+    TurnError, Turns,
+    memory_budget::{self, BudgetReservation},
+    queue::{ConversationKey, TurnJob, conversation_key},
+    run::{ConversationSlot, ReadyTurn},
+    turn_events::{created_event, message_events, queued_status, start_events},
+};
+
+use crate::{
+    agent::{Agent, RepeatPolicy},
+    caller::Caller,
+    clock,
+    store::{Append, Event, Head, Seq, StoreError, size},
+};
+
+/// The number of attempts when others append to the same task.
+const ATTEMPTS: usize = 64;
+
+/// The time that a message waits for memory.
+const MEMORY_WAIT: Duration = Duration::from_secs(2);
+
+/// The number of events that are read at a time.
+const PAGE: usize = 256;
+
+/// A message for an agent.
+#[derive(Clone, Debug)]
+pub struct IncomingMessage {
+    /// The agent's name.
+    pub agent: String,
+    /// The sender.
+    pub caller: Caller,
+    /// The message.
+    pub message: Message,
+    /// The id that the client chose for the task (A2A 0.1).
+    pub client_id: Option<String>,
+    /// Metadata for the task, if one is created.
+    pub metadata: Option<Metadata>,
+    /// The last event of the task that the caller has seen. If the task has changed since, the message is refused.
+    pub seen: Option<Seq>,
+    /// Whether the caller streams the answer.
+    pub is_watched: bool,
+}
+
+/// The location of a message in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submitted {
+    /// The task.
+    pub task: String,
+    /// The event of the message.
+    pub message: Seq,
+    /// The last event that was appended with the message.
+    pub last: Seq,
+    /// The turn that answers the message.
+    pub turn: u64,
+    /// Whether the message is a repetition: nothing was logged, and no turn runs for it.
+    pub repeated: bool,
+    /// Whether the turn started with the message, without being queued.
+    pub has_begun: bool,
+}
+
+/// A message that was logged, and its turn if it can run now.
+type SubmitResult = (Submitted, Option<ReadyTurn>);
+
+impl Turns {
+    /// Logs a message and starts or queues its turn. A repetition of an earlier message returns that message's
+    /// location; a different message with the same id is refused.
+    ///
+    /// The work continues even if the future is dropped, because otherwise a client that disconnects could leave a
+    /// conversation blocked by a turn that never runs.
+    pub async fn submit(&self, incoming: IncomingMessage) -> Result<Submitted, TurnError> {
+        self.keep_heartbeat();
+        // Boxed because it is dropped long before the turn ends.
+        let (turns, incoming) = (self.clone(), Box::new(incoming));
+        let (answer, answered) = oneshot::channel();
+        let flight = Flight::current();
+        let span = bridge_telemetry::current();
+        // Boxed, since tokio copies what it runs several times.
+        let carrying = tokio::spawn(Box::pin(async move {
+            // The span of the request ends before the turn does.
+            let submitting = turns.submit_with_retries(&incoming).instrument(span);
+            let done = submitting.await;
+            // The turn reads the message from the log, and may take long.
+            drop(incoming);
+            if let Some(flight) = flight {
+                flight.land();
+            }
+            let (submitted, ready) = done.map_or_else(
+                |error| (Err(error), None),
+                |(submitted, ready)| (Ok(submitted), ready),
+            );
+            // The caller may be gone.
+            let _ = answer.send(submitted);
+            if let Some(ready) = ready {
+                turns.run_all(ready).await;
+            }
+        }));
+        if let Ok(submitted) = answered.await {
+            return submitted;
+        }
+        match carrying.await {
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) | Ok(()) => Err(StoreError::Closed.into()),
+        }
+    }
+
+    async fn submit_with_retries(
+        &self,
+        incoming: &IncomingMessage,
+    ) -> Result<SubmitResult, TurnError> {
+        let agent = self.known_agent(&incoming.agent)?.clone();
+        let mut incoming = Cow::Borrowed(incoming);
+        let (mut reservation, mut has_waited) = (None, false);
+        for _ in 0..ATTEMPTS {
+            match self.try_submit(&agent, &incoming, reservation.take()).await {
+                // Most turns are short, so memory will be available soon.
+                Err(TurnError::OutOfMemory { bytes }) if !has_waited => {
+                    has_waited = true;
+                    let taking = self.0.memory_budget.reserve(&incoming.caller, bytes);
+                    let taking = Box::pin(timeout(MEMORY_WAIT, taking));
+                    reservation = taking.await.ok().flatten();
+                }
+                Err(TurnError::Store(StoreError::Conflict { .. })) => {}
+                // Another message created the same 0.1 task first. The next attempt continues that task.
+                Err(TurnError::Store(StoreError::Taken { .. })) => {}
+                Err(TurnError::Store(StoreError::Duplicate { task, seq, .. })) => {
+                    match agent.settings.repeats {
+                        RepeatPolicy::Same => {
+                            let repeated = Box::pin(self.repeated(&incoming, task, seq));
+                            return Ok((repeated.await?, None));
+                        }
+                        RepeatPolicy::Another => {
+                            let id = &mut incoming.to_mut().message.message_id;
+                            *id = format!("{id}-{}", clock::new_id());
+                        }
+                    }
+                }
+                done => return done,
+            }
+        }
+        Err(TurnError::Busy { waiting: ATTEMPTS })
+    }
+
+    async fn try_submit(
+        &self,
+        agent: &Agent,
+        incoming: &IncomingMessage,
+        reservation: Option<BudgetReservation>,
+    ) -> Result<SubmitResult, TurnError> {
+        let (head, size) = self.addressed(incoming).await?.unzip();
+        let task = head
+            .as_ref()
+            .map_or_else(clock::new_id, |head| head.task.clone());
+        let context = match &head {
+            Some(head) => head.context_id.clone(),
+            None => incoming
+                .message
+                .context_id
+                .clone()
+                .unwrap_or_else(clock::new_id),
+        };
+        let turn = head.as_ref().map_or(1, |head| head.last_turn + 1);
+        let bytes = size::message(&incoming.message);
+        self.check_size(&task, size, bytes)?;
+        let unended = match self.0.places.enter(&agent.name, bytes) {
+            Ok(unended) => unended,
+            Err(turns) => {
+                let known = self.duplicate(incoming).await?;
+                return Err(known.map_or(TurnError::AgentBusy { turns }, TurnError::Store));
+            }
+        };
+        let job = Arc::new(TurnJob {
+            agent: agent.name.clone(),
+            caller: incoming.caller.clone(),
+            task: task.clone(),
+            turn,
+            is_watched: incoming.is_watched,
+            cause: TraceContext::current(),
+            unended: Some(unended),
+        });
+        let key = conversation_key(agent, &incoming.caller, &task, &context);
+        let start = self.0.queues.try_start(&key, &job);
+        let mut start = start
+            .map(|cancel_signal| (ConversationSlot::new(self, Arc::clone(&key)), cancel_signal));
+        // Another process may work on the conversation, or have left turns in it.
+        let mut is_shared = false;
+        if let Ok((slot, _)) = &mut start
+            && let Some(waiting) = Box::pin(slot.hold_alone()).await?
+        {
+            slot.abandon();
+            (start, is_shared) = (Err(waiting), true);
+        }
+        if let Err(waiting) = &start
+            && *waiting >= agent.settings.queue
+        {
+            // A repetition need not wait, so it is found even if the queue is full.
+            let (waiting, known) = (*waiting, self.duplicate(incoming).await?);
+            return Err(known.map_or(TurnError::Busy { waiting }, TurnError::Store));
+        }
+        let reservation = match &start {
+            Err(_) => None,
+            Ok(_) => {
+                let bytes = memory_budget::bytes_with_message(size.unwrap_or(0), &incoming.message);
+                let reservation = reservation
+                    .or_else(|| self.0.memory_budget.try_reserve(&incoming.caller, bytes));
+                if reservation.is_none() {
+                    // A repetition runs nothing, so it is found even without memory.
+                    let known = self.duplicate(incoming).await?;
+                    return Err(known.map_or(TurnError::OutOfMemory { bytes }, TurnError::Store));
+                }
+                reservation
+            }
+        };
+        let permit = match &start {
+            Ok(_) => self.0.places.try_run(&agent.name),
+            Err(_) => None,
+        };
+        // The conversation is free, but the agent has as many turns as it can run: the turn waits in its conversation's
+        // place.
+        let behind = match (&start, &permit) {
+            (Ok(_), None) => mem::replace(&mut start, Err(0)).ok(),
+            (Ok(_), Some(_)) | (Err(_), _) => None,
+        };
+        let mut events = Vec::with_capacity(5);
+        if head.is_none() {
+            events.push(Event::Created(created_event(agent, incoming, &context)));
+        }
+        events.extend(message_events(&incoming.message, &task, &context, turn));
+        // If the turn can start, its start is logged in the same append, which saves one write before the agent is
+        // called.
+        match (&start, &head) {
+            (Ok(_), _) => events.extend(start_events(turn, agent)),
+            (Err(_), Some(head)) => events.push(queued_status(head)),
+            // A new task is in the state submitted anyway.
+            (Err(_), None) => {}
+        }
+        let expected = head.as_ref().map_or(0, |head| head.seq);
+        let append = Append {
+            task: task.clone(),
+            expected,
+            time: clock::now(),
+            events,
+        };
+        let appended = self.0.store.append(&incoming.caller, append).await;
+        let (mut ready, has_begun) = (None, start.is_ok());
+        match (start, &appended) {
+            (Ok((slot, cancel_signal)), Ok(head)) => {
+                ready = Some(ReadyTurn {
+                    slot,
+                    job,
+                    cancel_signal,
+                    known: Some(head.clone()),
+                    held: permit.zip(reservation),
+                });
+            }
+            // Dropping the slot starts the next turn.
+            (Ok((slot, _)), Err(_)) => drop(slot),
+            (Err(_), _) if is_shared => self.take_up_later(&key),
+            (Err(_), Ok(_)) => match behind {
+                Some((slot, cancel_signal)) => {
+                    self.spawn(ReadyTurn::queued(slot, job, cancel_signal));
+                }
+                None => self.wait_or_run(key, job),
+            },
+            (Err(_), Err(_)) => drop(behind),
+        }
+        let submitted = Submitted {
+            task,
+            message: expected + 1 + Seq::from(head.is_none()),
+            last: appended?.seq,
+            turn,
+            repeated: false,
+            has_begun,
+        };
+        Ok((submitted, ready))
+    }
+
+    /// Queues a turn that is already in the log, or runs it if its conversation has become free.
+    pub(super) fn wait_or_run(&self, key: ConversationKey, job: Arc<TurnJob>) {
+        if let Some(cancel_signal) = self.0.queues.enqueue(&key, Arc::clone(&job)) {
+            let slot = ConversationSlot::new(self, key);
+            self.spawn(ReadyTurn::queued(slot, job, cancel_signal));
+        }
+    }
+
+    /// Refuses a message to a task that has no room for it.
+    fn check_size(&self, task: &str, size: Option<usize>, message: usize) -> Result<(), TurnError> {
+        let limit = self.0.limits.task;
+        match size.map(|size| size + message) {
+            Some(bytes) if bytes > limit => Err(TurnError::TaskTooLarge {
+                task: task.to_owned(),
+                bytes,
+                limit,
+            }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Returns the task that the message names, if it names one, with its size in bytes.
+    async fn addressed(
+        &self,
+        incoming: &IncomingMessage,
+    ) -> Result<Option<(Arc<Head>, usize)>, TurnError> {
+        let IncomingMessage {
+            agent,
+            caller,
+            message,
+            client_id,
+            ..
+        } = incoming;
+        let task = match (&message.task_id, client_id) {
+            (Some(task), _) => task.clone(),
+            (None, Some(client_id)) => {
+                match self
+                    .0
+                    .store
+                    .find_client_task(caller, agent, client_id)
+                    .await?
+                {
+                    Some(task) => task,
+                    None => return Ok(None),
+                }
+            }
+            (None, None) => return Ok(None),
+        };
+        let head = self.0.store.head(caller, &task).await?;
+        // Tasks of other agents are treated as nonexistent.
+        if head.agent != *agent {
+            return Err(TurnError::NotFound { task });
+        }
+        // A repetition is recognized even if its task has ended since.
+        if head.state.is_terminal() {
+            let known = self.duplicate(incoming).await?;
+            return Err(known.map_or(TurnError::Ended { task }, TurnError::Store));
+        }
+        match &message.context_id {
+            Some(named) if *named != head.context_id => Err(TurnError::OtherContext {
+                task,
+                actual: head.context_id.clone(),
+                named: named.clone(),
+            }),
+            Some(_) | None => {
+                // The turn will need the whole task, so a damaged one is not continued.
+                let snapshot = self.0.store.task(caller, &task).await?;
+                self.has_seen_all(incoming, &head).await?;
+                Ok(Some((head, size::task(&snapshot.task))))
+            }
+        }
+    }
+
+    /// Refuses a message if its caller states the last event seen, and the task has changed since. A repetition is
+    /// accepted, because the earlier message itself changed the task. An append by others leads to another check.
+    async fn has_seen_all(&self, incoming: &IncomingMessage, head: &Head) -> Result<(), TurnError> {
+        let Some(seen) = incoming.seen else {
+            return Ok(());
+        };
+        let has_moved = seen > head.seq || self.is_news_after(incoming, head, seen).await?;
+        if !has_moved {
+            return Ok(());
+        }
+        let known = self.duplicate(incoming).await?;
+        let moved = TurnError::MovedOn {
+            task: head.task.clone(),
+            newest: head.seq,
+            seen,
+        };
+        Err(known.map_or(moved, TurnError::Store))
+    }
+
+    /// Returns whether streams show anything of the task after this event. The beginning and end of a turn are not
+    /// shown.
+    async fn is_news_after(
+        &self,
+        incoming: &IncomingMessage,
+        head: &Head,
+        seen: Seq,
+    ) -> Result<bool, StoreError> {
+        let mut last = seen;
+        while last < head.seq {
+            let page = self
+                .0
+                .store
+                .read(&incoming.caller, &head.task, last, PAGE)
+                .await?;
+            if page.iter().any(|stored| stored.event.is_news()) {
+                return Ok(true);
+            }
+            let Some(newest) = page.last() else {
+                break;
+            };
+            last = newest.seq;
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,495 @@
+//! Turns on a disk that fails, and with agents that do.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bridge_protocol::a2a::{AgentCard, Message, Metadata, Part, Role, TaskState};
+use jiff::Timestamp;
+use tokio::sync::Semaphore;
+
+use super::*;
+use crate::{
+    agent::{ConversationScope, TurnSettings},
+    caller::Caller,
+    executor::{Executor, Turn, Update},
+    store::{
+        Append, Created, Event, Head, MemoryStore, SimulatedDisk, SledSettings, SledStore,
+        testing::FailingStore,
+    },
+};
+
+/// Completes each task when it may, or asks back; and breaks down when it is asked for the so manieth time how long
+/// it lives.
+struct Acting {
+    may_go_on: Semaphore,
+    asked: AtomicUsize,
+    breaks: usize,
+    survives_restart_for: Option<Duration>,
+}
+
+impl Acting {
+    fn new(breaks: usize) -> Arc<Self> {
+        Arc::new(Self {
+            may_go_on: Semaphore::new(0),
+            asked: AtomicUsize::new(0),
+            breaks,
+            survives_restart_for: None,
+        })
+    }
+}
+
+#[async_trait]
+impl Executor for Acting {
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
+        let state = match turn.message.text().as_str() {
+            "ask" => TaskState::InputRequired,
+            "wait" => {
+                self.may_go_on.acquire().await.unwrap().forget();
+                TaskState::Completed
+            }
+            "go on for ever" => loop {
+                let piece = Update::piece("endless", vec![Part::text("x".repeat(1 << 10))], false);
+                let _ = turn.handle.emit(vec![piece]).await;
+            },
+            "say all at once" => {
+                let all = vec![Part::text("x".repeat(1 << 20))];
+                return vec![Update::piece("large", all, true)];
+            }
+            _ => TaskState::Completed,
+        };
+        let id = format!("{}-answer", turn.message.message_id);
+        vec![Update::said(state, id, "done")]
+    }
+
+    fn survives_restart_for(&self) -> Option<Duration> {
+        let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
+        assert_ne!(asked, self.breaks, "it breaks down");
+        self.survives_restart_for
+    }
+}
+
+fn agent(executor: &Arc<Acting>) -> Agent {
+    Agent {
+        name: "acting".into(),
+        card: AgentCard::named("Acting", "Acts"),
+        executor: executor.clone(),
+        settings: TurnSettings {
+            conversation: ConversationScope::Context,
+            ..TurnSettings::default()
+        },
+    }
+}
+
+fn incoming(id: &str, text: &str, task: Option<&str>) -> IncomingMessage {
+    let mut message = Message::new(id, Role::User, vec![Part::text(text)]);
+    message.task_id = task.map(str::to_owned);
+    message.context_id = task.is_none().then(|| "context".to_owned());
+    IncomingMessage {
+        agent: "acting".into(),
+        caller: Caller::anonymous(),
+        message,
+        client_id: None,
+        metadata: None,
+        seen: None,
+        is_watched: false,
+    }
+}
+
+/// The head of a task when none of its turns is open.
+async fn settled(turns: &Turns, task: &str) -> Arc<Head> {
+    let watch = turns.store().watch(&Caller::anonymous(), task).await;
+    let (mut watch, mut seen) = (watch.unwrap(), 0);
+    loop {
+        let head = watch.after(seen).await.unwrap();
+        seen = head.seq;
+        if head.turns.is_empty() {
+            return head;
+        }
+    }
+}
+
+async fn said(turns: &Turns, task: &str) -> String {
+    let task = turns
+        .store()
+        .task(&Caller::anonymous(), task)
+        .await
+        .unwrap();
+    task.task.status.message.as_ref().unwrap().text()
+}
+
+#[tokio::test]
+async fn a_turn_whose_work_panics_fails_and_the_next_one_runs() {
+    let acting = Acting::new(2);
+    let turns = Turns::new(Arc::new(MemoryStore::new()), [agent(&acting)]);
+    let first = turns.submit(incoming("m-1", "wait", None)).await.unwrap();
+    let second = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
+    let third = turns.submit(incoming("m-3", "hello", None)).await.unwrap();
+    acting.may_go_on.add_permits(1);
+    assert_eq!(
+        settled(&turns, &first.task).await.state,
+        TaskState::Completed
+    );
+    assert_eq!(settled(&turns, &second.task).await.state, TaskState::Failed);
+    assert!(
+        said(&turns, &second.task)
+            .await
+            .starts_with("The bridge broke down")
+    );
+    assert_eq!(
+        settled(&turns, &third.task).await.state,
+        TaskState::Completed
+    );
+}
+
+#[tokio::test]
+async fn a_message_whose_taking_panics_leaves_its_conversation_free() {
+    let acting = Acting::new(1);
+    let turns = Turns::new(Arc::new(MemoryStore::new()), [agent(&acting)]);
+    let taking = turns.clone();
+    let taken = tokio::spawn(async move { taking.submit(incoming("m-1", "hello", None)).await });
+    assert!(taken.await.unwrap_err().is_panic());
+    let next = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
+    assert_eq!(
+        settled(&turns, &next.task).await.state,
+        TaskState::Completed
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_the_disk_has_no_room_for_is_kept_when_it_has() {
+    let (folder, acting) = (tempfile::tempdir().unwrap(), Acting::new(0));
+    let (settings, disk) = (
+        SledSettings::in_folder(folder.path()),
+        SimulatedDisk::new(1),
+    );
+    let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
+    let turns = Turns::new(store.clone(), [agent(&acting)]);
+    let submitted = turns.submit(incoming("m-1", "wait", None)).await.unwrap();
+    disk.set_room(0);
+    acting.may_go_on.add_permits(1);
+    let refused = turns.submit(incoming("m-2", "hello", None)).await;
+    let is_full = matches!(refused, Err(TurnError::Store(StoreError::Full { .. })));
+    assert!(is_full, "{refused:?}");
+    disk.set_room(usize::MAX);
+    let head = settled(&turns, &submitted.task).await;
+    assert_eq!(head.state, TaskState::Completed);
+    assert_eq!(said(&turns, &submitted.task).await, "done");
+    let again = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
+    assert_eq!(
+        settled(&turns, &again.task).await.state,
+        TaskState::Completed
+    );
+}
+
+/// Makes a message of this many bytes in a new context.
+fn large(id: &str, size: usize, caller: &str) -> IncomingMessage {
+    let mut incoming = incoming(id, "wait", None);
+    let filling = Part::data("x".repeat(size).into());
+    incoming.message.parts.push(filling);
+    incoming.message.context_id = Some(id.to_owned());
+    incoming.caller = Caller::new(caller);
+    incoming
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_that_agents_work_on_have_a_bound_together_and_one_too_many_is_not_taken() {
+    const ROOM: usize = 256 << 10;
+    // Three times its size, so that one of them has a caller's share.
+    let acting = Acting::new(0);
+    let turns = Turns::with_limits(
+        TurnLimits {
+            memory: ROOM,
+            ..TurnLimits::default()
+        },
+        Arc::new(MemoryStore::new()),
+        [agent(&acting)],
+    );
+    let first = turns.submit(large("m-1", 32 << 10, "")).await.unwrap();
+    let refused = turns.submit(large("m-2", 32 << 10, "")).await;
+    assert!(
+        matches!(refused, Err(TurnError::OutOfMemory { .. })),
+        "{refused:?}"
+    );
+    let total = async || {
+        let query = crate::store::ListQuery::of("acting");
+        let page = turns.store().list(&Caller::anonymous(), &query).await;
+        page.unwrap().total
+    };
+    assert_eq!(total().await, 1);
+    // What came before is found, others have a share of their own, and what waits in a conversation holds nothing.
+    let again = turns.submit(large("m-1", 32 << 10, "")).await.unwrap();
+    assert_eq!(again.task, first.task);
+    turns.submit(large("m-3", 32 << 10, "other")).await.unwrap();
+    let small = turns.submit(large("m-5", 10, "")).await.unwrap();
+    let mut queued = large("m-4", 1 << 20, "");
+    queued.message.context_id = Some("m-1".into());
+    let queued = turns.submit(queued).await.unwrap();
+    acting.may_go_on.add_permits(5);
+    for task in [&first.task, &queued.task, &small.task] {
+        assert_eq!(settled(&turns, task).await.state, TaskState::Completed);
+    }
+    let second = loop {
+        match turns.submit(large("m-2", 32 << 10, "")).await {
+            // The place of a turn is given back just after its end is shown.
+            Err(TurnError::OutOfMemory { .. }) => tokio::task::yield_now().await,
+            taken => break taken.unwrap(),
+        }
+    };
+    let head = settled(&turns, &second.task).await;
+    assert_eq!(head.state, TaskState::Completed);
+    assert_eq!(total().await, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_runs_so_many_turns_and_so_many_wait() {
+    let acting = Acting::new(0);
+    let limits = TurnLimits {
+        at_once: 1,
+        waiting: 1,
+        ..TurnLimits::default()
+    };
+    let turns = Turns::with_limits(limits, Arc::new(MemoryStore::new()), [agent(&acting)]);
+    let first = turns.submit(large("m-1", 1, "one")).await.unwrap();
+    let second = turns.submit(large("m-2", 1, "two")).await.unwrap();
+    assert!(first.has_begun && !second.has_begun);
+    let refused = turns.submit(large("m-3", 1, "three")).await;
+    assert!(
+        matches!(refused, Err(TurnError::AgentBusy { turns: 2 })),
+        "{refused:?}"
+    );
+    let again = turns.submit(large("m-2", 1, "two")).await.unwrap();
+    assert!(again.repeated && again.task == second.task);
+    acting.may_go_on.add_permits(3);
+    for (task, caller) in [(&first.task, "one"), (&second.task, "two")] {
+        let caller = Caller::new(caller);
+        let mut watch = turns.store().watch(&caller, task).await.unwrap();
+        let mut head = watch.after(0).await.unwrap();
+        while !head.turns.is_empty() {
+            head = watch.after(head.seq).await.unwrap();
+        }
+        assert_eq!(head.state, TaskState::Completed);
+    }
+    loop {
+        match turns.submit(large("m-3", 1, "three")).await {
+            // The place of a turn is given back just after its end is shown.
+            Err(TurnError::AgentBusy { .. }) => tokio::task::yield_now().await,
+            taken => break drop(taken.unwrap()),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_has_grown_too_large_takes_no_further_message() {
+    let acting = Acting::new(0);
+    let limits = TurnLimits {
+        task: 64 << 10,
+        ..TurnLimits::default()
+    };
+    let turns = Turns::with_limits(limits, Arc::new(MemoryStore::new()), [agent(&acting)]);
+    let task = turns.submit(large("m-1", 48 << 10, "")).await.unwrap().task;
+    let mut more = large("m-2", 32 << 10, "");
+    (more.message.task_id, more.message.context_id) = (Some(task.clone()), None);
+    let before = turns.store().head(&Caller::anonymous(), &task).await;
+    let refused = turns.submit(more).await;
+    let limit = 64 << 10;
+    assert!(
+        matches!(&refused, Err(TurnError::TaskTooLarge { limit: named, .. }) if *named == limit),
+        "{refused:?}"
+    );
+    let after = turns.store().head(&Caller::anonymous(), &task).await;
+    assert_eq!(before.unwrap().seq, after.unwrap().seq);
+    let mut small = large("m-3", 1, "");
+    (small.message.task_id, small.message.context_id) = (Some(task), None);
+    turns.submit(small).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_says_too_much_fails_its_task_and_others_go_on() {
+    let acting = Acting::new(0);
+    let limits = TurnLimits {
+        task: 64 << 10,
+        ..TurnLimits::default()
+    };
+    let turns = Turns::with_limits(limits, Arc::new(MemoryStore::new()), [agent(&acting)]);
+    for text in ["go on for ever", "say all at once"] {
+        let message = incoming(text, text, None);
+        let task = turns.submit(message).await.unwrap().task;
+        assert_eq!(settled(&turns, &task).await.state, TaskState::Failed);
+        assert_eq!(
+            said(&turns, &task).await,
+            "The agent said more than 65536 bytes to one message."
+        );
+        let kept = turns.store().task(&Caller::anonymous(), &task).await;
+        let size = crate::store::size::task(&kept.unwrap().task);
+        assert!(size < 65 << 10, "{text}: {size} bytes are kept");
+        let next = turns.submit(incoming(&format!("{text}?"), "hello", None));
+        let next = next.await.unwrap().task;
+        assert_eq!(settled(&turns, &next).await.state, TaskState::Completed);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_that_fails_after_the_start_of_a_turn_ends_it_as_failed() {
+    let acting = Acting::new(0);
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+    let turns = Turns::new(store.clone(), [agent(&acting)]);
+    // The first one is of the turn: a message that begins a task needs none.
+    store.unreadable.store(1, Ordering::SeqCst);
+    let first = turns.submit(incoming("m-1", "hello", None)).await.unwrap();
+    assert_eq!(settled(&turns, &first.task).await.state, TaskState::Failed);
+    let text = said(&turns, &first.task).await;
+    assert!(text.starts_with("The bridge could not keep"), "{text}");
+    let next = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
+    assert_eq!(
+        settled(&turns, &next.task).await.state,
+        TaskState::Completed
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_while_a_turn_is_failed_leaves_its_conversation_free() {
+    let acting = Acting::new(0);
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+    let turns = Turns::new(store.clone(), [agent(&acting)]);
+    let first = turns.submit(incoming("m-1", "wait", None)).await.unwrap();
+    turns.submit(incoming("m-2", "hello", None)).await.unwrap();
+    let third = turns.submit(incoming("m-3", "hello", None)).await.unwrap();
+    // The second one reads the head when it begins, and so does who fails it after that.
+    store.panicking.store(2, Ordering::SeqCst);
+    acting.may_go_on.add_permits(1);
+    assert_eq!(
+        settled(&turns, &first.task).await.state,
+        TaskState::Completed
+    );
+    assert_eq!(
+        settled(&turns, &third.task).await.state,
+        TaskState::Completed
+    );
+    let fourth = turns.submit(incoming("m-4", "hello", None)).await.unwrap();
+    assert_eq!(
+        settled(&turns, &fourth.task).await.state,
+        TaskState::Completed
+    );
+}
+
+/// The store in a folder, once those who used it before have let go of it.
+async fn opened(folder: &Path) -> Arc<dyn Store> {
+    loop {
+        match SledStore::open(&SledSettings::in_folder(folder)) {
+            Err(StoreError::InUse { .. }) => tokio::task::yield_now().await,
+            opened => return Arc::new(opened.unwrap()),
+        }
+    }
+}
+
+/// Turns the first record of the log into another.
+fn damage(folder: &Path) {
+    let log = folder.join("log/0000000000000000.log");
+    let mut bytes = fs::read(&log).unwrap();
+    bytes[60] ^= 1;
+    fs::write(&log, bytes).unwrap();
+}
+
+#[tokio::test]
+async fn a_damaged_task_refuses_what_is_said_in_it_and_stops_nothing_else() {
+    let (folder, acting) = (tempfile::tempdir().unwrap(), Acting::new(0));
+    let turns = Turns::new(opened(folder.path()).await, [agent(&acting)]);
+    let task = turns
+        .submit(incoming("m-1", "ask", None))
+        .await
+        .unwrap()
+        .task;
+    settled(&turns, &task).await;
+    drop(turns);
+    damage(folder.path());
+    for round in 0..3 {
+        let turns = Turns::new(opened(folder.path()).await, [agent(&acting)]);
+        turns.recover().await.unwrap();
+        let id = format!("m-2-{round}");
+        let refused = turns.submit(incoming(&id, "hello", Some(&task))).await;
+        let canceled = turns.cancel("acting", &Caller::anonymous(), &task).await;
+        for error in [refused.unwrap_err(), canceled.unwrap_err()] {
+            let is_told = matches!(error, TurnError::Store(StoreError::Damaged { .. }));
+            assert!(is_told, "{error}");
+        }
+        let other = incoming(&format!("m-3-{round}"), "hello", None);
+        let other = turns.submit(other).await.unwrap();
+        assert_eq!(
+            settled(&turns, &other.task).await.state,
+            TaskState::Completed
+        );
+    }
+}
+
+/// A store in which an earlier process has logged a turn as started, and perhaps more.
+async fn begun(later: Vec<Event>) -> Arc<dyn Store> {
+    let store = MemoryStore::new();
+    let (caller, now) = (Caller::anonymous(), Timestamp::now());
+    let mut events = vec![
+        Event::Created(Created {
+            agent: "acting".into(),
+            owner: caller.clone(),
+            context_id: "context".into(),
+            client_id: None,
+            metadata: None,
+        }),
+        Event::Message(Message::new("m-1", Role::User, vec![Part::text("wait")])),
+        Event::TurnQueued {
+            turn: 1,
+            message_id: "m-1".into(),
+            names_context: None,
+        },
+        started(now, None),
+    ];
+    events.extend(later);
+    let append = Append {
+        task: "t".into(),
+        expected: 0,
+        time: now,
+        events,
+    };
+    store.append(&caller, append).await.unwrap();
+    Arc::new(store)
+}
+
+fn started(now: Timestamp, reference: Option<Metadata>) -> Event {
+    Event::TurnStarted {
+        turn: 1,
+        open_until: Some(now + Duration::from_secs(3600)),
+        reference,
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_perhaps_never_left_fails_after_a_restart_and_one_that_did_stays_open() {
+    let said = Update::said(TaskState::Working, "a-1", "I am at it").into_event("t", "context");
+    let arrived = started(Timestamp::now(), Some(Metadata::new()));
+    for (later, is_open) in [(vec![], false), (vec![arrived], true), (vec![said], true)] {
+        let acting = Arc::new(Acting {
+            survives_restart_for: Some(Duration::from_secs(3600)),
+            ..Arc::into_inner(Acting::new(0)).unwrap()
+        });
+        let turns = Turns::new(begun(later.clone()).await, [agent(&acting)]);
+        turns.recover().await.unwrap();
+        let head = turns.store().head(&Caller::anonymous(), "t").await.unwrap();
+        match is_open {
+            true => assert_ne!(head.state, TaskState::Failed, "{later:?}"),
+            false => {
+                assert_eq!(head.state, TaskState::Failed);
+                let text = self::said(&turns, "t").await;
+                assert!(
+                    text.contains("was restarted") && text.contains("not sent again"),
+                    "{text}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Tracks turns whose end the store does not accept, so that waiting clients get an error instead of waiting for
+//! disk space.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep},
+};
+
+use super::{Turns, queue::TurnJob};
+use crate::executor::EmitError;
+
+/// The first and the longest delay between attempts to log the end of a turn.
+const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
+
+/// The time after which waiting clients are informed that the store refuses the end of a turn.
+const REPORT_AFTER: Duration = Duration::from_secs(1);
+
+/// The reason why the end of a turn is not in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnloggedEnd {
+    /// The store has no space. Logging is retried until it succeeds.
+    Retrying,
+    /// This process will not log it. After a restart the turn is open.
+    Lost,
+}
+
+/// The turns whose end was refused, by task.
+#[derive(Debug, Default)]
+pub(super) struct UnloggedEnds {
+    turns: Mutex<BTreeMap<String, BTreeMap<u64, UnloggedEnd>>>,
+    /// Notified when a turn is added.
+    added: Notify,
+}
+
+impl UnloggedEnds {
+    pub(super) fn add(&self, job: &TurnJob, unlogged_end: UnloggedEnd) {
+        let mut tasks = self.lock();
+        let turns = tasks.entry(job.task.clone()).or_default();
+        turns.insert(job.turn, unlogged_end);
+        drop(tasks);
+        self.added.notify_waiters();
+    }
+
+    fn remove(&self, job: &TurnJob) {
+        let mut tasks = self.lock();
+        if let Some(turns) = tasks.get_mut(&job.task) {
+            turns.remove(&job.turn);
+            if turns.is_empty() {
+                tasks.remove(&job.task);
+            }
+        }
+    }
+
+    /// Returns the state of this turn, or of the last one before it in its task.
+    fn find(&self, task: &str, turn: u64) -> Option<UnloggedEnd> {
+        let tasks = self.lock();
+        let (_, unlogged_end) = tasks.get(task)?.range(..=turn).next_back()?;
+        Some(*unlogged_end)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, BTreeMap<u64, UnloggedEnd>>> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Turns {
+    /// Waits until the store has refused the end of this turn, or of an earlier one in the same task, for so long
+    /// that clients should not wait any longer. Never returns otherwise.
+    pub async fn unlogged_end(&self, task: &str, turn: u64) -> UnloggedEnd {
+        let unlogged_ends = &self.0.unlogged_ends;
+        loop {
+            // Registered before the check, so that no notification is missed.
+            let added = unlogged_ends.added.notified();
+            match unlogged_ends.find(task, turn) {
+                Some(unlogged_end) => return unlogged_end,
+                None => added.await,
+            }
+        }
+    }
+
+    /// Returns the number of turns whose end the store refused, and which are retried.
+    pub fn unlogged_end_count(&self) -> usize {
+        self.0
+            .unlogged_ends
+            .lock()
+            .values()
+            .map(BTreeMap::len)
+            .sum()
+    }
+}
+
+/// Retries to log the end of a turn while the store refuses it. No other outcome of the turn would be true.
+pub(super) struct EndRetry<'a> {
+    unlogged_ends: &'a UnloggedEnds,
+    job: &'a TurnJob,
+    pause: Duration,
+    since: Instant,
+    is_reported: bool,
+}
+
+impl<'a> EndRetry<'a> {
+    pub(super) fn new(unlogged_ends: &'a UnloggedEnds, job: &'a TurnJob) -> Self {
+        Self {
+            unlogged_ends,
+            job,
+            pause: RETRY_PAUSES[0],
+            since: Instant::now(),
+            is_reported: false,
+        }
+    }
+
+    /// Returns the result of an attempt; after a delay, `None` if it is to be retried.
+    pub(super) async fn next_attempt(
+        &mut self,
+        tried: Result<(), EmitError>,
+    ) -> Option<Result<(), EmitError>> {
+        match tried {
+            Err(EmitError::Store(error)) if error.is_passing() => {
+                let TurnJob { task, turn, .. } = self.job;
+                if !error.is_reported_by_store() {
+                    tracing::warn!(task, turn, %error, "the end of a turn waits until the store takes it");
+                }
+                if !self.is_reported && self.since.elapsed() >= REPORT_AFTER {
+                    self.is_reported = true;
+                    self.unlogged_ends.add(self.job, UnloggedEnd::Retrying);
+                }
+                Box::pin(sleep(self.pause)).await;
+                self.pause = (self.pause * 2).min(RETRY_PAUSES[1]);
+                None
+            }
+            ended => Some(ended),
+        }
+    }
+}
+
+impl Drop for EndRetry<'_> {
+    fn drop(&mut self) {
+        if self.is_reported {
+            self.unlogged_ends.remove(self.job);
+        }
+    }
+}

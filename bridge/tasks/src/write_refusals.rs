@@ -1,0 +1,151 @@
+//! Logs the periods in which a store refuses to write: their beginning, their continuation now and then, and their end.
+//! The refused writes of a period are counted instead of logged one by one.
+
+use std::{
+    fmt,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use bridge_program::lock;
+use tokio::time::Instant;
+
+use crate::store::StoreError;
+
+/// The interval at which a continuing period is logged.
+const EVERY: Duration = Duration::from_secs(60);
+
+/// The time without a refusal after which a period is over. A disk that is almost full accepts small writes in between.
+const QUIET: Duration = Duration::from_secs(5);
+
+/// Tracks whether a store refuses writes.
+#[derive(Debug, Default)]
+pub(crate) struct WriteRefusals {
+    /// Whether a period is open: without one, no lock is taken.
+    is_refusing: AtomicBool,
+    period: Mutex<Option<RefusalPeriod>>,
+}
+
+/// A period in which writes are refused.
+#[derive(Debug)]
+struct RefusalPeriod {
+    count: u64,
+    last: Instant,
+    told: Instant,
+}
+
+/// A log line about a period.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum RefusalReport {
+    Begins(String),
+    GoesOn(u64, String),
+    IsOver(u64),
+}
+
+impl WriteRefusals {
+    /// Notes the result of a write, and returns what is to be logged, if anything.
+    pub(crate) fn note<T>(
+        &self,
+        written: &Result<T, StoreError>,
+        now: Instant,
+    ) -> Option<RefusalReport> {
+        match written {
+            Err(error) if error.is_reported_by_store() => self.refused(error, now),
+            Ok(_) if self.is_refusing.load(Ordering::Relaxed) => self.taken(now),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    fn refused(&self, error: &StoreError, now: Instant) -> Option<RefusalReport> {
+        let mut period = lock(&self.period);
+        let Some(period) = &mut *period else {
+            self.is_refusing.store(true, Ordering::Relaxed);
+            let (count, last, told) = (1, now, now);
+            *period = Some(RefusalPeriod { count, last, told });
+            return Some(RefusalReport::Begins(error.to_string()));
+        };
+        period.count += 1;
+        period.last = now;
+        if now.duration_since(period.told) < EVERY {
+            return None;
+        }
+        period.told = now;
+        Some(RefusalReport::GoesOn(period.count, error.to_string()))
+    }
+
+    fn taken(&self, now: Instant) -> Option<RefusalReport> {
+        let mut period = lock(&self.period);
+        let over = period.take_if(|period| now.duration_since(period.last) >= QUIET)?;
+        self.is_refusing.store(false, Ordering::Relaxed);
+        Some(RefusalReport::IsOver(over.count))
+    }
+}
+
+impl RefusalReport {
+    pub(crate) fn log(&self) {
+        match self {
+            Self::Begins(_) | Self::GoesOn(..) => tracing::error!("{self}"),
+            Self::IsOver(_) => tracing::warn!("{self}"),
+        }
+    }
+}
+
+impl fmt::Display for RefusalReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Begins(error) => write!(f, "the store refuses writes: {error}"),
+            Self::GoesOn(count, error) => {
+                write!(
+                    f,
+                    "the store still refuses writes, {count} times so far: {error}"
+                )
+            }
+            Self::IsOver(count) => {
+                write!(f, "the store accepts writes again, after {count} refusals")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Simulates ten writes a second for five minutes. The disk has room at the beginning and at the end; in between
+    /// every other write is small enough to fit.
+    #[test]
+    fn a_full_disk_is_logged_at_its_beginning_now_and_then_and_at_its_end() {
+        let (refusing, begun) = (WriteRefusals::default(), Instant::now());
+        let mut lines = Vec::new();
+        for number in 0..3_000_u32 {
+            let now = begun + number * Duration::from_millis(100);
+            let written = match (100..2_900).contains(&number) && number % 2 == 0 {
+                true => Err(StoreError::Full {
+                    doing: "the log".into(),
+                }),
+                false => Ok(()),
+            };
+            lines.extend(refusing.note(&written, now));
+        }
+        let error = || "no room is left on the disk for the log".to_owned();
+        let expected = [
+            RefusalReport::Begins(error()),
+            RefusalReport::GoesOn(301, error()),
+            RefusalReport::GoesOn(601, error()),
+            RefusalReport::GoesOn(901, error()),
+            RefusalReport::GoesOn(1201, error()),
+            RefusalReport::IsOver(1400),
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn an_invalid_request_is_no_refusal_of_the_store() {
+        let refusing = WriteRefusals::default();
+        let written = Err::<(), _>(StoreError::not_found("t"));
+        assert_eq!(refusing.note(&written, Instant::now()), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! Posts spans to the collector. The thread of the exporter has no runtime, so the client has one of its own; nothing
+//! that the program does waits for it.
+
+use std::{
+    env,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bytes::{Bytes, BytesMut};
+use opentelemetry_http::{HttpClient, HttpError, Request, Response};
+use reqwest::redirect;
+use tokio::runtime::{Builder, Runtime};
+
+/// The time limit for a post, if the environment names none (OpenTelemetry, "OTLP Exporter").
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The part of an answer that is kept, in bytes. It only says how many spans were refused.
+const ANSWER: usize = 64 << 10;
+
+#[derive(Debug)]
+pub(super) struct CollectorClient {
+    runtime: Runtime,
+    client: reqwest::Client,
+    /// Whether the last post failed. Only changes are logged.
+    is_failing: AtomicBool,
+}
+
+impl CollectorClient {
+    pub(super) fn new() -> Result<Self, HttpError> {
+        Ok(Self {
+            runtime: Builder::new_current_thread().enable_all().build()?,
+            client: reqwest::Client::builder()
+                .timeout(timeout())
+                // Headers may have a credential, which is for the collector alone.
+                .redirect(redirect::Policy::none())
+                .user_agent(concat!("bridge/", env!("CARGO_PKG_VERSION")))
+                .build()?,
+            is_failing: AtomicBool::new(false),
+        })
+    }
+
+    async fn post(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let mut answer = self.client.execute(request.try_into()?).await?;
+        let mut response = Response::builder().status(answer.status());
+        if let Some(headers) = response.headers_mut() {
+            headers.clone_from(answer.headers());
+        }
+        let mut body = BytesMut::new();
+        while let Some(piece) = answer.chunk().await? {
+            if body.len() + piece.len() <= ANSWER {
+                body.extend_from_slice(&piece);
+            }
+        }
+        Ok(response.body(body.freeze())?)
+    }
+
+    fn report(&self, failure: Option<String>) {
+        let has_failed = self.is_failing.swap(failure.is_some(), Ordering::Relaxed);
+        match failure {
+            Some(reason) if !has_failed => {
+                tracing::warn!(reason, "traces do not reach the collector, and are dropped");
+            }
+            None if has_failed => tracing::warn!("traces reach the collector again"),
+            Some(_) | None => {}
+        }
+    }
+}
+
+#[async_trait]
+impl HttpClient for CollectorClient {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let answered = self.runtime.block_on(self.post(request));
+        self.report(match &answered {
+            Ok(answer) if answer.status().is_success() => None,
+            Ok(answer) => Some(format!("HTTP status {}", answer.status().as_u16())),
+            Err(error) => Some(innermost(error.as_ref())),
+        });
+        answered
+    }
+}
+
+/// The time limit for a post, in milliseconds in the environment.
+fn timeout() -> Duration {
+    let said = |variable| env::var(variable).ok()?.parse().ok();
+    let said =
+        said("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT").or_else(|| said("OTEL_EXPORTER_OTLP_TIMEOUT"));
+    said.map_or(TIMEOUT, Duration::from_millis)
+}
+
+/// The innermost cause: the outer ones repeat the collector's address, which may have a credential in it.
+fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
+}

@@ -1,0 +1,94 @@
+//! Reads and writes `data:` URIs (RFC 2397).
+
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+
+use bridge_protocol::a2a::decode_base64;
+
+/// The media type used where none is given.
+const BYTES: &str = "application/octet-stream";
+
+/// Writes a URI with these bytes.
+pub(crate) fn write(media_type: Option<&str>, bytes: &[u8]) -> String {
+    let media_type = media_type.unwrap_or(BYTES);
+    format!("data:{media_type};base64,{}", BASE64_STANDARD.encode(bytes))
+}
+
+/// Reads the media type and bytes of a `data:` URI; `None` if it cannot be decoded.
+pub(crate) fn read(uri: &str) -> Option<(Option<String>, Vec<u8>)> {
+    let scheme = uri.get(..5)?;
+    let rest = uri
+        .get(5..)
+        .filter(|_| scheme.eq_ignore_ascii_case("data:"))?;
+    let (head, data) = rest.split_once(',')?;
+    let (media_type, bytes) = match head.strip_suffix(";base64") {
+        Some(media_type) => (media_type, decode_base64(data).ok()?),
+        None => (head, decode_percent(data)?),
+    };
+    let media_type = Some(media_type).filter(|kind| !kind.is_empty());
+    Some((media_type.map(ToString::to_string), bytes))
+}
+
+fn decode_percent(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
+        match byte {
+            b'%' => {
+                let (digits, tail) = rest.split_at_checked(2)?;
+                let digits = core::str::from_utf8(digits).ok()?;
+                bytes.push(u8::from_str_radix(digits, 16).ok()?);
+                rest = tail;
+            }
+            plain => bytes.push(plain),
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_holds_a_type_and_bytes() {
+        for (uri, expected) in [
+            (
+                "data:image/png;base64,AAEC",
+                Some((Some("image/png"), &[0_u8, 1, 2][..])),
+            ),
+            ("DATA:;base64,AAEC", Some((None, &[0, 1, 2]))),
+            (
+                "data:text/plain;charset=utf-8,a%20b",
+                Some((Some("text/plain;charset=utf-8"), b"a b")),
+            ),
+            ("data:,", Some((None, b""))),
+            ("data:text/plain", None),
+            ("data:,%4", None),
+            ("data:,%zz", None),
+            ("data:x;base64,*", None),
+            ("https://example.com/a,b", None),
+            ("dätä:,", None),
+            ("", None),
+        ] {
+            let expected = expected.map(|(kind, bytes)| (kind.map(String::from), bytes.to_vec()));
+            assert_eq!(read(uri), expected, "{uri}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let uri = write(None, b"\xff\x00");
+        assert_eq!(uri, "data:application/octet-stream;base64,/wA=");
+        assert_eq!(
+            read(&uri),
+            Some((Some(BYTES.to_string()), b"\xff\x00".to_vec()))
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! Converts activities to messages.
+
+use alloc::{string::String, vec::Vec};
+
+use serde_json::Value;
+
+use super::{
+    TranslationContext, full_activity,
+    keys::{ADDRESS, ADDRESS_FIELDS, FIELDS, MESSAGE, SERVICE_URL, STREAM},
+    media, patch, quote, sign_in, skeleton, structured, to_activity,
+};
+use bridge_protocol::{
+    a2a::{Message, Metadata, Part, Role},
+    activity::{Activity, StreamInfo},
+    wire::to_object,
+};
+
+/// Converts a bot's activity to a message of the turn's task. [`to_activity::reply`] is the inverse.
+///
+/// Text, value, attachments and entities become parts, in this order; everything else goes into the metadata.
+pub fn message(activity: &Activity, turn: &TranslationContext, message_id: String) -> Message {
+    let mut message = Message {
+        context_id: Some(turn.context_id.clone()),
+        task_id: Some(turn.task_id.clone()),
+        ..Message::new(message_id, Role::Agent, parts(activity, turn))
+    };
+    let mut metadata = metadata(activity, turn, &mut message);
+    full_activity::put(&mut metadata, activity, turn);
+    full_activity::name(&mut message, turn);
+    message.metadata = Some(metadata).filter(|metadata| !metadata.is_empty());
+    message
+}
+
+/// The message from which [`to_activity::message`] made this activity, if it did.
+pub fn request(activity: &Activity) -> Option<Message> {
+    let skeleton = activity.channel_data.as_ref()?.get(MESSAGE)?;
+    skeleton::restore(skeleton, activity)
+}
+
+/// The activity as data, without the fields common to its turn and without the service URL.
+pub(crate) fn event(activity: &Activity, turn: &TranslationContext) -> Metadata {
+    let said = turn.answer();
+    let mut fields = to_object(activity);
+    fields
+        .retain(|key, value| key == "type" || (key != SERVICE_URL && said.get(key) != Some(value)));
+    without_secret(&mut fields, &turn.service_url);
+    fields
+}
+
+/// A message needs a part, so an empty one gets an empty text.
+fn parts(activity: &Activity, turn: &TranslationContext) -> Vec<Part> {
+    let mut parts: Vec<Part> = content(activity, turn).collect();
+    if parts.is_empty() {
+        parts.push(Part::text(""));
+    }
+    parts
+}
+
+fn content(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Item = Part> {
+    let text = sign_in::words(activity).or_else(|| quote::text(activity));
+    let text = text.filter(|text| !text.is_empty());
+    let value_type = activity.value_type.as_deref();
+    let value = activity.value.as_ref();
+    let value = value.map(move |value| structured::value(value, value_type));
+    let attachments = activity.attachments.iter().map(media::part);
+    text.map(Part::text)
+        .into_iter()
+        .chain(value)
+        .chain(attachments)
+        .chain(entities(activity, turn))
+}
+
+/// All entities except `streaminfo` and a quote of the message that is answered: that message is in the task.
+fn entities(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Item = Part> {
+    let stream = activity
+        .entities
+        .iter()
+        .position(|entity| entity.stream_info().is_some());
+    let others = activity.entities.iter().enumerate();
+    others
+        .filter(move |(index, _)| Some(*index) != stream)
+        .filter(|(_, entity)| quote::quoted(entity) != Some(turn.activity_id.as_str()))
+        .map(|(_, entity)| structured::entity(entity))
+}
+
+/// The fields that are missing when the parts are converted back.
+fn metadata(activity: &Activity, turn: &TranslationContext, message: &mut Message) -> Metadata {
+    let mut metadata = Metadata::new();
+    if let Some(info) = activity.stream_info() {
+        metadata.insert(STREAM.into(), stream_mark(&info));
+        message.metadata = Some(metadata.clone());
+    }
+    let plain = to_object(&to_activity::content(message));
+    let (mut fields, mut address) = (Metadata::new(), Metadata::new());
+    let said = turn.answer();
+    for (key, value) in patch::diff(&plain, &to_object(activity)) {
+        match key.as_str() {
+            SERVICE_URL => {}
+            key if said.get(key) == Some(&value) => {}
+            // Every message has an id, so a missing one is not recorded.
+            "id" if value.is_null() => {}
+            key if ADDRESS_FIELDS.contains(&key) => drop(address.insert(key.into(), value)),
+            key => drop(fields.insert(key.into(), value)),
+        }
+    }
+    for (key, mut some) in [(FIELDS, fields), (ADDRESS, address)] {
+        without_secret(&mut some, &turn.service_url);
+        if !some.is_empty() {
+            metadata.insert(key.into(), some.into());
+        }
+    }
+    metadata
+}
+
+fn stream_mark(info: &StreamInfo) -> Value {
+    to_object(info).into()
+}
+
+/// Removes members whose value is the service URL, at any depth: conversation references and traces contain
+/// it too.
+pub(super) fn without_secret(fields: &mut Metadata, service_url: &str) {
+    fields.retain(|_, value| value.as_str() != Some(service_url));
+    fields
+        .values_mut()
+        .for_each(|value| hide(value, service_url));
+}
+
+fn hide(value: &mut Value, service_url: &str) {
+    match value {
+        Value::Object(members) => without_secret(members, service_url),
+        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, service_url)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

@@ -1,0 +1,45 @@
+//! Translates between A2A 1.0 and the Activity protocol, without I/O.
+//!
+//! A turn starts with one activity and produces many. [`to_activity`] makes the activity for the bot;
+//! [`Translation`] takes the bot's activities, and other events that end a turn, and returns the task events that
+//! they cause. Times and ids are arguments.
+//!
+//! Fields that one side cannot express are kept as data under the names in [`keys`]. A part or message is
+//! converted, converted back without metadata, and only the difference goes into the metadata. So an ordinary
+//! message has none, and an unusual one loses nothing.
+//!
+//! - [`to_activity`]: converts messages, cancellations and first contacts to activities
+//! - [`turn`]: the state machine of a turn
+//! - [`answer`]: the artifact with the answer of a completed task
+//! - [`from_activity`]: converts activities to messages
+//! - [`context`]: the common data of a turn's activities
+//! - [`keys`]: names in metadata and in `channelData`
+//! - [`sign_in`]: requests to sign in
+//! - [`full_activity`]: the extension that carries activities in full
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod answer;
+pub mod context;
+mod data_uri;
+mod end;
+pub mod from_activity;
+pub mod full_activity;
+mod ids;
+pub mod keys;
+mod media;
+mod patch;
+mod quote;
+mod schema;
+pub mod sign_in;
+mod skeleton;
+mod stream;
+mod structured;
+pub mod to_activity;
+pub mod turn;
+
+pub use context::TranslationContext;
+pub use turn::{Input, LateActivity, Output, SilentEnd, Translation};

@@ -1,0 +1,142 @@
+//! Converts messages, cancellations and first contacts to activities.
+
+use alloc::{string::String, vec, vec::Vec};
+
+use super::{
+    TranslationContext, full_activity,
+    keys::{ADDRESS_FIELDS, FIELDS, JSON, MESSAGE, STREAM},
+    media, patch, skeleton, structured,
+};
+use bridge_protocol::{
+    a2a::{Content, Message, Metadata, Part, Task},
+    activity::{Activity, ActivityType, EndOfConversationCode, Entity, StreamInfo},
+    wire::{Wire, to_object, to_value},
+};
+
+/// Converts a user's message to the activity for the bot. [`super::from_activity::request`] is the inverse.
+///
+/// Texts become lines of `text`, since without a break the words of adjacent parts would run together. All
+/// other parts become attachments. A single data part becomes also `value`, unless it is a card or has a
+/// name, because it may be the input to a card. `channelData` is the task, with the original message beside
+/// its fields. A data part marked as such makes the activity an `invoke`. Other marks in metadata are
+/// ignored, because they come from the user, who must not change the sender. A message that carries a full
+/// activity gives that one: see [`full_activity`].
+pub fn message(message: &Message, task: &Task, turn: &TranslationContext) -> Activity {
+    let value = answer(&message.parts);
+    let mut activity = turn.request(ActivityType::Message);
+    activity.text = text(&message.parts);
+    let value_part = value.and_then(|index| message.parts.get(index));
+    if let Some(name) = value_part.and_then(structured::as_invoke) {
+        activity.kind = ActivityType::Invoke;
+        activity.name = Some(name);
+    }
+    activity.value = value_part.and_then(data);
+    // An invoke has only its value.
+    let value = value.filter(|_| activity.kind == ActivityType::Invoke);
+    let others = message.parts.iter().enumerate();
+    let others = others.filter(|(index, part)| part.as_text().is_none() && Some(*index) != value);
+    activity.attachments = others.map(|(_, part)| media::plain(part)).collect();
+    let mut channel_data = to_object(task);
+    // An unreadable activity was refused earlier.
+    let Ok(Some(carried)) = full_activity::carried(message) else {
+        channel_data.insert(MESSAGE.into(), skeleton::of(message, value));
+        activity.channel_data = Some(channel_data.into());
+        return activity;
+    };
+    channel_data.insert(MESSAGE.into(), to_value(&full_activity::rest(message)));
+    activity.channel_data = Some(channel_data.into());
+    full_activity::readdressed(carried, activity)
+}
+
+/// Tells a bot that the user ended the conversation.
+pub fn cancel(task: &Task, turn: &TranslationContext) -> Activity {
+    Activity {
+        code: Some(EndOfConversationCode::UserCancelled),
+        channel_data: Some(to_value(task)),
+        ..turn.request(ActivityType::EndOfConversation)
+    }
+}
+
+/// Tells a bot that a conversation begins, with the bot and the user as members. It needs a turn with its own
+/// activity id, before that of the first message.
+pub fn first_contact(task: &Task, turn: &TranslationContext) -> Activity {
+    Activity {
+        members_added: vec![turn.bot.clone(), turn.user.clone()],
+        channel_data: Some(to_value(task)),
+        ..turn.request(ActivityType::ConversationUpdate)
+    }
+}
+
+/// Restores the activity from a bot's message, for clients that use activities.
+/// [`super::from_activity::message`] is the inverse.
+///
+/// Marks in metadata are applied, except for sender and receiver, which come from the turn.
+pub fn reply(message: &Message, turn: &TranslationContext) -> Activity {
+    let plain = to_object(&content(message));
+    let mark = message.metadata.as_ref().and_then(|all| all.get(FIELDS));
+    let patched = mark.and_then(|mark| patched(&plain, mark.as_object()?));
+    let mut fields = turn.answer();
+    fields.extend(patched.unwrap_or(plain));
+    Activity::read(fields.into()).unwrap_or_default()
+}
+
+/// Applies a mark to an activity. Marks come from the network; `None` if the result is no activity.
+fn patched(plain: &Metadata, mark: &Metadata) -> Option<Metadata> {
+    let mut mark = mark.clone();
+    mark.retain(|key, _| !ADDRESS_FIELDS.contains(&key.as_str()));
+    let mut fields = plain.clone();
+    patch::apply(&mut fields, &mark);
+    Activity::read(fields.clone().into()).ok()?;
+    Some(fields)
+}
+
+/// The activity made from the parts of a message alone.
+pub(crate) fn content(message: &Message) -> Activity {
+    let mut activity = Activity {
+        id: Some(message.message_id.clone()),
+        text: text(&message.parts),
+        entities: stream(message).into_iter().collect(),
+        ..Activity::new(ActivityType::Message)
+    };
+    for part in message.parts.iter().filter(|part| part.as_text().is_none()) {
+        if let Some((value, value_type)) = structured::as_value(part) {
+            (activity.value, activity.value_type) = (Some(value), value_type);
+        } else if let Some(entity) = structured::as_entity(part) {
+            activity.entities.push(entity);
+        } else {
+            activity.attachments.push(media::attachment(part));
+        }
+    }
+    activity
+}
+
+/// All texts as lines; `None` if there are none.
+fn text(parts: &[Part]) -> Option<String> {
+    let texts: Vec<&str> = parts.iter().filter_map(Part::as_text).collect();
+    Some(texts.join("\n")).filter(|_| !texts.is_empty())
+}
+
+/// The index of the only data part, if it is the input to a card.
+fn answer(parts: &[Part]) -> Option<usize> {
+    let mut data = parts
+        .iter()
+        .enumerate()
+        .filter(|(_, part)| matches!(part.content, Content::Data(_)));
+    let (index, part) = data.next().filter(|_| data.next().is_none())?;
+    let is_json = part.media_type.as_deref().is_none_or(|kind| kind == JSON);
+    Some(index).filter(|_| is_json && part.filename.is_none())
+}
+
+fn data(part: &Part) -> Option<serde_json::Value> {
+    match &part.content {
+        Content::Data(data) => Some(data.clone()),
+        Content::Text(_) | Content::Raw(_) | Content::Url(_) | Content::Unknown => None,
+    }
+}
+
+/// The stream that the message was a piece of, if any.
+fn stream(message: &Message) -> Option<Entity> {
+    let mark = message.metadata.as_ref()?.get(STREAM)?;
+    let info = StreamInfo::read(mark.clone()).ok()?;
+    Some(Entity::from(&info))
+}

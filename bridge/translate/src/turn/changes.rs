@@ -1,0 +1,133 @@
+//! Handles updates and deletions of a bot's messages.
+
+use alloc::string::String;
+
+use super::{Output, Translation, pieces::artifact, waits_for};
+use crate::{answer, from_activity};
+use bridge_protocol::{
+    a2a::{Message, Metadata},
+    activity::{Activity, ActivityType},
+};
+
+/// The number of earlier messages kept, in case later ones are deleted.
+const KEPT: usize = 16;
+
+impl Translation {
+    /// Sets the artifacts that the task already has, so that they can be changed.
+    #[must_use]
+    pub fn with_artifacts(mut self, ids: impl IntoIterator<Item = String>) -> Self {
+        self.artifacts.extend(ids);
+        self
+    }
+
+    /// Records the last message.
+    pub(super) fn show(&mut self, message: Message) {
+        self.before.extend(self.shown.replace(message));
+        if self.before.len() > KEPT {
+            self.before.pop_front();
+        }
+    }
+
+    /// Replaces or deletes a message. At the end of the turn its new version counts.
+    pub(super) fn change(&mut self, activity: &Activity) {
+        let metadata = self.as_event(activity);
+        let id = activity.id.clone().filter(|id| !id.is_empty());
+        let Some(message_id) = id else {
+            return self.outputs.push_back(Output::Metadata(metadata));
+        };
+        let is_update = activity.kind == ActivityType::MessageUpdate;
+        let message = is_update.then(|| self.other_version(activity, message_id.clone()));
+        match message {
+            Some(message) if self.has_artifact(&message_id) => {
+                self.replace(message_id, message);
+                self.outputs.push_back(Output::Metadata(metadata));
+            }
+            message if self.artifacts.contains(&answer::artifact_id(&message_id)) => {
+                self.change_answer(activity, &message_id, message, metadata);
+            }
+            message => {
+                if is_update {
+                    self.asked = waits_for(activity).or(self.asked.take());
+                }
+                let is_quiet = self.held.iter().any(|held| held.message_id == message_id);
+                self.revise(&message_id, message.as_ref());
+                self.outputs.push_back(Output::Revised {
+                    message_id,
+                    message,
+                    metadata,
+                    is_quiet,
+                });
+            }
+        }
+    }
+
+    /// Replaces or deletes a message that was sent as an artifact. If it has become a question, it is sent at
+    /// the end, in the status.
+    fn change_answer(
+        &mut self,
+        activity: &Activity,
+        id: &str,
+        message: Option<Message>,
+        metadata: Metadata,
+    ) {
+        self.revise(id, message.as_ref());
+        let asked = waits_for(activity).filter(|_| message.is_some());
+        let answer = message.filter(|_| asked.is_none());
+        self.asked = asked.or(self.asked.take());
+        let answer = answer.as_ref().and_then(answer::output);
+        if let Some(answer) = answer {
+            self.outputs.push_back(answer);
+            return self.outputs.push_back(Output::Metadata(metadata));
+        }
+        let artifact_id = answer::artifact_id(id);
+        self.artifacts.remove(&artifact_id);
+        self.outputs.push_back(Output::Revised {
+            message_id: artifact_id,
+            message: None,
+            metadata,
+            is_quiet: false,
+        });
+    }
+
+    /// Replaces an answer that was streamed.
+    fn replace(&mut self, id: String, message: Message) {
+        let is_open = self.streams.replace(&id, &message.text());
+        self.outputs.push_back(Output::Artifact {
+            artifact: artifact(id, message.parts, message.metadata),
+            append: false,
+            last_chunk: !is_open,
+            metadata: None,
+        });
+    }
+
+    fn has_artifact(&self, id: &str) -> bool {
+        self.streams.has(id) || self.artifacts.contains(id)
+    }
+
+    /// Replaces a message in the state of the turn.
+    fn revise(&mut self, id: &str, message: Option<&Message>) {
+        let Some(message) = message else {
+            self.streams.forget(id);
+            self.artifacts.remove(id);
+            self.before.retain(|one| one.message_id != id);
+            self.held.retain(|one| one.message_id != id);
+            if self.shown.as_ref().is_some_and(|one| one.message_id == id) {
+                self.shown = self.before.pop_back();
+            }
+            return;
+        };
+        let all = self.before.iter_mut().chain(&mut self.held);
+        let all = all.chain(&mut self.shown);
+        for one in all.filter(|one| one.message_id == id) {
+            *one = message.clone();
+        }
+    }
+
+    fn other_version(&self, activity: &Activity, id: String) -> Message {
+        let message = Activity {
+            kind: ActivityType::Message,
+            ..activity.clone()
+        };
+        from_activity::message(&message, &self.context, id)
+    }
+}

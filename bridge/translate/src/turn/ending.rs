@@ -1,0 +1,137 @@
+//! Ends a turn and sends what remains.
+
+use alloc::string::String;
+
+use super::{Output, Translation, end_of_conversation, id};
+use crate::{answer, end};
+use bridge_protocol::{
+    a2a::{Message, Metadata, Part, Role, TaskState},
+    activity::Activity,
+};
+
+impl Translation {
+    /// Ends the turn with what the bot waits for, or else as configured for silence.
+    pub(super) fn end_in_silence(&mut self) {
+        let says_nothing = self.shown.is_none() && self.streams.is_empty();
+        // For instance when the code from the user is wrong, to which SDKs answer nothing.
+        if let Some(asked) = self.unanswered.take().filter(|_| says_nothing) {
+            return self.end(TaskState::AuthRequired, Some(asked), None);
+        }
+        let state = self.asked.clone().unwrap_or(self.silent_end.state());
+        let message = self.shown.clone().filter(|one| !self.is_answer(one));
+        let status = (state, message.as_ref().map(id));
+        if self.told.as_ref() == Some(&status) && self.held.is_empty() {
+            self.close_streams();
+            return self.finish();
+        }
+        self.end(status.0, self.shown.clone(), None);
+    }
+
+    /// Sends a message as the answer or a part of it.
+    pub(super) fn tell_answer(&mut self, message: &Message) {
+        if let Some(output) = answer::output(message) {
+            self.outputs.push_back(output);
+            self.artifacts
+                .insert(answer::artifact_id(&message.message_id));
+        }
+    }
+
+    /// Whether the message was sent as an artifact.
+    fn is_answer(&self, message: &Message) -> bool {
+        self.artifacts
+            .contains(&answer::artifact_id(&message.message_id))
+    }
+
+    pub(super) fn end_of_conversation(&mut self, activity: &Activity) {
+        let id = self.ids.take(activity.id.as_deref());
+        let message = end_of_conversation::last_words(activity, &self.context, &id);
+        let result = end_of_conversation::result(activity, &id);
+        let event = end_of_conversation::end(activity, &self.context);
+        self.close_streams();
+        self.outputs.extend(result);
+        if let Some(message) = message {
+            self.outputs.push_back(Output::Said(message.clone()));
+            self.held.push(message.clone());
+            self.shown = Some(message);
+        }
+        let message = self.shown.clone();
+        self.end(end::state(activity.code.as_ref()), message, Some(event));
+    }
+
+    pub(super) fn fail(&mut self, reason: String) {
+        let message = Message {
+            context_id: Some(self.context.context_id.clone()),
+            task_id: Some(self.context.task_id.clone()),
+            ..Message::new(
+                self.ids.take(None),
+                Role::Agent,
+                [Part::text(reason)].into(),
+            )
+        };
+        self.end(TaskState::Failed, Some(message), None);
+    }
+
+    /// Ends the turn in this state, with this last message.
+    pub(super) fn end(
+        &mut self,
+        state: TaskState,
+        message: Option<Message>,
+        metadata: Option<Metadata>,
+    ) {
+        self.close_streams();
+        let message = match state {
+            TaskState::Completed => {
+                self.answer(message);
+                None
+            }
+            // Clients look for the reason of a failure in the status, even if it is repeated there.
+            TaskState::Failed | TaskState::Rejected => self.last_status(message),
+            _ => {
+                let message = message.filter(|one| !self.is_answer(one));
+                self.last_status(message)
+            }
+        };
+        self.status(state, message, metadata);
+        self.finish();
+    }
+
+    /// The message of the last status, after the earlier ones have been sent.
+    fn last_status(&mut self, message: Option<Message>) -> Option<Message> {
+        let last = message.as_ref().map(id);
+        self.held.retain(|held| Some(id(held)) != last);
+        self.tell_on_the_way();
+        message
+    }
+
+    /// The answer of a completed task: all messages not sent yet, or else the last one unless the bot has
+    /// streamed since.
+    fn answer(&mut self, last: Option<Message>) {
+        let held = core::mem::take(&mut self.held);
+        let is_told = |one: &Message| self.is_streamed || self.is_answer(one);
+        let last = last.filter(|one| held.is_empty() && !is_told(one));
+        for message in held.iter().chain(&last) {
+            let is_text = message.parts.iter().all(|part| part.as_text().is_some());
+            if is_text && self.streams.have_sent(&message.text()) {
+                self.outputs.push_back(unsaid(message));
+            } else {
+                self.tell_answer(message);
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        self.has_ended = true;
+        self.outputs.push_back(Output::Ended);
+    }
+}
+
+/// Removes a message whose text was also streamed, so that the task shows it only in the artifact of the
+/// stream.
+fn unsaid(message: &Message) -> Output {
+    Output::Revised {
+        message_id: id(message),
+        message: None,
+        metadata: Metadata::new(),
+        is_quiet: true,
+    }
+}

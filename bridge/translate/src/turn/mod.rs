@@ -1,0 +1,259 @@
+//! The state machine of a turn: push inputs with [`Translation::handle`], then drain [`Translation::poll`].
+//!
+//! | input from the bot | effect on the task |
+//! |-|-|
+//! | a message | the last message, sent when its role is known |
+//! | a message that expects input | the same, and status input-required with it at the end of the turn |
+//! | a message with a sign-in card | the same, and status auth-required with it at the end of the turn |
+//! | an informative piece of a stream | status working with it |
+//! | a piece of a stream | an artifact with the stream's id, or more of it |
+//! | the final piece of a stream | the last of the artifact, with citations and attachments |
+//! | `endOfConversation` | its value as artifact "Result", then the state by its code |
+//! | an update or deletion of a message | the new version or nothing in its place, also in streams |
+//! | any other activity | metadata |
+//!
+//! The role of a message is decided at the end of the turn, because a bot that asks may still end the
+//! conversation. Open streams are closed then. If the task completes, the messages that were not sent yet are
+//! its [`answer`](super::answer); otherwise they become statuses, the last one with the state at the end of
+//! the turn. If a bot types, streams or is silent for a while, its messages so far are sent at once: as a
+//! part of the answer if a silent end completes the task, and else with status working. Nothing is sent
+//! twice. A question is only sent at the end.
+
+mod changes;
+mod end_of_conversation;
+mod ending;
+mod input;
+mod pieces;
+
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    string::String,
+    vec::Vec,
+};
+
+pub use input::{Input, LateActivity, Output, SilentEnd};
+
+use serde_json::Map;
+
+use super::{
+    TranslationContext, from_activity, full_activity, ids::Ids, keys::EVENT, stream::Streams,
+};
+use bridge_protocol::{
+    a2a::{Message, Metadata, TaskState},
+    activity::{Activity, ActivityType, StreamType},
+};
+
+/// The reason for the failure of a turn that exceeded its limit.
+const TIMED_OUT: &str = "the agent did not finish its turn in time";
+
+/// The number of messages that may wait to be sent.
+const HELD: usize = 8;
+
+/// One turn of a bot.
+pub struct Translation {
+    context: TranslationContext,
+    silent_end: SilentEnd,
+    ids: Ids,
+    streams: Streams,
+    /// The last message; pieces of streams do not count.
+    shown: Option<Message>,
+    /// The messages that were not sent to watchers, oldest first.
+    held: Vec<Message>,
+    /// Whether the bot's last output was a stream and not that message.
+    is_streamed: bool,
+    /// The messages before it, oldest first, as many as may become the last one again.
+    before: VecDeque<Message>,
+    /// The ids of the task's earlier artifacts and of the messages sent as artifacts.
+    artifacts: BTreeSet<String>,
+    /// The last status sent: its state, and the id of its message.
+    told: Option<(TaskState, Option<String>)>,
+    /// The request to sign in that was open before the turn.
+    unanswered: Option<Message>,
+    /// The state in which the bot waits, if it does.
+    asked: Option<TaskState>,
+    outputs: VecDeque<Output>,
+    has_ended: bool,
+}
+
+impl Translation {
+    /// Creates a turn. The bot gets the activity of [`super::to_activity::message`].
+    pub fn new(context: TranslationContext, silent_end: SilentEnd) -> Self {
+        Self {
+            ids: Ids::new(&context.activity_id),
+            context,
+            silent_end,
+            streams: Streams::default(),
+            shown: None,
+            held: Vec::new(),
+            is_streamed: false,
+            before: VecDeque::new(),
+            artifacts: BTreeSet::new(),
+            told: None,
+            unanswered: None,
+            asked: None,
+            outputs: VecDeque::new(),
+            has_ended: false,
+        }
+    }
+
+    /// Sets the open request to sign in. A turn without output of the bot leaves it open.
+    #[must_use]
+    pub fn with_unanswered(mut self, asked: Option<Message>) -> Self {
+        self.unanswered = asked;
+        self
+    }
+
+    /// Handles an input. After the end of the turn, further endings are ignored and activities are returned
+    /// as an error.
+    ///
+    /// Activities should have their channel's id, which becomes the id of their message.
+    pub fn handle(&mut self, input: Input) -> Result<(), LateActivity> {
+        match input {
+            Input::Activity(activity) if self.has_ended => return Err(LateActivity::new(activity)),
+            Input::Activity(activity) => self.activity(&activity),
+            Input::TurnEnded
+            | Input::Failed(_)
+            | Input::Canceled
+            | Input::TimedOut
+            | Input::Lull
+                if self.has_ended => {}
+            Input::TurnEnded => self.end_in_silence(),
+            Input::Failed(reason) => self.fail(reason),
+            Input::Canceled => self.end(TaskState::Canceled, self.shown.clone(), None),
+            // The bot has asked, which ends its part of the turn.
+            Input::TimedOut if self.asked.is_some() => self.end_in_silence(),
+            Input::TimedOut => self.fail(TIMED_OUT.into()),
+            Input::Lull if self.asked.is_some() => {}
+            Input::Lull => self.tell(),
+        }
+        Ok(())
+    }
+
+    /// The next output, in order. [`Output::Ended`] is the last one.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// Whether [`Input::Lull`] would send anything.
+    pub fn has_untold(&self) -> bool {
+        !self.held.is_empty() && self.asked.is_none()
+    }
+
+    /// Whether the turn is over. There may still be outputs to poll.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    fn activity(&mut self, activity: &Activity) {
+        match &activity.kind {
+            ActivityType::Message | ActivityType::Typing => self.said(activity),
+            ActivityType::EndOfConversation => self.end_of_conversation(activity),
+            ActivityType::MessageUpdate | ActivityType::MessageDelete => self.change(activity),
+            ActivityType::ContactRelationUpdate
+            | ActivityType::ConversationUpdate
+            | ActivityType::Event
+            | ActivityType::Invoke
+            | ActivityType::InvokeResponse
+            | ActivityType::DeleteUserData
+            | ActivityType::InstallationUpdate
+            | ActivityType::MessageReaction
+            | ActivityType::Suggestion
+            | ActivityType::Trace
+            | ActivityType::Handoff
+            | ActivityType::Command
+            | ActivityType::CommandResult
+            | ActivityType::Unknown(_) => self.event(activity),
+        }
+    }
+
+    /// Handles a message, a piece of a stream, or bare typing.
+    fn said(&mut self, activity: &Activity) {
+        let Some(info) = activity.stream_info() else {
+            return self.said_at_once(activity);
+        };
+        match &info.stream_type {
+            StreamType::Informative => self.inform(activity),
+            StreamType::Streaming => self.piece(activity, &info, false),
+            StreamType::Final => self.piece(activity, &info, true),
+            StreamType::Unknown(_) => self.said_at_once(activity),
+        }
+    }
+
+    fn said_at_once(&mut self, activity: &Activity) {
+        if activity.kind == ActivityType::Message {
+            return self.message(activity);
+        }
+        // A typing bot has more to send.
+        self.tell();
+        self.event(activity);
+    }
+
+    fn message(&mut self, activity: &Activity) {
+        let message = self.as_message(activity);
+        self.show(message.clone());
+        self.is_streamed = false;
+        self.asked = waits_for(activity).or(self.asked.take());
+        if self.held.len() == HELD {
+            self.tell();
+        }
+        self.held.push(message.clone());
+        self.outputs.push_back(Output::Said(message));
+    }
+
+    /// Sends the messages so far.
+    fn tell(&mut self) {
+        if self.asked.is_some() || self.silent_end != SilentEnd::Completed {
+            return self.tell_on_the_way();
+        }
+        for message in core::mem::take(&mut self.held) {
+            self.tell_answer(&message);
+        }
+    }
+
+    /// Sends the messages so far with status working.
+    fn tell_on_the_way(&mut self) {
+        for message in core::mem::take(&mut self.held) {
+            self.status(TaskState::Working, Some(message), None);
+        }
+    }
+
+    fn event(&mut self, activity: &Activity) {
+        let metadata = self.as_event(activity);
+        self.outputs.push_back(Output::Metadata(metadata));
+    }
+
+    fn status(&mut self, state: TaskState, message: Option<Message>, metadata: Option<Metadata>) {
+        self.told = Some((state.clone(), message.as_ref().map(id)));
+        self.outputs.push_back(Output::Status {
+            state,
+            message,
+            metadata,
+        });
+    }
+
+    fn as_message(&mut self, activity: &Activity) -> Message {
+        let id = self.ids.take(activity.id.as_deref());
+        from_activity::message(activity, &self.context, id)
+    }
+
+    fn as_event(&self, activity: &Activity) -> Metadata {
+        let event = from_activity::event(activity, &self.context);
+        let mut metadata = Map::from_iter([(EVENT.into(), event.into())]);
+        full_activity::put(&mut metadata, activity, &self.context);
+        metadata
+    }
+}
+
+/// The state in which the bot waits after this activity, if it does.
+pub fn waits_for(activity: &Activity) -> Option<TaskState> {
+    if activity.is_sign_in() {
+        return Some(TaskState::AuthRequired);
+    }
+    activity
+        .is_expecting_input()
+        .then_some(TaskState::InputRequired)
+}
+
+fn id(message: &Message) -> String {
+    message.message_id.clone()
+}

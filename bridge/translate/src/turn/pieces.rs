@@ -1,0 +1,91 @@
+//! Handles pieces of streams: informative ones become statuses, the others pieces of artifacts.
+
+use alloc::{string::String, vec, vec::Vec};
+
+use super::{Output, Translation, waits_for};
+use crate::{from_activity, stream::Piece};
+use bridge_protocol::{
+    a2a::{Artifact, Metadata, Part, TaskState},
+    activity::{Activity, StreamInfo},
+};
+
+impl Translation {
+    /// Sends the agent's progress, which is not part of the answer and does not end the turn.
+    pub(super) fn inform(&mut self, activity: &Activity) {
+        self.tell();
+        let message = self.as_message(activity);
+        self.status(TaskState::Working, Some(message), None);
+    }
+
+    pub(super) fn piece(&mut self, activity: &Activity, info: &StreamInfo, is_final: bool) {
+        let message_id = self.ids.take(activity.id.as_deref());
+        let id = info.stream_id.clone().unwrap_or_else(|| message_id.clone());
+        let text = activity.text.as_deref().unwrap_or_default();
+        let piece = self.streams.take(&id, info.stream_sequence, text, is_final);
+        let message = from_activity::message(activity, &self.context, message_id);
+        let (parts, append) = match piece {
+            Piece::Late => return self.event(activity),
+            Piece::Whole(text) => (with_text(message.parts, text), false),
+            Piece::More(text) => (with_text(message.parts, text), true),
+        };
+        if append && !is_final && says_nothing(&parts) {
+            return self.event(activity);
+        }
+        self.tell();
+        self.is_streamed = true;
+        // Metadata of the whole answer belongs to the artifact, metadata of a piece to its event.
+        let (of_artifact, of_event) = match is_final {
+            true => (message.metadata, None),
+            false => (None, message.metadata),
+        };
+        self.outputs.push_back(Output::Artifact {
+            artifact: Artifact {
+                extensions: message.extensions,
+                ..artifact(id, parts, of_artifact)
+            },
+            append,
+            last_chunk: is_final,
+            metadata: of_event,
+        });
+        self.asked = waits_for(activity).or(self.asked.take());
+    }
+
+    /// Closes the artifacts of streams that were never finished.
+    pub(super) fn close_streams(&mut self) {
+        for id in self.streams.close() {
+            self.outputs.push_back(Output::Artifact {
+                artifact: artifact(id, vec![Part::text("")], None),
+                append: true,
+                last_chunk: true,
+                metadata: None,
+            });
+        }
+    }
+}
+
+/// The parts with another text. An empty text is left out if there are other parts.
+fn with_text(parts: Vec<Part>, text: String) -> Vec<Part> {
+    let others: Vec<Part> = parts
+        .into_iter()
+        .filter(|part| part.as_text().is_none())
+        .collect();
+    let is_needed = !text.is_empty() || others.is_empty();
+    let text = is_needed.then(|| Part::text(text));
+    text.into_iter().chain(others).collect()
+}
+
+fn says_nothing(parts: &[Part]) -> bool {
+    parts.iter().all(|part| part.as_text() == Some(""))
+}
+
+pub(super) fn artifact(id: String, parts: Vec<Part>, metadata: Option<Metadata>) -> Artifact {
+    Artifact {
+        artifact_id: id,
+        name: None,
+        description: None,
+        parts,
+        metadata,
+        extensions: vec![],
+        extra: Metadata::new(),
+    }
+}

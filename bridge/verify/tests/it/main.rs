@@ -1,0 +1,3 @@
+//! Tests with cards of other implementations.
+
+mod lint;

@@ -1,0 +1,395 @@
+//! Puts together the environment variables of an agent: those that every program needs or all of the
+//! runner's, and the `env` tables with their `${NAME}` references.
+
+mod needed;
+mod secret;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::{Path, PathBuf},
+};
+
+use green_agent_scenario::model::Inherits;
+
+/// The variables that `${NAME}` can refer to.
+#[derive(Clone, Debug, Default)]
+pub struct EnvVars {
+    inherited: BTreeMap<String, String>,
+    dotenv: BTreeMap<String, String>,
+}
+
+/// The environment variables of one agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResolvedEnv {
+    /// Whether it inherits all of the runner's environment variables.
+    pub inherits_all: bool,
+    /// Otherwise, the variables that it inherits. All other variables that are set for an agent override
+    /// these.
+    pub inherited: BTreeMap<String, String>,
+    /// The variables that it gets from `.env`, overridden by its `env` table.
+    pub values: BTreeMap<String, String>,
+    /// The secret values, to be masked. Values from `.env`, from inherited variables and from `${NAME}` are
+    /// secret if their variable's name suggests it and they have more than 3 characters, or if they look
+    /// random; texts in the `env` table itself are secret if their variable's name suggests it.
+    pub secrets: BTreeSet<String>,
+}
+
+/// The reason why an agent's variables could not be put together. No variant contains a value.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvVarsError {
+    /// A variable is not set.
+    #[error(
+        "{role}: env.{key} needs the variable {variable}; set it in the environment or in .env"
+    )]
+    Missing {
+        /// The agent's role.
+        role: String,
+        /// The key of its `env` table.
+        key: String,
+        /// The variable's name.
+        variable: String,
+    },
+    /// A `${` has no end, or no name.
+    #[error(
+        "{role}: env.{key} has a `${{` that begins no ${{NAME}} or ${{NAME:-default}}; write `$$` for a dollar sign"
+    )]
+    Malformed {
+        /// The agent's role.
+        role: String,
+        /// The key of its `env` table.
+        key: String,
+    },
+    /// `.env` is there but cannot be read.
+    #[error("cannot read {}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A line of `.env` has not the form NAME=value.
+    #[error("cannot read {}: {place} is not of the form NAME=value", path.display())]
+    NotDotenv {
+        /// The file.
+        path: PathBuf,
+        /// The place in the file.
+        place: String,
+    },
+}
+
+impl EnvVars {
+    /// Returns the variables of this process, overridden by the file `.env` in `working_dir` if there is one.
+    /// Variables that are not UTF-8 are left out.
+    pub fn load(working_dir: &Path) -> Result<Self, EnvVarsError> {
+        let vars = std::env::vars_os();
+        let text = vars
+            .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
+        Ok(Self::new(
+            text.collect(),
+            read_dotenv(&working_dir.join(".env"))?,
+        ))
+    }
+
+    /// Returns these variables; those in `dotenv` override inherited ones.
+    pub fn new(inherited: BTreeMap<String, String>, dotenv: BTreeMap<String, String>) -> Self {
+        Self { inherited, dotenv }
+    }
+
+    /// Returns what an agent inherits, and the values of its `env` table with references replaced: `${NAME}`,
+    /// `${NAME:-default}` whose default also replaces an empty value, and `$$` for a dollar sign. Any other
+    /// dollar sign stays.
+    pub fn resolve(
+        &self,
+        role: &str,
+        inherits: &Inherits,
+        table: &BTreeMap<String, String>,
+    ) -> Result<ResolvedEnv, EnvVarsError> {
+        let mut resolved = ResolvedEnv {
+            inherits_all: *inherits == Inherits::Everything,
+            ..ResolvedEnv::default()
+        };
+        for (name, value) in &self.dotenv {
+            secret::add(&mut resolved.secrets, name, value);
+        }
+        let given = |(name, _): &(&String, &String)| needed::is_given(name, inherits);
+        for (name, value) in self.inherited.iter().chain(&self.dotenv).filter(given) {
+            if !needed::by_all(name) {
+                secret::add(&mut resolved.secrets, name, value);
+            }
+            secret::add_password(&mut resolved.secrets, value);
+        }
+        let owned = |(name, value): (&String, &String)| (name.clone(), value.clone());
+        if !resolved.inherits_all {
+            let inherited = self.inherited.iter().filter(given);
+            resolved.inherited = inherited.map(owned).collect();
+        }
+        resolved.values = self.dotenv.iter().filter(given).map(owned).collect();
+        for (key, template) in table {
+            let value = self.expand(key, template, &mut resolved.secrets);
+            let value = value.map_err(|problem| problem.at(role, key))?;
+            // A text without a reference is a secret if its key suggests it. A text with one is not: only the
+            // value referred to is.
+            if secret::says_secret(key) && !template.contains("${") {
+                secret::add(&mut resolved.secrets, key, &value);
+            }
+            resolved.values.insert(key.clone(), value);
+        }
+        Ok(resolved)
+    }
+
+    /// Returns a variable's value, if it is set and not empty.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.get(name).filter(|value| !value.is_empty())
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        let value = self.dotenv.get(name).or_else(|| self.inherited.get(name));
+        value.map(String::as_str)
+    }
+
+    fn expand(
+        &self,
+        key: &str,
+        template: &str,
+        secrets: &mut BTreeSet<String>,
+    ) -> Result<String, Problem> {
+        let mut out = String::new();
+        let mut rest = template;
+        while let Some((before, after)) = rest.split_once('$') {
+            out.push_str(before);
+            rest = if let Some(after) = after.strip_prefix('{') {
+                let (reference, after) = after.split_once('}').ok_or(Problem::Malformed)?;
+                out.push_str(self.value_of(key, reference, secrets)?);
+                after
+            } else {
+                out.push('$');
+                after.strip_prefix('$').unwrap_or(after)
+            };
+        }
+        out.push_str(rest);
+        Ok(out)
+    }
+
+    /// Returns the value of a reference. A default is written in the scenario file, so it is not a secret.
+    fn value_of<'a>(
+        &'a self,
+        key: &str,
+        reference: &'a str,
+        secrets: &mut BTreeSet<String>,
+    ) -> Result<&'a str, Problem> {
+        let (name, default) = match reference.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (reference, None),
+        };
+        if !is_name(name) {
+            return Err(Problem::Malformed);
+        }
+        match (self.get(name), default) {
+            (None | Some(""), Some(default)) => Ok(default),
+            (Some(value), _) => {
+                // Either name may suggest a secret: that of the variable, or the one under which the agent
+                // gets it.
+                secret::add(secrets, &format!("{name}_{key}"), value);
+                Ok(value)
+            }
+            (None, None) => Err(Problem::Missing(name.to_owned())),
+        }
+    }
+}
+
+/// A problem of a value, before its role and key are added.
+enum Problem {
+    Missing(String),
+    Malformed,
+}
+
+impl Problem {
+    fn at(self, role: &str, key: &str) -> EnvVarsError {
+        let (role, key) = (role.to_owned(), key.to_owned());
+        match self {
+            Self::Missing(variable) => EnvVarsError::Missing {
+                role,
+                key,
+                variable,
+            },
+            Self::Malformed => EnvVarsError::Malformed { role, key },
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let first = name.chars().next();
+    first.is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn read_dotenv(path: &Path) -> Result<BTreeMap<String, String>, EnvVarsError> {
+    let pairs = dotenvy::from_path_iter(path).and_then(Iterator::collect);
+    match pairs {
+        Ok(pairs) => Ok(pairs),
+        Err(dotenvy::Error::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(BTreeMap::new())
+        }
+        Err(dotenvy::Error::Io(source)) => Err(EnvVarsError::Unreadable {
+            path: path.to_owned(),
+            source,
+        }),
+        Err(dotenvy::Error::LineParse(line, _)) => Err(not_dotenv(path, &line)),
+        Err(_) => Err(not_dotenv(path, "")),
+    }
+}
+
+/// Returns the error for a line. It shows only the text before the `=`, because the rest may be a secret.
+fn not_dotenv(path: &Path, line: &str) -> EnvVarsError {
+    let place = match line.split_once('=') {
+        Some((name, _)) if is_name(name.trim()) => format!("the line of {}", name.trim()),
+        Some(_) | None => "a line".to_owned(),
+    };
+    EnvVarsError::NotDotenv {
+        path: path.to_owned(),
+        place,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let owned = pairs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        owned.collect()
+    }
+
+    fn environment() -> EnvVars {
+        EnvVars::new(
+            table(&[("KEY", "inherited"), ("EMPTY", ""), ("HOME", "/home/me")]),
+            table(&[("KEY", "from-dotenv"), ("FLAG", "yes")]),
+        )
+    }
+
+    fn value(template: &str) -> Result<String, String> {
+        let resolved =
+            environment().resolve("purple", &Inherits::Everything, &table(&[("K", template)]));
+        resolved
+            .map(|resolved| resolved.values["K"].clone())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn references_are_replaced() {
+        let cases = [
+            ("plain", "plain"),
+            ("${KEY}", "from-dotenv"),
+            ("Bearer ${KEY}!", "Bearer from-dotenv!"),
+            ("${HOME}/x:${FLAG}", "/home/me/x:yes"),
+            ("${NONE:-default}", "default"),
+            ("${EMPTY:-default}", "default"),
+            ("${KEY:-default}", "from-dotenv"),
+            ("${NONE:-}", ""),
+            ("${EMPTY}", ""),
+            ("$$5 $HOME $", "$5 $HOME $"),
+            ("$${KEY}", "${KEY}"),
+        ];
+        for (template, expected) in cases {
+            assert_eq!(value(template).as_deref(), Ok(expected), "{template}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_what_to_do() {
+        let error = value("${NONE}").unwrap_err();
+        assert_eq!(
+            error,
+            "purple: env.K needs the variable NONE; set it in the environment or in .env"
+        );
+        for malformed in ["${", "${KEY", "${}", "${1A}", "${A B}", "${:-x}"] {
+            let error = value(malformed).unwrap_err();
+            assert!(
+                error.contains("purple: env.K") && error.contains("$$"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn values_whose_names_say_so_are_secrets() {
+        let table = table(&[
+            ("A", "x-${HOME}"),
+            ("B", "${NONE:-public}"),
+            ("C", "literal"),
+            ("C_API_KEY", "literal-key"),
+            ("D_API_KEY", "${NONE:-public}"),
+            ("SHOP_TOKEN", "${FLAG}-${HOME}"),
+        ]);
+        let resolved = environment()
+            .resolve("purple", &Inherits::Everything, &table)
+            .unwrap();
+        let expected = ["/home/me", "from-dotenv", "inherited", "literal-key"];
+        assert_eq!(
+            resolved.secrets,
+            BTreeSet::from(expected.map(str::to_owned))
+        );
+        assert_eq!(resolved.values["KEY"], "from-dotenv");
+    }
+
+    #[test]
+    fn an_agent_gets_what_every_program_needs_and_what_is_named() {
+        let environment = EnvVars::new(
+            table(&[
+                ("PATH", "/bin"),
+                ("LC_ALL", "C"),
+                ("https_proxy", "http://me:hunter2@proxy/"),
+                ("UV_CACHE_DIR", "/cache"),
+                ("UV_PUBLISH_TOKEN", "t-1234"),
+                ("GREEN_API_KEY", "of-green"),
+                ("PURPLE_API_KEY", "of-purple"),
+            ]),
+            table(&[("OTHER_KEY", "in-dotenv"), ("PURPLE_MODEL", "small")]),
+        );
+        let names = |inherits: &Inherits| {
+            let resolved = environment.resolve("purple", inherits, &BTreeMap::new());
+            let resolved = resolved.unwrap();
+            let mut all = resolved.inherited;
+            all.extend(resolved.values);
+            (Vec::from_iter(all.into_keys()), resolved.secrets)
+        };
+        let (clean, secrets) = names(&Inherits::default());
+        assert_eq!(clean, ["LC_ALL", "PATH", "UV_CACHE_DIR", "https_proxy"]);
+        let known = ["hunter2", "in-dotenv"].map(str::to_owned);
+        assert_eq!(secrets, BTreeSet::from(known));
+
+        let (named, secrets) = names(&Inherits::Named(vec!["PURPLE_*".to_owned()]));
+        assert_eq!(named[2..4], ["PURPLE_API_KEY", "PURPLE_MODEL"]);
+        assert!(secrets.contains("of-purple") && !secrets.contains("small"));
+
+        let (all, secrets) = names(&Inherits::Everything);
+        assert_eq!(all, ["OTHER_KEY", "PURPLE_MODEL"]);
+        assert!(secrets.contains("of-green") && secrets.contains("t-1234"));
+    }
+
+    #[test]
+    fn a_dotenv_file_overrides_and_its_mistakes_stay_secret() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(read_dotenv(&dir.path().join(".env")).unwrap().is_empty());
+
+        std::fs::write(dir.path().join(".env"), "# keys\nPATH='mine'\nexport B=2\n").unwrap();
+        let loaded = EnvVars::load(dir.path()).unwrap();
+        let inherits = Inherits::Named(vec!["B".to_owned()]);
+        let resolved = loaded
+            .resolve("green", &inherits, &table(&[("P", "${PATH}")]))
+            .unwrap();
+        for (name, value) in [("PATH", "mine"), ("B", "2"), ("P", "mine")] {
+            assert_eq!(resolved.values[name], value);
+        }
+
+        std::fs::write(dir.path().join(".env"), "SECRET='hunter2 without end\n").unwrap();
+        let error = EnvVars::load(dir.path()).unwrap_err().to_string();
+        assert!(
+            error.contains("SECRET") && !error.contains("hunter2"),
+            "{error}"
+        );
+    }
+}

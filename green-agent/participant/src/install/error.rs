@@ -1,0 +1,125 @@
+//! The errors of installations: what is missing, and why it could not be installed.
+
+use std::{collections::BTreeSet, fmt, io, path::PathBuf, time::Duration};
+
+use super::interpreter::MissingPython;
+use crate::StartError;
+use green_agent_scenario::model::Requirement;
+
+/// Requirements that are not installed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Missing {
+    /// The requirements; empty only if the interpreter alone is missing.
+    pub requirements: BTreeSet<Requirement>,
+    /// Why there is no Python of the required version.
+    pub python: Option<MissingPython>,
+}
+
+impl Missing {
+    /// Returns whether [`Installer::install`](super::installer::Installer::install) can install all of them.
+    pub fn is_installable(&self) -> bool {
+        let mut requirements = self.requirements.iter();
+        self.python.is_none()
+            && requirements.all(|requirement| match requirement {
+                Requirement::Python(_)
+                | Requirement::Checkout(_)
+                | Requirement::Interpreter(_)
+                | Requirement::Npm(_) => true,
+                Requirement::Command(_) => false,
+            })
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let each = self
+            .requirements
+            .iter()
+            .map(|requirement| match requirement {
+                Requirement::Python(package) => format!("python:{package} is not installed"),
+                Requirement::Checkout(folder) => {
+                    format!("what the checkout {folder} needs is not installed")
+                }
+                Requirement::Interpreter(version) => {
+                    format!("no environment with Python {version} is made yet")
+                }
+                Requirement::Npm(package) => format!("npm:{package} is not installed"),
+                Requirement::Command(name) => {
+                    format!("the command `{name}` is not on the PATH, {}", hint(name))
+                }
+            });
+        let python = self.python.iter().map(ToString::to_string);
+        f.write_str(&python.chain(each).collect::<Vec<_>>().join("; "))
+    }
+}
+
+fn hint(command: &str) -> &'static str {
+    match command {
+        "python3" | "python" => "install Python 3.10 or later",
+        "node" | "npm" | "npx" => "install Node.js, which brings it",
+        "uv" | "uvx" => "install uv",
+        "cargo" | "rustc" => "install Rust with rustup",
+        _ => "install it with this machine's package manager",
+    }
+}
+
+/// The reason why requirements could not be installed.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// The program that installs packages is not on the PATH.
+    #[error(
+        "{what} cannot be installed: `{program}` is not on the PATH, {}",
+        hint(program)
+    )]
+    NoManager {
+        /// The packages, for people.
+        what: String,
+        /// `python3` or `npm`.
+        program: String,
+    },
+    /// The cache folder cannot be written to.
+    #[error("{what} cannot be installed: cannot write {}; make it writable or set XDG_CACHE_HOME", path.display())]
+    Cache {
+        /// The packages, for people.
+        what: String,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// Another run held the folder's lock for too long.
+    #[error("{what} cannot be installed: another run holds {} for more than {limit:?}; end it and try again", lock.display())]
+    Locked {
+        /// The packages, for people.
+        what: String,
+        /// The lock file.
+        lock: PathBuf,
+        /// The time limit.
+        limit: Duration,
+    },
+    /// An installation command could not be started.
+    #[error("{what} cannot be installed")]
+    Start {
+        /// The packages, for people.
+        what: String,
+        /// The cause.
+        source: StartError,
+    },
+    /// An installation command failed, or did not end in time.
+    #[error("{what} cannot be installed: `{command}` {how}, see {}:\n{}", log.display(), last_lines.join("\n"))]
+    Failed {
+        /// The packages, for people.
+        what: String,
+        /// The command, quoted for a shell.
+        command: String,
+        /// How it ended, such as `exited with code 1`.
+        how: String,
+        /// The last lines of its output.
+        last_lines: Vec<String>,
+        /// The log file with its whole output.
+        log: PathBuf,
+    },
+    /// Everything that can be installed is, but another requirement is missing.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+}

@@ -1,0 +1,189 @@
+//! Installs packages into one folder: under a lock, within a time limit, by programs that end when the runner
+//! ends.
+
+use std::{
+    fs::{File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::time::{sleep, timeout};
+
+use super::{
+    error::InstallError,
+    event::InstallEvent,
+    package_folder::{PackageFolder, PackageManager},
+};
+use bridge_program::path;
+
+use crate::{AgentExit, AgentProcess, Launch, Supervisor};
+
+/// The time limit for one folder.
+const INSTALL_LIMIT: Duration = Duration::from_secs(600);
+
+/// The time limit for waiting until another run has installed the same packages. It is longer than
+/// [`INSTALL_LIMIT`], which ends the other run's attempt.
+const LOCK_LIMIT: Duration = Duration::from_secs(630);
+
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// pip and npm get no time to clean up. An incomplete folder is emptied by the next attempt, and its lock is
+/// released as soon as the runner has ended: they must not write on while another run fills it.
+const GRACE: Duration = Duration::ZERO;
+
+/// Receives the progress events.
+pub(super) type Progress<'a> = &'a (dyn Fn(InstallEvent) + Sync);
+
+/// Makes sure that the folder is complete, filled by this run or by another.
+pub(super) async fn complete(
+    spec: &PackageFolder,
+    supervisor: &Supervisor,
+    progress: Progress<'_>,
+) -> Result<(), InstallError> {
+    let (what, folder) = names(spec);
+    let _lock = if spec.is_ready() {
+        None
+    } else {
+        Some(lock(spec, progress).await?)
+    };
+    // Another run may have filled the folder while it held the lock.
+    if spec.is_ready() {
+        progress(InstallEvent::Reused { what, folder });
+        return Ok(());
+    }
+    progress(InstallEvent::Started { what, folder });
+    let begun = Instant::now();
+    fill(spec, supervisor).await?;
+    let (what, folder) = names(spec);
+    progress(InstallEvent::Finished {
+        what,
+        folder,
+        took: begun.elapsed(),
+    });
+    Ok(())
+}
+
+/// Returns whether a program of this name is on the PATH.
+pub(super) fn is_on_path(program: &str) -> bool {
+    path::find(program, &path::inherited(), Path::new(".")).is_some()
+}
+
+fn names(spec: &PackageFolder) -> (String, PathBuf) {
+    (spec.to_string(), spec.folder.clone())
+}
+
+async fn fill(spec: &PackageFolder, supervisor: &Supervisor) -> Result<(), InstallError> {
+    let program = match spec.manager {
+        PackageManager::Python => spec.python.as_str(),
+        PackageManager::Npm => spec.manager.program(),
+    };
+    if !is_on_path(program) {
+        return Err(InstallError::NoManager {
+            what: spec.to_string(),
+            program: program.to_owned(),
+        });
+    }
+    spec.clear().map_err(cache_error(spec, &spec.folder))?;
+    forget(&spec.beside("log")).map_err(cache_error(spec, &spec.beside("log")))?;
+    let deadline = Instant::now() + INSTALL_LIMIT;
+    for argv in spec.commands() {
+        run(spec, &launch(spec, supervisor, argv), deadline).await?;
+    }
+    spec.mark_ready().map_err(cache_error(spec, &spec.folder))
+}
+
+async fn run(spec: &PackageFolder, launch: &Launch, deadline: Instant) -> Result<(), InstallError> {
+    let process = AgentProcess::start(launch).map_err(|source| InstallError::Start {
+        what: spec.to_string(),
+        source,
+    })?;
+    let time_left = deadline.saturating_duration_since(Instant::now());
+    let exit = timeout(time_left, process.wait()).await.ok();
+    if exit == Some(AgentExit::Code(0)) {
+        return Ok(());
+    }
+    process.stop(GRACE).await;
+    Err(InstallError::Failed {
+        what: spec.to_string(),
+        command: quoted(&launch.argv),
+        how: exit.map_or(format!("did not end within {INSTALL_LIMIT:?}"), |exit| {
+            exit.to_string()
+        }),
+        last_lines: process.last_lines(),
+        log: launch.log.clone(),
+    })
+}
+
+fn launch(spec: &PackageFolder, supervisor: &Supervisor, argv: Vec<String>) -> Launch {
+    Launch {
+        role: "install".to_owned(),
+        argv,
+        env: spec.while_filling(),
+        clean: false,
+        path_prepend: Vec::new(),
+        working_dir: spec.folder.clone(),
+        log: spec.beside("log"),
+        mask: Arc::new(str::to_owned),
+        on_activity: Arc::new(|| ()),
+        sink: None,
+        grace: GRACE,
+        supervisor: supervisor.clone(),
+    }
+}
+
+fn quoted(argv: &[String]) -> String {
+    let quoted = shlex::try_join(argv.iter().map(String::as_str));
+    quoted.unwrap_or_else(|_| argv.join(" "))
+}
+
+/// Locks the folder against other runs until the returned file is dropped.
+async fn lock(spec: &PackageFolder, progress: Progress<'_>) -> Result<File, InstallError> {
+    let path = spec.beside("lock");
+    let file = open_lock(spec, &path).map_err(cache_error(spec, &path))?;
+    let deadline = Instant::now() + LOCK_LIMIT;
+    let mut announced = false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(source)) => return Err(cache_error(spec, &path)(source)),
+            Err(TryLockError::WouldBlock) if Instant::now() > deadline => {
+                return Err(InstallError::Locked {
+                    what: spec.to_string(),
+                    lock: path,
+                    limit: LOCK_LIMIT,
+                });
+            }
+            Err(TryLockError::WouldBlock) => {}
+        }
+        if !std::mem::replace(&mut announced, true) {
+            let (what, folder) = names(spec);
+            progress(InstallEvent::Waiting { what, folder });
+        }
+        sleep(LOOK_AGAIN).await;
+    }
+}
+
+fn open_lock(spec: &PackageFolder, path: &Path) -> io::Result<File> {
+    if let Some(cache) = spec.folder.parent() {
+        std::fs::create_dir_all(cache)?;
+    }
+    File::options().create(true).append(true).open(path)
+}
+
+fn cache_error(spec: &PackageFolder, path: &Path) -> impl Fn(io::Error) -> InstallError + use<> {
+    let (what, path) = (spec.to_string(), path.to_owned());
+    move |source| InstallError::Cache {
+        what: what.clone(),
+        path: path.clone(),
+        source,
+    }
+}
+
+fn forget(file: &Path) -> io::Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

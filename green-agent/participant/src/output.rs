@@ -1,0 +1,330 @@
+//! Reads an agent's output line by line, writes it to the log, keeps the last lines, and passes lines on if
+//! they are to be shown.
+
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io::{self, Write},
+    path::Path,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use bridge_program::lock;
+use tokio::{
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader, ReadBuf},
+    sync::mpsc,
+};
+
+/// Masks the secrets in a line.
+pub type Mask = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+/// Called whenever an agent prints something.
+pub type ActivityListener = Arc<dyn Fn() + Send + Sync>;
+
+/// The most bytes of a line that are read; the rest of the line is skipped.
+const LINE_LIMIT: u64 = 64 * 1024;
+
+/// The bytes that are removed from the end of a line that was cut: a secret may have been cut in half there,
+/// and the mask would not recognize it.
+const RAGGED_END: usize = 4 * 1024;
+
+/// The most bytes that are written to a log, so that an agent in a loop does not fill the disk.
+const LOG_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// The number of lines that are kept for failure messages.
+const TAIL: usize = 20;
+
+/// One line of an agent's output, masked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentLine {
+    /// The role of the agent that printed it.
+    pub role: String,
+    /// The line without its end.
+    pub text: String,
+}
+
+/// The destinations of one agent's output.
+pub struct Output {
+    role: String,
+    mask: Mask,
+    on_activity: ActivityListener,
+    sink: Option<mpsc::Sender<AgentLine>>,
+    not_shown: AtomicU64,
+    read: AtomicU64,
+    kept: Mutex<OutputLog>,
+}
+
+struct OutputLog {
+    log: File,
+    written: u64,
+    tail: VecDeque<String>,
+}
+
+impl Output {
+    /// Appends to the file `log` and creates its folder if needed. Lines for which `sink` has no room are
+    /// dropped and counted.
+    pub fn open(
+        role: &str,
+        log: &Path,
+        mask: Mask,
+        on_activity: ActivityListener,
+        sink: Option<mpsc::Sender<AgentLine>>,
+    ) -> io::Result<Self> {
+        let kept = OutputLog::open(log)?;
+        Ok(Self {
+            role: role.to_owned(),
+            mask,
+            on_activity,
+            sink,
+            not_shown: AtomicU64::new(0),
+            read: AtomicU64::new(0),
+            kept: Mutex::new(kept),
+        })
+    }
+
+    /// Goes on in another log: what is read from now on is written there, and no earlier line is among the
+    /// last ones.
+    pub fn switch(&self, log: &Path) -> io::Result<()> {
+        let new = OutputLog::open(log)?;
+        *self.kept() = new;
+        Ok(())
+    }
+
+    /// Returns the number of lines that were read.
+    pub fn lines_read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// Returns the last lines, at most 20, oldest first.
+    pub fn last_lines(&self) -> Vec<String> {
+        self.kept().tail.iter().cloned().collect()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, OutputLog> {
+        lock(&self.kept)
+    }
+
+    /// Returns the number of lines that were dropped because the sink was full.
+    pub fn lines_not_shown(&self) -> u64 {
+        self.not_shown.load(Ordering::Relaxed)
+    }
+
+    /// Reads to the end, even if writing fails, so that the agent never blocks on a full pipe.
+    pub async fn drain(&self, from: impl AsyncRead + Unpin) {
+        let on_activity = &self.on_activity;
+        let mut from = BufReader::new(ReadNotifier { from, on_activity });
+        // A read error counts as the end of the output.
+        while let Ok(Some((line, cut))) = next_line(&mut from).await {
+            self.take(&line, cut);
+        }
+    }
+
+    fn take(&self, line: &[u8], cut: bool) {
+        let mut text = (self.mask)(&String::from_utf8_lossy(line));
+        if cut {
+            drop_ragged_end(&mut text);
+            text.push_str(" [the rest of this line was too long]");
+        }
+        self.keep(&text);
+        self.show(text);
+    }
+
+    fn keep(&self, text: &str) {
+        self.read.fetch_add(1, Ordering::Relaxed);
+        let mut kept = self.kept();
+        kept.write(text);
+        if kept.tail.len() == TAIL {
+            kept.tail.pop_front();
+        }
+        kept.tail.push_back(text.to_owned());
+    }
+
+    fn show(&self, text: String) {
+        let Some(sink) = &self.sink else { return };
+        let role = self.role.clone();
+        if sink.try_send(AgentLine { role, text }).is_err() {
+            self.not_shown.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl OutputLog {
+    /// Appends to a file and creates its folder if needed.
+    fn open(log: &Path) -> io::Result<Self> {
+        if let Some(folder) = log.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let log = File::options().create(true).append(true).open(log)?;
+        Ok(Self {
+            written: log.metadata()?.len(),
+            log,
+            tail: VecDeque::with_capacity(TAIL),
+        })
+    }
+
+    /// Appends to the log. A log that cannot be written does not stop the agent; the error is logged once.
+    fn write(&mut self, text: &str) {
+        if self.written > LOG_LIMIT {
+            return;
+        }
+        self.written += text.len() as u64 + 1;
+        let last = if self.written > LOG_LIMIT {
+            "[the log is full: no more is kept]"
+        } else {
+            text
+        };
+        if let Err(error) = writeln!(self.log, "{last}") {
+            tracing::warn!(%error, "failed to write an agent's log");
+            self.written = LOG_LIMIT + 1;
+        }
+    }
+}
+
+/// Reports every read that returns data, because an agent may print for a long time without ending a line.
+struct ReadNotifier<'a, R> {
+    from: R,
+    on_activity: &'a ActivityListener,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for ReadNotifier<'_, R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = into.filled().len();
+        let read = Pin::new(&mut self.from).poll_read(context, into);
+        if into.filled().len() > before {
+            (self.on_activity)();
+        }
+        read
+    }
+}
+
+fn drop_ragged_end(text: &mut String) {
+    let longest = text.len().saturating_sub(RAGGED_END);
+    let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at));
+    text.truncate(end.unwrap_or(0));
+}
+
+/// Returns the next line without its line end, and whether it was cut; `None` at the end.
+async fn next_line(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<(Vec<u8>, bool)>> {
+    let mut line = Vec::new();
+    if from.take(LINE_LIMIT).read_until(b'\n', &mut line).await? == 0 {
+        return Ok(None);
+    }
+    let whole = line.pop_if(|last| *last == b'\n').is_some();
+    let cut = !whole && line.len() as u64 == LINE_LIMIT;
+    if cut {
+        skip_line(from).await?;
+    }
+    line.pop_if(|last| *last == b'\r');
+    Ok(Some((line, cut)))
+}
+
+async fn skip_line(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
+    loop {
+        let ahead = from.fill_buf().await?;
+        if ahead.is_empty() {
+            return Ok(());
+        }
+        let end = ahead.iter().position(|byte| *byte == b'\n');
+        let used = end.map_or(ahead.len(), |at| at + 1);
+        from.consume(used);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(dir: &Path, sink: Option<mpsc::Sender<AgentLine>>) -> Output {
+        let mask: Mask = Arc::new(|line| line.replace("hunter2", "***"));
+        let log = dir.join("logs/purple.log");
+        Output::open("purple", &log, mask, Arc::new(|| ()), sink).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_is_printed_is_a_sign_of_life_before_the_line_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let (told, mut tells) = mpsc::unbounded_channel();
+        let output = Output {
+            on_activity: Arc::new(move || told.send(()).unwrap()),
+            ..output(dir.path(), None)
+        };
+        let (mut agent, printed) = tokio::io::duplex(64);
+        let drain = tokio::spawn(async move { output.drain(printed).await });
+        for _ in 0..3 {
+            tokio::io::AsyncWriteExt::write_all(&mut agent, b".")
+                .await
+                .unwrap();
+            tells.recv().await.unwrap();
+        }
+        assert!(!drain.is_finished());
+    }
+
+    fn log(dir: &Path) -> String {
+        std::fs::read_to_string(dir.join("logs/purple.log")).unwrap()
+    }
+
+    #[tokio::test]
+    async fn lines_are_masked_logged_kept_and_shown() {
+        let dir = tempfile::tempdir().unwrap();
+        let (sender, mut shown) = mpsc::channel(2);
+        let output = output(dir.path(), Some(sender));
+        let printed: &[u8] = b"one\r\nkey hunter2\n\xff\nunfinished";
+        output.drain(printed).await;
+
+        let expected = ["one", "key ***", "\u{fffd}", "unfinished"];
+        assert_eq!(log(dir.path()).lines().collect::<Vec<_>>(), expected);
+        assert_eq!(output.last_lines(), expected);
+        assert_eq!(shown.try_recv().unwrap().text, "one");
+        assert_eq!(shown.try_recv().unwrap().role, "purple");
+        assert_eq!(output.lines_not_shown(), 2);
+    }
+
+    #[tokio::test]
+    async fn after_a_switch_lines_go_to_another_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = output(dir.path(), None);
+        output.drain(&b"one\n"[..]).await;
+        let other = dir.path().join("next/purple.log");
+        output.switch(&other).unwrap();
+        output.drain(&b"two\n"[..]).await;
+        assert_eq!(log(dir.path()), "one\n");
+        assert_eq!(std::fs::read_to_string(other).unwrap(), "two\n");
+        assert_eq!(output.last_lines(), ["two"]);
+        assert_eq!(output.lines_read(), 2);
+    }
+
+    #[tokio::test]
+    async fn only_the_last_lines_are_kept_at_hand() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = output(dir.path(), None);
+        let printed: String = (0..50).map(|n| format!("{n}\n")).collect();
+        output.drain(printed.as_bytes()).await;
+        assert_eq!(output.last_lines().len(), TAIL);
+        assert_eq!(output.last_lines()[0], "30");
+        assert_eq!(log(dir.path()).lines().count(), 50);
+    }
+
+    #[tokio::test]
+    async fn an_endless_line_is_cut_without_showing_half_a_secret() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = output(dir.path(), None);
+        let filler = "x".repeat(LINE_LIMIT as usize - 3);
+        let printed = format!("{filler}hunter2{filler}{filler}\nnext\n");
+        output.drain(printed.as_bytes()).await;
+        let lines = output.last_lines();
+        assert_eq!(lines[1], "next");
+        assert!(lines[0].len() < LINE_LIMIT as usize && !lines[0].contains("hun"));
+    }
+}

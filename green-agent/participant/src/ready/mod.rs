@@ -1,0 +1,206 @@
+//! Waits until an agent's card can be read, or until a server answers.
+//!
+//! - `probe`: one request to every place where a card may be
+//! - `start_times`: when a program that was started before can be expected
+
+mod probe;
+mod start_times;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, time::Duration};
+
+use bridge_client::with_shared_tls;
+use reqwest::{Client, redirect::Policy};
+use serde_json::Value;
+use tokio::time::{Instant, sleep, timeout_at};
+use url::Url;
+
+use super::{AgentExit, process::AgentProcess};
+use probe::{ask_all, card_urls, connects};
+
+pub use probe::CardProbe;
+pub use start_times::StartTimes;
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+/// The longest pause after a refused connection while the agent starts: each attempt takes time from it.
+const REFUSED_PAUSE: Duration = Duration::from_millis(25);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// The time during which a refused connection is tried again after a short pause: most agents listen by then.
+const STARTING: Duration = Duration::from_secs(10);
+const REQUEST_LIMIT: Duration = Duration::from_secs(2);
+
+/// What shows that an agent or server is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// An agent's card.
+    Card,
+    /// Any HTTP response.
+    Answer,
+}
+
+impl fmt::Display for Awaited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Card => "agent card",
+            Self::Answer => "answer over HTTP",
+        })
+    }
+}
+
+/// The reason why an agent or server did not become ready.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadyError {
+    /// Its process ended first.
+    #[error(
+        "{role} {exit} before its {awaited} could be read at {endpoint}{}",
+        said(last_lines)
+    )]
+    AgentExited {
+        /// The agent's role.
+        role: String,
+        /// What was awaited.
+        awaited: Awaited,
+        /// The address at which it should have listened.
+        endpoint: Url,
+        /// How its process ended.
+        exit: AgentExit,
+        /// The last lines of its output.
+        last_lines: Vec<String>,
+    },
+    /// The time limit was exceeded.
+    #[error(
+        "{role} showed no {awaited} at {endpoint} within {limit:?}: {seen}; it must listen there, \
+         or `timeout.ready` be longer{}",
+        said(last_lines)
+    )]
+    NeverReady {
+        /// The agent's role.
+        role: String,
+        /// What was awaited.
+        awaited: Awaited,
+        /// The address at which it should have listened.
+        endpoint: Url,
+        /// The time limit.
+        limit: Duration,
+        /// What was found there instead.
+        seen: CardProbe,
+        /// The last lines of its output.
+        last_lines: Vec<String>,
+    },
+    /// No HTTP client can be created on this machine.
+    #[error("cannot make HTTP requests")]
+    Client(#[from] reqwest::Error),
+}
+
+fn said(last_lines: &[String]) -> String {
+    if last_lines.is_empty() {
+        return String::new();
+    }
+    format!("; it last printed:\n{}", last_lines.join("\n"))
+}
+
+/// Waits until the awaited response comes from `endpoint`, and returns an agent's card, a JSON object with a
+/// `name`; for a server null.
+///
+/// Returns an error immediately when `process` ends, and after `limit` in any case. The card is searched for
+/// below the endpoint and, if the endpoint has a path, also below its origin. A program that refuses the first
+/// connection is left alone until `quiet` is over, see [`StartTimes::quiet`].
+pub async fn wait_ready(
+    role: &str,
+    endpoint: &Url,
+    awaited: Awaited,
+    process: Option<&AgentProcess>,
+    quiet: Duration,
+    limit: Duration,
+) -> Result<Value, ReadyError> {
+    let client = with_shared_tls(Client::builder())
+        .no_proxy()
+        .redirect(Policy::none())
+        .timeout(REQUEST_LIMIT)
+        .build()?;
+    let last_lines = || process.map(AgentProcess::last_lines).unwrap_or_default();
+    tokio::select! {
+        // If the agent failed because its port was taken, another server answers there: check the process
+        // first.
+        biased;
+        exit = ended(process) => Err(ReadyError::AgentExited {
+            role: role.to_owned(),
+            awaited,
+            endpoint: endpoint.clone(),
+            exit,
+            last_lines: last_lines(),
+        }),
+        found = poll(&client, endpoint, awaited, quiet, limit) => found.map_err(|seen| ReadyError::NeverReady {
+            role: role.to_owned(),
+            awaited,
+            endpoint: endpoint.clone(),
+            limit,
+            seen,
+            last_lines: last_lines(),
+        }),
+    }
+}
+
+async fn ended(process: Option<&AgentProcess>) -> AgentExit {
+    match process {
+        Some(process) => process.wait().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Requests all places again and again until one returns a card or the time is over.
+async fn poll(
+    client: &Client,
+    endpoint: &Url,
+    awaited: Awaited,
+    quiet: Duration,
+    limit: Duration,
+) -> Result<Value, CardProbe> {
+    let places = match awaited {
+        Awaited::Card => card_urls(endpoint),
+        Awaited::Answer => vec![endpoint.clone()],
+    };
+    let begun = Instant::now();
+    let deadline = begun + limit;
+    let mut seen = CardProbe::Silence;
+    loop {
+        let asked = async {
+            // A program that starts refuses dozens of connections. Trying one costs a tenth of a request.
+            match &seen {
+                CardProbe::NoConnection { .. } => connects(endpoint).await?,
+                CardProbe::Silence | CardProbe::Status { .. } | CardProbe::NotACard { .. } => {}
+            }
+            ask_all(client, &places).await
+        };
+        match timeout_at(deadline, asked).await {
+            Ok(Ok(card)) => return Ok(card),
+            // Any response shows that the server is ready.
+            Ok(Err(CardProbe::Status { .. } | CardProbe::NotACard { .. }))
+                if awaited == Awaited::Answer =>
+            {
+                return Ok(Value::Null);
+            }
+            Ok(Err(instead)) => seen = instead,
+            Err(_) => return Err(seen),
+        }
+        let pause = pause(&seen, begun.elapsed(), quiet);
+        if timeout_at(deadline, sleep(pause)).await.is_err() {
+            return Err(seen);
+        }
+    }
+}
+
+/// Returns the pause before the next attempt, depending on the last result and the time waited so far.
+fn pause(seen: &CardProbe, waited: Duration, quiet: Duration) -> Duration {
+    match seen {
+        CardProbe::NoConnection { .. } if waited < quiet => (quiet - waited).min(LONGEST_PAUSE),
+        CardProbe::NoConnection { .. } if waited < STARTING => {
+            (waited / 16).clamp(SHORTEST_PAUSE, REFUSED_PAUSE)
+        }
+        CardProbe::NoConnection { .. }
+        | CardProbe::Silence
+        | CardProbe::Status { .. }
+        | CardProbe::NotACard { .. } => (waited / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE),
+    }
+}

@@ -1,0 +1,169 @@
+//! Requests an agent's card once from all places where it may be, and reports what is there instead.
+
+use std::{fmt, io};
+
+use bridge_protocol::dialect::{execute, places};
+use reqwest::{Client, StatusCode};
+use serde_json::Value;
+use tokio::{net::TcpStream, time::timeout};
+use url::{Host, Url};
+
+use super::REQUEST_LIMIT;
+
+/// The paths at which clients look for cards, in order: those of the specification, then that of agents with
+/// plain skills.
+pub(super) const PLACES: [&str; 3] = [places::CURRENT, places::BEFORE, execute::CARD_PATH];
+
+/// The largest accepted card, in bytes.
+const CARD_LIMIT: usize = 1024 * 1024;
+
+/// The result of a request for a card; those later in this list are closer to one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CardProbe {
+    /// No request was answered in time.
+    Silence,
+    /// No connection could be made.
+    NoConnection {
+        /// The cause, such as `connection refused`.
+        why: String,
+    },
+    /// An HTTP status other than 200.
+    Status {
+        /// The status.
+        status: u16,
+        /// The URL.
+        url: Url,
+    },
+    /// A response that is not a card.
+    NotACard {
+        /// A description of the response.
+        what: String,
+        /// The URL.
+        url: Url,
+    },
+}
+
+impl fmt::Display for CardProbe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Silence => f.write_str("no answer came"),
+            Self::NoConnection { why } => f.write_str(why),
+            Self::Status { status, url } => write!(f, "{url} answered HTTP {status}"),
+            Self::NotACard { what, url } => write!(f, "{url} answered with {what}"),
+        }
+    }
+}
+
+/// Returns whether a connection can be made at all, and closes it.
+pub(super) async fn connects(endpoint: &Url) -> Result<(), CardProbe> {
+    let no_connection = |error: &io::Error| CardProbe::NoConnection { why: why(error) };
+    let host = match endpoint.host() {
+        Some(Host::Domain(name)) => name.to_owned(),
+        Some(Host::Ipv4(address)) => address.to_string(),
+        Some(Host::Ipv6(address)) => address.to_string(),
+        None => return Ok(()),
+    };
+    let port = endpoint.port_or_known_default().unwrap_or_default();
+    match timeout(REQUEST_LIMIT, TcpStream::connect((host, port))).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(no_connection(&error)),
+        Err(_) => Err(CardProbe::Silence),
+    }
+}
+
+/// Returns the first card found, or the result that came closest to one.
+pub(super) async fn ask_all(client: &Client, places: &[Url]) -> Result<Value, CardProbe> {
+    let mut closest = CardProbe::Silence;
+    for url in places {
+        match ask(client, url).await {
+            Ok(card) => return Ok(card),
+            // All places have the same host and port, so the others would fail in the same way.
+            Err(seen @ CardProbe::NoConnection { .. }) => return Err(seen.max(closest)),
+            Err(seen) => closest = closest.max(seen),
+        }
+    }
+    Err(closest)
+}
+
+async fn ask(client: &Client, url: &Url) -> Result<Value, CardProbe> {
+    let response = client
+        .get(url.clone())
+        .send()
+        .await
+        .map_err(|error| no_answer(&error))?;
+    if response.status() != StatusCode::OK {
+        let status = response.status().as_u16();
+        return Err(CardProbe::Status {
+            status,
+            url: url.clone(),
+        });
+    }
+    let not_a_card = |what: &str| CardProbe::NotACard {
+        what: what.to_owned(),
+        url: url.clone(),
+    };
+    let body = read(response)
+        .await?
+        .ok_or_else(|| not_a_card("more than 1 MiB"))?;
+    match serde_json::from_slice::<Value>(&body) {
+        Ok(card) if card.get("name").is_some_and(Value::is_string) => Ok(card),
+        Ok(_) => Err(not_a_card(
+            "JSON that is not an agent card: it has no `name`",
+        )),
+        Err(_) => Err(not_a_card("something that is not JSON")),
+    }
+}
+
+/// Returns the body, or `None` if it is too large.
+async fn read(mut response: reqwest::Response) -> Result<Option<Vec<u8>>, CardProbe> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| no_answer(&error))? {
+        body.extend_from_slice(&chunk);
+        if body.len() > CARD_LIMIT {
+            return Ok(None);
+        }
+    }
+    Ok(Some(body))
+}
+
+fn no_answer(error: &reqwest::Error) -> CardProbe {
+    if error.is_timeout() {
+        return CardProbe::Silence;
+    }
+    // The innermost cause is the informative one, such as a refused connection.
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    let why = cause.downcast_ref().map(why);
+    CardProbe::NoConnection {
+        why: why.unwrap_or_else(|| cause.to_string()),
+    }
+}
+
+fn why(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// Returns every URL at which the card may be. An endpoint that is the URL of a card is the only one.
+pub(super) fn card_urls(endpoint: &Url) -> Vec<Url> {
+    let mut base = endpoint.clone();
+    if endpoint.path().ends_with(".json") {
+        base.set_fragment(None);
+        return vec![base];
+    }
+    base.set_query(None);
+    base.set_fragment(None);
+    base.set_path(&format!("{}/", endpoint.path().trim_end_matches('/')));
+    let mut origin = base.clone();
+    origin.set_path("/");
+    let mut bases = vec![base, origin];
+    bases.dedup();
+    let urls = bases
+        .iter()
+        .flat_map(|base| PLACES.map(|path| base.join(path)));
+    urls.flatten().collect()
+}

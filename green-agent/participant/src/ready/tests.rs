@@ -1,0 +1,147 @@
+use super::{probe::PLACES, *};
+use axum::{Router, http, routing::get};
+use tokio::net::TcpListener;
+
+async fn served(app: Router) -> Url {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    format!("http://{address}/").parse().unwrap()
+}
+
+async fn never_ready(endpoint: &Url) -> CardProbe {
+    let limit = Duration::from_millis(400);
+    match wait_ready(
+        "purple",
+        endpoint,
+        Awaited::Card,
+        None,
+        Duration::ZERO,
+        limit,
+    )
+    .await
+    {
+        Err(ReadyError::NeverReady { seen, .. }) => seen,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn cards_are_looked_for_below_the_endpoint_and_the_origin() {
+    let cases: [(&str, &[&str]); 3] = [
+        ("http://h:9009", &["/"]),
+        ("http://h:9009/a2a/bot?x=1#y", &["/a2a/bot/", "/"]),
+        ("http://h:9009/a2a/", &["/a2a/", "/"]),
+    ];
+    for (endpoint, bases) in cases {
+        let urls = card_urls(&endpoint.parse().unwrap());
+        let expected: Vec<_> = bases
+            .iter()
+            .flat_map(|base| PLACES.map(|path| format!("http://h:9009{base}{path}")))
+            .collect();
+        assert_eq!(urls.iter().map(Url::as_str).collect::<Vec<_>>(), expected);
+    }
+    let own = "http://h:9009/.well-known/agent-card.json?assistant_id=a";
+    assert_eq!(card_urls(&own.parse().unwrap()), [own.parse().unwrap()]);
+}
+
+#[tokio::test]
+async fn a_card_is_found_in_each_place() {
+    let card = || async { r#"{"name": "Debater"}"# };
+    let places = [
+        "/.well-known/agent-card.json",
+        "/.well-known/agent.json",
+        "/a/.well-known/agent.json",
+        "/agent-card",
+    ];
+    for place in places {
+        let endpoint = served(Router::new().route(place, get(card))).await;
+        let endpoint = endpoint.join("a").unwrap();
+        let limit = Duration::from_secs(20);
+        let found = wait_ready(
+            "purple",
+            &endpoint,
+            Awaited::Card,
+            None,
+            Duration::ZERO,
+            limit,
+        )
+        .await;
+        assert_eq!(found.unwrap()["name"], "Debater", "{place}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_found_instead_is_said() {
+    let wrong = |body: &'static str| {
+        Router::new().route(
+            "/.well-known/agent-card.json",
+            get(move || async move { body }),
+        )
+    };
+    let redirect = (http::StatusCode::FOUND, [("location", "/elsewhere")]);
+    let moved = Router::new().fallback(move || async move { redirect });
+    let cases = [
+        (Router::new(), "answered HTTP 404"),
+        (moved, "answered HTTP 302"),
+        (wrong("<html>"), "not JSON"),
+        (wrong("{}"), "no `name`"),
+        (wrong("[1]"), "no `name`"),
+    ];
+    for (app, expected) in cases {
+        let seen = never_ready(&served(app).await).await.to_string();
+        assert!(seen.contains(expected), "{seen}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_ready_when_it_answers_anything() {
+    let endpoint = served(Router::new()).await;
+    let limit = Duration::from_secs(20);
+    let answered = wait_ready(
+        "bot",
+        &endpoint,
+        Awaited::Answer,
+        None,
+        Duration::ZERO,
+        limit,
+    )
+    .await;
+    assert_eq!(answered.unwrap(), Value::Null);
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_called_so() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let seen = never_ready(&format!("http://{address}").parse().unwrap()).await;
+    assert_eq!(seen.to_string(), "connection refused");
+}
+
+#[test]
+fn who_does_not_listen_yet_is_looked_at_often() {
+    let refused = CardProbe::NoConnection {
+        why: "connection refused".into(),
+    };
+    let ms = Duration::from_millis;
+    let millis = |seen: &CardProbe, waited| pause(seen, ms(waited), Duration::ZERO).as_millis();
+    for (waited, unconnected, silent) in [
+        (0, 10, 10),
+        (240, 15, 60),
+        (400, 25, 100),
+        (9_999, 25, 500),
+        (10_000, 500, 500),
+    ] {
+        assert_eq!(millis(&refused, waited), unconnected, "after {waited} ms");
+        assert_eq!(
+            millis(&CardProbe::Silence, waited),
+            silent,
+            "after {waited} ms"
+        );
+    }
+    for (waited, quiet, expected) in [(1, 301, 300), (0, 3_000, 500), (301, 301, 18)] {
+        let pause = pause(&refused, ms(waited), ms(quiet)).as_millis();
+        assert_eq!(pause, expected, "after {waited} of {quiet} ms");
+    }
+}

@@ -1,0 +1,508 @@
+//! Masks secrets in everything that is recorded. The messages that are passed on between the parties are
+//! never changed.
+//!
+//! Secrets are found in two ways: by value, if the runner knows them, and by place: headers, members and
+//! parameters with telling names, and the text after `Bearer`. A secret that is split over several messages,
+//! such as token by token in a stream, is not found.
+
+mod places;
+
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, PoisonError, RwLock, RwLockWriteGuard},
+};
+
+use aho_corasick::AhoCorasick;
+use axum::http::HeaderMap;
+use serde_json::{Map, Value};
+use url::form_urlencoded;
+
+use green_agent_transcript::Body;
+use places::{
+    is_secret_header, is_secret_member, mask_credentials, mask_parameter, mask_places,
+    mask_service_urls,
+};
+
+/// The text that replaces a secret.
+const MASK: &str = "[masked]";
+
+/// The minimum length of a secret value. Shorter values would be found in unrelated words.
+const SHORTEST_SECRET: usize = 4;
+
+/// The headers that are recorded, because they matter for the protocol.
+const RECORDED_HEADERS: [&str; 12] = [
+    "a2a-extensions",
+    "a2a-version",
+    "accept",
+    "authorization",
+    "content-type",
+    "last-event-id",
+    "location",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "retry-after",
+    "www-authenticate",
+    "x-a2a-extensions",
+];
+
+/// Masks secrets in recordings and in agents' output. Clones share the learned values.
+#[derive(Clone, Default)]
+pub struct Masker {
+    known: Arc<RwLock<Known>>,
+}
+
+/// The values that are masked wherever they occur.
+#[derive(Default)]
+struct Known {
+    /// The values, longest first, so that a secret that contains another one is masked as a whole.
+    secrets: Vec<String>,
+    /// The values that were learnt in the trial before this one, and in this one.
+    learnt: [Vec<String>; 2],
+    /// Finds in one pass whether a text contains any of them; most texts do not. `None` if there are no
+    /// values, or too many.
+    finder: Option<AhoCorasick>,
+}
+
+impl Known {
+    /// Returns whether a value is known from the beginning.
+    fn is_lasting(&self, secret: &String) -> bool {
+        self.secrets.contains(secret) && !self.learnt.iter().any(|learnt| learnt.contains(secret))
+    }
+
+    fn add(&mut self, secrets: &[String]) {
+        self.secrets.extend_from_slice(secrets);
+        self.secrets
+            .sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        self.secrets.dedup();
+        self.find_again();
+    }
+
+    /// Makes the finder anew.
+    fn find_again(&mut self) {
+        self.finder = (!self.secrets.is_empty())
+            .then(|| AhoCorasick::new(&self.secrets).ok())
+            .flatten();
+    }
+
+    fn stands_in(&self, text: &str) -> bool {
+        match &self.finder {
+            Some(finder) => finder.is_match(text),
+            None => self.secrets.iter().any(|secret| text.contains(secret)),
+        }
+    }
+
+    /// Returns the value with secrets masked, or `None` if it contains none, so that nothing is copied in the
+    /// usual case.
+    fn masked_json(&self, value: &Value) -> Option<Value> {
+        match value {
+            Value::Null | Value::Bool(_) => None,
+            Value::Number(number) => {
+                let is_known = !self.secrets.is_empty() && self.stands_in(&number.to_string());
+                is_known.then(|| Value::from(MASK))
+            }
+            Value::String(text) => changed(self.masked(text)).map(Value::String),
+            Value::Array(items) => self.masked_items(items),
+            Value::Object(members) => self.masked_members(members),
+        }
+    }
+
+    fn masked_items(&self, items: &[Value]) -> Option<Value> {
+        let masked = |(at, item)| Some((at, self.masked_json(item)?));
+        let masked: Vec<(usize, Value)> = items.iter().enumerate().filter_map(masked).collect();
+        if masked.is_empty() {
+            return None;
+        }
+        let mut items = items.to_vec();
+        for (at, item) in masked {
+            items[at] = item;
+        }
+        Some(Value::Array(items))
+    }
+
+    fn masked_members(&self, members: &Map<String, Value>) -> Option<Value> {
+        let masked = |(at, (name, value)): (usize, (&String, &Value))| {
+            let known = changed(self.mask_known(name));
+            let masked = self.masked_member(known.as_ref().unwrap_or(name), value);
+            (known.is_some() || masked.is_some()).then_some((at, known, masked))
+        };
+        let masked: Vec<_> = members.iter().enumerate().filter_map(masked).collect();
+        if masked.is_empty() {
+            return None;
+        }
+        let mut masked = masked.into_iter().peekable();
+        let members = members.iter().enumerate().map(|(at, (name, value))| {
+            let (new_name, new_value) = match masked.next_if(|(of, ..)| *of == at) {
+                Some((_, name, value)) => (name, value),
+                None => (None, None),
+            };
+            (
+                new_name.unwrap_or_else(|| name.clone()),
+                new_value.unwrap_or_else(|| value.clone()),
+            )
+        });
+        Some(Value::Object(members.collect()))
+    }
+
+    fn masked_member(&self, name: &str, value: &Value) -> Option<Value> {
+        match value {
+            Value::String(text) if is_secret_member(name) => {
+                let masked = mask_credentials(text);
+                (masked != *text).then_some(Value::String(masked))
+            }
+            other => self.masked_json(other),
+        }
+    }
+
+    fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        mask_places(self.mask_known(text))
+    }
+
+    fn mask_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut text = Cow::Borrowed(text);
+        if !self.stands_in(&text) {
+            return text;
+        }
+        for secret in &self.secrets {
+            if text.contains(secret) {
+                text = Cow::Owned(text.replace(secret, MASK));
+            }
+        }
+        text
+    }
+}
+
+impl fmt::Debug for Masker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Masker({} secrets)",
+            self.with_known(|known| known.secrets.len())
+        )
+    }
+}
+
+impl Masker {
+    /// Returns a masker for these values, each of which is masked wherever it occurs.
+    ///
+    /// Values of fewer than four bytes are ignored.
+    pub fn new(secrets: Vec<String>) -> Self {
+        let masker = Self::default();
+        masker.known_mut().add(&all_forms(secrets));
+        masker
+    }
+
+    /// Adds a value, such as a token that was created during the run. Call this before the value is sent:
+    /// earlier recordings are not changed.
+    pub fn learn(&self, secret: &str) {
+        let forms = all_forms([secret.to_owned()]);
+        let mut known = self.known_mut();
+        let learnt: Vec<String> = forms
+            .into_iter()
+            .filter(|form| !known.is_lasting(form))
+            .collect();
+        known.add(&learnt);
+        known.learnt[1].extend(learnt);
+    }
+
+    /// Begins another trial of the same agents: values that were learnt before the last trial are forgotten,
+    /// so that their number does not grow with that of the trials. Those of the last trial are not, since an
+    /// agent may still print them.
+    pub fn begin_trial(&self) {
+        let mut known = self.known_mut();
+        let [before, last] = std::mem::take(&mut known.learnt);
+        known
+            .secrets
+            .retain(|secret| !before.contains(secret) || last.contains(secret));
+        known.learnt = [last, Vec::new()];
+        known.find_again();
+    }
+
+    fn known_mut(&self) -> RwLockWriteGuard<'_, Known> {
+        self.known.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a text, such as a line of an agent's output, with secrets masked.
+    pub fn mask_text(&self, text: &str) -> String {
+        self.masked(text).into_owned()
+    }
+
+    /// Masks secrets in a JSON value: the strings of members such as `token`, and in every text what
+    /// [`mask_text`](Self::mask_text) finds.
+    pub fn mask_json(&self, value: &mut Value) {
+        if let Some(masked) = self.masked_json(value) {
+            *value = masked;
+        }
+    }
+
+    /// Masks secrets in a path with its query: known values, the secret part of a bot's service URL, and
+    /// parameters such as `api_key`.
+    pub fn mask_path(&self, path: &str) -> String {
+        let path = mask_service_urls(self.mask_known(path));
+        let Some((path, query)) = path.split_once('?') else {
+            return path.into_owned();
+        };
+        let parameters: Vec<String> = query.split('&').map(mask_parameter).collect();
+        format!("{path}?{}", parameters.join("&"))
+    }
+
+    /// Returns the headers for a transcript, by lowercase name, with secrets masked.
+    ///
+    /// The scheme of credentials is kept: `Bearer [masked]`. Repeated headers are joined by `, `.
+    pub fn headers(&self, headers: &HeaderMap) -> BTreeMap<String, String> {
+        RECORDED_HEADERS
+            .into_iter()
+            .filter(|name| headers.contains_key(*name))
+            .map(|name| {
+                let values: Vec<String> = headers
+                    .get_all(name)
+                    .iter()
+                    .map(|value| self.mask_header(name, &String::from_utf8_lossy(value.as_bytes())))
+                    .collect();
+                (name.to_owned(), values.join(", "))
+            })
+            .collect()
+    }
+
+    /// Returns the value of the header `name`, given in lowercase, with secrets masked.
+    fn mask_header(&self, name: &str, value: &str) -> String {
+        if is_secret_header(name) {
+            mask_credentials(value)
+        } else if name == "location" {
+            self.mask_path(value)
+        } else {
+            self.mask_text(value)
+        }
+    }
+
+    /// Masks a body; returns the original if anything was masked.
+    pub(super) fn mask_body(&self, body: &mut Body) -> Option<Body> {
+        let masked = match &*body {
+            Body::Json(value) => Body::Json(self.masked_json(value)?),
+            Body::Text(text) => Body::Text(changed(self.masked(text))?),
+            Body::Omitted { .. } => return None,
+        };
+        Some(std::mem::replace(body, masked))
+    }
+
+    fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.with_known(|known| known.masked(text))
+    }
+
+    fn mask_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.with_known(|known| known.mask_known(text))
+    }
+
+    fn masked_json(&self, value: &Value) -> Option<Value> {
+        self.with_known(|known| known.masked_json(value))
+    }
+
+    fn with_known<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
+        look(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Returns the text if it was changed.
+fn changed(text: Cow<'_, str>) -> Option<String> {
+    match text {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(text) => Some(text),
+    }
+}
+
+/// Returns all forms of these secrets that are long enough.
+fn all_forms(secrets: impl IntoIterator<Item = String>) -> Vec<String> {
+    let long = secrets
+        .into_iter()
+        .filter(|secret| secret.len() >= SHORTEST_SECRET);
+    long.flat_map(written_forms).collect()
+}
+
+/// Returns the forms of a secret: unchanged, as written in URLs, and as written inside JSON texts.
+fn written_forms(secret: String) -> Vec<String> {
+    let in_query: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+    let in_path = in_query.replace('+', "%20");
+    let in_json = Value::from(secret.as_str()).to_string();
+    let in_json = in_json[1..in_json.len() - 1].to_owned();
+    vec![secret, in_query, in_path, in_json]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn masker() -> Masker {
+        Masker::new(
+            ["sesame-123", "sesame", "a b\"c", "9876543210", "x"]
+                .map(str::to_owned)
+                .to_vec(),
+        )
+    }
+
+    #[test]
+    fn what_a_bot_is_known_by_is_masked_wherever_it_stands() {
+        let (masker, secret) = (Masker::default(), "0f".repeat(32));
+        let path = masker.mask_path(&format!("/bots/{secret}/v3/conversations/c?x=1"));
+        assert_eq!(path, "/bots/[masked]/v3/conversations/c?x=1");
+        let line = masker.mask_text(&format!("POST http://h/bots/{secret}/v3 /bots/short/"));
+        assert_eq!(line, "POST http://h/bots/[masked]/v3 /bots/short/");
+    }
+
+    #[test]
+    fn longer_secrets_go_first_and_blanks_around_them_stay() {
+        let secrets = ["abcd", "abcdefgh", "MIIEvQ"].map(str::to_owned);
+        let masker = Masker::new(secrets.into());
+        assert_eq!(
+            masker.mask_text("abcdefgh abcd abc"),
+            "[masked] [masked] abc"
+        );
+        assert_eq!(masker.mask_text("  MIIEvQ"), "  [masked]");
+    }
+
+    #[test]
+    fn what_is_learnt_later_is_masked_by_every_clone() {
+        let masker = Masker::default();
+        let clone = masker.clone();
+        assert_eq!(clone.mask_text("a tok-en-1"), "a tok-en-1");
+        masker.learn("tok-en-1");
+        assert_eq!(clone.mask_text("a tok-en-1"), "a [masked]");
+    }
+
+    #[test]
+    fn what_one_trial_learnt_is_masked_in_the_next_one_too_but_not_forever() {
+        let masker = Masker::new(vec!["lasting-1".to_owned()]);
+        masker.learn("tok-en-1");
+        masker.learn("lasting-1");
+        let text = "tok-en-1 tok-en-2 lasting-1";
+        masker.begin_trial();
+        masker.learn("tok-en-2");
+        assert_eq!(masker.mask_text(text), "[masked] [masked] [masked]");
+        masker.begin_trial();
+        masker.learn("tok-en-2");
+        assert_eq!(masker.mask_text(text), "tok-en-1 [masked] [masked]");
+        masker.begin_trial();
+        assert_eq!(masker.mask_text(text), "tok-en-1 [masked] [masked]");
+    }
+
+    #[test]
+    fn texts() {
+        for (text, expected) in [
+            ("nothing to hide, x y z", "nothing to hide, x y z"),
+            ("open sesame-123!", "open [masked]!"),
+            ("open sesame now", "open [masked] now"),
+            (
+                "Authorization: Bearer abc.DEF-1",
+                "Authorization: Bearer [masked]",
+            ),
+            ("missing bearer token.", "missing bearer token."),
+            ("the ring bearer walked on", "the ring bearer walked on"),
+            (r#"Bearer realm="x""#, r#"Bearer realm="x""#),
+            ("OPENAI_API_KEY=sk-1 next", "OPENAI_API_KEY=[masked] next"),
+            ("GET /?api_key=k1&n=1", "GET /?api_key=[masked]&n=1"),
+            ("max_tokens=100", "max_tokens=100"),
+            (
+                r#"{"config": {"api_key": "k\"1", "n": 1}}"#,
+                r#"{"config": {"api_key": "[masked]", "n": 1}}"#,
+            ),
+            ("{'Access-Token': 'k1'}", "{'Access-Token': '[masked]'}"),
+            (r#"{"tokens": "many"}"#, r#"{"tokens": "many"}"#),
+            (r#"json of it: a b\"c"#, "json of it: [masked]"),
+        ] {
+            assert_eq!(masker().mask_text(text), expected);
+        }
+    }
+
+    #[test]
+    fn paths() {
+        for (path, expected) in [
+            ("/a2a/x", "/a2a/x"),
+            ("/hook/sesame-123/in?n=1", "/hook/[masked]/in?n=1"),
+            (
+                "/?api_key=k1&n=1&apiKey=k2&key=k3",
+                "/?api_key=[masked]&n=1&apiKey=[masked]&key=[masked]",
+            ),
+            ("/?q=a+b%22c&p=a%20b%22c", "/?q=[masked]&p=[masked]"),
+        ] {
+            assert_eq!(masker().mask_path(path), expected);
+        }
+    }
+
+    #[test]
+    fn json_values() {
+        let mut value = json!({
+            "configuration": {"pushNotificationConfig": {"token": "t-1", "authentication": {"credentials": "c-1"}}},
+            "Authorization": "Bearer b-1",
+            "client_secret": "s-1",
+            "X-API-Key": "k-2", "x-goog-api-key": "k-3", "session_token": "s-2", "auth_token": "a-1",
+            "private_key": "p-1", "Cookie": "session=abc; other=def",
+            "properties": {"password": {"type": "string"}},
+            "number": 9_876_543_210_u64,
+            "parts": [{"text": "say sesame"}, {"text": "{\"apiKey\": \"k-1\"}"}],
+            "sesame": null,
+            "usage": {"total_tokens": 12, "token": 5},
+        });
+        masker().mask_json(&mut value);
+        assert_eq!(
+            value,
+            json!({
+                "configuration": {"pushNotificationConfig": {"token": "[masked]", "authentication": {"credentials": "[masked]"}}},
+                "Authorization": "Bearer [masked]",
+                "client_secret": "[masked]",
+                "X-API-Key": "[masked]", "x-goog-api-key": "[masked]", "session_token": "[masked]",
+                "auth_token": "[masked]", "private_key": "[masked]", "Cookie": "[masked]",
+                "properties": {"password": {"type": "string"}},
+                "number": "[masked]",
+                "parts": [{"text": "say [masked]"}, {"text": "{\"apiKey\": \"[masked]\"}"}],
+                "[masked]": null,
+                "usage": {"total_tokens": 12, "token": 5},
+            })
+        );
+    }
+
+    #[test]
+    fn headers_are_chosen_and_masked() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("authorization", "Bearer abc"),
+            ("content-type", "application/json"),
+            ("a2a-extensions", "https://one.example"),
+            ("a2a-extensions", "https://two.example"),
+            ("location", "http://127.0.0.1/?token=abc"),
+            ("user-agent", "test"),
+            ("x-api-key", "abc"),
+        ] {
+            headers.append(name, value.parse().unwrap());
+        }
+        let expected = [
+            ("a2a-extensions", "https://one.example, https://two.example"),
+            ("authorization", "Bearer [masked]"),
+            ("content-type", "application/json"),
+            ("location", "http://127.0.0.1/?token=[masked]"),
+        ];
+        let recorded = masker().headers(&headers);
+        let recorded: Vec<(&str, &str)> = recorded
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        assert_eq!(recorded, expected);
+    }
+
+    #[test]
+    fn headers_that_hold_secrets() {
+        for (name, value, expected) in [
+            ("authorization", "abc", "[masked]"),
+            ("proxy-authorization", "Basic abc", "Basic [masked]"),
+            ("authorization", "correct horse", "[masked]"),
+            ("cookie", "session=abc; other=def", "[masked]"),
+            ("x-api-key", "abc", "[masked]"),
+            ("x-agent-token", "abc", "[masked]"),
+            ("mcp-session-id", "abc", "[masked]"),
+            ("accept", "text/event-stream", "text/event-stream"),
+        ] {
+            assert_eq!(masker().mask_header(name, value), expected, "{name}");
+        }
+    }
+}

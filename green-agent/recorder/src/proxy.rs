@@ -1,0 +1,158 @@
+//! Passes the requests of a hop on to its upstream and records them as they pass.
+//!
+//! A request is recorded before it is passed on and a reply before it is passed back, so the
+//! transcript never shows an effect before its cause.
+
+use std::sync::Arc;
+
+use axum::{
+    Json, Router,
+    body::BodyDataStream,
+    extract::{Request, State},
+    http::{Method, StatusCode, request::Parts},
+    response::{IntoResponse, Response},
+};
+use bridge_telemetry::{Instrument as _, Kind, Span, TraceContext, set, span};
+use futures_util::{StreamExt, stream};
+use serde_json::json;
+
+use super::{
+    body::{self, Collected},
+    exchange::{Exchange, cut},
+    headers,
+    hop::Proxy,
+    relay,
+    reply::RequestInfo,
+};
+use green_agent_transcript as transcript;
+
+/// A request's body: the form for the transcript, and the body for the upstream.
+struct Read {
+    kept: Option<transcript::Body>,
+    sent: Option<reqwest::Body>,
+}
+
+/// Returns the routes of a hop: every path and method is passed on.
+pub(super) fn app(proxy: Proxy) -> Router {
+    Router::new().fallback(serve).with_state(Arc::new(proxy))
+}
+
+async fn serve(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
+    let mut phase = proxy.book.phase.clone();
+    tokio::select! {
+        response = Box::pin(proxy.pass(request)) => response,
+        () = cut(&mut phase) => refusal(StatusCode::SERVICE_UNAVAILABLE, "the recorder was stopped"),
+    }
+}
+
+impl Proxy {
+    async fn pass(&self, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
+        let permit = Arc::clone(&self.permits).try_acquire_owned().ok();
+        let refused = refuses(&parts, permit.is_some());
+        let exchange = Exchange::open(&self.book, permit);
+        if let Some((status, why)) = refused {
+            exchange.request(&parts, None);
+            exchange.fail_by_caller(why);
+            return refusal(status, why);
+        }
+        let Read { kept, sent } = match self.read(&parts, body.into_data_stream()).await {
+            Ok(read) => read,
+            Err((kept, error)) => {
+                exchange.request(&parts, Some(kept));
+                exchange.fail_by_caller(&error);
+                return refusal(StatusCode::BAD_REQUEST, &error);
+            }
+        };
+        let asked = RequestInfo::new(
+            &parts.method,
+            parts.uri.path(),
+            kept.as_ref(),
+            &self.origins,
+        );
+        exchange.request(&parts, kept);
+        let span = self.span(&parts);
+        let sending = self.send(parts, sent).instrument(span.clone());
+        match sending.await {
+            Ok(reply) => self.pass_back(asked, exchange, reply).await,
+            Err(error) => {
+                let error = relay::no_answer(error);
+                exchange.fail(&error);
+                refusal(StatusCode::BAD_GATEWAY, &error)
+            }
+        }
+    }
+
+    /// Begins the span of an exchange, in its caller's trace.
+    fn span(&self, parts: &Parts) -> Span {
+        let span = span(Kind::Client, || self.book.hop.to_string());
+        let caller = match TraceContext::read(&parts.headers) {
+            caller if caller.is_some() => caller,
+            _ => self.trial.clone(),
+        };
+        set(&span, "http.request.method", parts.method.as_str());
+        caller.adopt(span)
+    }
+
+    /// Reads a request's body. One that is too large is passed on in chunks as it comes.
+    async fn read(
+        &self,
+        parts: &Parts,
+        mut pieces: BodyDataStream,
+    ) -> Result<Read, (transcript::Body, String)> {
+        match body::collect(&mut pieces, self.body_limit, || {
+            self.book.transcript.touch();
+        })
+        .await
+        {
+            Collected::Whole(bytes) => Ok(Read {
+                kept: body::keep(&bytes),
+                sent: (!bytes.is_empty()).then(|| bytes.into()),
+            }),
+            Collected::Larger(beginning) => {
+                let kept = body::too_large(&parts.headers, &beginning);
+                let all = stream::once(async { Ok(beginning) }).chain(pieces);
+                Ok(Read {
+                    kept: Some(kept),
+                    sent: Some(reqwest::Body::wrap_stream(all)),
+                })
+            }
+            Collected::Broken(beginning, error) => {
+                let error = format!("the request broke off: {}", relay::in_full(&error));
+                Err((body::cut_short(&beginning), error))
+            }
+        }
+    }
+
+    async fn send(
+        &self,
+        parts: Parts,
+        body: Option<reqwest::Body>,
+    ) -> reqwest::Result<reqwest::Response> {
+        let target = self.origins.target(parts.uri.path(), parts.uri.query());
+        // Made whole: a builder would copy the headers one by one.
+        let mut request = reqwest::Request::new(parts.method, target);
+        *request.headers_mut() = headers::to_upstream(parts.headers);
+        TraceContext::current().write(request.headers_mut());
+        *request.body_mut() = body;
+        self.client.execute(request).await
+    }
+}
+
+/// Returns why a request is refused, if it is.
+fn refuses(parts: &Parts, permitted: bool) -> Option<(StatusCode, &'static str)> {
+    if !permitted {
+        let why = "too many exchanges are open on this hop: end some, or call less at once";
+        Some((StatusCode::SERVICE_UNAVAILABLE, why))
+    } else if parts.method == Method::CONNECT || headers::upgrade(&parts.headers).is_some() {
+        let why = "the recorder passes on plain HTTP: it cannot upgrade or tunnel a connection";
+        Some((StatusCode::NOT_IMPLEMENTED, why))
+    } else {
+        None
+    }
+}
+
+/// Returns a refusal by the recorder itself.
+fn refusal(status: StatusCode, why: &str) -> Response {
+    (status, Json(json!({ "error": why }))).into_response()
+}

@@ -1,0 +1,234 @@
+//! Passes the replies of a hop back and records them.
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, Method, StatusCode, header},
+    response::Response,
+};
+use bytes::{Bytes, BytesMut};
+use futures_util::{StreamExt, stream};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::{
+    body::{self, Collected, Ended},
+    card,
+    exchange::Exchange,
+    headers,
+    hop::Proxy,
+    lines::LineParser,
+    origin::Origins,
+    relay::{self, Pieces, Reading, Slow},
+    sse::SseParser,
+};
+
+/// The properties of a request that decide how its reply is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RequestInfo {
+    /// Whether the reply has no body, whatever its headers say.
+    pub(super) head_only: bool,
+    /// The place of an agent card in the reply.
+    pub(super) card_at: CardAt,
+}
+
+/// The place of an agent card in a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CardAt {
+    /// There is none.
+    Nowhere,
+    /// The body is a card.
+    Body,
+    /// The result of a JSON-RPC reply is a card.
+    Result,
+}
+
+/// The way in which the body of a reply is passed back.
+enum Form {
+    /// As a whole, if it is neither too large nor too slow.
+    Whole,
+    /// Event by event, or line by line.
+    Stream(Reading),
+    /// Unread, since it is encoded; contains the content coding.
+    Encoded(String),
+}
+
+impl RequestInfo {
+    /// Reads the properties; `kept` is the request's body in the transcript's form.
+    pub(super) fn new(
+        method: &Method,
+        path: &str,
+        kept: Option<&green_agent_transcript::Body>,
+        origins: &Origins,
+    ) -> Self {
+        let request = kept.and_then(green_agent_transcript::Body::json);
+        let is_card = card::is_card_path(path) || origins.is_card(path);
+        let card_at = if method == Method::GET && is_card {
+            CardAt::Body
+        } else if request.is_some_and(card::asks_for_card) {
+            CardAt::Result
+        } else {
+            CardAt::Nowhere
+        };
+        Self {
+            head_only: method == Method::HEAD,
+            card_at,
+        }
+    }
+}
+
+impl Proxy {
+    /// Passes a reply back once its head has come.
+    pub(super) async fn pass_back(
+        &self,
+        asked: RequestInfo,
+        exchange: Exchange,
+        mut reply: reqwest::Response,
+    ) -> Response {
+        let (status, theirs) = (reply.status(), std::mem::take(reply.headers_mut()));
+        let length = headers::content_length(&theirs);
+        let pieces = reply.bytes_stream().boxed();
+        let body = match form(asked, status, &theirs, self.body_limit) {
+            Form::Stream(reading) => {
+                exchange.reply(status, &theirs, None);
+                relay::relay(pieces, length, reading, exchange)
+            }
+            Form::Encoded(coding) => {
+                let why = format!("encoded with {coding}");
+                let kept = body::omit(length.unwrap_or_default(), why);
+                exchange.reply(status, &theirs, Some(kept));
+                relay::relay(pieces, length, Reading::Nothing, exchange)
+            }
+            Form::Whole => {
+                let card_at = if status.is_success() {
+                    asked.card_at
+                } else {
+                    CardAt::Nowhere
+                };
+                match card_at {
+                    CardAt::Nowhere => self.held(pieces, exchange, status, &theirs).await,
+                    CardAt::Body | CardAt::Result => {
+                        let alive = || self.book.transcript.touch();
+                        let mut pieces = pieces;
+                        let read = body::collect(&mut pieces, self.body_limit, alive).await;
+                        self.whole(read, pieces, exchange, status, &theirs, card_at)
+                    }
+                }
+            }
+        };
+        let mut ours = headers::to_caller(theirs, &self.origins);
+        if asked.card_at != CardAt::Nowhere {
+            // A rewritten card has another length; the server adds the header again.
+            ours.remove(header::CONTENT_LENGTH);
+        }
+        let mut response = Response::new(body);
+        *response.status_mut() = status;
+        *response.headers_mut() = ours;
+        response
+    }
+
+    /// Reads a body to its end, if that comes soon. The chunks of a slower body are passed on as they come,
+    /// because callers give up on a reply that stays silent.
+    async fn held(
+        &self,
+        mut pieces: Pieces,
+        exchange: Exchange,
+        status: StatusCode,
+        headers: &HeaderMap,
+    ) -> Body {
+        let mut kept = BytesMut::new();
+        let alive = || self.book.transcript.touch();
+        let reading = body::collect_into(&mut kept, &mut pieces, self.body_limit, alive);
+        let read = match timeout(self.hold, reading).await {
+            Ok(Ended::Whole) => Collected::Whole(kept.freeze()),
+            Ok(Ended::Larger) => Collected::Larger(kept.freeze()),
+            Ok(Ended::Broken(error)) => Collected::Broken(kept.freeze(), error),
+            Err(_) => {
+                let slow = Slow {
+                    status,
+                    headers: headers.clone(),
+                    kept: BytesMut::new(),
+                    limit: self.body_limit,
+                };
+                let length = headers::content_length(headers);
+                let all = with_beginning(kept.freeze(), pieces);
+                return relay::relay(all, length, Reading::Slow(slow), exchange);
+            }
+        };
+        self.whole(read, pieces, exchange, status, headers, CardAt::Nowhere)
+    }
+
+    /// Records a body that was read; one that is too large is only passed on.
+    fn whole(
+        &self,
+        read: Collected<reqwest::Error>,
+        rest: Pieces,
+        exchange: Exchange,
+        status: StatusCode,
+        headers: &HeaderMap,
+        card_at: CardAt,
+    ) -> Body {
+        match read {
+            Collected::Whole(bytes) => {
+                exchange.reply(status, headers, body::keep(&bytes));
+                exchange.close();
+                let rewritten = self.rewritten(card_at, &bytes);
+                rewritten.map_or_else(|| Body::from(bytes), Body::from)
+            }
+            Collected::Larger(beginning) => {
+                exchange.reply(status, headers, Some(body::too_large(headers, &beginning)));
+                let length = headers::content_length(headers);
+                let all = with_beginning(beginning, rest);
+                relay::relay(all, length, Reading::Nothing, exchange)
+            }
+            Collected::Broken(beginning, error) => {
+                exchange.reply(status, headers, Some(body::cut_short(&beginning)));
+                let error = relay::broke_off(error);
+                exchange.fail(&error);
+                relay::broken(beginning, error)
+            }
+        }
+    }
+
+    /// Returns the body with its card rewritten; `None` if there is no card, or nothing to change in it.
+    fn rewritten(&self, card_at: CardAt, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut reply: Value = match card_at {
+            CardAt::Nowhere => return None,
+            CardAt::Body | CardAt::Result => serde_json::from_slice(bytes).ok()?,
+        };
+        let card = match card_at {
+            CardAt::Nowhere | CardAt::Body => &mut reply,
+            CardAt::Result => reply.get_mut("result")?,
+        };
+        let outcome = card::rewrite(card, &self.origins);
+        for url in outcome.elsewhere {
+            let hop = &self.book.hop;
+            tracing::warn!(%hop, %url, "the agent's card leads past the recorder: what goes there is not recorded");
+        }
+        if outcome.changed {
+            serde_json::to_vec(&reply).ok()
+        } else {
+            None
+        }
+    }
+}
+
+/// Returns a stream of what was read of a body and what is still to come.
+fn with_beginning(beginning: Bytes, rest: Pieces) -> Pieces {
+    let beginning = (!beginning.is_empty()).then_some(Ok(beginning));
+    stream::iter(beginning).chain(rest).boxed()
+}
+
+fn form(asked: RequestInfo, status: StatusCode, headers: &HeaderMap, limit: usize) -> Form {
+    let bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    if asked.head_only || bodiless {
+        Form::Whole
+    } else if let Some(coding) = headers::content_coding(headers) {
+        Form::Encoded(coding.to_owned())
+    } else if headers::is_event_stream(headers) {
+        Form::Stream(Reading::Events(SseParser::new(limit)))
+    } else if headers::is_line_stream(headers) {
+        Form::Stream(Reading::Lines(LineParser::new(limit)))
+    } else {
+        Form::Whole
+    }
+}

@@ -1,0 +1,121 @@
+//! Reads calls of MCP tools from a transcript.
+
+use serde_json::{Value, json};
+
+use green_agent_transcript::{
+    Content, Entry,
+    wire::{self, RequestKind},
+};
+
+/// One tool call.
+pub(super) struct Call {
+    /// `{arguments, result}`, or `{arguments, error}` with the JSON-RPC error, or only `arguments` if there
+    /// was no answer.
+    pub(super) value: Value,
+    /// The `seq` of the request and of the answer.
+    pub(super) at: Vec<u64>,
+}
+
+/// Returns the calls of a tool, in order of their requests.
+pub(super) fn calls(entries: &[Entry], tool: &str) -> Vec<Call> {
+    let requests = entries.iter().filter(|entry| called(entry) == Some(tool));
+    requests.map(|request| call(request, entries)).collect()
+}
+
+/// Returns the names of all tools that were called, without repetitions, sorted.
+pub(super) fn tools(entries: &[Entry]) -> Vec<&str> {
+    let mut tools: Vec<&str> = entries.iter().filter_map(called).collect();
+    tools.sort_unstable();
+    tools.dedup();
+    tools
+}
+
+fn called(entry: &Entry) -> Option<&str> {
+    match wire::ask(&entry.content)? {
+        RequestKind::Mcp {
+            method: "tools/call",
+            params,
+        } => params?.get("name")?.as_str(),
+        RequestKind::Mcp { .. } | RequestKind::Card | RequestKind::A2a(_) | RequestKind::Other => {
+            None
+        }
+    }
+}
+
+fn call(request: &Entry, entries: &[Entry]) -> Call {
+    let asked = request.content.body().and_then(|body| body.json());
+    let arguments = asked.and_then(|body| body.pointer("/params/arguments"));
+    let mut value = json!({"arguments": arguments.unwrap_or(&json!({}))});
+    let mut at = vec![request.seq];
+    let id = asked.and_then(|body| body.get("id"));
+    if let Some((answer, member, content)) = answer(request, id, entries) {
+        value[member] = content.clone();
+        at.push(answer.seq);
+    }
+    Call { value, at }
+}
+
+type Answer<'a> = (&'a Entry, &'static str, &'a Value);
+
+/// Returns the answer with the request's id: in its own exchange, as a body or as an event among
+/// notifications; or, with MCP's older transport, on the stream that the client keeps open beside it.
+fn answer<'a>(request: &Entry, id: Option<&Value>, entries: &'a [Entry]) -> Option<Answer<'a>> {
+    let later = || entries.iter().filter(|entry| entry.seq > request.seq);
+    let own = |entry: &&Entry| entry.exchange == request.exchange;
+    let beside =
+        |entry: &&Entry| entry.hop == request.hop && matches!(entry.content, Content::Event { .. });
+    let mut in_own = later().filter(own);
+    let mut in_others = later().filter(beside);
+    in_own
+        .find_map(|entry| answer_in(entry, id))
+        .or_else(|| in_others.find_map(|entry| answer_in(entry, id)))
+}
+
+fn answer_in<'a>(entry: &'a Entry, id: Option<&Value>) -> Option<Answer<'a>> {
+    let body = entry.content.body()?.json()?;
+    let member = ["result", "error"]
+        .into_iter()
+        .find(|member| body.get(member).is_some())?;
+    (body.get("id") == id).then(|| (entry, member, &body[member]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use green_agent_transcript::fixture::{Script, end, event, request, result, rpc, stream};
+
+    #[test]
+    fn answers_are_found_by_id_wherever_they_come() {
+        let call = || rpc("tools/call", json!({"name": "echo", "arguments": {"n": 1}}));
+        let answered = json!({"arguments": {"n": 1}, "result": {"content": []}});
+        let hop = "purple -> tools";
+
+        let mut plain = Script::default();
+        plain.exchange(hop, [call(), result(json!({"content": []}))]);
+        let mut beside = Script::default();
+        beside.push(hop, 1, request("GET", "/sse", None));
+        beside.push(hop, 2, call());
+        beside.push(
+            hop,
+            1,
+            event(json!({"jsonrpc": "2.0", "id": 7, "result": {"other": 1}})),
+        );
+        beside.push(
+            hop,
+            1,
+            event(json!({"jsonrpc": "2.0", "id": 1, "result": {"content": []}})),
+        );
+        let mut never = Script::default();
+        never.exchange(hop, [call(), stream(), end()]);
+
+        let cases = [
+            (plain, answered.clone(), vec![1, 2]),
+            (beside, answered, vec![2, 4]),
+            (never, json!({"arguments": {"n": 1}}), vec![1]),
+        ];
+        for (script, value, at) in cases {
+            let found = calls(&script.entries, "echo").remove(0);
+            assert_eq!((found.value, found.at), (value, at));
+        }
+    }
+}

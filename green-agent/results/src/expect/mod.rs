@@ -1,0 +1,139 @@
+//! Checks the expectations of a scenario file against a finished run.
+//!
+//! A value expectation reads a target (`target`), selects values in it (`place`) and applies a check to each
+//! of them (`verdict`); `not` negates the check of each value. A missing value fails every check except
+//! `exists` and `count`, even with `not`: a typing error in a path must not pass. A value of the wrong type
+//! fails with and without `not`. A sequence expectation searches for labels in order (`sequence`).
+
+mod calls;
+mod content;
+mod place;
+mod sequence;
+mod shown;
+mod target;
+mod unmet;
+mod verdict;
+mod written;
+
+#[cfg(test)]
+mod tests;
+
+pub use content::results;
+pub use unmet::Unmet;
+
+use self::{place::Node, verdict::Mismatch};
+use crate::assessment::Assessment;
+use green_agent_scenario::expectation::{Check, Expectation, Rule, Target, ValuePath};
+use green_agent_transcript::Entry;
+
+/// A finished run, against which expectations are checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The evaluator's assessment.
+    pub assessment: &'a Assessment,
+    /// The whole transcript, in order of `seq`.
+    pub entries: &'a [Entry],
+}
+
+/// Returns the expectations that are not met, in the order of the file.
+pub fn check(expectations: &[Expectation], subject: &Subject<'_>) -> Vec<Unmet> {
+    let unmet = |expectation: &Expectation| {
+        let miss = judge(expectation, subject).err()?;
+        Some(Unmet {
+            line: expectation.line,
+            expectation: written::expectation(expectation),
+            expected: miss.expected,
+            actual: miss.actual,
+            at: miss.at,
+        })
+    };
+    expectations.iter().filter_map(unmet).collect()
+}
+
+/// The reason why an expectation is not met.
+struct UnmetReason {
+    expected: String,
+    actual: String,
+    at: Vec<u64>,
+}
+
+fn judge(expectation: &Expectation, subject: &Subject<'_>) -> Result<(), UnmetReason> {
+    let not = expectation.not;
+    match &expectation.rule {
+        Rule::Sequence { labels, hop } => {
+            sequence::judge(labels, hop.as_ref(), not, subject.entries)
+        }
+        Rule::Value { on, path, check } => judge_value(on, path.as_ref(), check, not, subject),
+    }
+}
+
+fn judge_value(
+    on: &Target,
+    path: Option<&ValuePath>,
+    check: &Check,
+    not: bool,
+    subject: &Subject<'_>,
+) -> Result<(), UnmetReason> {
+    let found = target::look(on, subject);
+    let (nodes, at) = match &found {
+        Ok(found) => (place::select(&found.value, path), found.at.clone()),
+        Err(_) => (Vec::new(), Vec::new()),
+    };
+    let absence = || match &found {
+        Ok(found) => place::absence(path, target::noun(on), &found.value),
+        Err(absence) => absence.clone(),
+    };
+    hold(check, &nodes, path, not, absence).map_err(|actual| UnmetReason {
+        expected: written::expected(check, path, not),
+        actual,
+        at,
+    })
+}
+
+/// Applies a check to the selected values; the error describes the actual values.
+fn hold(
+    check: &Check,
+    nodes: &[Node<'_>],
+    path: Option<&ValuePath>,
+    not: bool,
+    absence: impl Fn() -> String,
+) -> Result<(), String> {
+    match check {
+        Check::Exists(wanted) if (nodes.is_empty() != *wanted) != not => Ok(()),
+        Check::Exists(_) if nodes.is_empty() => Err(absence()),
+        Check::Exists(_) => Err(unmet::listed(nodes)),
+        Check::Count(wanted) => match place::count(nodes, path)? {
+            count if (count == *wanted) != not => Ok(()),
+            _ if nodes.is_empty() => Err(format!("0: {}", absence())),
+            count => Err(format!("{count}: {}", unmet::listed(nodes))),
+        },
+        _ if nodes.is_empty() => Err(absence()),
+        check => hold_each(check, nodes, not),
+    }
+}
+
+/// Applies a check for single values to each value.
+fn hold_each(check: &Check, nodes: &[Node<'_>], not: bool) -> Result<(), String> {
+    let judge = verdict::prepare(check)?;
+    let mut failing = Vec::new();
+    let mut remarks = Vec::new();
+    for node in nodes {
+        match (judge(node.value), not) {
+            (Ok(()), false) | (Err(Mismatch::Fails(_)), true) => {}
+            (Ok(()), true) => failing.push(node.clone()),
+            (Err(Mismatch::Fails(remark)), false) => {
+                failing.push(node.clone());
+                remarks.extend(remark);
+            }
+            (Err(Mismatch::WrongType(remark)), _) => {
+                failing.push(node.clone());
+                remarks.push(remark.to_owned());
+            }
+        }
+    }
+    if failing.is_empty() {
+        return Ok(());
+    }
+    remarks.insert(0, unmet::listed(&failing));
+    Err(remarks.join("\n"))
+}

@@ -1,0 +1,218 @@
+//! Decisions from figures: whether a scenario's gates are met, and whether it needs no more trials.
+
+mod stopper;
+
+use std::{collections::BTreeMap, path::Path};
+
+use serde::Serialize;
+
+pub use self::stopper::Stopper;
+use crate::{
+    record::{RecordError, RunFolder, TrialRecord, read_records},
+    statistics::number,
+    summary::{Figures, ScenarioSummary, SummaryBuilder},
+};
+use green_agent_scenario::gate::{Comparison, Condition, FigureGate, Gates, RegressionGate};
+
+/// The result of one condition of a gate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GateResult {
+    /// The cell of the matrix; empty without one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub cell: BTreeMap<String, String>,
+    /// The figure: `pass_rate`, `pass@K`, `pass^K`, or the name of a metric.
+    pub figure: String,
+    /// Whether the condition holds.
+    pub met: bool,
+    /// The value that was measured; for a regression, the drop.
+    pub measured: Option<f64>,
+    /// The lower bound of its interval.
+    pub lower: Option<f64>,
+    /// The upper bound of its interval.
+    pub upper: Option<f64>,
+    /// The number of trials; for a regression, of pairs.
+    pub n: usize,
+    /// What was wanted, what was measured, its interval and n.
+    pub message: String,
+}
+
+/// Checks the gates of a scenario, whose file is at `path`. `run` has the records of its trials, `summary` the
+/// figures that follow from them.
+///
+/// # Errors
+/// If the earlier run cannot be read.
+pub fn check(
+    gates: &Gates,
+    path: &Path,
+    run: &SummaryBuilder,
+    summary: &ScenarioSummary,
+) -> Result<Vec<GateResult>, RecordError> {
+    let mut results = Vec::new();
+    for (cell, figures) in summary.by_cell() {
+        for gate in &gates.figures {
+            results.extend(check_figure(gate, cell, figures));
+        }
+    }
+    if let Some(gate) = &gates.regress {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let earlier = earlier(&folder.join(&gate.against), &summary.scenario)?;
+        results.push(check_regression(gate, &earlier, run));
+    }
+    Ok(results)
+}
+
+/// Reads the records of a scenario from a run's folder or from a file.
+fn earlier(path: &Path, scenario: &str) -> Result<SummaryBuilder, RecordError> {
+    let records: Vec<TrialRecord> = match path.is_dir() {
+        true => RunFolder::read(path)?.records,
+        false => read_records(path)?.records,
+    };
+    let mut earlier = SummaryBuilder::default();
+    let of_it = records.iter().filter(|record| record.scenario == scenario);
+    of_it.for_each(|record| earlier.add(record));
+    Ok(earlier)
+}
+
+/// The value of a figure, as far as it has one.
+struct Measured {
+    value: Option<f64>,
+    lower: Option<f64>,
+    upper: Option<f64>,
+    n: usize,
+}
+
+fn check_figure(
+    gate: &FigureGate,
+    cell: &BTreeMap<String, String>,
+    figures: &Figures,
+) -> Vec<GateResult> {
+    let measured = measure(&gate.figure, figures);
+    let conditions = gate.conditions.iter();
+    conditions
+        .map(|condition| result(&gate.figure, *condition, cell, &measured))
+        .collect()
+}
+
+fn measure(figure: &str, figures: &Figures) -> Measured {
+    let at = |k: &str| {
+        let k: usize = k.parse().ok()?;
+        figures.pass_at_k.iter().find(|at| at.k == k)
+    };
+    let without_interval = |value: Option<f64>, n: usize| Measured {
+        value,
+        lower: None,
+        upper: None,
+        n,
+    };
+    if let Some(k) = figure.strip_prefix("pass@") {
+        return without_interval(at(k).map(|at| at.any), figures.pass_rate.n);
+    }
+    if let Some(k) = figure.strip_prefix("pass^") {
+        return without_interval(at(k).map(|at| at.all), figures.pass_rate.n);
+    }
+    match figures.named(figure) {
+        Some(estimate) => Measured {
+            value: estimate.mean,
+            lower: estimate.lower,
+            upper: estimate.upper,
+            n: estimate.n,
+        },
+        None => without_interval(None, 0),
+    }
+}
+
+fn result(
+    figure: &str,
+    condition: Condition,
+    cell: &BTreeMap<String, String>,
+    measured: &Measured,
+) -> GateResult {
+    let number = condition.number;
+    let holds = |value: Option<f64>, holds: fn(&f64, &f64) -> bool| {
+        value.is_some_and(|value| holds(&value, &number))
+    };
+    let met = match condition.comparison {
+        Comparison::Ge => holds(measured.value, f64::ge),
+        Comparison::Gt => holds(measured.value, f64::gt),
+        Comparison::Le => holds(measured.value, f64::le),
+        Comparison::Lt => holds(measured.value, f64::lt),
+        Comparison::Lower => holds(measured.lower, f64::ge),
+        Comparison::Upper => holds(measured.upper, f64::le),
+    };
+    let place: Vec<String> = cell
+        .iter()
+        .map(|(axis, value)| format!("{axis} {value}"))
+        .collect();
+    let place = match place.is_empty() {
+        true => String::new(),
+        false => format!(" in {}", place.join(", ")),
+    };
+    GateResult {
+        cell: cell.clone(),
+        figure: figure.to_owned(),
+        met,
+        measured: measured.value,
+        lower: measured.lower,
+        upper: measured.upper,
+        n: measured.n,
+        message: format!(
+            "{figure}{place}: wanted {condition}, {}",
+            describe(measured, "trials")
+        ),
+    }
+}
+
+fn check_regression(
+    gate: &RegressionGate,
+    earlier: &SummaryBuilder,
+    run: &SummaryBuilder,
+) -> GateResult {
+    let figure = &gate.figure;
+    // The drop is the earlier value less this one.
+    let difference = run.difference(earlier, figure, None);
+    let measured = Measured {
+        value: difference.difference.mean,
+        lower: difference.difference.lower,
+        upper: difference.difference.upper,
+        n: difference.pairs,
+    };
+    let values = match (difference.b, difference.a) {
+        (Some(before), Some(now)) => format!(" (from {} to {})", number(before), number(now)),
+        _ => String::new(),
+    };
+    GateResult {
+        cell: BTreeMap::new(),
+        figure: figure.clone(),
+        met: measured.value.is_some_and(|drop| drop <= gate.max_drop),
+        measured: measured.value,
+        lower: measured.lower,
+        upper: measured.upper,
+        n: measured.n,
+        message: format!(
+            "drop of {figure} against {}{values}: wanted at most {}, {}",
+            gate.against.display(),
+            gate.max_drop,
+            describe(&measured, "pairs of the same sample or trial"),
+        ),
+    }
+}
+
+fn describe(measured: &Measured, of: &str) -> String {
+    let Some(value) = measured.value else {
+        return "but nothing was measured".to_owned();
+    };
+    let interval = match (measured.lower, measured.upper) {
+        (Some(lower), Some(upper)) => {
+            format!("95 % interval {} to {}", number(lower), number(upper))
+        }
+        _ => "no interval".to_owned(),
+    };
+    format!(
+        "measured {} ({interval}, {} {of})",
+        number(value),
+        measured.n
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! Ends the trials of a scenario early.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    record::TrialRecord,
+    statistics::number,
+    summary::{SummaryBuilder, SummaryOptions},
+};
+use green_agent_scenario::gate::StopWhen;
+
+/// Up to this many trials each one is looked at; after that, each fiftieth part more. Looking costs time, and
+/// the more often one looks, the more often an interval is narrow by chance.
+const EACH: usize = 50;
+
+/// Says when the interval of a scenario's figure is narrow enough. Each cell of a matrix is on its own.
+#[derive(Clone, Debug)]
+pub struct Stopper {
+    when: StopWhen,
+    cells: BTreeMap<BTreeMap<String, String>, Cell>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Cell {
+    records: SummaryBuilder,
+    next_look: usize,
+    reason: Option<String>,
+}
+
+impl Stopper {
+    /// Makes one for the trials of one scenario.
+    pub fn new(when: StopWhen) -> Self {
+        Self {
+            when,
+            cells: BTreeMap::new(),
+        }
+    }
+
+    /// Adds the record of a trial that has ended.
+    pub fn add(&mut self, record: &TrialRecord) {
+        let cell = self.cells.entry(record.cell.clone()).or_default();
+        if cell.reason.is_none() {
+            cell.records.add(record);
+            cell.look(&self.when);
+        }
+    }
+
+    /// Returns why no more trials of a cell need to start, if so.
+    pub fn reason(&self, cell: &BTreeMap<String, String>) -> Option<&str> {
+        self.cells.get(cell)?.reason.as_deref()
+    }
+}
+
+impl Cell {
+    fn look(&mut self, when: &StopWhen) {
+        let trials = self.records.trials();
+        if trials < self.next_look.max(when.min_trials as usize) {
+            return;
+        }
+        self.next_look = trials + (trials / EACH).max(1);
+        let total = self.records.finish(&SummaryOptions::default()).total;
+        let Some(estimate) = total.named(&when.figure) else {
+            return;
+        };
+        let enough = estimate.n >= when.min_trials as usize;
+        if let Some(half) = estimate
+            .half_width()
+            .filter(|half| enough && *half <= when.half_width)
+        {
+            self.reason = Some(format!(
+                "the interval of {} was narrow enough: ±{} after {} trials, wanted ±{}",
+                when.figure,
+                number(half),
+                estimate.n,
+                when.half_width,
+            ));
+        }
+    }
+}

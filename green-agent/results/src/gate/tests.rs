@@ -1,0 +1,194 @@
+use std::path::Path;
+
+use super::*;
+use crate::{
+    problem::Outcome,
+    record::{RecordWriter, tests::record},
+    summary::SummaryOptions,
+};
+use green_agent_scenario::model::Scenario;
+use green_agent_scenario::{gate::StopWhen, testing::scenario_of};
+
+const HEAD: &str = "[green_agent]\nendpoint = 'http://h'\n[harness]\nversion = 1\n";
+
+fn scenario(gate: &str) -> Scenario {
+    Scenario {
+        name: "debate".to_owned(),
+        ..scenario_of(&format!("{HEAD}[harness.gate]\n{gate}\n"))
+    }
+}
+
+fn trial(number: u32, passed: bool) -> TrialRecord {
+    let (outcome, score) = match passed {
+        true => (Outcome::Passed, 1.0),
+        false => (Outcome::Failed, 0.25),
+    };
+    TrialRecord {
+        trial: number,
+        outcome,
+        metrics: [("score".to_owned(), score)].into(),
+        ..record(&format!("{number}"), 1)
+    }
+}
+
+fn trials(passed: u32, failed: u32) -> Vec<TrialRecord> {
+    (1..=passed + failed)
+        .map(|number| trial(number, number <= passed))
+        .collect()
+}
+
+fn of(records: &[TrialRecord]) -> SummaryBuilder {
+    let mut run = SummaryBuilder::default();
+    records.iter().for_each(|record| run.add(record));
+    run
+}
+
+fn checked(scenario: &Scenario, records: &[TrialRecord]) -> Vec<GateResult> {
+    let run = of(records);
+    let summary = run.finish(&SummaryOptions::default());
+    check(
+        &scenario.harness.gate,
+        &scenario.path,
+        &run,
+        &summary.scenarios[0],
+    )
+    .unwrap()
+}
+
+#[test]
+fn a_rate_or_its_bound_is_demanded() {
+    let scenario = scenario("pass_rate = { ge = 0.8, lower = 0.8 }\n'pass^2' = { ge = 0.5 }");
+    let results = checked(&scenario, &trials(9, 1));
+    let met: Vec<_> = results
+        .iter()
+        .map(|one| (one.figure.as_str(), one.met))
+        .collect();
+    assert_eq!(
+        met,
+        [("pass^2", true), ("pass_rate", true), ("pass_rate", false)]
+    );
+    let text = "pass_rate: wanted a lower bound of at least 0.8, measured 0.9 (95 % interval 0.596 to 0.982, 10 trials)";
+    assert_eq!(results[2].message, text);
+}
+
+#[test]
+fn a_figure_that_nobody_measured_meets_nothing() {
+    let results = checked(
+        &scenario("cost = { le = 3 }\n'pass@9' = { ge = 0 }"),
+        &trials(1, 1),
+    );
+    assert!(results.iter().all(|one| !one.met), "{results:?}");
+    assert_eq!(
+        results[0].message,
+        "cost: wanted at most 3, but nothing was measured"
+    );
+}
+
+#[test]
+fn each_cell_has_to_meet_the_gate() {
+    let in_cell = |model: &str, record: TrialRecord| TrialRecord {
+        key: format!("{model}-{}", record.key),
+        cell: [("model".to_owned(), model.to_owned())].into(),
+        ..record
+    };
+    let good = trials(4, 0).into_iter().map(|one| in_cell("good", one));
+    let bad = trials(1, 3).into_iter().map(|one| in_cell("bad", one));
+    let records: Vec<_> = good.chain(bad).collect();
+    let results = checked(&scenario("pass_rate = { gt = 0.5 }"), &records);
+    let met: Vec<bool> = results.iter().map(|one| one.met).collect();
+    assert_eq!(met, [false, true]);
+    assert!(
+        results[0]
+            .message
+            .starts_with("pass_rate in model bad: wanted more than 0.5, measured 0.25")
+    );
+}
+
+#[test]
+fn a_drop_against_an_earlier_run_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = RecordWriter::open(&folder.path().join("records.jsonl")).unwrap();
+    trials(10, 0)
+        .iter()
+        .for_each(|record| writer.append(record).unwrap());
+    drop(writer);
+    let gate = "regress = { against = 'base/records.jsonl', max_drop = 0.05 }";
+    let mut scenario = scenario(gate);
+    scenario.path = folder.path().join("a.toml");
+    let run = of(&trials(9, 1));
+    let summary = run.finish(&SummaryOptions::default());
+    let error = check(
+        &scenario.harness.gate,
+        &scenario.path,
+        &run,
+        &summary.scenarios[0],
+    )
+    .unwrap_err();
+    assert!(error.to_string().contains("base/records.jsonl"), "{error}");
+
+    let base = folder.path().join("base");
+    std::fs::create_dir(&base).unwrap();
+    std::fs::rename(
+        folder.path().join("records.jsonl"),
+        base.join("records.jsonl"),
+    )
+    .unwrap();
+    let results = check(
+        &scenario.harness.gate,
+        &scenario.path,
+        &run,
+        &summary.scenarios[0],
+    )
+    .unwrap();
+    let text = "drop of pass_rate against base/records.jsonl (from 1 to 0.9): wanted at most 0.05, measured 0.1 \
+                (95 % interval -0.126 to 0.326, 10 pairs of the same sample or trial)";
+    assert_eq!((results[0].met, results[0].message.as_str()), (false, text));
+    assert!(checked_path(&scenario, &trials(10, 0))[0].met);
+}
+
+fn checked_path(scenario: &Scenario, records: &[TrialRecord]) -> Vec<GateResult> {
+    assert!(scenario.path.parent().is_some_and(Path::exists));
+    checked(scenario, records)
+}
+
+#[test]
+fn trials_end_when_the_interval_is_narrow_and_not_before() {
+    let when = |half_width, min_trials| StopWhen {
+        figure: "pass_rate".to_owned(),
+        half_width,
+        min_trials,
+    };
+    let ended_after = |when: StopWhen| {
+        let mut stopper = Stopper::new(when);
+        let cell = BTreeMap::new();
+        let mut records = trials(300, 0).into_iter();
+        let added = records.by_ref().take_while(|record| {
+            stopper.add(record);
+            stopper.reason(&cell).is_none()
+        });
+        let added = added.count() + 1;
+        (added, stopper.reason(&cell).map(str::to_owned))
+    };
+    let (after, reason) = ended_after(when(0.1, 10));
+    assert_eq!(after, 16);
+    let text = "the interval of pass_rate was narrow enough: ±0.097 after 16 trials, wanted ±0.1";
+    assert_eq!(reason.as_deref(), Some(text));
+    assert_eq!(ended_after(when(0.1, 40)).0, 40);
+    assert_eq!(ended_after(when(0.0, 10)).1, None);
+}
+
+#[test]
+fn cells_end_on_their_own() {
+    let mut stopper = Stopper::new(StopWhen {
+        figure: "score".to_owned(),
+        half_width: 0.2,
+        min_trials: 5,
+    });
+    for record in trials(20, 0) {
+        let cell = [("model".to_owned(), "a".to_owned())].into();
+        stopper.add(&TrialRecord { cell, ..record });
+    }
+    let of = |model: &str| [("model".to_owned(), model.to_owned())].into();
+    assert!(stopper.reason(&of("a")).is_some());
+    assert!(stopper.reason(&of("b")).is_none());
+}

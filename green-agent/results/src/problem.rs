@@ -1,0 +1,377 @@
+//! Problems of a trial, with their kind and owner, so that broken infrastructure is not taken for a bad
+//! agent.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use bridge_program::Exit;
+
+/// One problem of a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Problem {
+    /// The kind of problem.
+    pub kind: ProblemKind,
+    /// The party at fault.
+    pub owner: Owner,
+    /// The full description for a person; may have several lines.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind.title(), self.message)
+    }
+}
+
+impl Problem {
+    /// Returns the same problem as the fault of `owner`.
+    #[must_use]
+    pub fn owned_by(self, owner: Owner) -> Self {
+        Self { owner, ..self }
+    }
+
+    /// Returns how a trial with only this problem ends.
+    pub fn outcome(&self) -> Outcome {
+        match (self.kind, self.owner) {
+            (ProblemKind::Interrupted, _) | (_, Owner::User) => Outcome::Interrupted,
+            (
+                ProblemKind::Unreadable
+                | ProblemKind::MissingRequirement
+                | ProblemKind::InstallFailed
+                | ProblemKind::NotStarted
+                | ProblemKind::NeverReady
+                | ProblemKind::StoppedEarly,
+                _,
+            ) => Outcome::NotRun,
+            (
+                ProblemKind::Assertion
+                | ProblemKind::Snapshot
+                | ProblemKind::EvaluationFailed
+                | ProblemKind::GoalMissed
+                | ProblemKind::Gate
+                | ProblemKind::UnexpectedEnd,
+                _,
+            ) => Outcome::Failed,
+            (
+                ProblemKind::Crashed
+                | ProblemKind::Hung
+                | ProblemKind::Protocol
+                | ProblemKind::EvaluationRejected
+                | ProblemKind::Environment
+                | ProblemKind::Model
+                | ProblemKind::Harness,
+                owner,
+            ) => owner.error(),
+        }
+    }
+
+    /// Returns the exit code of the program for this problem.
+    pub fn exit(&self) -> Exit {
+        match (self.kind, self.outcome()) {
+            (ProblemKind::Unreadable, _) => Exit::Unreadable,
+            (ProblemKind::StoppedEarly, _) | (_, Outcome::Passed) => Exit::Passed,
+            (_, Outcome::Failed | Outcome::AgentError) => Exit::Failed,
+            (
+                _,
+                Outcome::ModelError
+                | Outcome::EvaluatorError
+                | Outcome::EnvironmentError
+                | Outcome::HarnessError
+                | Outcome::NotRun
+                | Outcome::Interrupted,
+            ) => Exit::Infrastructure,
+        }
+    }
+
+    /// Returns whether the problem ended the trial early, so that how far it came depends on chance.
+    pub fn breaks_off(&self) -> bool {
+        // A refusal ends it too, but always at the same place.
+        !matches!(self.outcome(), Outcome::Passed | Outcome::Failed)
+            && self.kind != ProblemKind::EvaluationRejected
+    }
+}
+
+/// The party at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Owner {
+    /// The evaluated agent.
+    Agent,
+    /// The evaluator: a green agent or a built-in one.
+    Evaluator,
+    /// The environment, or a server beside the agents.
+    Environment,
+    /// The language model or its provider.
+    Model,
+    /// The harness, the scenario or the machine.
+    Harness,
+    /// The user, who ended the run.
+    User,
+}
+
+impl Owner {
+    /// Returns the outcome of a trial that was ended early by a fault of this owner.
+    fn error(self) -> Outcome {
+        match self {
+            Self::Agent => Outcome::AgentError,
+            Self::Evaluator => Outcome::EvaluatorError,
+            Self::Environment => Outcome::EnvironmentError,
+            Self::Model => Outcome::ModelError,
+            Self::Harness => Outcome::HarnessError,
+            Self::User => Outcome::Interrupted,
+        }
+    }
+}
+
+/// Returns whether a metric measures how well the agent did.
+pub fn is_worth(metric: &str) -> bool {
+    ["score", "success", "reward"].contains(&metric)
+}
+
+/// The outcome of a trial. Of several problems, the outcome that is last in this list counts: a trial that
+/// broken infrastructure ended says nothing about the agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The agent did what it was asked to do.
+    #[default]
+    Passed,
+    /// An expectation, a snapshot, the evaluation or the goal was not met.
+    Failed,
+    /// The agent crashed, hung or broke the protocol after it had been ready. Its score is 0.
+    AgentError,
+    /// The language model could not be used.
+    ModelError,
+    /// The evaluator crashed, hung, broke the protocol or refused the request: the agent was not evaluated.
+    EvaluatorError,
+    /// The environment, or a server beside the agents, broke.
+    EnvironmentError,
+    /// The harness broke: no port, no disk.
+    HarnessError,
+    /// The trial was not carried out: an unreadable file, a missing requirement, an agent that was never
+    /// ready.
+    NotRun,
+    /// The user ended the run.
+    Interrupted,
+}
+
+impl Outcome {
+    /// Returns the value of a metric that counts for a trial with this outcome; `None` if the trial says nothing
+    /// about the agent. An agent that crashed or hung has 0 in the metrics that measure its work.
+    pub fn counted(self, metric: &str, measured: Option<f64>) -> Option<f64> {
+        match self {
+            Self::Passed | Self::Failed => measured,
+            Self::AgentError => is_worth(metric).then_some(0.0),
+            Self::ModelError
+            | Self::EvaluatorError
+            | Self::EnvironmentError
+            | Self::HarnessError
+            | Self::NotRun
+            | Self::Interrupted => None,
+        }
+    }
+
+    /// Returns whether the trial says something about the agent and counts in the means.
+    pub fn is_scored(self) -> bool {
+        matches!(self, Self::Passed | Self::Failed | Self::AgentError)
+    }
+
+    /// Returns a short title for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::AgentError => "agent error",
+            Self::ModelError => "model error",
+            Self::EvaluatorError => "evaluator error",
+            Self::EnvironmentError => "environment error",
+            Self::HarnessError => "harness error",
+            Self::NotRun => "not run",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// The kinds of problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProblemKind {
+    /// An expectation of the scenario is not met.
+    Assertion,
+    /// The transcript differs from the snapshot, or there is no snapshot.
+    Snapshot,
+    /// The evaluator reported that the evaluation failed or was canceled.
+    EvaluationFailed,
+    /// The evaluator refused the request.
+    EvaluationRejected,
+    /// The evaluation completed, but the agent did not reach the goal or the score.
+    GoalMissed,
+    /// A figure of all trials is not as `[harness.gate]` demands.
+    Gate,
+    /// A scenario that must fail passed, or failed in another way.
+    UnexpectedEnd,
+    /// The scenario file cannot be read.
+    Unreadable,
+    /// Something that the scenario requires is not installed, so it did not run.
+    MissingRequirement,
+    /// Something that the scenario requires cannot be installed.
+    InstallFailed,
+    /// An agent cannot be started: no such program, a missing variable.
+    NotStarted,
+    /// An agent ended before it was ready, or its card could not be read in time.
+    NeverReady,
+    /// A program of the trial ended by itself after it had been ready.
+    Crashed,
+    /// Nothing happened for too long, or the trial took too long.
+    Hung,
+    /// A party sent something that is not the protocol, or could not be reached.
+    Protocol,
+    /// The environment broke.
+    Environment,
+    /// The language model could not be used.
+    Model,
+    /// The harness itself broke: no port, no disk.
+    Harness,
+    /// The user ended the run.
+    Interrupted,
+    /// The trial was not needed any more: the interval was narrow enough.
+    StoppedEarly,
+}
+
+impl ProblemKind {
+    /// Returns the party that is at fault unless more is known.
+    fn owner(self) -> Owner {
+        match self {
+            Self::Assertion
+            | Self::Snapshot
+            | Self::EvaluationFailed
+            | Self::GoalMissed
+            | Self::Gate
+            | Self::NeverReady
+            | Self::Crashed
+            | Self::Hung
+            | Self::Protocol => Owner::Agent,
+            Self::EvaluationRejected => Owner::Evaluator,
+            Self::UnexpectedEnd
+            | Self::Unreadable
+            | Self::MissingRequirement
+            | Self::InstallFailed
+            | Self::NotStarted
+            | Self::StoppedEarly
+            | Self::Harness => Owner::Harness,
+            Self::Environment => Owner::Environment,
+            Self::Model => Owner::Model,
+            Self::Interrupted => Owner::User,
+        }
+    }
+
+    /// Returns a short title for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Assertion => "expectation not met",
+            Self::Snapshot => "snapshot differs",
+            Self::EvaluationFailed => "evaluation failed",
+            Self::EvaluationRejected => "evaluation rejected",
+            Self::GoalMissed => "goal not reached",
+            Self::Gate => "gate not met",
+            Self::UnexpectedEnd => "did not fail as it should",
+            Self::Unreadable => "scenario cannot be read",
+            Self::MissingRequirement => "not run: something is missing",
+            Self::InstallFailed => "not run: installing failed",
+            Self::NotStarted => "agent cannot be started",
+            Self::NeverReady => "agent never ready",
+            Self::Crashed => "agent crashed",
+            Self::Hung => "hung",
+            Self::Protocol => "protocol error",
+            Self::Environment => "environment error",
+            Self::Model => "model error",
+            Self::Harness => "harness error",
+            Self::Interrupted => "interrupted",
+            Self::StoppedEarly => "not run: stopped early",
+        }
+    }
+
+    /// Returns a problem of this kind with its default owner.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "callers have made the message for this and need it no more"
+    )]
+    pub fn because(self, message: impl ToString) -> Problem {
+        Problem {
+            kind: self,
+            owner: self.owner(),
+            message: message.to_string(),
+        }
+    }
+}
+
+/// Returns an error and its causes on one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        text.push_str(": ");
+        text.push_str(&source.to_string());
+        inner = source;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_code_follows_from_kind_and_owner() {
+        for (problem, outcome, exit) in [
+            (ProblemKind::Crashed, Outcome::AgentError, Exit::Failed),
+            (ProblemKind::GoalMissed, Outcome::Failed, Exit::Failed),
+            (
+                ProblemKind::EvaluationRejected,
+                Outcome::EvaluatorError,
+                Exit::Infrastructure,
+            ),
+            (
+                ProblemKind::NeverReady,
+                Outcome::NotRun,
+                Exit::Infrastructure,
+            ),
+            (ProblemKind::Unreadable, Outcome::NotRun, Exit::Unreadable),
+            (
+                ProblemKind::Model,
+                Outcome::ModelError,
+                Exit::Infrastructure,
+            ),
+        ] {
+            let problem = problem.because("x");
+            assert_eq!((problem.outcome(), problem.exit()), (outcome, exit));
+        }
+        for (owner, outcome, exit) in [
+            (Owner::Agent, Outcome::AgentError, Exit::Failed),
+            (
+                Owner::Evaluator,
+                Outcome::EvaluatorError,
+                Exit::Infrastructure,
+            ),
+            (
+                Owner::Environment,
+                Outcome::EnvironmentError,
+                Exit::Infrastructure,
+            ),
+            (Owner::Harness, Outcome::HarnessError, Exit::Infrastructure),
+        ] {
+            let problem = ProblemKind::Hung.because("x").owned_by(owner);
+            assert_eq!((problem.outcome(), problem.exit()), (outcome, exit));
+        }
+    }
+
+    #[test]
+    fn a_broken_machine_wins_over_a_bad_agent() {
+        assert!(Outcome::EnvironmentError > Outcome::AgentError);
+        assert!(Outcome::AgentError > Outcome::Failed);
+        assert!(!Outcome::ModelError.is_scored() && Outcome::AgentError.is_scored());
+        let written = serde_json::to_value(Outcome::EnvironmentError).unwrap();
+        assert_eq!(written, "environment-error");
+    }
+}

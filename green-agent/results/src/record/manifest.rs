@@ -1,0 +1,242 @@
+//! The manifest of a run: what was asked for.
+
+use std::{fmt, fs, io::Write as _, path::Path, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use super::{MANIFEST, RecordError, VERSION, reader::check_version};
+use green_agent_scenario::gate::Gates;
+
+/// What a run was asked for, as in `run.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The version of this form, [`VERSION`].
+    pub version: u32,
+    /// The version of the program that began the run.
+    pub program: String,
+    /// When the run began: RFC 3339 in UTC.
+    pub started: String,
+    /// The scenarios, in the order of the run.
+    pub scenarios: Vec<ManifestScenario>,
+    /// The settings of the command line.
+    pub settings: RunSettings,
+    /// The folders of the runs of which this one was merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<String>,
+}
+
+/// One scenario of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ManifestScenario {
+    /// Its name.
+    pub name: String,
+    /// Its file, relative to the folder in which the run was started if the file is below it.
+    pub path: String,
+    /// The digest of the scenario as read, without addresses and paths: `sha256:...`. `None` if it could not
+    /// be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// How the scenario must fail, as its sidecar says. It then passes if each of its trials fails so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub must_fail: Option<ExpectedEnd>,
+    /// The number of its trials in this run, or in this part of one. `None` if it could not be read, and for runs that
+    /// were joined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trials: Option<usize>,
+    /// The demands on its figures.
+    #[serde(default, skip_serializing_if = "Gates::is_empty")]
+    pub gate: Gates,
+}
+
+/// How a scenario must fail.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExpectedEnd {
+    /// The exit code.
+    pub exit: u8,
+    /// A text that one of its problems contains.
+    pub message: String,
+}
+
+/// The settings of the command line that decide what a run does. A run that is resumed has the same.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunSettings {
+    /// The number of trials, which replaces that of the scenarios.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trials: Option<u32>,
+    /// The seed, which replaces that of the scenarios.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// The part of the trials that this run has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// What is done with snapshots: `check`, `accept` or `off`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshots: Option<String>,
+    /// How agents are started: `ROLE=CMD` or `ROLE=URL`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
+    /// The file that says the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overlay: Option<String>,
+    /// Whether all addresses in cards are rewritten.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rewrite_cards: bool,
+}
+
+/// A part of the trials of a run: `3/8` is the third of eight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Shard {
+    /// The number of the part, from 1.
+    number: u32,
+    /// The number of parts.
+    of: u32,
+}
+
+impl Shard {
+    /// Returns all parts of the same run.
+    pub(super) fn all(self) -> impl Iterator<Item = Self> {
+        (1..=self.of).map(move |number| Self { number, ..self })
+    }
+
+    /// Returns whether a trial is in this part. Each key is in exactly one part, whatever the other trials
+    /// are.
+    pub fn has(self, key: &str) -> bool {
+        // The key is a digest, so its first digits are evenly distributed.
+        let digits = key.get(..16).unwrap_or(key);
+        let place = u64::from_str_radix(digits, 16).unwrap_or_default();
+        place % u64::from(self.of) == u64::from(self.number - 1)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let read = || {
+            let (number, of) = text.split_once('/')?;
+            let (number, of) = (number.parse().ok()?, of.parse().ok()?);
+            (1..=of).contains(&number).then_some(Self { number, of })
+        };
+        read().ok_or_else(|| format!("expected NUMBER/COUNT such as 3/8, found {text:?}"))
+    }
+}
+
+impl TryFrom<String> for Shard {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Shard> for String {
+    fn from(shard: Shard) -> Self {
+        shard.to_string()
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
+}
+
+impl Manifest {
+    /// Reads the manifest of a run's folder.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be read.
+    pub fn read(folder: &Path) -> Result<Self, RecordError> {
+        let path = folder.join(MANIFEST);
+        let text = fs::read_to_string(&path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => RecordError::NotARun {
+                path: folder.to_owned(),
+            },
+            _ => RecordError::Read {
+                path: path.clone(),
+                source,
+            },
+        })?;
+        let read: Result<Self, _> = serde_json::from_str(&text);
+        let manifest = read.map_err(|source| RecordError::Manifest {
+            path: path.clone(),
+            source,
+        })?;
+        check_version(&path, 1, manifest.version)?;
+        Ok(manifest)
+    }
+
+    /// Writes the manifest into a run's folder, whole or not at all.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), RecordError> {
+        let path = folder.join(MANIFEST);
+        let new = folder.join("run.json.new");
+        let written = || {
+            let mut text = serde_json::to_string_pretty(self)?;
+            text.push('\n');
+            let mut file = fs::File::create(&new)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_data()?;
+            fs::rename(&new, &path)
+        };
+        written().map_err(|source| RecordError::Write { path, source })
+    }
+
+    /// Returns the number of trials of all scenarios; `None` if it is not known.
+    pub fn trials(&self) -> Option<usize> {
+        self.scenarios.iter().map(|one| one.trials).sum()
+    }
+
+    /// Returns the manifest of a run that begins now, without its scenarios and settings.
+    pub fn begun(started: String) -> Self {
+        Self {
+            version: VERSION,
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            started,
+            scenarios: Vec::new(),
+            settings: RunSettings::default(),
+            merged: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_in_exactly_one_shard() {
+        let shards: Vec<Shard> = (1..=8)
+            .map(|number| format!("{number}/8").parse().unwrap())
+            .collect();
+        for at in 0..100_u64 {
+            let key = format!("{:016x}{:016x}", at.wrapping_mul(0x9e37_79b9_7f4a_7c15), 0);
+            let count = shards.iter().filter(|shard| shard.has(&key)).count();
+            assert_eq!(count, 1, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_shard_is_a_number_up_to_a_count() {
+        for wrong in ["", "3", "0/8", "9/8", "3/0", "a/b", "-1/8"] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+        assert_eq!("3/8".parse::<Shard>().unwrap().to_string(), "3/8");
+    }
+
+    #[test]
+    fn a_manifest_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Manifest::read(folder.path()).unwrap_err();
+        assert!(matches!(error, RecordError::NotARun { .. }), "{error}");
+        let mut manifest = Manifest::begun("2026-01-01T00:00:00Z".to_owned());
+        manifest.settings.shard = "3/8".parse().ok();
+        manifest.settings.agents = vec!["purple=http://127.0.0.1:1".to_owned()];
+        manifest.write(folder.path()).unwrap();
+        assert_eq!(Manifest::read(folder.path()).unwrap(), manifest);
+    }
+}

@@ -1,0 +1,249 @@
+//! Joins the runs of several machines, each of which had a part of the trials, into one folder.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Manifest, ManifestScenario, RECORDS, RecordError, RecordWriter, RunFolder, RunSettings,
+    TrialRecord,
+};
+
+/// What was joined.
+#[derive(Clone, Debug, Default)]
+pub struct Merged {
+    /// The number of trials.
+    pub trials: usize,
+    /// The trials that several runs have, by key; that of the first run is taken.
+    pub doubles: Vec<Double>,
+    /// The parts that no run has, such as `2/8`.
+    pub missing: Vec<String>,
+}
+
+/// A trial that two runs have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Double {
+    /// Its key.
+    pub key: String,
+    /// Its scenario, sample and trial, for people.
+    pub trial: String,
+    /// The run whose records are taken.
+    pub taken: PathBuf,
+    /// The run whose records are left out.
+    pub left_out: PathBuf,
+}
+
+/// The reason why runs cannot be joined.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// A run cannot be read or the new one not written.
+    #[error(transparent)]
+    Records(#[from] RecordError),
+    /// Two runs have different scenarios.
+    #[error(
+        "{} and {} differ in the scenario {scenario}: {first} and {second}; only runs of the same scenarios can be joined",
+        one.display(), other.display()
+    )]
+    Scenarios {
+        /// The first run.
+        one: PathBuf,
+        /// The other run.
+        other: PathBuf,
+        /// The scenario's name.
+        scenario: String,
+        /// Its digest in the first run.
+        first: String,
+        /// Its digest in the other run.
+        second: String,
+    },
+    /// Two runs have different settings.
+    #[error(
+        "{} and {} were started with different settings (trials, seed, snapshots, agents or overlay); only runs that differ \
+         in their part can be joined",
+        one.display(), other.display()
+    )]
+    Settings {
+        /// The first run.
+        one: PathBuf,
+        /// The other run.
+        other: PathBuf,
+    },
+    /// The new folder has a run already.
+    #[error("{}: has a run already; expected a new folder", path.display())]
+    Exists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder of a trial cannot be copied.
+    #[error("cannot copy {} to {}: {source}", from.display(), to.display())]
+    Copy {
+        /// The trial's folder.
+        from: PathBuf,
+        /// Its new place.
+        to: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+/// Joins runs of the same scenarios and settings into the new folder `into`, with their transcripts.
+///
+/// # Errors
+/// If the runs differ, or something cannot be read or written.
+pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
+    if into.join(super::MANIFEST).exists() {
+        let path = into.to_owned();
+        return Err(MergeError::Exists { path });
+    }
+    let mut read = Vec::new();
+    for path in runs {
+        read.push(RunFolder::read(path)?);
+    }
+    let Some(first) = read.first() else {
+        return Ok(Merged::default());
+    };
+    for other in &read[1..] {
+        check_alike(first, other)?;
+    }
+    fs::create_dir_all(into).map_err(|source| RecordError::Write {
+        path: into.to_owned(),
+        source,
+    })?;
+    let begun = read.iter().map(|run| &run.manifest.started).min();
+    let manifest = Manifest {
+        started: begun.cloned().unwrap_or_default(),
+        settings: RunSettings {
+            shard: None,
+            ..first.manifest.settings.clone()
+        },
+        scenarios: first
+            .manifest
+            .scenarios
+            .iter()
+            .map(joined_scenario)
+            .collect(),
+        merged: runs.iter().map(|run| run.display().to_string()).collect(),
+        ..first.manifest.clone()
+    };
+    let (records, doubles) = joined(&read);
+    for (run, record) in &records {
+        copy_trial(&run.path, into, record)?;
+    }
+    let lines: Vec<&TrialRecord> = records.iter().map(|(_, record)| *record).collect();
+    RecordWriter::open(&into.join(RECORDS))?.append_all(&lines)?;
+    // Written last: without it, the folder is not a run, and merging can be tried again.
+    manifest.write(into)?;
+    let keys: BTreeSet<&str> = lines.iter().map(|record| record.key.as_str()).collect();
+    Ok(Merged {
+        trials: keys.len(),
+        doubles,
+        missing: missing(&read),
+    })
+}
+
+/// Returns a scenario of a part as one of the whole, whose trials nobody has counted.
+fn joined_scenario(one: &ManifestScenario) -> ManifestScenario {
+    ManifestScenario {
+        trials: None,
+        ..one.clone()
+    }
+}
+
+fn check_alike(first: &RunFolder, other: &RunFolder) -> Result<(), MergeError> {
+    let digests = |run: &RunFolder| -> BTreeMap<String, Option<String>> {
+        let scenarios = run.manifest.scenarios.iter();
+        scenarios
+            .map(|one| (one.name.clone(), one.digest.clone()))
+            .collect()
+    };
+    let (ours, theirs) = (digests(first), digests(other));
+    let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+    for name in names {
+        if ours.get(name) != theirs.get(name) {
+            let shown = |digest: Option<&Option<String>>| match digest {
+                None => "none".to_owned(),
+                Some(None) => "one that cannot be read".to_owned(),
+                Some(Some(digest)) => digest.clone(),
+            };
+            return Err(MergeError::Scenarios {
+                one: first.path.clone(),
+                other: other.path.clone(),
+                scenario: name.clone(),
+                first: shown(ours.get(name)),
+                second: shown(theirs.get(name)),
+            });
+        }
+    }
+    let without_shard = |run: &RunFolder| RunSettings {
+        shard: None,
+        ..run.manifest.settings.clone()
+    };
+    match without_shard(first) == without_shard(other) {
+        true => Ok(()),
+        false => Err(MergeError::Settings {
+            one: first.path.clone(),
+            other: other.path.clone(),
+        }),
+    }
+}
+
+type Joined<'a> = (Vec<(&'a RunFolder, &'a TrialRecord)>, Vec<Double>);
+
+/// Returns the records of all runs, those of one trial from the first run that has it.
+fn joined(runs: &[RunFolder]) -> Joined<'_> {
+    let mut owners: BTreeMap<&str, &RunFolder> = BTreeMap::new();
+    let (mut records, mut doubles) = (Vec::new(), Vec::new());
+    for run in runs {
+        let mut told = BTreeSet::new();
+        for record in &run.records {
+            let owner = *owners.entry(&record.key).or_insert(run);
+            if std::ptr::eq(owner, run) {
+                records.push((run, record));
+            } else if told.insert(&record.key) {
+                doubles.push(Double {
+                    key: record.key.clone(),
+                    trial: record.title(),
+                    taken: owner.path.clone(),
+                    left_out: run.path.clone(),
+                });
+            }
+        }
+    }
+    (records, doubles)
+}
+
+/// Returns the parts that no run has.
+fn missing(runs: &[RunFolder]) -> Vec<String> {
+    let shards = runs.iter().map(|run| run.manifest.settings.shard);
+    let Some(shards) = shards.collect::<Option<Vec<_>>>() else {
+        return Vec::new();
+    };
+    let all = shards.iter().flat_map(|shard| shard.all());
+    let missing: BTreeSet<_> = all.filter(|one| !shards.contains(one)).collect();
+    missing.iter().map(ToString::to_string).collect()
+}
+
+/// Copies the files of a trial's folder.
+pub fn copy_trial(run: &Path, into: &Path, record: &TrialRecord) -> Result<(), MergeError> {
+    let Some(folder) = &record.folder else {
+        return Ok(());
+    };
+    let (from, to) = (run.join(folder), into.join(folder));
+    let copied = || {
+        fs::create_dir_all(&to)?;
+        for entry in fs::read_dir(&from)? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                fs::copy(entry.path(), to.join(entry.file_name()))?;
+            }
+        }
+        Ok(())
+    };
+    copied().map_err(|source| MergeError::Copy {
+        from,
+        to: to.clone(),
+        source,
+    })
+}

@@ -1,0 +1,163 @@
+//! Appends to `records.jsonl`.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    sync::Mutex,
+    thread,
+    time::Duration,
+};
+
+use super::{RecordError, TrialRecord, read_records};
+
+/// Appends records to a file, each as a whole line that is on the disk when [`append`](Self::append) returns.
+/// While it exists, no other program can open the file for appending.
+#[derive(Debug)]
+pub struct RecordWriter {
+    path: PathBuf,
+    file: Mutex<File>,
+}
+
+impl RecordWriter {
+    /// Opens the file at `path`, makes it if there is none, and removes an incomplete last line.
+    ///
+    /// # Errors
+    /// If the file cannot be opened or read, or another program appends to it.
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        let cannot_write = |source| RecordError::Write {
+            path: path.to_owned(),
+            source,
+        };
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let file = file.map_err(cannot_write)?;
+        lock(&file).map_err(|error| match error {
+            TryLockError::WouldBlock => RecordError::InUse {
+                path: path.to_owned(),
+            },
+            TryLockError::Error(source) => cannot_write(source),
+        })?;
+        let read = read_records(path)?;
+        if read.torn.is_some() {
+            file.set_len(read.whole).map_err(cannot_write)?;
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            file: Mutex::new(file),
+        })
+    }
+
+    /// Appends one record and waits until it is on the disk.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn append(&self, record: &TrialRecord) -> Result<(), RecordError> {
+        self.append_all(&[record])
+    }
+
+    /// Appends several records and waits until they are on the disk.
+    ///
+    /// # Errors
+    /// If they cannot be written; then none of them is.
+    pub fn append_all(&self, records: &[&TrialRecord]) -> Result<(), RecordError> {
+        self.write(records).map_err(|source| RecordError::Write {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
+    fn write(&self, records: &[&TrialRecord]) -> io::Result<()> {
+        let mut lines = Vec::new();
+        for record in records {
+            serde_json::to_writer(&mut lines, record)?;
+            lines.push(b'\n');
+        }
+        let mut file = bridge_program::lock(&self.file);
+        let before = file.metadata()?.len();
+        let written = file.write_all(&lines).and_then(|()| file.sync_data());
+        if written.is_err() {
+            // A line in two parts would make all that follows it unreadable.
+            file.set_len(before)?;
+        }
+        written
+    }
+}
+
+/// How often the lock is asked for: who looks whether a run goes on has it for a moment.
+const TRIES: u32 = 50;
+
+/// The pause between two tries.
+const PAUSE: Duration = Duration::from_millis(10);
+
+fn lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 1..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+            decided => return decided,
+        }
+    }
+    file.try_lock()
+}
+
+/// Returns whether a program has the records at `path` open for appending: the run goes on.
+///
+/// # Errors
+/// If the file cannot be opened.
+pub fn is_written(path: &Path) -> io::Result<bool> {
+    let file = File::open(path)?;
+    match file.try_lock_shared() {
+        Ok(()) => file.unlock().map(|()| false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+
+    #[test]
+    fn what_follows_a_torn_line_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.jsonl");
+        let append = |key: &str| {
+            let writer = RecordWriter::open(&path).unwrap();
+            writer.append(&record(key, 1)).unwrap();
+        };
+        append("a");
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"{\"version\":1,\"key\":\"to").unwrap();
+        append("b");
+        let read = read_records(&path).unwrap();
+        let keys: Vec<&str> = read.records.iter().map(|one| one.key.as_str()).collect();
+        assert_eq!((keys, read.torn), (vec!["a", "b"], None));
+    }
+
+    #[test]
+    fn only_one_program_at_a_time_appends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.jsonl");
+        let first = RecordWriter::open(&path).unwrap();
+        let error = RecordWriter::open(&path).unwrap_err();
+        assert!(matches!(error, RecordError::InUse { .. }), "{error}");
+        assert!(is_written(&path).unwrap());
+        drop(first);
+        assert!(!is_written(&path).unwrap());
+        RecordWriter::open(&path).unwrap();
+    }
+
+    #[test]
+    fn who_only_looks_keeps_nobody_from_writing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.jsonl");
+        File::create(&path).unwrap();
+        let file = File::open(&path).unwrap();
+        file.try_lock_shared().unwrap();
+        thread::scope(|scope| {
+            let opened = scope.spawn(|| RecordWriter::open(&path));
+            drop(file);
+            opened.join().unwrap().unwrap();
+        });
+    }
+}

@@ -1,0 +1,80 @@
+// The data of the page: compressed blocks that are only read when something of them is shown.
+
+/** The longest that a loop may take before others have their turn, in milliseconds. */
+const SLICE = 12;
+
+/** Lets the browser draw and answer keys. */
+function breathe() {
+  return globalThis.scheduler?.yield ? globalThis.scheduler.yield() : new Promise((done) => setTimeout(done));
+}
+
+/** Calls `each` for the numbers below `end`, in slices, until it returns false. */
+async function sliced(end, each) {
+  let until = performance.now() + SLICE;
+  for (let at = 0; at < end; at += 1) {
+    if (each(at) === false) return;
+    if ((at & 63) === 63 && performance.now() > until) {
+      await breathe();
+      until = performance.now() + SLICE;
+    }
+  }
+}
+
+/** A view may be left while it reads: whoever is no longer shown stops. */
+class Gone extends Error {}
+
+const blocks = {
+  /** Texts of blocks that were read lately, at most `MOST` of them. */
+  read: new Map(),
+  MOST: 24,
+
+  /** Returns the text of a block; fails if there is none of that name. */
+  text(name) {
+    const known = this.read.get(name);
+    if (known) {
+      this.read.delete(name);
+      this.read.set(name, known);
+      return known;
+    }
+    const text = live.on ? live.text(name) : this.unpacked(name);
+    this.read.set(name, text);
+    text.catch(() => this.read.delete(name));
+    if (this.read.size > this.MOST) this.read.delete(this.read.keys().next().value);
+    return text;
+  },
+
+  async json(name) {
+    const value = JSON.parse(await this.text(name));
+    await breathe();
+    return value;
+  },
+
+  async unpacked(name) {
+    let element = document.getElementById(`block-${name}`);
+    if (!element && document.readyState === 'loading') {
+      // Transcripts stand at the end of a file that may still be being read.
+      await new Promise((done) => document.addEventListener('DOMContentLoaded', done, { once: true }));
+      element = document.getElementById(`block-${name}`);
+    }
+    if (!element) throw new Error(`the report has no block ${name}: the file is incomplete`);
+    const packed = await fromBase64(element.textContent);
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
+    return new Response(stream).text();
+  },
+};
+
+async function fromBase64(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  // Older browsers decode by hand, a piece at a time. A piece of base64 whose length is a multiple of four stands for itself.
+  const PIECE = 1 << 18;
+  const whole = text.trim();
+  const bytes = new Uint8Array(Math.floor(whole.length / 4) * 3);
+  let end = 0;
+  for (let at = 0; at < whole.length; at += PIECE) {
+    const piece = atob(whole.slice(at, at + PIECE));
+    for (let index = 0; index < piece.length; index += 1) bytes[end + index] = piece.charCodeAt(index);
+    end += piece.length;
+    await breathe();
+  }
+  return bytes.subarray(0, end);
+}

@@ -1,0 +1,171 @@
+// The first page: how it went, by scenario and cell; what failed, and by whose fault; what cost most.
+
+function overviewPage(main) {
+  const { run, other } = app;
+  const [top, failed, cost, all] = [make('div'), make('div'), make('div'), make('div', { class: 'wide' })];
+  const plot = new Scores(run, other);
+  const empty = make('p', { class: 'empty', text: 'No trial has ended yet.' });
+  const rest = make('div', {}, make('div', { class: 'columns' }, plot.box, make('div', {}, failed, cost)),
+    make('section', { class: 'card' }, make('h2', { text: 'All figures' }), all));
+  main.append(top, empty, rest);
+  const parts = [
+    [top, () => {
+      const outcomes = run.outcomes();
+      top.replaceChildren(figures(run, outcomes), shares(outcomes));
+      empty.hidden = run.length > 0;
+      rest.hidden = run.length === 0;
+    }],
+    [plot.box, () => plot.draw()],
+    [failed, () => failed.replaceChildren(faults(run))],
+    [cost, () => cost.replaceChildren(costs(run))],
+    [all, () => all.replaceChildren(groups(run))],
+  ];
+  let drawing = 0;
+  /** Draws part by part, so that keys are answered between. A later call ends an earlier one, as leaving the page does. */
+  const refresh = async () => {
+    drawing += 1;
+    const mine = drawing;
+    for (const [place, draw] of parts) {
+      if (mine !== drawing || !top.isConnected) return;
+      redrawn(place, draw);
+      await breathe();
+    }
+  };
+  return { refresh };
+}
+
+function figure(value, text, title) {
+  return make('div', { class: 'figure', title }, make('b', { text: value }), make('span', { class: 'quiet', text }));
+}
+
+function figures(run, outcomes) {
+  const total = Object.values(outcomes).reduce((sum, one) => sum + one, 0);
+  const scored = (outcomes.passed ?? 0) + (outcomes.failed ?? 0) + (outcomes['agent-error'] ?? 0);
+  const { all } = run;
+  const range = all.rate && all.rate.lower !== null ? `${percent(all.rate.lower)} to ${percent(all.rate.upper)}` : '';
+  const box = make('div', { class: 'figures' },
+    figure(all.rate ? percent(all.rate.mean) : '–', `passed, of ${counted(scored, 'scored trial')}${range && `; ${range}`}`, '95 % interval'),
+    figure(count(total), `trials of ${counted(run.scenarios.length, 'scenario')}`),
+    figure(count(total - scored), 'ended by others than the agent', 'They count in no rate and in no mean'),
+    figure(seconds(run.seconds), `from first to last; ${seconds(all.seconds)} in all trials`));
+  if (all.tokens) box.append(figure(count(all.tokens), 'tokens, as agents told'));
+  if (run.retried) box.append(figure(count(run.retried), 'earlier tries, reported apart'));
+  return box;
+}
+
+/** All outcomes as one bar. */
+function shares(outcomes) {
+  const names = Object.keys(OUTCOMES).filter((name) => outcomes[name]);
+  const total = names.reduce((sum, name) => sum + outcomes[name], 0);
+  const bar = make('div', { class: 'share', role: 'img', 'aria-label': names.map((name) => `${count(outcomes[name])} ${titleOf(name)}`).join(', ') });
+  const legend = make('p', { class: 'legend' });
+  for (const name of names) {
+    const part = make('span', { class: `fill ${name}`, title: `${titleOf(name)}: ${count(outcomes[name])}` });
+    part.style.width = `${(outcomes[name] / total) * 100}%`;
+    bar.append(part);
+    legend.append(make('a', { href: `#/trials?outcome=${name}` }, outcomeMark(name), make('span', { text: ` ${count(outcomes[name])}` })));
+  }
+  return make('div', {}, bar, legend);
+}
+
+/** A plot of one measure, and the choice of it. */
+class Scores {
+  constructor(run, other) {
+    Object.assign(this, { run, other });
+    this.place = make('div', { class: 'wide plot', tabindex: '0', role: 'region', 'aria-label': 'Plot of scores' });
+    this.choice = make('select', { 'aria-label': 'Measure', onchange: () => this.show() });
+    const bar = make('div', { class: 'bar' }, make('h2', { text: 'Scores' }), this.choice,
+      make('span', { class: 'push', text: 'dot: mean; line: 95 % interval' }));
+    this.box = make('section', { class: 'card' }, bar, this.place);
+  }
+
+  draw() {
+    // A choice that is open stays so: measures are only added.
+    const known = [...this.choice.options].map(({ value }) => value);
+    const fresh = measuresOf(this.run).filter((name) => !known.includes(name));
+    this.choice.append(...fresh.map((name) => make('option', { value: name, text: name })));
+    this.show();
+  }
+
+  show() { this.place.replaceChildren(plot(this.run, this.choice.value, this.other)); }
+}
+
+/** What failed: problems that say the same together, the most frequent first, each with a link to its first trial. */
+function faults(run) {
+  const found = new Map();
+  // Many trials fail with the same words.
+  const kinds = new Map();
+  const kindOf = (problem) => {
+    if (!kinds.has(problem)) kinds.set(problem, problem.replace(/[\d.:]+/g, '#').slice(0, 120));
+    return kinds.get(problem);
+  };
+  for (let index = 0; index < run.length; index += 1) {
+    if (run.outcome(index) === 'passed' || !run.trials.last[index]) continue;
+    const problem = run.trials.problem[index] ?? titleOf(run.outcome(index));
+    const name = `${run.trials.owner[index] ?? ''}\n${kindOf(problem)}`;
+    const one = found.get(name) ?? { index, problem, number: 0, scenarios: new Set() };
+    one.number += 1;
+    one.scenarios.add(run.trials.scenario[index]);
+    found.set(name, one);
+  }
+  const all = [...found.values()].sort((a, b) => b.number - a.number);
+  const rows = all.slice(0, 12).map(({ index, problem, number, scenarios }) => make('tr', {},
+    make('td', { class: 'number', text: count(number) }),
+    make('td', {}, outcomeMark(run.outcome(index))),
+    make('td', {}, make('a', { href: run.link(index), class: 'said', text: brief(problem, 160) }),
+      make('div', { class: 'quiet', text: scenarios.size === 1 ? run.scenario(index) : `in ${counted(scenarios.size, 'scenario')}` }))));
+  const body = rows.length
+    ? make('table', {}, make('tbody', {}, ...rows))
+    : make('p', { class: 'empty', text: 'Every trial passed.' });
+  const rest = all.length > 12 ? make('p', {}, make('a', { href: '#/trials?outcome=not-passed', text: `and ${counted(all.length - 12, 'other kind')}` })) : null;
+  return make('section', { class: 'card' }, make('h2', { text: 'What failed, and whose fault it was' }), body, rest);
+}
+
+/** What cost most: the longest trials and those with most tokens. */
+function costs(run) {
+  const most = (column, said) => {
+    return largest(column, 6).map((index) => make('tr', {}, make('td', { class: 'number', text: said(column[index]) }),
+      make('td', {}, make('a', { href: run.link(index), class: 'said', text: run.title(index) }))));
+  };
+  const tokens = most(run.trials.tokens, count);
+  const table = (title, rows) => make('table', {}, make('caption', { class: 'quiet', text: title }), make('tbody', {}, ...rows));
+  return make('section', { class: 'card' }, make('h2', { text: 'What cost most' }), table('longest', most(run.trials.seconds, seconds)),
+    tokens.length ? table('most tokens', tokens) : make('p', { class: 'quiet', text: 'No agent told how many tokens it used.' }));
+}
+
+/** Returns the indexes of the largest values above 0, the largest first. */
+function largest(column, most) {
+  const found = [];
+  for (let index = 0; index < column.length; index += 1) {
+    const value = column[index];
+    if (!(value > 0) || (found.length === most && value <= column[found[most - 1]])) continue;
+    const at = found.findIndex((other) => column[other] < value);
+    found.splice(at < 0 ? found.length : at, 0, index);
+    found.length = Math.min(found.length, most);
+  }
+  return found;
+}
+
+/** All figures of all groups, as a table. */
+function groups(run) {
+  const measures = measuresOf(run).slice(1);
+  const head = ['scenario', 'trials', 'pass rate', '95 % interval', ...measures, 'outcomes', 'seconds', 'tokens'];
+  const row = (group) => make('tr', {},
+    make('td', {}, make('a', { href: `#/trials?group=${groupId(group)}`, class: 'said', text: nameOf(run, group) })),
+    make('td', { class: 'number', text: count(group.trials) }),
+    make('td', { class: 'number', text: group.rate ? percent(group.rate.mean) : '' }),
+    make('td', { class: 'number', text: range(group.rate, percent) }),
+    ...measures.map((name) => make('td', { class: 'number', title: range(group.metrics[name], measure), text: measure(group.metrics[name]?.mean) })),
+    make('td', { text: Object.entries(group.outcomes).map(([name, number]) => `${count(number)} ${titleOf(name)}`).join(', ') }),
+    make('td', { class: 'number', text: seconds(group.seconds) }),
+    make('td', { class: 'number', text: group.tokens ? count(group.tokens) : '' }));
+  const shown = run.groups.slice(0, 1000).map(row);
+  return make('table', {},
+    make('thead', {}, make('tr', {}, ...head.map((name, at) => make('th', { scope: 'col', class: at === 0 || name === 'outcomes' ? null : 'number', text: name })))),
+    make('tbody', {}, ...shown));
+}
+
+function range(estimate, said) {
+  if (!estimate || estimate.lower === null || estimate.lower === undefined) return '';
+  return `${said(estimate.lower)} – ${said(estimate.upper)}`;
+}

@@ -1,0 +1,163 @@
+//! How far a run is, in one line: trials done, failed and running, the rate, the time left.
+
+use std::time::Duration;
+
+use crate::{problem::Outcome, record::TrialRecord};
+
+/// The count of a run's trials.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    /// The number of trials; it grows while scenarios are read.
+    pub(super) total: usize,
+    pub(super) done: usize,
+    /// How many of those done did not pass.
+    pub(super) not_passed: usize,
+    pub(super) running: usize,
+}
+
+impl Progress {
+    /// Counts an attempt that has ended. One that did not begin was not running.
+    pub(super) fn add(&mut self, record: &TrialRecord) {
+        self.done += 1;
+        self.not_passed += usize::from(record.outcome != Outcome::Passed);
+        if record.folder.is_some() {
+            self.running = self.running.saturating_sub(1);
+        }
+    }
+
+    /// Returns the line; `elapsed` is the time since the run began.
+    pub(super) fn line(self, elapsed: Duration) -> String {
+        let total = self.total.max(self.done + self.running);
+        let mut parts = vec![format!("{}/{total} trials", self.done)];
+        if self.not_passed > 0 {
+            parts.push(format!("{} did not pass", self.not_passed));
+        }
+        parts.push(format!("{} running", self.running));
+        let rate = self.done as f64 / elapsed.as_secs_f64().max(0.001);
+        if self.done > 0 {
+            parts.push(shown_rate(rate));
+            let left = (total - self.done) as f64 / rate;
+            parts.push(format!("{} left", shown_time(left)));
+        }
+        parts.join(", ")
+    }
+}
+
+/// When the line is printed where no terminal can show it in one place, such as in the log of a continuous integration.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    /// The time of the last line since the run began, and the trials that were done then.
+    last: Duration,
+    done: usize,
+}
+
+impl Pace {
+    /// The shortest time between two lines that tell of ended trials.
+    const SHORTEST: Duration = Duration::from_secs(5);
+
+    /// The longest time without a line.
+    const LONGEST: Duration = Duration::from_secs(60);
+
+    /// Returns whether a line is to be printed now, `elapsed` after the run began. The first one comes as soon as a trial has
+    /// ended.
+    pub(super) fn is_due(&mut self, progress: Progress, elapsed: Duration) -> bool {
+        let quiet = elapsed.saturating_sub(self.last);
+        let is_news = progress.done > self.done;
+        let is_due =
+            (is_news && (self.done == 0 || quiet >= Self::SHORTEST)) || quiet >= Self::LONGEST;
+        if is_due {
+            (self.last, self.done) = (elapsed, progress.done);
+        }
+        is_due
+    }
+}
+
+fn shown_rate(rate: f64) -> String {
+    match rate >= 1.0 {
+        true => format!("{rate:.1}/s"),
+        false => format!("{:.1}/min", rate * 60.0),
+    }
+}
+
+fn shown_time(seconds: f64) -> String {
+    let seconds = seconds.min(1e9).round() as u64;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(
+        done: usize,
+        not_passed: usize,
+        running: usize,
+        total: usize,
+        seconds: u64,
+        line: &str,
+    ) {
+        let progress = Progress {
+            total,
+            done,
+            not_passed,
+            running,
+        };
+        assert_eq!(progress.line(Duration::from_secs(seconds)), line);
+    }
+
+    #[test]
+    fn the_line_says_how_far_and_how_long() {
+        check(0, 0, 2, 40, 3, "0/40 trials, 2 running");
+        check(
+            20,
+            3,
+            2,
+            40,
+            10,
+            "20/40 trials, 3 did not pass, 2 running, 2.0/s, 10 s left",
+        );
+        check(
+            1,
+            0,
+            1,
+            31,
+            60,
+            "1/31 trials, 1 running, 1.0/min, 30 min 0 s left",
+        );
+        check(
+            1,
+            0,
+            1,
+            10_001,
+            3600,
+            "1/10001 trials, 1 running, 0.0/min, 10000 h 0 min left",
+        );
+        // More than was planned is no reason to count backwards.
+        check(5, 0, 1, 2, 5, "5/6 trials, 1 running, 1.0/s, 1 s left");
+    }
+
+    #[test]
+    fn a_log_gets_a_line_every_few_seconds_and_one_a_minute_in_silence() {
+        let mut pace = Pace::default();
+        let mut due = |done: usize, seconds: u64| {
+            let progress = Progress {
+                total: 9,
+                done,
+                ..Progress::default()
+            };
+            pace.is_due(progress, Duration::from_secs(seconds))
+        };
+        assert!(!due(0, 1));
+        assert!(due(1, 2));
+        assert!(!due(1, 3) && !due(2, 6));
+        assert!(due(2, 7));
+        assert!(!due(2, 12) && !due(2, 66));
+        assert!(due(2, 67));
+        assert!(!due(2, 68));
+        assert!(due(3, 72));
+    }
+}

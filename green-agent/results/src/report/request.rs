@@ -1,0 +1,221 @@
+//! Parses `--report KIND=FILE`.
+
+use std::{fmt, fs, io, path::PathBuf, str::FromStr};
+
+use bridge_program::outln;
+
+use super::{agentbeats, atif, csv, html, json, junit, markdown, source::ReportSource, text};
+use crate::run::RunReport;
+
+/// The kinds of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportKind {
+    /// The figures as text.
+    Terminal,
+    /// The whole report as one JSON document.
+    Json,
+    /// JUnit's XML: a test suite for each scenario, a test case for each trial.
+    Junit,
+    /// A table with a row for each attempt of each trial.
+    Csv,
+    /// A comment for a pull request.
+    Markdown,
+    /// The results as AgentBeats' leaderboards read them.
+    Agentbeats,
+    /// A folder of trajectories in Harbor's Agent Trajectory Interchange Format.
+    Atif,
+    /// One HTML file with every message.
+    Html,
+}
+
+impl ReportKind {
+    /// All kinds.
+    pub const ALL: [Self; 8] = [
+        Self::Terminal,
+        Self::Json,
+        Self::Junit,
+        Self::Csv,
+        Self::Markdown,
+        Self::Agentbeats,
+        Self::Atif,
+        Self::Html,
+    ];
+
+    /// Returns its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Json => "json",
+            Self::Junit => "junit",
+            Self::Csv => "csv",
+            Self::Markdown => "markdown",
+            Self::Agentbeats => "agentbeats",
+            Self::Atif => "atif",
+            Self::Html => "html",
+        }
+    }
+
+    /// Returns whether it is one text, which can be printed.
+    fn is_text(self) -> bool {
+        match self {
+            Self::Terminal
+            | Self::Json
+            | Self::Junit
+            | Self::Csv
+            | Self::Markdown
+            | Self::Agentbeats => true,
+            Self::Atif | Self::Html => false,
+        }
+    }
+}
+
+/// A report to write: `KIND=FILE`, or `KIND` or `KIND=-` for standard output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportRequest {
+    /// The kind.
+    pub kind: ReportKind,
+    /// The file, for `atif` a folder; `None` for standard output.
+    pub path: Option<PathBuf>,
+}
+
+/// A text that is not `KIND=FILE`.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}; expected KIND=FILE, where KIND is one of: {list}", list = kinds())]
+pub struct NotAReport(String);
+
+/// A report that cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the report {what}: {source}")]
+pub struct ReportError {
+    /// The kind and the file.
+    what: String,
+    /// The system's error.
+    source: io::Error,
+}
+
+impl fmt::Display for ReportRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(f, "{}={}", self.kind.name(), path.display()),
+            None => f.write_str(self.kind.name()),
+        }
+    }
+}
+
+impl FromStr for ReportRequest {
+    type Err = NotAReport;
+
+    fn from_str(text: &str) -> Result<Self, NotAReport> {
+        let (name, path) = text.split_once('=').unwrap_or((text, "-"));
+        let kind = ReportKind::ALL.into_iter().find(|kind| kind.name() == name);
+        let kind = kind.ok_or_else(|| NotAReport(format!("there is no report {name:?}")))?;
+        let path = match path {
+            "" => return Err(NotAReport(format!("{text:?} names no file"))),
+            "-" if kind.is_text() => None,
+            "-" => return Err(NotAReport(format!("{name} cannot be printed"))),
+            path => Some(path.into()),
+        };
+        Ok(Self { kind, path })
+    }
+}
+
+fn kinds() -> String {
+    ReportKind::ALL.map(ReportKind::name).join(", ")
+}
+
+impl ReportRequest {
+    /// Describes the flag.
+    pub const HELP: &str = "Write a report: terminal, json, junit, csv, markdown, agentbeats, atif (a folder) or html; may be given several times";
+
+    /// Writes the report of a run, and of another run that it is compared with if the kind can show two.
+    ///
+    /// # Errors
+    /// If the file or its folder cannot be written.
+    pub fn write(
+        &self,
+        run: &ReportSource,
+        other: Option<&ReportSource>,
+    ) -> Result<(), ReportError> {
+        self.try_write(run, other)
+            .map_err(|source| self.failed(source))
+    }
+
+    /// Writes the report of a run that has just ended, from which `json` is made.
+    ///
+    /// # Errors
+    /// If the file or its folder cannot be written.
+    pub fn write_json(&self, report: &RunReport) -> Result<(), ReportError> {
+        let written = json::of(report).and_then(|text| self.put(&text));
+        written.map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: io::Error) -> ReportError {
+        ReportError {
+            what: self.to_string(),
+            source,
+        }
+    }
+
+    fn try_write(&self, run: &ReportSource, other: Option<&ReportSource>) -> io::Result<()> {
+        if let Some(folder) = self.path.as_ref().and_then(|path| path.parent()) {
+            fs::create_dir_all(folder)?;
+        }
+        let text = match (self.kind, &self.path) {
+            (ReportKind::Html, Some(path)) => return html::write(run, other, path),
+            (ReportKind::Atif, Some(path)) => return atif::write(run, path),
+            (ReportKind::Html | ReportKind::Atif, None) => return Ok(()),
+            (ReportKind::Terminal, _) => text::of(run),
+            (ReportKind::Json, _) => json::of(&run.report())?,
+            (ReportKind::Junit, _) => junit::of(run)?,
+            (ReportKind::Csv, _) => csv::of(run)?,
+            (ReportKind::Markdown, _) => markdown::of(run),
+            (ReportKind::Agentbeats, _) => agentbeats::of(run)?,
+        };
+        self.put(&text)
+    }
+
+    fn put(&self, text: &str) -> io::Result<()> {
+        let Some(path) = &self.path else {
+            outln!("{}", text.trim_end_matches('\n'));
+            return Ok(());
+        };
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(path, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_has_a_kind_and_a_file() {
+        for kind in ReportKind::ALL {
+            let text = format!("{}=a/b", kind.name());
+            let request: ReportRequest = text.parse().unwrap();
+            assert_eq!(
+                request,
+                ReportRequest {
+                    kind,
+                    path: Some("a/b".into())
+                }
+            );
+            assert_eq!(request.to_string(), text);
+        }
+        let printed: ReportRequest = "markdown=-".parse().unwrap();
+        assert_eq!(printed.path, None);
+        for (wrong, why) in [
+            (
+                "xml=a",
+                "there is no report \"xml\"; expected KIND=FILE, where KIND is one of: terminal, json",
+            ),
+            ("json=", "\"json=\" names no file"),
+            ("html", "html cannot be printed"),
+        ] {
+            let error = wrong.parse::<ReportRequest>().unwrap_err().to_string();
+            assert!(error.starts_with(why), "{error}");
+        }
+    }
+}

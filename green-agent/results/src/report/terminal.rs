@@ -1,0 +1,341 @@
+//! Prints progress and a summary for a person. Colours appear only on a terminal (anstream detects that). Where standard
+//! error is none, plain lines tell of the progress every few seconds.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{IsTerminal as _, Write as _},
+    path::{Path, PathBuf},
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use anstream::eprintln;
+use anstyle::{AnsiColor, Style};
+use bridge_program::lock;
+use bridge_program::terminal::{line, lines};
+
+use super::progress::{Pace, Progress};
+use crate::{
+    problem::Outcome,
+    run::{
+        Phase, RunEvent, RunReport, ScenarioReport, TrialCounts, TrialReport, Verdict,
+        tally::{MOST_KEPT, is_shown},
+    },
+    statistics::number,
+};
+use green_agent_participant::install::InstallEvent;
+
+const GREEN: Style = AnsiColor::Green.on_default().bold();
+const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+const DIM: Style = Style::new().dimmed();
+
+/// A scenario that has run for longer than this is named in the progress line.
+const LONG: Duration = Duration::from_secs(2);
+
+/// Prints the events of a run: results on standard output, unless a report is printed there; progress on standard error.
+pub struct Terminal {
+    /// The run's folder.
+    folder: PathBuf,
+    /// Whether standard output is left to a report.
+    is_apart: bool,
+    begun: Instant,
+    running: Mutex<BTreeMap<String, Running>>,
+    progress: Mutex<Progress>,
+    pace: Mutex<Pace>,
+}
+
+struct Running {
+    since: Instant,
+    phase: Phase,
+    said: String,
+}
+
+impl Terminal {
+    /// Returns a terminal for the run in this folder, which begins now.
+    pub fn new(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            is_apart: false,
+            begun: Instant::now(),
+            running: Mutex::default(),
+            progress: Mutex::default(),
+            pace: Mutex::default(),
+        }
+    }
+
+    /// Returns the same terminal; if `is_apart`, it leaves standard output to a report and prints results on standard
+    /// error.
+    #[must_use]
+    pub fn apart(self, is_apart: bool) -> Self {
+        Self { is_apart, ..self }
+    }
+
+    /// Prints one event.
+    pub fn show(&self, event: &RunEvent) {
+        match event {
+            RunEvent::Started { .. } => {}
+            // Reusing an installed environment is normal, so nothing is printed.
+            RunEvent::Install(InstallEvent::Reused { .. }) => {}
+            RunEvent::Install(event) => eprintln!("{DIM}{}{DIM:#}", lines(&event.to_string())),
+            RunEvent::Phase {
+                scenario, phase, ..
+            } => {
+                if *phase == Phase::Starting {
+                    self.progress().running += 1;
+                }
+                self.enter(scenario, *phase);
+            }
+            RunEvent::Planned { trials } => self.progress().total += trials,
+            RunEvent::Said { scenario, text } => self.said(scenario, text),
+            RunEvent::Output {
+                scenario,
+                role,
+                line: said,
+            } => eprintln!("{DIM}{scenario} {role} |{DIM:#} {}", line(said)),
+            RunEvent::AgentsNotKept { scenario, reason } => {
+                self.clear_line();
+                let reason = lines(reason);
+                eprintln!("{DIM}{scenario}: agents are started anew: {reason}{DIM:#}");
+            }
+            RunEvent::Serving { role, url } => self.say(&format!("{role} listening on {url}\n")),
+            RunEvent::TrialEnded(record) => self.progress().add(record),
+            RunEvent::ScenarioEnded(report) => {
+                self.running().remove(&report.name);
+                self.clear_line();
+                self.say(&scenario_text(report));
+            }
+            RunEvent::Ended(report) => self.say(&summary_text(report, &self.folder)),
+        }
+    }
+
+    fn say(&self, text: &str) {
+        match self.is_apart {
+            true => anstream::eprint!("{text}"),
+            false => anstream::print!("{text}"),
+        }
+    }
+
+    /// Tells of the progress; to be called about once a second. On a terminal it updates one line, with the scenarios
+    /// that take long.
+    pub fn tick(&self) {
+        if !std::io::stderr().is_terminal() {
+            return self.tick_plainly();
+        }
+        let running = self.running();
+        let long = running.iter().filter(|(_, one)| one.since.elapsed() > LONG);
+        let mut mentions: Vec<String> = long.map(|(name, one)| one.mention(name)).collect();
+        if mentions.is_empty() {
+            return;
+        }
+        let progress = *self.progress();
+        if progress.total > 1 {
+            mentions.insert(0, progress.line(self.begun.elapsed()));
+        }
+        let mention: String = mentions.join("; ").chars().take(120).collect();
+        anstream::eprint!("\r\x1b[2K{DIM}{mention}{DIM:#}");
+        let _ = std::io::stderr().flush();
+    }
+
+    /// Prints a line of its own where it is due.
+    fn tick_plainly(&self) {
+        let (progress, elapsed) = (*self.progress(), self.begun.elapsed());
+        let mut pace = lock(&self.pace);
+        // Of a single trial there is nothing to count.
+        if progress.total > 1 && pace.is_due(progress, elapsed) {
+            eprintln!("{}", progress.line(elapsed));
+        }
+    }
+
+    fn clear_line(&self) {
+        if std::io::stderr().is_terminal() {
+            anstream::eprint!("\r\x1b[2K");
+        }
+    }
+
+    fn enter(&self, scenario: &str, phase: Phase) {
+        let mut running = self.running();
+        let fresh = || Running {
+            since: Instant::now(),
+            phase,
+            said: String::new(),
+        };
+        running
+            .entry(scenario.to_owned())
+            .or_insert_with(fresh)
+            .phase = phase;
+    }
+
+    fn said(&self, scenario: &str, text: &str) {
+        if let Some(one) = self.running().get_mut(scenario) {
+            one.said = line(text.lines().next().unwrap_or_default()).into_owned();
+        }
+    }
+
+    fn progress(&self) -> std::sync::MutexGuard<'_, Progress> {
+        lock(&self.progress)
+    }
+
+    fn running(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Running>> {
+        lock(&self.running)
+    }
+}
+
+impl Running {
+    fn mention(&self, name: &str) -> String {
+        let seconds = self.since.elapsed().as_secs();
+        let what = match (self.phase, self.said.as_str()) {
+            (Phase::Evaluating, said) if !said.is_empty() => said,
+            (phase, _) => phase.title(),
+        };
+        format!("{name}: {what} ({seconds} s)")
+    }
+}
+
+fn scenario_text(report: &ScenarioReport) -> String {
+    let (style, word) = match report.verdict {
+        Verdict::Passed | Verdict::FailedAsExpected => (GREEN, "passed"),
+        Verdict::Failed => (RED, "FAILED"),
+        Verdict::NotRun => (YELLOW, "not run"),
+    };
+    let (name, details) = (&report.name, details(report));
+    let mut text = format!("{style}{word:>7}{style:#}  {name}{details}\n");
+    for gate in report.gates.iter().filter(|gate| gate.met) {
+        text += &format!("         {DIM}gate met: {}{DIM:#}\n", line(&gate.message));
+    }
+    if matches!(report.verdict, Verdict::Failed | Verdict::NotRun) {
+        text += &problems_text(report);
+    }
+    text
+}
+
+/// Returns the time, the number of trials and the means, leaving out those that have nothing to say.
+fn details(report: &ScenarioReport) -> String {
+    let TrialCounts {
+        trials, seconds, ..
+    } = report.counts;
+    let mut text = String::new();
+    // Trials run side by side, so that their sum would be longer than anyone waited.
+    let each = duration(seconds / trials.max(1) as f64);
+    match (trials > 1, seconds > 0.0) {
+        (true, true) => text += &format!("  {trials} trials {DIM}of {each}{DIM:#}"),
+        (true, false) => text += &format!("  {trials} trials"),
+        (false, true) => text += &format!("  {DIM}{each}{DIM:#}"),
+        (false, false) => {}
+    }
+    if trials > 1 {
+        let count = |(outcome, count): (&Outcome, &usize)| format!("{count} {}", outcome.title());
+        let outcomes: Vec<String> = report.outcomes.iter().map(count).collect();
+        text += &format!(": {}", outcomes.join(", "));
+    }
+    if report.verdict == Verdict::FailedAsExpected {
+        let kinds: BTreeSet<_> = report
+            .problems()
+            .map(|(_, problem)| problem.kind.title())
+            .collect();
+        text += &format!("  as it must: {}", Vec::from_iter(kinds).join(", "));
+        return text;
+    }
+    if let Some(summary) = &report.summary {
+        text += &format!("  pass rate {}", summary.figures.pass_rate);
+    }
+    for (name, mean) in report.means.iter().take(4) {
+        text += &format!("  {} {}", line(name), number(*mean));
+    }
+    text
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        0.1.. => format!("{seconds:.1} s"),
+        _ => format!("{:.0} ms", seconds * 1000.0),
+    }
+}
+
+fn problems_text(report: &ScenarioReport) -> String {
+    let mut text = String::new();
+    for problem in &report.gate_problems {
+        text += &format!("         {}\n", lines(&problem.to_string()));
+    }
+    for (problems, trials) in alike(&report.trials) {
+        let which = match report.counts.trials {
+            1 => String::new(),
+            _ => format!("{}: ", places(&trials)),
+        };
+        for problem in problems {
+            let problem = problem.replace('\n', "\n           ");
+            text += &format!("         {which}{problem}\n");
+        }
+        if let Some(folder) = trials.first().and_then(|one| one.folder.as_ref()) {
+            let folder = folder.display();
+            text += &format!("         {DIM}transcript and output: {folder}{DIM:#}\n");
+        }
+    }
+    // `green-agent view` shows all.
+    match report.counts.with_problems.saturating_sub(MOST_KEPT) {
+        0 => {}
+        more => {
+            text += &format!("         {DIM}and {more} more trials that did not pass{DIM:#}\n");
+        }
+    }
+    text
+}
+
+/// Returns the first trials that did not pass, those with the same problems together.
+fn alike(trials: &[TrialReport]) -> Vec<(Vec<String>, Vec<&TrialReport>)> {
+    let mut groups: Vec<(Vec<String>, Vec<&TrialReport>)> = Vec::new();
+    let mut count = 0;
+    for trial in trials {
+        let shown = trial.problems.iter().filter(|one| is_shown(one));
+        let problems: Vec<String> = shown
+            .map(|one| lines(&one.to_string()).into_owned())
+            .collect();
+        if problems.is_empty() || count == MOST_KEPT {
+            continue;
+        }
+        count += 1;
+        match groups.iter_mut().find(|(known, _)| *known == problems) {
+            Some((_, trials)) => trials.push(trial),
+            None => groups.push((problems, vec![trial])),
+        }
+    }
+    groups
+}
+
+/// Names the first trial and the number of the others.
+fn places(trials: &[&TrialReport]) -> String {
+    let first = trials.first().map(|one| place(one)).unwrap_or_default();
+    match trials.len() {
+        0 | 1 => first,
+        2 => format!("{first} and 1 other"),
+        more => format!("{first} and {} others", more - 1),
+    }
+}
+
+/// Returns cell, sample and number of a trial.
+fn place(trial: &TrialReport) -> String {
+    let mut text = String::new();
+    for (axis, value) in &trial.cell {
+        text += &format!("{} {}, ", line(axis), line(value));
+    }
+    if let Some(sample) = &trial.sample {
+        text += &format!("sample {}, ", line(sample));
+    }
+    text + &format!("trial {}", trial.trial)
+}
+
+fn summary_text(report: &RunReport, folder: &Path) -> String {
+    let passed = report.count(Verdict::Passed) + report.count(Verdict::FailedAsExpected);
+    let mut count = format!("{passed} passed, {} failed", report.count(Verdict::Failed));
+    match report.count(Verdict::NotRun) {
+        0 => {}
+        not_run => count += &format!(", {not_run} not run"),
+    }
+    let (seconds, folder) = (report.seconds, folder.display());
+    let mut text = format!("\n{count} {DIM}in {seconds:.1} s, kept in {folder}{DIM:#}\n");
+    let is_cut = |scenario: &ScenarioReport| scenario.outcomes.contains_key(&Outcome::Interrupted);
+    if report.scenarios.iter().any(is_cut) {
+        text += &format!("{DIM}go on with: green-agent run --resume {folder}{DIM:#}\n");
+    }
+    text
+}

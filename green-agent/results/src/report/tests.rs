@@ -1,0 +1,280 @@
+//! The reports of a small run: trials of three scenarios, one of which was tried again, with texts that are made to be
+//! taken for markup, formulas and mentions.
+
+use std::{collections::BTreeMap, path::Path};
+
+use serde_json::{Value, json};
+
+use super::{agentbeats, atif, csv, html, junit, markdown, source::ReportSource, text};
+use crate::{
+    problem::{Outcome, Problem, ProblemKind},
+    record::{Manifest, ManifestScenario, RunFolder, TokenCounts, TrialRecord, Usage, VERSION},
+};
+use green_agent_scenario::gate::Gates;
+
+fn record(scenario: &str, trial: u32, problem: Option<Problem>) -> TrialRecord {
+    let outcome = problem.as_ref().map_or(Outcome::Passed, Problem::outcome);
+    let counts = TokenCounts {
+        input_tokens: 40,
+        output_tokens: 2,
+        total_tokens: 42,
+    };
+    TrialRecord {
+        version: VERSION,
+        key: format!("{scenario}{trial}"),
+        scenario: scenario.to_owned(),
+        scenario_digest: "sha256:00".to_owned(),
+        sample: None,
+        sample_digest: None,
+        cell: BTreeMap::new(),
+        trial,
+        seed: 7,
+        attempt: 1,
+        outcome,
+        exit: problem.as_ref().map(Problem::exit).unwrap_or_default(),
+        problems: problem.into_iter().collect(),
+        state: Some("completed".to_owned()),
+        metrics: BTreeMap::from([(
+            "score".to_owned(),
+            if outcome == Outcome::Passed {
+                1.0
+            } else {
+                0.25
+            },
+        )]),
+        results: vec![json!({"score": 1.0, "trial": trial})],
+        usage: Some(Usage {
+            input_tokens: 40,
+            output_tokens: 2,
+            total_tokens: 42,
+            by_role: BTreeMap::from([("purple".to_owned(), counts)]),
+        }),
+        started: format!("2026-01-02T03:04:0{trial}.500Z"),
+        seconds: 1.5,
+        phases: BTreeMap::from([("evaluating".to_owned(), 1.0)]),
+        folder: Some(format!("{scenario}/trial-{trial}")),
+        parties: BTreeMap::new(),
+    }
+}
+
+fn run(path: &Path) -> ReportSource {
+    let hostile =
+        "=HYPERLINK(\"x\") | `` </details> @somebody\n```\n\u{1b}[31m<script>alert(1)</script>";
+    let broken = ProblemKind::Model.because("the model answered 429");
+    let cell = |mut record: TrialRecord, model: &str| {
+        record.cell = BTreeMap::from([("model".to_owned(), model.to_owned())]);
+        record.sample = Some("=1+1".to_owned());
+        record.key += model;
+        record
+    };
+    let again = |record: TrialRecord| TrialRecord {
+        attempt: 2,
+        ..record
+    };
+    let records = vec![
+        record("shop", 1, None),
+        record("shop", 2, Some(ProblemKind::GoalMissed.because(hostile))),
+        record("shop", 3, Some(broken.clone())),
+        again(record("shop", 3, None)),
+        record(
+            "debate",
+            1,
+            Some(ProblemKind::Crashed.because("purple exited with code 7")),
+        ),
+        cell(record("a|b`c", 1, None), "small"),
+        cell(record("a|b`c", 1, Some(broken)), "large"),
+        record(
+            "missing",
+            1,
+            Some(ProblemKind::MissingRequirement.because("npm:x")),
+        ),
+    ];
+    let mut manifest = Manifest::begun("2026-01-02T03:04:00Z".to_owned());
+    for name in ["shop", "debate", "a|b`c", "missing"] {
+        manifest.scenarios.push(ManifestScenario {
+            trials: None,
+            name: name.to_owned(),
+            path: format!("{name}.toml"),
+            digest: None,
+            must_fail: None,
+            gate: Gates::default(),
+        });
+    }
+    let folder = RunFolder {
+        path: path.to_owned(),
+        manifest,
+        records,
+        torn: None,
+    };
+    ReportSource::new(&folder, None)
+}
+
+fn lines() -> Vec<Value> {
+    let part = |text: &str| json!([{"kind": "text", "text": text}]);
+    let hop = |hop: &str, exchange: u64, direction: &str, mut content: Value| {
+        content["hop"] = hop.into();
+        content["exchange"] = exchange.into();
+        content["direction"] = direction.into();
+        content
+    };
+    let request =
+        |body: Value| json!({"kind": "request", "method": "POST", "path": "/", "body": body});
+    let reply = |body: Value| json!({"kind": "reply", "status": 200, "body": body});
+    let event = |body: Value| json!({"kind": "event", "body": body});
+    let mut lines = vec![
+        hop(
+            "green -> purple",
+            1,
+            "forward",
+            json!({"kind": "request", "method": "GET", "path": "/.well-known/agent-card.json"}),
+        ),
+        hop(
+            "green -> purple",
+            1,
+            "back",
+            reply(json!({"name": "Shopper", "version": "2.1.0", "skills": []})),
+        ),
+        hop(
+            "green -> purple",
+            2,
+            "forward",
+            request(
+                json!({"id": 1, "method": "message/stream", "params": {"message": {"messageId": "m", "parts": part("Buy two mugs.")}}}),
+            ),
+        ),
+        hop(
+            "green -> purple",
+            2,
+            "back",
+            json!({"kind": "reply", "status": 200}),
+        ),
+        hop(
+            "green -> purple",
+            2,
+            "back",
+            event(
+                json!({"id": 1, "result": {"kind": "status-update", "taskId": "t", "status": {"state": "working", "message": {"messageId": "w", "parts": part("Looking.")}}}}),
+            ),
+        ),
+        hop(
+            "purple -> environment",
+            3,
+            "forward",
+            request(
+                json!({"id": 1, "method": "tools/call", "params": {"name": "order", "arguments": {"mugs": 2}}}),
+            ),
+        ),
+        hop(
+            "purple -> environment",
+            3,
+            "back",
+            reply(
+                json!({"id": 1, "result": {"content": [{"type": "text", "text": "ordered"}], "isError": false}}),
+            ),
+        ),
+        hop(
+            "purple -> helper",
+            4,
+            "forward",
+            request(
+                json!({"id": 1, "method": "message/send", "params": {"message": {"messageId": "h", "parts": part("Is it red?")}}}),
+            ),
+        ),
+        hop(
+            "purple -> helper",
+            4,
+            "back",
+            json!({"kind": "failure", "error": "connection refused"}),
+        ),
+        hop(
+            "green -> purple",
+            2,
+            "back",
+            event(
+                json!({"id": 1, "result": {"kind": "artifact-update", "taskId": "t", "artifact": {"artifactId": "a", "parts": [{"kind": "data", "data": {"mugs": 2}}]}}}),
+            ),
+        ),
+        hop(
+            "green -> purple",
+            2,
+            "back",
+            event(
+                json!({"id": 1, "result": {"kind": "status-update", "taskId": "t", "final": true, "status": {"state": "completed"}}}),
+            ),
+        ),
+        hop("green -> purple", 2, "back", json!({"kind": "end"})),
+    ];
+    for (at, line) in lines.iter_mut().enumerate() {
+        line["seq"] = (at + 1).into();
+        line["time"] = (at as f64 / 8.0).into();
+    }
+    lines
+}
+
+#[test]
+fn a_run_as_junit() {
+    insta::assert_snapshot!(junit::of(&run(Path::new("run"))).unwrap());
+}
+
+#[test]
+fn a_run_as_csv() {
+    insta::assert_snapshot!(csv::of(&run(Path::new("run"))).unwrap());
+}
+
+#[test]
+fn a_run_as_markdown() {
+    insta::assert_snapshot!(markdown::of(&run(Path::new("run"))));
+}
+
+#[test]
+fn a_comment_is_never_longer_than_it_may_be() {
+    let mut run = run(Path::new("run"));
+    let long = ProblemKind::GoalMissed.because("`".repeat(100_000));
+    run.records = (0..200)
+        .map(|trial| record("shop", trial, Some(long.clone())))
+        .collect();
+    run.counted = run.records.len();
+    let comment = markdown::of(&run);
+    assert!(comment.len() < 65_536, "{}", comment.len());
+    assert!(comment.contains("more that did not pass."));
+}
+
+#[test]
+fn a_run_as_text() {
+    insta::assert_snapshot!(text::of(&run(Path::new("run"))));
+}
+
+#[test]
+fn a_run_as_agentbeats_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let trial = folder.path().join("shop/trial-1");
+    std::fs::create_dir_all(&trial).unwrap();
+    let own = json!({"participants": {"purple": "0198"}, "results": []});
+    std::fs::write(trial.join("results.json"), own.to_string()).unwrap();
+    insta::assert_snapshot!(agentbeats::of(&run(folder.path())).unwrap());
+}
+
+#[test]
+fn a_trial_as_atif() {
+    let folder = tempfile::tempdir().unwrap();
+    let trial = folder.path().join("shop/trial-1");
+    std::fs::create_dir_all(&trial).unwrap();
+    let transcript: Vec<String> = lines().iter().map(Value::to_string).collect();
+    std::fs::write(trial.join("transcript.jsonl"), transcript.join("\n") + "\n").unwrap();
+    let target = folder.path().join("atif");
+    atif::write(&run(folder.path()), &target).unwrap();
+    insta::assert_snapshot!(
+        std::fs::read_to_string(target.join("shop/trial-1/purple.json")).unwrap()
+    );
+}
+
+#[test]
+fn the_page_holds_no_text_of_the_run_but_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("report.html");
+    html::write(&run(folder.path()), None, &page).unwrap();
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("id=\"block-run\""));
+    assert!(!page.contains("alert(1)") && !page.contains("somebody"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}

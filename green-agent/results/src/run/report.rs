@@ -1,0 +1,446 @@
+//! The results of a run: the data that every report shows.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::{
+    completed, judged,
+    tally::{TrialCounts, TrialTally},
+};
+use crate::{
+    assessment::Assessment,
+    gate::GateResult,
+    problem::{Outcome, Problem},
+    record::{Manifest, ManifestScenario, RunFolder, TrialRecord, Usage},
+    summary::{ScenarioSummary, SummaryBuilder},
+};
+use bridge_program::Exit;
+use green_agent_scenario::ExpectedFailure;
+
+/// The result of one trial of a scenario.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrialReport {
+    /// The row of the dataset; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<String>,
+    /// The value of each axis of the matrix; empty without one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub cell: BTreeMap<String, String>,
+    /// The number of the trial, from 1.
+    pub trial: u32,
+    /// The number of the attempt, from 1.
+    pub attempt: u32,
+    /// The problems; empty if the trial passed.
+    pub problems: Vec<Problem>,
+    /// The outcome, which follows from the problems.
+    pub outcome: Outcome,
+    /// The evaluator's assessment, if there is one.
+    pub assessment: Option<Assessment>,
+    /// The results as AgentBeats collects them.
+    pub results: Vec<serde_json::Value>,
+    /// The party behind each address of the transcript: roles by origin (scheme, host and port).
+    pub parties: BTreeMap<String, String>,
+    /// When the attempt began: RFC 3339 in UTC. Empty if it did not.
+    pub started: String,
+    /// The duration in seconds.
+    pub seconds: f64,
+    /// The duration of each phase in seconds.
+    pub phases: BTreeMap<String, f64>,
+    /// The tokens that agents and models told, if any did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// The folder of its transcript and the agents' output.
+    pub folder: Option<PathBuf>,
+}
+
+/// How a scenario ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Every trial passed.
+    Passed,
+    /// It failed in the way that its sidecar describes.
+    FailedAsExpected,
+    /// At least one trial did not pass.
+    Failed,
+    /// It did not run, because something that it requires is missing.
+    NotRun,
+}
+
+/// The result of a scenario.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScenarioReport {
+    /// Its name.
+    pub name: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// Its contribution to the program's exit code.
+    pub exit: Exit,
+    /// Its trials, in order. A scenario that could not start has one. After a run these are only some that did not pass, since
+    /// memory must not grow with their number; see [`RunReport::with_recorded`]. Serialized with what was said in them.
+    #[serde(serialize_with = "whole_trials")]
+    pub trials: Vec<TrialReport>,
+    /// The counts of all its trials.
+    #[serde(skip)]
+    pub counts: TrialCounts,
+    /// The number of trials by outcome.
+    pub outcomes: BTreeMap<Outcome, usize>,
+    /// The mean of each metric over the trials that say something about the agent: those that passed, failed,
+    /// or ended by the agent's own error, which counts as 0. All others are counted in `outcomes` only.
+    pub means: BTreeMap<String, f64>,
+    /// The figures of all trials, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Box<ScenarioSummary>>,
+    /// The results of its gates, which decide in place of single trials that failed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateResult>,
+    /// A problem for each gate that is not met.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gate_problems: Vec<Problem>,
+}
+
+/// The file of a trial's report in its folder.
+pub const TRIAL_REPORT: &str = "report.json";
+
+/// The result of a whole run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RunReport {
+    /// Every scenario, in the order of the files.
+    pub scenarios: Vec<ScenarioReport>,
+    /// The exit code of the program.
+    pub exit: Exit,
+    /// The duration in seconds.
+    pub seconds: f64,
+}
+
+impl TrialReport {
+    /// Returns the report of a trial that did not begin.
+    pub fn not_begun(problem: Problem) -> Self {
+        Self {
+            sample: None,
+            cell: BTreeMap::new(),
+            trial: 1,
+            attempt: 1,
+            outcome: problem.outcome(),
+            problems: vec![problem],
+            assessment: None,
+            results: Vec::new(),
+            parties: BTreeMap::new(),
+            started: super::now(),
+            seconds: 0.0,
+            phases: BTreeMap::new(),
+            usage: None,
+            folder: None,
+        }
+    }
+
+    /// Returns the report of a trial that was recorded earlier, below the run's `folder`.
+    pub fn of(record: &TrialRecord, folder: &Path) -> Self {
+        Self {
+            sample: record.sample.clone(),
+            cell: record.cell.clone(),
+            trial: record.trial,
+            attempt: record.attempt,
+            problems: record.problems.clone(),
+            outcome: record.outcome,
+            assessment: record.state.as_ref().map(|state| Assessment {
+                state: state.clone(),
+                metrics: record.metrics.clone(),
+                ..Assessment::default()
+            }),
+            results: Vec::new(),
+            parties: BTreeMap::new(),
+            started: record.started.clone(),
+            seconds: record.seconds,
+            phases: record.phases.clone(),
+            usage: record.usage.clone(),
+            folder: record.folder.as_ref().map(|below| folder.join(below)),
+        }
+    }
+
+    /// Returns the report without what the evaluator said, which stays in the trial's folder: memory must not
+    /// grow with it.
+    pub fn slim(mut self) -> Self {
+        if self.folder.is_none() {
+            return self;
+        }
+        if let Some(assessment) = &mut self.assessment {
+            assessment.statuses = Vec::new();
+            assessment.artifacts = Vec::new();
+        }
+        self.results = Vec::new();
+        self.parties = BTreeMap::new();
+        self
+    }
+
+    /// Adds a problem, which is shown first.
+    pub fn add(&mut self, problem: Problem) {
+        self.outcome = self.outcome.max(problem.outcome());
+        self.problems.insert(0, problem);
+    }
+
+    /// Returns the exit code that this trial alone would cause.
+    pub fn exit(&self) -> Exit {
+        let exits = self.problems.iter().map(Problem::exit);
+        exits.max().unwrap_or_default()
+    }
+
+    /// Returns the value that enters a metric's mean; `None` if the trial says nothing about the agent. An
+    /// agent that crashed or hung has 0.
+    fn metric(&self, name: &str) -> Option<f64> {
+        let said = self.assessment.as_ref();
+        let said = said.and_then(|said| said.metrics.get(name).copied());
+        self.outcome.counted(name, said)
+    }
+}
+
+impl ScenarioReport {
+    /// Combines the reports of the trials.
+    pub fn new(name: String, path: PathBuf, trials: Vec<TrialReport>) -> Self {
+        let mut tally = TrialTally::new(true);
+        for (at, trial) in trials.into_iter().enumerate() {
+            tally.add(at, trial);
+        }
+        Self::of(name, path, tally)
+    }
+
+    /// Combines what is kept of the trials. The means are those of the trials whose reports are kept.
+    pub fn of(name: String, path: PathBuf, tally: TrialTally) -> Self {
+        let (outcomes, counts, trials) = tally.into_parts();
+        let verdict = match counts.exit {
+            Exit::Passed => Verdict::Passed,
+            _ if counts.missing == counts.trials => Verdict::NotRun,
+            _ => Verdict::Failed,
+        };
+        Self {
+            means: means(&trials),
+            summary: None,
+            gates: Vec::new(),
+            gate_problems: Vec::new(),
+            outcomes,
+            name,
+            path,
+            verdict,
+            exit: counts.exit,
+            trials,
+            counts,
+        }
+    }
+
+    /// Returns all problems, trial by trial.
+    pub fn problems(&self) -> impl Iterator<Item = (&TrialReport, &Problem)> {
+        self.trials
+            .iter()
+            .flat_map(|trial| trial.problems.iter().map(move |one| (trial, one)))
+    }
+}
+
+impl RunReport {
+    /// Combines the reports of the scenarios.
+    pub fn new(scenarios: Vec<ScenarioReport>, seconds: f64) -> Self {
+        let exit = scenarios
+            .iter()
+            .map(|scenario| scenario.exit)
+            .max()
+            .unwrap_or_default();
+        Self {
+            scenarios,
+            exit,
+            seconds,
+        }
+    }
+
+    /// Returns the report of a finished run; `bootstrap` is the seed of bootstrap intervals.
+    pub fn of(run: &FinishedRun<'_>, bootstrap: Option<u64>) -> Self {
+        let scenarios = run.manifest.scenarios.iter();
+        let reports = scenarios.filter_map(|one| run.scenario(one, bootstrap));
+        Self::new(reports.collect(), run.seconds())
+    }
+
+    /// Returns the report with every trial that was recorded. Those that were not, such as trials that could not begin
+    /// before the run was interrupted, follow as far as they were kept.
+    #[must_use]
+    pub fn with_recorded(mut self, run: &FinishedRun<'_>) -> Self {
+        for scenario in &mut self.scenarios {
+            if scenario.trials.len() == scenario.counts.trials {
+                continue;
+            }
+            let mut trials = run.trials(&scenario.name);
+            let place =
+                |trial: &TrialReport| (trial.cell.clone(), trial.sample.clone(), trial.trial);
+            let recorded: BTreeSet<_> = trials.iter().map(place).collect();
+            let others = std::mem::take(&mut scenario.trials).into_iter();
+            trials.extend(others.filter(|trial| !recorded.contains(&place(trial))));
+            scenario.trials = trials;
+        }
+        self
+    }
+
+    /// Returns how many scenarios have this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.scenarios
+            .iter()
+            .filter(|scenario| scenario.verdict == verdict)
+            .count()
+    }
+}
+
+/// What was recorded of a run.
+pub struct FinishedRun<'a> {
+    /// Its folder.
+    pub path: &'a Path,
+    /// What was asked for.
+    pub manifest: &'a Manifest,
+    /// The last attempt of each trial.
+    pub counted: Vec<&'a TrialRecord>,
+    /// The other attempts.
+    pub retried: Vec<&'a TrialRecord>,
+}
+
+impl<'a> From<&'a RunFolder> for FinishedRun<'a> {
+    fn from(run: &'a RunFolder) -> Self {
+        Self {
+            path: &run.path,
+            manifest: &run.manifest,
+            counted: run.counted(),
+            retried: run.retried(),
+        }
+    }
+}
+
+impl FinishedRun<'_> {
+    /// Returns the report of a scenario, if it has trials.
+    fn scenario(&self, one: &ManifestScenario, bootstrap: Option<u64>) -> Option<ScenarioReport> {
+        let of_it = |record: &&&TrialRecord| record.scenario == one.name;
+        let counted = self.counted.iter().filter(of_it);
+        let trials = self.trials(&one.name);
+        if trials.is_empty() {
+            return None;
+        }
+        let report = ScenarioReport::new(one.name.clone(), (&one.path).into(), trials);
+        if let Some(end) = &one.must_fail {
+            let sidecar = ExpectedFailure {
+                exit: end.exit,
+                message: end.message.clone(),
+            };
+            return Some(judged(report, Some(&sidecar)));
+        }
+        let mut figures = SummaryBuilder::default();
+        let attempts = counted.chain(self.retried.iter().filter(of_it));
+        attempts.for_each(|record| figures.add(record));
+        Some(completed(report, &one.gate, &figures, bootstrap))
+    }
+
+    /// Returns the reports of a scenario's trials.
+    fn trials(&self, scenario: &str) -> Vec<TrialReport> {
+        let counted = self.counted.iter();
+        let counted = counted.filter(|record| record.scenario == scenario);
+        let reports = counted.map(|record| TrialReport::of(record, self.path));
+        reports.collect()
+    }
+
+    /// Returns the time from the beginning of the run until its last trial ended, in seconds.
+    fn seconds(&self) -> f64 {
+        let begun: Option<Timestamp> = self.manifest.started.parse().ok();
+        let ends = self.counted.iter().chain(&self.retried).filter_map(|one| {
+            let started: Timestamp = one.started.parse().ok()?;
+            Some(started.duration_since(begun?).as_secs_f64() + one.seconds)
+        });
+        ends.fold(0.0, f64::max)
+    }
+}
+
+/// The parts of a trial's report that are kept only in its folder, since they may be large.
+const KEPT: [&str; 3] = ["assessment", "results", "parties"];
+
+fn whole_trials<S: Serializer>(trials: &[TrialReport], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(trials.iter().map(whole))
+}
+
+/// Returns the report of a trial with what is kept in its folder, as far as it can be read.
+fn whole(trial: &TrialReport) -> Value {
+    let mut report = serde_json::to_value(trial).unwrap_or_default();
+    let kept = trial
+        .folder
+        .as_ref()
+        .map(|folder| folder.join(TRIAL_REPORT));
+    let kept = kept.and_then(|path| fs::read(path).ok());
+    let kept: Option<Value> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    if let Some(mut kept) = kept {
+        for name in KEPT {
+            if let Some(part) = kept.get_mut(name) {
+                report[name] = part.take();
+            }
+        }
+    }
+    report
+}
+
+fn means(trials: &[TrialReport]) -> BTreeMap<String, f64> {
+    let scored = || trials.iter().filter(|trial| trial.outcome.is_scored());
+    let names: BTreeSet<&String> = scored()
+        .filter_map(|trial| trial.assessment.as_ref())
+        .flat_map(|assessment| assessment.metrics.keys())
+        .collect();
+    let mean = |name: &String| {
+        let values: Vec<f64> = scored().filter_map(|trial| trial.metric(name)).collect();
+        (
+            name.clone(),
+            values.iter().sum::<f64>() / values.len() as f64,
+        )
+    };
+    names.into_iter().map(mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::{Owner, ProblemKind};
+
+    fn trial(score: Option<f64>, problem: Option<Problem>) -> TrialReport {
+        let metrics = score.map(|score| ("score".to_owned(), score));
+        TrialReport {
+            assessment: Some(Assessment {
+                metrics: metrics.into_iter().collect(),
+                ..Assessment::default()
+            }),
+            outcome: problem.as_ref().map_or(Outcome::Passed, Problem::outcome),
+            problems: problem.into_iter().collect(),
+            ..TrialReport::not_begun(ProblemKind::Harness.because(""))
+        }
+    }
+
+    fn report(trials: Vec<TrialReport>) -> ScenarioReport {
+        ScenarioReport::new("a".to_owned(), "a.toml".into(), trials)
+    }
+
+    #[test]
+    fn an_agent_that_crashed_scores_nothing() {
+        let crash = || Some(ProblemKind::Crashed.because("x"));
+        let mut trials: Vec<_> = (0..4).map(|_| trial(None, crash())).collect();
+        trials.push(trial(Some(1.0), None));
+        let report = report(trials);
+        assert_eq!(report.means["score"], 0.2);
+        let outcomes = [(Outcome::Passed, 1), (Outcome::AgentError, 4)];
+        assert_eq!(report.outcomes, BTreeMap::from(outcomes));
+        assert_eq!(report.exit, Exit::Failed);
+    }
+
+    #[test]
+    fn a_broken_machine_enters_no_score_and_is_counted() {
+        let broken = ProblemKind::Hung.because("x").owned_by(Owner::Environment);
+        let report = report(vec![trial(Some(0.0), Some(broken)), trial(Some(1.0), None)]);
+        assert_eq!(report.means["score"], 1.0);
+        assert_eq!(report.outcomes[&Outcome::EnvironmentError], 1);
+        assert_eq!(report.exit, Exit::Infrastructure);
+    }
+}

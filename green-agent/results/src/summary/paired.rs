@@ -1,0 +1,193 @@
+//! Compares two runs sample by sample.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::{PASS_RATE, SummaryBuilder, row::Row};
+use crate::{
+    problem::Outcome,
+    statistics::{
+        Estimate, Method,
+        bootstrap::{self, DRAWS},
+        compare, mean,
+    },
+};
+
+/// A task that was tried in both runs: a cell and a sample of a scenario; without a dataset, a trial's number.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Task {
+    /// The scenario.
+    pub scenario: String,
+    /// The cell of its matrix.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub cell: BTreeMap<String, String>,
+    /// The sample of its dataset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<String>,
+    /// The number of the trial, if there is no dataset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trial: Option<u32>,
+}
+
+/// The values of a task in two runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// The task.
+    #[serde(flatten)]
+    pub task: Task,
+    /// The mean over its trials in the first run.
+    pub a: f64,
+    /// The mean over its trials in the second run.
+    pub b: f64,
+}
+
+/// How a figure differs between two runs, over the tasks that both have.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// `pass_rate` or the name of a metric.
+    pub figure: String,
+    /// The number of tasks that both runs have.
+    pub pairs: usize,
+    /// The mean over these tasks in the first run; `null` without any.
+    pub a: Option<f64>,
+    /// The mean over these tasks in the second run.
+    pub b: Option<f64>,
+    /// The second less the first, with its interval.
+    pub difference: Estimate,
+    /// The number of tasks with a greater value in the second run.
+    pub greater: usize,
+    /// The number of tasks with a smaller value in the second run.
+    pub smaller: usize,
+    /// The p-value of the exact sign test on these two numbers.
+    pub p_value: f64,
+    /// The number of tasks that only the first run has.
+    pub only_a: usize,
+    /// The number of tasks that only the second run has.
+    pub only_b: usize,
+}
+
+impl Difference {
+    /// Returns whether the interval of the difference excludes 0.
+    pub fn is_certain(&self) -> bool {
+        let above = self.difference.lower.is_some_and(|lower| lower > 0.0);
+        above || self.difference.upper.is_some_and(|upper| upper < 0.0)
+    }
+}
+
+impl SummaryBuilder {
+    /// Returns how a figure differs between this run and a later one; `bootstrap` is the seed of a bootstrap
+    /// interval.
+    pub fn difference(&self, later: &Self, figure: &str, bootstrap: Option<u64>) -> Difference {
+        let (a, b) = (self.by_task(figure), later.by_task(figure));
+        let pairs = pairs(&a, &b);
+        let count = |is: fn(&Pair) -> bool| pairs.iter().filter(|pair| is(pair)).count();
+        let (greater, smaller) = (count(|pair| pair.b > pair.a), count(|pair| pair.b < pair.a));
+        let average = |of: fn(&Pair) -> f64| {
+            let sum: f64 = pairs.iter().map(of).sum();
+            (!pairs.is_empty()).then(|| sum / pairs.len() as f64)
+        };
+        let estimated = match bootstrap {
+            Some(seed) => bootstrap::estimate(&clusters(&pairs), DRAWS, seed),
+            None => compare::paired(&clusters(&pairs)),
+        };
+        Difference {
+            figure: figure.to_owned(),
+            pairs: pairs.len(),
+            a: average(|pair| pair.a),
+            b: average(|pair| pair.b),
+            difference: estimated.unwrap_or_else(|_| Estimate::nothing(Method::StudentT)),
+            greater,
+            smaller,
+            p_value: compare::sign_test(greater, smaller),
+            only_a: a.len() - pairs.len(),
+            only_b: b.len() - pairs.len(),
+        }
+    }
+
+    /// Returns the tasks that both runs have, with the values of a figure.
+    pub fn pairs(&self, later: &Self, figure: &str) -> Vec<Pair> {
+        pairs(&self.by_task(figure), &later.by_task(figure))
+    }
+
+    /// Returns the names of the figures that the run has: `pass_rate` and the metrics.
+    pub fn figures(&self) -> BTreeSet<String> {
+        let scored = self.rows().filter(|row| row.outcome.is_scored());
+        let metrics = scored.flat_map(|row| row.metrics.iter());
+        let names = metrics.map(|(name, _)| name.to_string());
+        names.chain([PASS_RATE.to_owned()]).collect()
+    }
+
+    /// Returns the values of each sample of each cell in each of the runs; a scenario without a dataset is one sample.
+    pub fn by_sample(runs: &[&Self], figure: &str) -> Vec<Vec<Vec<f64>>> {
+        let mut samples: BTreeMap<_, Vec<Vec<f64>>> = BTreeMap::new();
+        for (at, run) in runs.iter().enumerate() {
+            for row in run.rows() {
+                let Some(value) = value(row, figure) else {
+                    continue;
+                };
+                let sample = (&row.scenario, &row.cell, &row.sample);
+                let of_it = samples.entry(sample);
+                of_it.or_insert_with(|| vec![Vec::new(); runs.len()])[at].push(value);
+            }
+        }
+        samples.into_values().collect()
+    }
+
+    fn by_task(&self, figure: &str) -> BTreeMap<Task, f64> {
+        let mut values: BTreeMap<Task, Vec<f64>> = BTreeMap::new();
+        for row in self.rows() {
+            if let Some(value) = value(row, figure) {
+                values.entry(task(row)).or_default().push(value);
+            }
+        }
+        let average = |(task, values): (Task, Vec<f64>)| {
+            let average = mean::clustered(&[values])?.mean;
+            Some((task, average))
+        };
+        values.into_iter().filter_map(average).collect()
+    }
+}
+
+fn pairs(a: &BTreeMap<Task, f64>, b: &BTreeMap<Task, f64>) -> Vec<Pair> {
+    let both = a.iter().filter_map(|(task, a)| {
+        Some(Pair {
+            task: task.clone(),
+            a: *a,
+            b: *b.get(task)?,
+        })
+    });
+    both.collect()
+}
+
+/// Returns the differences, grouped by what cells have in common: the sample, or the number of the trial. Of
+/// several scenarios, each one without a dataset is one group.
+fn clusters(pairs: &[Pair]) -> Vec<Vec<f64>> {
+    let scenarios: BTreeSet<&String> = pairs.iter().map(|pair| &pair.task.scenario).collect();
+    let mut groups: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    for pair in pairs {
+        let trial = pair.task.trial.filter(|_| scenarios.len() == 1);
+        let group = (&pair.task.scenario, &pair.task.sample, trial);
+        groups.entry(group).or_default().push(pair.b - pair.a);
+    }
+    groups.into_values().collect()
+}
+
+fn task(row: &Row) -> Task {
+    Task {
+        scenario: row.scenario.to_string(),
+        cell: BTreeMap::clone(&row.cell),
+        sample: row.sample.as_deref().map(str::to_owned),
+        trial: row.sample.is_none().then_some(row.trial),
+    }
+}
+
+fn value(row: &Row, figure: &str) -> Option<f64> {
+    match figure {
+        PASS_RATE => {
+            let passed = f64::from(u8::from(row.outcome == Outcome::Passed));
+            row.outcome.is_scored().then_some(passed)
+        }
+        metric => row.metric(metric),
+    }
+}

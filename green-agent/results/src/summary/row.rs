@@ -1,0 +1,140 @@
+//! One attempt at a trial, as far as figures need it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use crate::{
+    problem::{Outcome, ProblemKind},
+    record::{TokenCounts, TrialRecord},
+};
+
+/// One attempt at a trial. It has none of the results, which may be large, and shares names with the others: memory grows
+/// with it.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) key: Arc<str>,
+    pub(super) scenario: Arc<str>,
+    pub(super) cell: Arc<BTreeMap<String, String>>,
+    pub(super) sample: Option<Arc<str>>,
+    pub(super) trial: u32,
+    pub(super) attempt: u32,
+    pub(super) outcome: Outcome,
+    pub(super) stopped_early: bool,
+    /// The metrics that are finite numbers, by name.
+    pub(super) metrics: Box<[(Arc<str>, f64)]>,
+    pub(super) usage: Option<Box<TokenCounts>>,
+    pub(super) seconds: f64,
+}
+
+/// What many rows have in common, each once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SharedNames {
+    texts: BTreeSet<Arc<str>>,
+    cells: BTreeSet<Arc<BTreeMap<String, String>>>,
+}
+
+impl SharedNames {
+    fn text(&mut self, text: &str) -> Arc<str> {
+        if let Some(known) = self.texts.get(text) {
+            return known.clone();
+        }
+        let new: Arc<str> = text.into();
+        self.texts.insert(new.clone());
+        new
+    }
+
+    fn cell(&mut self, cell: &BTreeMap<String, String>) -> Arc<BTreeMap<String, String>> {
+        if let Some(known) = self.cells.get(cell) {
+            return known.clone();
+        }
+        let new = Arc::new(cell.clone());
+        self.cells.insert(new.clone());
+        new
+    }
+}
+
+impl Row {
+    pub(super) fn new(record: &TrialRecord, names: &mut SharedNames) -> Self {
+        let mut problems = record.problems.iter();
+        let finite = record.metrics.iter().filter(|(_, value)| value.is_finite());
+        let metrics = finite.map(|(name, value)| (names.text(name), *value));
+        Self {
+            metrics: metrics.collect(),
+            key: record.key.as_str().into(),
+            scenario: names.text(&record.scenario),
+            cell: names.cell(&record.cell),
+            sample: record.sample.as_ref().map(|sample| names.text(sample)),
+            trial: record.trial,
+            attempt: record.attempt,
+            outcome: record.outcome,
+            stopped_early: problems.any(|problem| problem.kind == ProblemKind::StoppedEarly),
+            usage: record.usage.as_ref().map(|usage| {
+                Box::new(TokenCounts {
+                    input_tokens: usage.input_tokens,
+                    output_tokens: usage.output_tokens,
+                    total_tokens: usage.total_tokens,
+                })
+            }),
+            seconds: record.seconds,
+        }
+    }
+
+    /// Returns the value that enters the figure of a metric.
+    pub(super) fn metric(&self, name: &str) -> Option<f64> {
+        let mut metrics = self.metrics.iter();
+        let measured = metrics.find(|(of, _)| **of == *name);
+        self.outcome
+            .counted(name, measured.map(|(_, value)| *value))
+    }
+}
+
+/// Returns a sentence about each metric that is left out because it is not a finite number.
+pub(super) fn refused(record: &TrialRecord) -> impl Iterator<Item = String> {
+    let metrics = record
+        .metrics
+        .iter()
+        .filter(|(_, value)| !value.is_finite());
+    metrics.map(|(name, value)| {
+        let place = place(record);
+        format!(
+            "the metric {name:?} of {place} is {value}, which is not a finite number; it is left out"
+        )
+    })
+}
+
+fn place(record: &TrialRecord) -> String {
+    let cell = record.cell.iter();
+    let cell: String = cell
+        .map(|(axis, value)| format!(", {axis} {value}"))
+        .collect();
+    let sample = record.sample.as_ref();
+    let sample = sample
+        .map(|sample| format!(", sample {sample}"))
+        .unwrap_or_default();
+    format!("{}{cell}{sample}, trial {}", record.scenario, record.trial)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+
+    #[test]
+    fn rows_share_what_they_have_in_common() {
+        let mut names = SharedNames::default();
+        let record = |key: &str| TrialRecord {
+            cell: BTreeMap::from([("model".to_owned(), "small".to_owned())]),
+            sample: Some("q-1".to_owned()),
+            ..record(key, 1)
+        };
+        let rows = ["a", "b"].map(|key| Row::new(&record(key), &mut names));
+        assert!(Arc::ptr_eq(&rows[0].scenario, &rows[1].scenario));
+        assert!(Arc::ptr_eq(&rows[0].cell, &rows[1].cell));
+        let of = |row: &Row| (row.sample.clone().unwrap(), row.metrics[0].0.clone());
+        let (one, other) = (of(&rows[0]), of(&rows[1]));
+        assert!(Arc::ptr_eq(&one.0, &other.0) && Arc::ptr_eq(&one.1, &other.1));
+        assert!(size_of::<Row>() <= 120, "{}", size_of::<Row>());
+    }
+}

@@ -1,0 +1,80 @@
+//! The errors of datasets.
+
+use std::{io, path::PathBuf};
+
+use super::{MAX_BYTES, MAX_ROWS};
+
+/// The reason why a dataset cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DatasetError {
+    /// The file cannot be read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The file is too large.
+    #[error("{}: expected at most {MAX_BYTES} bytes", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file has too many rows.
+    #[error("{}: expected at most {MAX_ROWS} rows", path.display())]
+    TooManyRows {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file's name does not say what it contains.
+    #[error("{}: expected a file whose name ends in .jsonl, .ndjson, .csv or .toml", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is not UTF-8.
+    #[error("{}:{line}: expected UTF-8", path.display())]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// The line of the first byte that is not, from 1.
+        line: usize,
+    },
+    /// The file has no rows.
+    #[error("{}: expected at least one row", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A row is not of the file's form.
+    #[error("{}:{line}: expected {expected}", path.display())]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// A description of what a row must be, and what was found.
+        expected: String,
+    },
+    /// An id that names nothing.
+    #[error("{}:{line}: id: expected a text that is not empty, or a number", path.display())]
+    Id {
+        /// The file.
+        path: PathBuf,
+        /// The line of the row, from 1.
+        line: usize,
+    },
+    /// Two rows with the same name.
+    #[error("{}:{line}: id: {id:?} is the id of the row on line {first} too", path.display())]
+    DuplicateId {
+        /// The file.
+        path: PathBuf,
+        /// The line of the second row, from 1.
+        line: usize,
+        /// The id.
+        id: String,
+        /// The line of the first row.
+        first: usize,
+    },
+}

@@ -1,0 +1,427 @@
+//! The contents of a scenario file: agents, the evaluation's configuration, and the harness's settings.
+
+use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
+
+use green_agent_transcript::SnapshotSettings;
+use serde_json::{Map, Value};
+use url::Url;
+
+use mcp_tools::allow_list::AllowList;
+
+use super::{
+    episode::Episode,
+    expectation::Expectation,
+    gate::{Gates, StopWhen},
+    pipeline::{Pipeline, Place},
+    placeholder,
+};
+
+/// One scenario file.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The path of the file.
+    pub path: PathBuf,
+    /// The name in reports: the path below the nearest folder called `scenarios`, without extension.
+    pub name: String,
+    /// The evaluator.
+    pub green: Green,
+    /// The participants, in the file's order.
+    pub participants: Vec<Agent>,
+    /// The `[config]` table, passed to the evaluator unchanged.
+    pub config: Map<String, Value>,
+    /// The `[harness]` table.
+    pub harness: Harness,
+}
+
+impl Scenario {
+    /// Returns the agents in the order in which they are started: the green one last, after those it calls.
+    pub fn agents(&self) -> impl Iterator<Item = &Agent> {
+        let green = match &self.green {
+            Green::Agent(agent) => Some(agent),
+            Green::Builtin(_) => None,
+        };
+        self.participants.iter().chain(green)
+    }
+
+    /// Returns the same agents for modification.
+    pub fn agents_mut(&mut self) -> impl Iterator<Item = &mut Agent> {
+        let green = match &mut self.green {
+            Green::Agent(agent) => Some(agent),
+            Green::Builtin(_) => None,
+        };
+        self.participants.iter_mut().chain(green)
+    }
+
+    /// Returns the participant that works in an episode, or calls: the first that is an agent and not a
+    /// server.
+    pub fn worker(&self) -> Option<&Agent> {
+        let is_agent = |agent: &&Agent| agent.listens == Listens::Agent;
+        self.participants.iter().find(is_agent)
+    }
+
+    /// Returns whether the evaluator is configured to call the participant in this role: a pipeline names it, or the green
+    /// agent gets its address, such as that of the model with which it judges.
+    pub fn asks(&self, role: &str) -> bool {
+        let named = |place: &Place| matches!(place, Place::Role(named) if named == role);
+        match &self.green {
+            Green::Builtin(Evaluator::Pipeline(pipeline)) => pipeline.agents.places().any(named),
+            Green::Builtin(Evaluator::Conversation(_) | Evaluator::Episode(_)) => false,
+            Green::Agent(green) => green.knows(role),
+        }
+    }
+}
+
+/// The evaluator of a scenario.
+#[derive(Clone, Debug)]
+pub enum Green {
+    /// A program or a server that speaks A2A.
+    Agent(Agent),
+    /// A built-in evaluator, in the runner's process.
+    Builtin(Evaluator),
+}
+
+/// The built-in evaluators, chosen by `config.evaluator`.
+#[derive(Clone, Debug)]
+pub enum Evaluator {
+    /// `conversation`: sends scripted turns.
+    Conversation(Vec<ConversationTurn>),
+    /// `episode`: has a participant work in an environment over MCP.
+    Episode(Episode),
+    /// `pipeline`: has agents that are found by skill carry out steps.
+    Pipeline(Pipeline),
+}
+
+/// An agent and how it is started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agent {
+    /// `green`, or the participant's `role` (leaderboard files call it `name`).
+    pub role: String,
+    /// Its id in AgentBeats' results file.
+    pub agentbeats_id: Option<String>,
+    /// How it is started, and the address at which it listens.
+    pub start: Start,
+    /// The kind of server at its address.
+    pub listens: Listens,
+    /// The table `env`, with `${NAME}` not yet replaced.
+    pub env: BTreeMap<String, String>,
+    /// The variables that it inherits from the runner's environment and from `.env`.
+    pub inherits: Inherits,
+    /// The requirements of this agent, in addition to the scenario's.
+    pub requires: Vec<Requirement>,
+}
+
+/// The variables that a started agent inherits from the runner's environment and from `.env`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inherits {
+    /// All of them: `env = "inherit"`, and the default of plain AgentBeats files.
+    Everything,
+    /// Those that every program needs, and those with these names; a `*` at the end matches any rest.
+    Named(Vec<String>),
+}
+
+impl Inherits {
+    /// Gives what another says too.
+    pub fn extend(&mut self, other: &Self) {
+        match (&mut *self, other) {
+            (Self::Everything, _) => {}
+            (Self::Named(_), Self::Everything) => *self = Self::Everything,
+            (Self::Named(names), Self::Named(others)) => names.extend_from_slice(others),
+        }
+    }
+}
+
+impl Default for Inherits {
+    fn default() -> Self {
+        Self::Named(Vec::new())
+    }
+}
+
+/// How an agent is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// The file does not say, as AgentBeats' leaderboard files do not; the command line or an overlay has to.
+    Absent {
+        /// The container image that the file names.
+        image: Option<String>,
+    },
+    /// It runs already.
+    Running {
+        /// The address at which it listens.
+        endpoint: Url,
+    },
+    /// A program is started.
+    Program {
+        /// The address at which it will listen.
+        endpoint: Url,
+        /// The words of `cmd`, split as a shell would.
+        cmd: Vec<String>,
+    },
+    /// `builtin`: a built-in bot of the bridge, hosted in the runner's process.
+    Builtin {
+        /// Its name.
+        name: String,
+    },
+    /// `bot`: a running bot, hosted behind the bridge in the runner's process.
+    Bot {
+        /// The role of the participant that is the bot itself.
+        role: String,
+    },
+    /// `policy`: a purple agent with a built-in policy, in the runner's process.
+    Policy(Policy),
+    /// A program that calls the green agent itself and does not listen: its `cmd` contains [`GREEN`].
+    Client {
+        /// The words of `cmd`.
+        cmd: Vec<String>,
+    },
+}
+
+/// The kind of server at a participant's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listens {
+    /// An A2A agent, which is evaluated: `endpoint`.
+    Agent,
+    /// A server that the other participants use, such as a bot, a model or an MCP server: `server`.
+    Server,
+}
+
+/// The placeholder in a participant's `cmd` for the green agent's URL.
+pub const GREEN: &str = "{green}";
+
+/// The placeholder in the green agent's `cmd` for the origin at which participants reach its MCP endpoint.
+/// That is the recorder's, so that the participants' work is in the transcript.
+pub const ENVIRONMENT: &str = "{environment}";
+
+/// A built-in policy of a purple agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Its name, one of [`purple_agent::policy::BUILTINS`].
+    pub name: String,
+    /// Its settings, which the policy reads itself.
+    pub settings: Map<String, Value>,
+    /// The hosts and commands to which it may connect.
+    pub allow: AllowList,
+    /// The role of the participant that is its MCP server from the start.
+    pub tools: Option<String>,
+}
+
+impl Agent {
+    /// Returns whether this participant is a bot that calls back the one in `role`, which hosts it.
+    pub fn answers(&self, host: &Self) -> bool {
+        matches!(&host.start, Start::Bot { role } if *role == self.role)
+    }
+
+    /// Returns whether this participant gets the address of the one in `role`: by `{role}` in `cmd`, `env` or
+    /// `settings`, or because that one is its MCP server.
+    pub fn knows(&self, role: &str) -> bool {
+        let words: &[String] = match &self.start {
+            Start::Program { cmd, .. } | Start::Client { cmd } => cmd,
+            Start::Absent { .. }
+            | Start::Running { .. }
+            | Start::Builtin { .. }
+            | Start::Bot { .. }
+            | Start::Policy(_) => &[],
+        };
+        let mut texts = words.iter().chain(self.env.values());
+        texts.any(|text| placeholder::names(text, role)) || self.start.asks(role)
+    }
+}
+
+impl Start {
+    /// Returns whether a policy's settings or tools, or a hosted bot, name the participant in this role.
+    fn asks(&self, role: &str) -> bool {
+        match self {
+            Self::Policy(policy) => {
+                policy.tools.as_deref() == Some(role)
+                    || placeholder::stands_in(&policy.settings, role)
+            }
+            Self::Bot { role: bot } => bot == role,
+            Self::Absent { .. }
+            | Self::Running { .. }
+            | Self::Program { .. }
+            | Self::Builtin { .. }
+            | Self::Client { .. } => false,
+        }
+    }
+
+    /// Returns whether the agent calls the green one and does not listen.
+    pub fn is_client(&self) -> bool {
+        matches!(self, Self::Client { .. })
+    }
+
+    /// Returns the words of the command that starts it; empty without a command.
+    pub fn words(&self) -> &[String] {
+        match self {
+            Self::Program { cmd, .. } | Self::Client { cmd } => cmd,
+            Self::Absent { .. }
+            | Self::Running { .. }
+            | Self::Builtin { .. }
+            | Self::Bot { .. }
+            | Self::Policy(_) => &[],
+        }
+    }
+}
+
+/// One scripted turn, `[[config.turn]]`: a message, and what the answer must be.
+#[derive(Clone, Debug)]
+pub struct ConversationTurn {
+    /// The line on which it begins, from 1.
+    pub line: usize,
+    /// The role of the receiver.
+    pub to: String,
+    /// The parts of the message, in A2A 1.0 form; `text = "..."` is one text part.
+    pub parts: Vec<Value>,
+    /// The protocol version to use; chosen from the card if absent.
+    pub version: Option<ProtocolVersion>,
+    /// The protocol binding to use; chosen from the card if absent.
+    pub binding: Option<ProtocolBinding>,
+    /// The URIs of the extensions to activate: agents may require some.
+    pub extensions: Vec<String>,
+    /// Whether to use the streaming operation.
+    pub stream: bool,
+    /// Whether to cancel the task. Without parts, this is the whole turn; with parts, the task is canceled
+    /// while the turn runs.
+    pub cancel: bool,
+    /// The pause before the turn; with `cancel` and parts, the pause between message and cancel.
+    pub after: Option<Duration>,
+    /// Whether to begin a new task (and context) although the role's last task is still open.
+    pub fresh: bool,
+    /// The state that the task must have after the turn, by its A2A 0.3 name such as `input-required`;
+    /// `message` if the answer must be a bare Message. Any state if absent.
+    pub state: Option<String>,
+    /// A text that the answer must contain.
+    pub contains: Option<String>,
+}
+
+/// The A2A versions that a turn can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolVersion {
+    /// `0.1`
+    V0_1,
+    /// `0.3`
+    V0_3,
+    /// `1.0`
+    V1_0,
+}
+
+/// The protocol bindings that a turn can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolBinding {
+    /// `jsonrpc`
+    JsonRpc,
+    /// `rest`: HTTP+JSON
+    Rest,
+    /// `grpc`
+    Grpc,
+}
+
+/// A requirement of a scenario on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Requirement {
+    /// `python:REQUIREMENT`, in pip's syntax, such as `python:a2a-sdk==0.3.26`.
+    Python(String),
+    /// `python:.` or another folder, recognized by its first character: a checkout with a `pyproject.toml`,
+    /// and possibly a `uv.lock`.
+    Checkout(String),
+    /// `python = "3.12"`: the version of the interpreter.
+    Interpreter(String),
+    /// `npm:PACKAGE@VERSION`
+    Npm(String),
+    /// `command:NAME`: a program on the PATH.
+    Command(String),
+}
+
+impl fmt::Display for Requirement {
+    /// Writes the requirement as in the file.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Python(package) | Self::Checkout(package) => write!(f, "python:{package}"),
+            Self::Interpreter(version) => write!(f, "python {version}"),
+            Self::Npm(package) => write!(f, "npm:{package}"),
+            Self::Command(name) => write!(f, "command:{name}"),
+        }
+    }
+}
+
+/// The `[harness]` table, which AgentBeats' own parsers ignore.
+#[derive(Clone, Debug)]
+pub struct Harness {
+    /// Whether the file has the table.
+    pub declared: bool,
+    /// How many times the scenario runs.
+    pub trials: u32,
+    /// The seed for environments and for agents' random choices.
+    pub seed: u64,
+    /// Whether all agents inherit the whole environment.
+    pub inherit: bool,
+    /// The requirements of every agent of the scenario.
+    pub requires: Vec<Requirement>,
+    /// Whether the endpoints' ports are replaced.
+    pub ports: Ports,
+    /// The limits of each phase.
+    pub timeout: Timeouts,
+    /// The settings of the snapshot; `None` if no snapshot is compared.
+    pub snapshot: Option<SnapshotSettings>,
+    /// The expectations.
+    pub expect: Vec<Expectation>,
+    /// The lowest score with which the evaluation passes; if absent, the evaluation's own verdict counts.
+    pub pass_score: Option<f64>,
+    /// How a crash, a hang or a broken protocol of an evaluated agent counts.
+    pub agent_errors: AgentErrors,
+    /// The demands on the figures of all trials.
+    pub gate: Gates,
+    /// When no more trials are needed; `None` if all are run.
+    pub stop_when: Option<StopWhen>,
+    /// How often a trial is tried again.
+    pub retries: Retries,
+    /// What stays from one trial to the next.
+    pub reuse: Reuse,
+}
+
+/// What stays from one trial to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reuse {
+    /// Nothing: each trial starts its own agents.
+    #[default]
+    Nothing,
+    /// The programs of the agents, which are started once for many trials.
+    Agents,
+}
+
+/// How often a trial is tried again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retries {
+    /// After the environment, the model, the harness or the machine broke.
+    pub infrastructure: u32,
+}
+
+/// How a crash, a hang or a broken protocol of an evaluated agent counts, once it was ready.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AgentErrors {
+    /// As a failure of the agent, with a score of 0.
+    #[default]
+    Failed,
+    /// As a trial that could not be carried out and says nothing about the agent.
+    Infrastructure,
+}
+
+/// The ports on which agents listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ports {
+    /// The ports in the file.
+    Fixed,
+    /// Free ports, which replace the file's ports in endpoint and cmd.
+    Auto,
+}
+
+/// Time limits; every wait of a run is under one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// The time from an agent's start until its card can be read.
+    pub ready: Duration,
+    /// The time without any sign of life.
+    pub idle: Duration,
+    /// The time for the whole evaluation.
+    pub total: Duration,
+    /// The time from SIGTERM to SIGKILL.
+    pub stop: Duration,
+}

@@ -1,0 +1,169 @@
+use super::*;
+use crate::{
+    model::{Green, Start},
+    tests::{errors_of, scenario_of},
+};
+
+const GREEN: &str = "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\n";
+
+#[test]
+fn the_tutorials_file_is_read_as_it_is() {
+    let scenario = scenario_of(
+        r#"
+        [green_agent]
+        endpoint = "http://127.0.0.1:9009"
+        cmd = "python judge.py --host '127.0.0.1'"
+        colour = "tolerated"
+
+        [[participants]]
+        role = "pro_debater"
+        endpoint = "http://127.0.0.1:9019"
+        cmd = ""
+        agentbeats_id = "abc"
+        "#,
+    );
+    let Green::Agent(green) = scenario.green else {
+        panic!("the green agent is a program");
+    };
+    assert_eq!(green.role, "green");
+    let started = Start::Program {
+        endpoint: "http://127.0.0.1:9009/".parse().unwrap(),
+        cmd: ["python", "judge.py", "--host", "127.0.0.1"]
+            .map(str::to_owned)
+            .into(),
+    };
+    assert_eq!(green.start, started);
+    let [debater] = &scenario.participants[..] else {
+        panic!("there is one participant");
+    };
+    assert_eq!(debater.role, "pro_debater");
+    assert_eq!(debater.agentbeats_id.as_deref(), Some("abc"));
+    assert!(matches!(debater.start, Start::Running { .. }));
+}
+
+#[test]
+fn the_leaderboards_dialect_is_read_too() {
+    let scenario = scenario_of(
+        r#"
+        [green_agent]
+        endpoint = "http://127.0.0.1:9009"
+        env = { LOG = "debug" }
+        [[participants]]
+        name = "debater"
+        image = "ghcr.io/x/y"
+        endpoint = "http://127.0.0.1:9019/a2a"
+        env = { KEY = "${SECRET}", TEMPERATURE = 1.0 }
+        requires = ["command:uv"]
+        "#,
+    );
+    let debater = &scenario.participants[0];
+    assert_eq!(debater.role, "debater");
+    assert_eq!(debater.env["KEY"], "${SECRET}");
+    assert_eq!(debater.env["TEMPERATURE"], "1.0");
+    assert_eq!(debater.requires.len(), 1);
+}
+
+#[test]
+fn what_is_wrong_with_an_agent_is_said_at_its_key() {
+    for (participant, expected) in [
+        (
+            "role = 'a'",
+            "a.toml:3:1: participants[0].endpoint: missing",
+        ),
+        (
+            "endpoint = 'http://h'",
+            "a.toml:3:1: participants[0].role: missing",
+        ),
+        (
+            "role = 'a'\ncmd = 'x'",
+            "a.toml:5:7: participants[0].cmd: cmd found without",
+        ),
+        (
+            "role = 'a'\nbuiltin = 'x'",
+            "a.toml:5:11: participants[0].builtin: expected a built-in bot: sample, ",
+        ),
+        (
+            "role = 'a'\nbuiltin = 'sample'\ncmd = 'x'",
+            "a.toml:6:7: participants[0].cmd: expected it without builtin",
+        ),
+        (
+            "role = 'a'\nendpoint = 'h:1'",
+            "a.toml:5:12: participants[0].endpoint: expected an http",
+        ),
+        (
+            "role = 'a'\nendpoint = 'http://h'\ncmd = '\"x'",
+            "a.toml:6:7: participants[0].cmd: expected a command",
+        ),
+        (
+            "role = 'a'\nname = 'b'\nendpoint = 'http://h'",
+            "a.toml:5:8: participants[0].name: expected the same as role",
+        ),
+        (
+            "role = 'runner'\nendpoint = 'http://h'",
+            "a.toml:4:8: participants[0].role: the role \"runner\" is reserved",
+        ),
+        (
+            "role = 'a->b'\nendpoint = 'http://h'",
+            "a.toml:4:8: participants[0].role: expected a role",
+        ),
+        (
+            "role = 'a'\nendpoint = 'http://h'\nenv = { A = [] }",
+            "a.toml:6:13: participants[0].env.A: expected text, a number, true or false, found a list",
+        ),
+    ] {
+        let errors = errors_of(&format!("{GREEN}[[participants]]\n{participant}\n"));
+        assert!(errors.starts_with(expected), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+}
+
+#[test]
+fn a_server_is_used_by_others() {
+    let scenario = scenario_of(
+        "[green_agent]\nendpoint = 'http://h'\n\
+         [[participants]]\nrole = 'a'\npolicy = 'sum-and-shop'\ntools = 'b'\n\
+         [[participants]]\nrole = 'b'\nserver = 'http://127.0.0.1:9/mcp'\ncmd = 'x --to {c} --port 9'\n\
+         [[participants]]\nrole = 'c'\nendpoint = 'http://127.0.0.1:7'\nenv = { A = '{c} ${b}' }\n",
+    );
+    let [a, b, c] = &scenario.participants[..] else {
+        panic!("there are three participants");
+    };
+    assert_eq!((b.listens, c.listens), (Listens::Server, Listens::Agent));
+    assert!(a.knows("b") && b.knows("c") && !c.knows("b") && !a.knows("c"));
+}
+
+#[test]
+fn what_is_wrong_with_a_server_is_said_at_its_key() {
+    for (participant, expected) in [
+        (
+            "role = 'a'\nserver = 'http://h'\nendpoint = 'http://h'",
+            "a.toml:6:12: participants[0].endpoint: expected it without server",
+        ),
+        (
+            "role = 'a'\nendpoint = 'http://h'\ntools = 'a'",
+            "a.toml:6:9: participants[0].tools: expected it only beside policy",
+        ),
+        (
+            "role = 'a'\npolicy = 'sum-and-shop'\ntools = 'b'",
+            "a.toml:6:9: participants[0].tools: nobody has the role \"b\"",
+        ),
+        (
+            "role = 'a'\npolicy = 'sum-and-shop'\ntools = 'a'",
+            "a.toml:6:9: participants[0].tools: expected the role of a participant with server",
+        ),
+    ] {
+        let errors = errors_of(&format!("{GREEN}[[participants]]\n{participant}\n"));
+        assert!(errors.starts_with(expected), "{errors}");
+    }
+}
+
+#[test]
+fn a_second_participant_of_the_same_role_is_told_of_the_first() {
+    let participant = "[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n";
+    let errors = errors_of(&format!("{GREEN}{participant}{participant}"));
+    assert!(errors.starts_with("a.toml:7:8: "), "{errors}");
+    assert!(
+        errors.contains("is taken by the participant of line 3"),
+        "{errors}"
+    );
+}

@@ -1,0 +1,216 @@
+//! Reads `scenario.json5`, the manifest of AgentBeats' newer generation (Amber): components in containers,
+//! bound to a gateway.
+//!
+//! The agents, their roles and the config are read: `metadata.agentbeats_ids`, the gateway's
+//! `assessment_config` and `participant_roles`, the bindings, and the images of components whose manifests
+//! lie beside it. Networks, proxies, experimental features and schemas of secrets are ignored.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde_json::{Map, Value};
+
+use super::{harness, name, roles::DeclaredRoles};
+use crate::{
+    error::{Problem, ScenarioError, ScenarioErrors},
+    model::{Agent, Green, Inherits, Listens, Scenario, Start},
+    reader::document,
+};
+
+/// The largest manifest of a component that is read, in bytes.
+const LARGEST: u64 = 1 << 20;
+
+/// Reads the manifest.
+pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErrors> {
+    let wrong = |key: &str, error: String| {
+        ScenarioErrors(vec![ScenarioError {
+            path: path.to_owned(),
+            line: 1,
+            column: 1,
+            key: key.to_owned(),
+            problem: Problem::Manifest { error },
+        }])
+    };
+    let manifest: Value =
+        json5::from_str(text).map_err(|error| wrong("", format!("not JSON5: {error}")))?;
+    let roles = ComponentRoles::of(&manifest)
+        .map_err(|(key, expected)| wrong(key, format!("missing; expected {expected}")))?;
+    let agent = |component: &str, role: &str| Agent {
+        role: role.to_owned(),
+        agentbeats_id: id(&manifest, role).or_else(|| id(&manifest, component)),
+        start: Start::Absent {
+            image: image(path, &manifest, component),
+        },
+        listens: Listens::Agent,
+        env: BTreeMap::new(),
+        inherits: Inherits::default(),
+        requires: Vec::new(),
+    };
+    let participants = roles.participants.iter();
+    Ok(Scenario {
+        path: path.to_owned(),
+        name: name(path),
+        green: Green::Agent(agent(&roles.green, "green")),
+        participants: participants
+            .map(|(component, role)| agent(component, role))
+            .collect(),
+        config: roles.config,
+        harness: document(path, "", |root| {
+            Some(harness::harness(root, &DeclaredRoles::default()))
+        })?,
+    })
+}
+
+/// The components that are agents.
+struct ComponentRoles {
+    green: String,
+    /// The participants, each with its role.
+    participants: Vec<(String, String)>,
+    config: Map<String, Value>,
+}
+
+impl ComponentRoles {
+    /// Reads the components; the error is the missing key and what it should be.
+    fn of(manifest: &Value) -> Result<Self, (&'static str, &'static str)> {
+        let components = manifest["components"].as_object();
+        let components =
+            components.ok_or(("components", "the components, a gateway among them"))?;
+        let gateway = components.iter().find(|(name, component)| {
+            *name == "gateway" || component["config"].get("assessment_config").is_some()
+        });
+        let (gateway, component) = gateway.ok_or(("components.gateway", "the gateway"))?;
+        let config = &component["config"];
+        let bound = bound(manifest);
+        let green = bound
+            .iter()
+            .find(|(to, slot, _)| to == gateway && slot == "green")
+            .map(|(_, _, component)| component.clone());
+        let green = green
+            .or_else(|| components.get("green").map(|_| "green".to_owned()))
+            .ok_or(("bindings", "what is bound to #gateway.green"))?;
+        let mut participants: Vec<(String, String)> = Vec::new();
+        for (to, slot, component) in bound {
+            let is_agent = component != green && component != *gateway;
+            let is_asked = to == *gateway || to == green;
+            if is_agent && is_asked && participants.iter().all(|(known, _)| *known != component) {
+                let role = config["participant_roles"][slot.as_str()].as_str();
+                let role = role.unwrap_or(&component).to_owned();
+                participants.push((component, role));
+            }
+        }
+        if participants.is_empty() {
+            return Err(("bindings", "a participant that is bound to the gateway"));
+        }
+        let config = config["assessment_config"].as_object().cloned();
+        Ok(Self {
+            green,
+            participants,
+            config: config.unwrap_or_default(),
+        })
+    }
+}
+
+/// Returns the bindings of agents: the component, its slot, and the component bound to it.
+fn bound(manifest: &Value) -> Vec<(String, String, String)> {
+    let bindings = manifest["bindings"].as_array().into_iter().flatten();
+    bindings
+        .filter_map(|binding| {
+            let (to, slot) = place(&binding["to"])?;
+            let (from, what) = place(&binding["from"])?;
+            (what == "a2a").then_some((to, slot, from))
+        })
+        .collect()
+}
+
+/// Splits `#component.slot`.
+fn place(text: &Value) -> Option<(String, String)> {
+    let (component, slot) = text.as_str()?.strip_prefix('#')?.split_once('.')?;
+    Some((component.to_owned(), slot.to_owned()))
+}
+
+/// Returns a component's id on AgentBeats, which some files write as a number; empty in a template.
+fn id(manifest: &Value, name: &str) -> Option<String> {
+    match &manifest["metadata"]["agentbeats_ids"][name] {
+        Value::String(id) if !id.trim().is_empty() => Some(id.clone()),
+        Value::Number(id) => Some(id.to_string()),
+        _unset => None,
+    }
+}
+
+/// Returns the image of a component whose manifest is included or lies beside the scenario.
+fn image(path: &Path, manifest: &Value, component: &str) -> Option<String> {
+    let named = &manifest["components"][component]["manifest"];
+    let read = || {
+        let file = path.parent()?.join(named.as_str()?);
+        let size = fs::metadata(&file).ok()?.len();
+        let text = (size <= LARGEST).then(|| fs::read_to_string(&file))?.ok()?;
+        json5::from_str::<Value>(&text).ok()
+    };
+    let component = match named {
+        Value::Object(_) => named.clone(),
+        _elsewhere => read()?,
+    };
+    let image = component["program"]["image"].as_str()?;
+    // Amber fills in such placeholders itself.
+    (!image.contains("${")).then(|| image.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::parse::parse;
+
+    const MANIFEST: &str = r##"{
+        // The components that are agents.
+        components: {
+            gateway: { manifest: "https://h/gateway.json5", config: {
+                assessment_config: { rounds: 2, },
+                participant_roles: { purple1: "debater" },
+            } },
+            green: { manifest: { program: { image: "judge:1" } } },
+            one: { manifest: "./nowhere.json5" },
+        },
+        bindings: [
+            { to: "#gateway.green", from: "#green.a2a" },
+            { to: "#gateway.purple1", from: "#one.a2a" },
+            { to: "#green.proxy", from: "#gateway.proxy" },
+        ],
+        metadata: { agentbeats_ids: { green: "", debater: 17 } },
+    }"##;
+
+    #[test]
+    fn a_manifest_says_who_evaluates_whom() {
+        let scenario = parse(Path::new("scenario.json5"), MANIFEST).unwrap();
+        let Green::Agent(green) = &scenario.green else {
+            panic!("an agent evaluates");
+        };
+        let image = Some("judge:1".to_owned());
+        assert_eq!(green.start, Start::Absent { image });
+        assert_eq!(green.agentbeats_id, None);
+        let [debater] = &scenario.participants[..] else {
+            panic!("{:?}", scenario.participants);
+        };
+        assert_eq!(debater.role, "debater");
+        assert_eq!(debater.agentbeats_id.as_deref(), Some("17"));
+        assert_eq!(scenario.config["rounds"], 2);
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        for (text, expected) in [
+            ("{", "a.json5:1:1: not JSON5: "),
+            (
+                "{}",
+                "a.json5:1:1: components: missing; expected the components",
+            ),
+            (
+                "{components: {gateway: {}, green: {}}}",
+                "a.json5:1:1: bindings: missing; expected a participant",
+            ),
+        ] {
+            let errors = parse(Path::new("a.json5"), text).unwrap_err().to_string();
+            assert!(errors.starts_with(expected), "{errors}");
+        }
+    }
+}

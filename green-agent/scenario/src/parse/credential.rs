@@ -1,0 +1,156 @@
+//! Reads `[[config.credential]]`: the credentials for the agents of a pipeline.
+
+use std::path::PathBuf;
+
+use bridge_client::is_loopback;
+
+use super::{pipeline::place, roles::DeclaredRoles};
+use crate::{
+    error::Problem,
+    pipeline::{Credential, CredentialForm, Place, SecretPlace},
+    reader::{Node, Table},
+};
+
+const SECRET: &str = "{ env = \"NAME\" } or { file = \"PATH\" }";
+
+/// Reads all credentials.
+pub(super) fn credentials(config: &mut Table<'_>, roles: &DeclaredRoles) -> Vec<Credential> {
+    config.tables("credential", |table| credential(table, roles))
+}
+
+fn credential(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Credential> {
+    let agent = table.need("agent", "the role or the URL of the agent that is shown it");
+    let agent = agent.and_then(|node| agent_of(&node, roles));
+    let shown = shown(table);
+    let secret = table.need("secret", SECRET).and_then(|node| secret(&node));
+    table.reject_unknown();
+    Some(Credential {
+        agent: agent?,
+        shown: shown?,
+        secret: secret?,
+    })
+}
+
+/// Reads the agent. A remote URL must be https, because anyone on the way could read the secret.
+fn agent_of(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Place> {
+    let place = place(node, roles)?;
+    match &place {
+        Place::Url(url) if url.scheme() != "https" && !is_loopback(url) => {
+            node.expected("https, for a secret would be sent in clear")
+        }
+        Place::Url(_) | Place::Role(_) => Some(place),
+    }
+}
+
+fn shown(table: &mut Table<'_>) -> Option<CredentialForm> {
+    const SCHEME: &str = "a security scheme of the agent's card by its name";
+    const HEADER: &str = "the name of an HTTP header";
+    let filled = |node: &Node<'_>, expected: &str| {
+        node.read(expected, |text| {
+            (!text.trim().is_empty()).then(|| text.to_owned())
+        })
+    };
+    match (table.get("scheme"), table.get("header")) {
+        (Some(scheme), None) => filled(&scheme, SCHEME).map(CredentialForm::Scheme),
+        (None, Some(header)) => filled(&header, HEADER).map(CredentialForm::Header),
+        (Some(_), Some(header)) => header.expected("it only without scheme"),
+        (None, None) => table.missing("scheme", &format!("{SCHEME}, or header, {HEADER}")),
+    }
+}
+
+fn secret(node: &Node<'_>) -> Option<SecretPlace> {
+    if !node.is_table() {
+        node.report(Problem::SecretInFile);
+        return None;
+    }
+    let mut table = node.table()?;
+    let (env, file) = (table.text("env"), table.text("file"));
+    table.reject_unknown();
+    match (
+        env.filter(|name| !name.is_empty()),
+        file.filter(|path| !path.is_empty()),
+    ) {
+        (Some(name), None) => Some(SecretPlace::Env(name.to_owned())),
+        (None, Some(path)) => Some(SecretPlace::File(PathBuf::from(path))),
+        (Some(_), Some(_)) | (None, None) => node.expected(SECRET),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::{Evaluator, Green},
+        tests::{errors_of, scenario_of},
+    };
+
+    const HEAD: &str = "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n\
+                        [config]\nevaluator = 'pipeline'\n[[config.step]]\nid = 's'\nskill = 'x'\n";
+
+    #[test]
+    fn each_names_an_agent_a_way_and_a_place() {
+        let scenario = scenario_of(&format!(
+            "{HEAD}[[config.credential]]\nagent = 'a'\nscheme = 'bearer'\nsecret = {{ env = 'TOKEN' }}\n\
+             [[config.credential]]\nagent = 'https://h:1/a2a'\nheader = 'X-Key'\nsecret = {{ file = 'a.key' }}\n"
+        ));
+        let Green::Builtin(Evaluator::Pipeline(pipeline)) = scenario.green else {
+            panic!("the evaluator is a pipeline");
+        };
+        let expected = [
+            Credential {
+                agent: Place::Role("a".to_owned()),
+                shown: CredentialForm::Scheme("bearer".to_owned()),
+                secret: SecretPlace::Env("TOKEN".to_owned()),
+            },
+            Credential {
+                agent: Place::Url("https://h:1/a2a".parse().unwrap()),
+                shown: CredentialForm::Header("X-Key".to_owned()),
+                secret: SecretPlace::File("a.key".into()),
+            },
+        ];
+        assert_eq!(pipeline.credentials, expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_at_its_key() {
+        for (credential, expected) in [
+            (
+                "",
+                "10:1: config.credential[0].agent: missing; expected the role or the URL",
+            ),
+            (
+                "agent = 'b'",
+                "11:9: config.credential[0].agent: nobody has the role \"b\"",
+            ),
+            (
+                "agent = 'http://h'",
+                "11:9: config.credential[0].agent: expected https",
+            ),
+            (
+                "agent = 'a'\nscheme = ' '",
+                "12:10: config.credential[0].scheme: expected a security",
+            ),
+            (
+                "agent = 'a'\nscheme = 's'\nheader = 'h'",
+                "13:10: config.credential[0].header: expected it only",
+            ),
+            (
+                "agent = 'a'\nscheme = 's'\nsecret = 'hunter2'",
+                "13:10: config.credential[0].secret: a secret found in the file; expected { env",
+            ),
+            (
+                "agent = 'a'\nscheme = 's'\nsecret = {}",
+                "13:10: config.credential[0].secret: expected { env",
+            ),
+            (
+                "agent = 'a'\nscheme = 's'\nsecret = { env = 'A', file = 'b' }",
+                "13:10: config.credential[0].secret: expected { env",
+            ),
+        ] {
+            let errors = errors_of(&format!("{HEAD}[[config.credential]]\n{credential}\n"));
+            let first = errors.lines().find(|line| line.contains(expected));
+            assert!(first.is_some(), "{expected}: {errors}");
+            assert!(!errors.contains("hunter2"), "{errors}");
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Reads `[[harness.expect]]`: either a check of a value (`on`, `path`, one check) or a `sequence` of labels.
+
+use serde_json_path::JsonPath;
+
+use super::{
+    check::{APART, Checks},
+    roles::DeclaredRoles,
+    values,
+};
+use crate::{
+    error::Problem,
+    expectation::{Expectation, Rule, Target, ValuePath},
+    reader::{ALIKE, Node, Table},
+};
+use green_agent_transcript::{
+    Hop,
+    label::{KINDS, PLAIN, STATES, UNKNOWN},
+};
+
+/// Reads one expectation.
+pub(super) fn expectation(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Expectation> {
+    let not = table.flag("not");
+    let sequence = table.get("sequence");
+    let hop = table.get("hop");
+    let value = ValueKeys::get(table);
+    table.reject_unknown();
+    let rule = match sequence {
+        Some(labels) => {
+            value.reject_beside_sequence();
+            sequence_rule(&labels, hop.as_ref(), roles)
+        }
+        None => {
+            reject_hop(hop.as_ref());
+            value.rule(table, roles)
+        }
+    };
+    Some(Expectation {
+        line: table.line(),
+        not,
+        rule: rule?,
+    })
+}
+
+fn sequence_rule(labels: &Node<'_>, hop: Option<&Node<'_>>, roles: &DeclaredRoles) -> Option<Rule> {
+    let hop = hop.and_then(|node| self::hop(node, roles));
+    if labels.list()?.is_empty() {
+        return labels.expected("at least one label such as \"task:completed\"");
+    }
+    let labels = labels.list_of(|label| {
+        let text = label.read("a label such as \"status:working\"", |text| {
+            (!text.trim().is_empty()).then(|| text.to_owned())
+        })?;
+        can_occur(label, &text).then_some(text)
+    })?;
+    Some(Rule::Sequence { labels, hop })
+}
+
+/// Checks that a transcript entry can have this label, as far as the file tells: with a misspelled label, an
+/// expectation with `not` would always hold. The tools of MCP servers are known only in the run.
+fn can_occur(node: &Node<'_>, label: &str) -> bool {
+    let (written, known) = match label.split_once(':') {
+        _ if label.starts_with('*') => return true,
+        None => (
+            label,
+            PLAIN.iter().chain(&KINDS).copied().collect::<Vec<_>>(),
+        ),
+        Some(("task" | "status", state)) => (state, [&STATES[..], &[UNKNOWN]].concat()),
+        Some(("error" | "http", number)) => {
+            let is_number = number.contains('*') || number.parse::<i64>().is_ok();
+            if !is_number {
+                node.expected::<()>("a number after the colon, such as http:401 or error:-32001");
+            }
+            return is_number;
+        }
+        Some((kind, _)) => (kind, KINDS.to_vec()),
+    };
+    if written.contains('*') || known.contains(&written) {
+        return true;
+    }
+    let nearest = similar::get_close_matches(written, &known, 1, ALIKE);
+    let nearest = nearest.first().map(|word| label.replacen(written, word, 1));
+    node.report(Problem::UnknownLabel { nearest, known });
+    false
+}
+
+fn hop(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Hop> {
+    let hop = node.read("a hop such as \"green -> purple\"", |text| {
+        text.parse::<Hop>().ok()
+    })?;
+    for end in [&hop.from, &hop.to] {
+        roles.check(end, &["green", "runner", "environment"], node)?;
+    }
+    Some(hop)
+}
+
+fn reject_hop(hop: Option<&Node<'_>>) {
+    if let Some(node) = hop {
+        node.expected::<()>("it only beside sequence");
+    }
+}
+
+/// The keys of a value expectation.
+struct ValueKeys<'a> {
+    on: Option<Node<'a>>,
+    path: Option<Node<'a>>,
+    checks: Checks<'a>,
+}
+
+impl<'a> ValueKeys<'a> {
+    fn get(table: &mut Table<'a>) -> Self {
+        Self {
+            on: table.get("on"),
+            path: table.get("path"),
+            checks: Checks::get(table),
+        }
+    }
+
+    fn reject_beside_sequence(&self) {
+        let keys = self.on.iter().chain(&self.path).chain(self.checks.nodes());
+        for node in keys {
+            let (other, advice) = ("sequence", APART);
+            node.report(Problem::Together { other, advice });
+        }
+    }
+
+    fn rule(&self, table: &Table<'_>, roles: &DeclaredRoles) -> Option<Rule> {
+        let on = match &self.on {
+            Some(node) => target(node, roles),
+            None => table.missing(
+                "on",
+                "what is looked at, such as \"artifact:Result\", or sequence",
+            ),
+        };
+        let path = self.path.as_ref().and_then(value_path);
+        let check = self.checks.single(table);
+        Some(Rule::Value {
+            on: on?,
+            path,
+            check: check?,
+        })
+    }
+}
+
+fn target(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Target> {
+    let text = node.text()?;
+    match text.split_once(':') {
+        Some(("artifact", name)) => named(node, name).map(Target::Artifact),
+        Some(("mcp", tool)) => named(node, tool).map(Target::Mcp),
+        Some(("task", role)) => roles.check(role, &["green"], node).map(Target::Task),
+        Some(("status", number)) => status(node, number),
+        None if text == "result" => Some(Target::Result),
+        _ => named(node, text).map(Target::Metric),
+    }
+}
+
+fn named(node: &Node<'_>, name: &str) -> Option<String> {
+    if name.trim().is_empty() {
+        return node.expected("a name of what is looked at, such as \"artifact:Result\"");
+    }
+    Some(name.to_owned())
+}
+
+fn status(node: &Node<'_>, number: &str) -> Option<Target> {
+    match number.parse() {
+        Ok(number) if number != 0 => Some(Target::Status(number)),
+        Ok(_) | Err(_) => node.expected("status:N, from 1, or from -1 counted from the end"),
+    }
+}
+
+pub(super) fn value_path(node: &Node<'_>) -> Option<ValuePath> {
+    let text = node.text()?;
+    if text.starts_with('$') {
+        return match JsonPath::parse(text) {
+            Ok(path) => Some(ValuePath::JsonPath(Box::new(path))),
+            Err(error) => node.malformed("a JSONPath", &error.to_string()),
+        };
+    }
+    if values::is_pointer(text) {
+        return Some(ValuePath::Pointer(text.to_owned()));
+    }
+    node.expected("a JSON pointer such as \"/score\" or a JSONPath such as \"$.score\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{errors_of, scenario_of};
+
+    const HEAD: &str = "[green_agent]\nendpoint = 'http://h'\n\
+                        [[participants]]\nrole = 'a'\nendpoint = 'http://h'\n\
+                        [harness]\nversion = 1\n";
+
+    fn rule_of(expect: &str) -> Rule {
+        let text = format!("{HEAD}[[harness.expect]]\n{expect}\n");
+        let mut expectations = scenario_of(&text).harness.expect;
+        assert_eq!(expectations[0].line, 8);
+        expectations.remove(0).rule
+    }
+
+    #[test]
+    fn targets_are_told_apart_by_their_first_word() {
+        for (on, expected) in [
+            ("artifact:Result", Target::Artifact("Result".to_owned())),
+            ("task:a", Target::Task("a".to_owned())),
+            ("task:green", Target::Task("green".to_owned())),
+            ("status:-1", Target::Status(-1)),
+            ("mcp:search", Target::Mcp("search".to_owned())),
+            ("result", Target::Result),
+            ("score", Target::Metric("score".to_owned())),
+        ] {
+            match rule_of(&format!("on = '{on}'\nexists = true")) {
+                Rule::Value { on, path: None, .. } => assert_eq!(on, expected),
+                rule => panic!("{rule:?} is no check of a whole value"),
+            }
+        }
+    }
+
+    #[test]
+    fn every_check_is_read() {
+        for (name, value) in [
+            ("eq", "'x'"),
+            ("ne", "[1]"),
+            ("gt", "1"),
+            ("ge", "1.0"),
+            ("lt", "-1"),
+            ("le", "0"),
+            ("contains", "{ a = 1 }"),
+            ("matches", "'^a+$'"),
+            ("schema", "{ type = 'object' }"),
+            ("exists", "false"),
+            ("count", "0"),
+        ] {
+            let Rule::Value { path, check, .. } =
+                rule_of(&format!("on = 'result'\npath = '$[*].x'\n{name} = {value}"))
+            else {
+                panic!("{name} checks a value");
+            };
+            assert!(matches!(path, Some(ValuePath::JsonPath(_))));
+            let shown = format!("{check:?}").to_lowercase();
+            assert!(shown.starts_with(name), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_sequence_may_be_bound_to_a_hop() {
+        match rule_of("not = true\nsequence = ['status:*', 'task:completed']\nhop = 'green -> a'") {
+            Rule::Sequence { labels, hop } => {
+                assert_eq!(labels, ["status:*", "task:completed"]);
+                assert_eq!(hop, Some(Hop::new("green", "a")));
+            }
+            rule => panic!("{rule:?} is no sequence"),
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_at_its_key() {
+        for (expect, expected) in [
+            (
+                "on = 'x'",
+                "8:1: harness.expect[0].eq: missing; expected exactly one of eq, ne",
+            ),
+            ("eq = 1", "8:1: harness.expect[0].on: missing"),
+            (
+                "on = 'x'\neq = 1\nne = 2",
+                "11:6: harness.expect[0].ne: expected it without eq",
+            ),
+            (
+                "on = 'x'\neq = 1\nequals = 1",
+                "11:1: harness.expect[0].equals: unknown key",
+            ),
+            (
+                "on = 'x'\nge = '1'",
+                "10:6: harness.expect[0].ge: expected a number, found \"1\"",
+            ),
+            (
+                "on = 'x'\ncount = -1",
+                "10:9: harness.expect[0].count: expected a whole number",
+            ),
+            (
+                "on = 'task:b'\nexists = true",
+                "9:6: harness.expect[0].on: nobody has the role \"b\"; expected one of: a, green",
+            ),
+            (
+                "on = 'status:0'\nexists = true",
+                "9:6: harness.expect[0].on: expected status:N",
+            ),
+            (
+                "on = 'artifact:'\nexists = true",
+                "9:6: harness.expect[0].on: expected a name",
+            ),
+            (
+                "on = 'x'\npath = 'a'\neq = 1",
+                "10:8: harness.expect[0].path: expected a JSON pointer",
+            ),
+            (
+                "on = 'x'\npath = '$['\neq = 1",
+                "10:8: harness.expect[0].path: expected a JSONPath, found \"$[\": ",
+            ),
+            (
+                "on = 'x'\nmatches = '(a'",
+                "10:11: harness.expect[0].matches: expected a regular expression, found \"(a\": unclosed group",
+            ),
+            (
+                "on = 'x'\nschema = { type = 'thing' }",
+                "10:10: harness.expect[0].schema: expected a JSON Schema, found a table: ",
+            ),
+            (
+                "sequence = []",
+                "9:12: harness.expect[0].sequence: expected at least one label",
+            ),
+            (
+                "sequence = ['status:workin']",
+                "9:13: harness.expect[0].sequence[0]: no such label occurs; did you mean status:working? expected one of: submitted, ",
+            ),
+            (
+                "sequence = ['tasks:completed']",
+                "9:13: harness.expect[0].sequence[0]: no such label occurs; did you mean task:completed? expected",
+            ),
+            (
+                "sequence = ['http:many']",
+                "9:13: harness.expect[0].sequence[0]: expected a number after the colon",
+            ),
+            (
+                "sequence = ['messages']",
+                "9:13: harness.expect[0].sequence[0]: no such label occurs; did you mean message? expected",
+            ),
+            (
+                "sequence = ['end']\non = 'x'",
+                "10:6: harness.expect[0].on: expected it without sequence",
+            ),
+            (
+                "sequence = ['end']\nhop = 'a'",
+                "10:7: harness.expect[0].hop: expected a hop",
+            ),
+            (
+                "sequence = ['end']\nhop = 'a -> b'",
+                "10:7: harness.expect[0].hop: nobody has the role \"b\"; expected one of: a, green, runner, environment",
+            ),
+            (
+                "on = 'x'\neq = 1\nhop = 'a -> green'",
+                "11:7: harness.expect[0].hop: expected it only beside sequence",
+            ),
+        ] {
+            let errors = errors_of(&format!("{HEAD}[[harness.expect]]\n{expect}\n"));
+            assert!(
+                errors.starts_with(&format!("a.toml:{expected}")),
+                "{errors}"
+            );
+        }
+    }
+}

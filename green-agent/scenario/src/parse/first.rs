@@ -1,0 +1,150 @@
+//! Reads the first generation of AgentBeats' files: `[[agents]]`, each with the address of its launcher and
+//! its own.
+//!
+//! A launcher of that time started the agents, so these files do not say how: the command line has to.
+
+use std::{collections::BTreeMap, path::Path};
+
+use serde_json::Map;
+
+use super::{check_reuse, harness, name, roles::DeclaredRoles};
+use crate::{
+    model::{Agent, Green, Inherits, Listens, Scenario, Start},
+    reader::Table,
+};
+
+/// An agent of such a file.
+struct Listed {
+    name: String,
+    is_green: bool,
+    /// The roles of its participants, by the names of their agents.
+    roles: BTreeMap<String, String>,
+}
+
+/// The tables that a file of some generation must have.
+pub(super) const EXPECTED: &str = "AgentBeats' [green_agent] and [[participants]], or its first generation's [[agents]]; \
+     `green-agent new FILE` writes a file to begin with";
+
+/// Reads the file. The green agent is the one with `is_green`; otherwise the only one that names the
+/// participants it needs; otherwise the only one whose card is in a folder or file with its name.
+pub(super) fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
+    if root.get("agents").is_some_and(|node| node.is_table()) {
+        return root.missing("green_agent", EXPECTED);
+    }
+    let mut cards = Vec::new();
+    let listed = root.tables("agents", |table| {
+        cards.push(table.text("card").unwrap_or_default().to_owned());
+        listed(table)
+    });
+    let Some(green) = green(&listed, &cards) else {
+        return root.missing(
+            "agents",
+            "is_green = true at the one of [[agents]] that evaluates the others; a file that only launches agents \
+             evaluates nothing",
+        );
+    };
+    let others = listed.iter().enumerate().filter(|(at, _)| *at != green);
+    let participants = others.map(|(_, agent)| {
+        let role = listed[green].roles.get(&agent.name);
+        absent(role.unwrap_or(&agent.name))
+    });
+    let scenario = Scenario {
+        path: path.to_owned(),
+        name: name(path),
+        participants: participants.collect(),
+        green: Green::Agent(absent("green")),
+        config: Map::new(),
+        harness: harness::harness(root, &DeclaredRoles::default()),
+    };
+    check_reuse(root, &scenario);
+    Some(scenario)
+}
+
+fn listed(table: &mut Table<'_>) -> Option<Listed> {
+    let is_green = table.get("is_green").and_then(|node| node.flag());
+    let needed = table.tables("participant_requirements", |table| {
+        let role = table.text("role")?.to_owned();
+        let agent = table.text("participant_agent").or(table.text("name"))?;
+        Some((agent.to_owned(), role))
+    });
+    Some(Listed {
+        name: table
+            .need("name", "what this agent is called")?
+            .text()?
+            .to_owned(),
+        is_green: is_green.unwrap_or_default(),
+        roles: needed.into_iter().collect(),
+    })
+}
+
+fn green(listed: &[Listed], cards: &[String]) -> Option<usize> {
+    let only = |is: &dyn Fn(usize) -> bool| {
+        let mut found = (0..listed.len()).filter(|at| is(*at));
+        found.next().filter(|_| found.next().is_none())
+    };
+    only(&|at| listed[at].is_green)
+        .or_else(|| only(&|at| !listed[at].roles.is_empty()))
+        .or_else(|| only(&|at| cards.get(at).is_some_and(|card| card.contains("green"))))
+}
+
+/// Returns an agent that the file does not say how to start. Slashes and arrows in its role are replaced,
+/// because they have a meaning in file names and hops.
+fn absent(role: &str) -> Agent {
+    Agent {
+        role: role.trim().replace(['/', '\\'], "-").replace("->", "-"),
+        agentbeats_id: None,
+        start: Start::Absent { image: None },
+        listens: Listens::Agent,
+        env: BTreeMap::new(),
+        inherits: Inherits::default(),
+        requires: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        model::{Green, Start},
+        tests::{errors_of, scenario_of},
+    };
+
+    #[test]
+    fn agents_are_read_with_the_roles_that_the_green_one_gives_them() {
+        let scenario = scenario_of(
+            "[scenario]\nname = 's'\n[[agents]]\nname = 'Judge'\nis_green = true\nagent_port = 1\n\
+             [[agents.participant_requirements]]\nrole = 'red'\nparticipant_agent = 'R 1'\n\
+             [[agents]]\nname = 'R 1'\n[[agents]]\nname = 'a/b'\n",
+        );
+        let roles: Vec<_> = scenario.participants.iter().map(|one| &one.role).collect();
+        assert_eq!(roles, ["red", "a-b"]);
+        let Green::Agent(green) = scenario.green else {
+            panic!("an agent evaluates");
+        };
+        assert_eq!(green.start, Start::Absent { image: None });
+    }
+
+    #[test]
+    fn a_file_of_nobodys_generation_is_told_what_there_is() {
+        for text in [
+            "[agents.green]\nport = 8000\n",
+            "[simulation]\niterations = 10\n",
+        ] {
+            let errors = errors_of(text);
+            let expected =
+                "green_agent: missing; expected AgentBeats' [green_agent] and [[participants]]";
+            assert!(errors.contains(expected), "{errors}");
+            assert_eq!(errors.lines().count(), 1, "{errors}");
+        }
+    }
+
+    #[test]
+    fn the_green_agent_is_found_by_its_card_or_missed() {
+        let two = "[[agents]]\nname = 'a'\ncard = 'agents/green_agent/card.toml'\n[[agents]]\nname = 'b'\n";
+        assert_eq!(scenario_of(two).participants[0].role, "b");
+        let errors = errors_of("[[agents]]\nname = 'a'\n[[agents]]\nname = 'b'\n");
+        assert!(
+            errors.contains("expected is_green = true at the one of [[agents]]"),
+            "{errors}"
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! Reads a participant with one of the purple agent's built-in policies: `policy`, `settings` and `allow`.
+
+use mcp_tools::allow_list::AllowList;
+use purple_agent::policy::{BUILTINS, SettingsError, builtin, builtin_name};
+use serde_json::{Map, Value};
+
+use crate::{
+    model::Policy,
+    placeholder,
+    reader::{Node, Table},
+};
+
+/// Reads the policy that `chosen` names, with its settings from the participant's table.
+pub(super) fn policy(table: &mut Table<'_>, chosen: &Node<'_>) -> Option<Policy> {
+    let names = BUILTINS.map(|(name, _)| name);
+    let expected = format!("a built-in policy: {}", names.join(", "));
+    let name = chosen.read(&expected, |name| builtin_name(name).map(str::to_owned));
+    let settings = table.get("settings");
+    let allow = table.get("allow");
+    let tools = table.text("tools").map(str::to_owned);
+    let name = name?;
+    Some(Policy {
+        settings: read_settings(&name, chosen, settings.as_ref())?,
+        allow: allow.map_or(Some(AllowList::default()), |node| allowed(&node))?,
+        tools,
+        name,
+    })
+}
+
+/// Reads the settings with the policy's own reader, whose error is reported to the file's author.
+fn read_settings(
+    name: &str,
+    chosen: &Node<'_>,
+    node: Option<&Node<'_>>,
+) -> Option<Map<String, Value>> {
+    let settings = match node {
+        Some(node) => node.table()?.json(),
+        None => Map::new(),
+    };
+    let looked_at = placeholder::with_any_address(&settings);
+    match builtin(name, &Value::Object(looked_at)) {
+        // A model's missing API key is a problem of this machine, not of the file.
+        Ok(_) | Err(SettingsError::NoKey { .. }) => Some(settings),
+        Err(error) => {
+            let wrong = node.unwrap_or(chosen);
+            wrong.malformed("settings that the policy knows", &error.to_string())
+        }
+    }
+}
+
+fn allowed(node: &Node<'_>) -> Option<AllowList> {
+    let settings = Value::Object(node.table()?.json());
+    match serde_json::from_value(settings) {
+        Ok(allowed) => Some(allowed),
+        Err(error) => node.malformed("loopback, hosts and commands", &error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        model::Start,
+        tests::{errors_of, scenario_of},
+    };
+
+    const HEAD: &str = "[green_agent]\nendpoint = 'http://h'\n[[participants]]\nrole = 'a'\n";
+
+    #[test]
+    fn a_policy_is_read_with_its_settings() {
+        let scenario = scenario_of(&format!(
+            "{HEAD}policy = 'heuristic'\nallow = {{ commands = ['mcp-tools'] }}\n"
+        ));
+        let Start::Policy(policy) = &scenario.participants[0].start else {
+            panic!("the participant is a policy");
+        };
+        assert_eq!(
+            policy.name, "sum-and-shop",
+            "which is what it is called now"
+        );
+        assert!(policy.allow.loopback && policy.allow.commands.contains("mcp-tools"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_policy_is_said_at_its_key() {
+        for (keys, expected) in [
+            (
+                "policy = 'x'",
+                "a.toml:5:10: participants[0].policy: expected a built-in policy: sum-and-shop, ",
+            ),
+            (
+                "policy = 'heuristic'\nendpoint = 'http://h'",
+                "a.toml:6:12: participants[0].endpoint: expected it without policy",
+            ),
+            (
+                "policy = 'heuristic'\nsettings = { zz = 1 }",
+                "a.toml:6:12: participants[0].settings: expected settings that the policy knows",
+            ),
+            (
+                "policy = 'heuristic'\nallow = { commands = 'x' }",
+                "a.toml:6:9: participants[0].allow: expected loopback, hosts and commands",
+            ),
+            (
+                "endpoint = 'http://h'\nsettings = { zz = 1 }",
+                "a.toml:6:12: participants[0].settings: expected it only beside policy",
+            ),
+        ] {
+            let errors = errors_of(&format!("{HEAD}{keys}\n"));
+            assert!(errors.starts_with(expected), "{errors}");
+            assert_eq!(errors.lines().count(), 1, "{errors}");
+        }
+    }
+}

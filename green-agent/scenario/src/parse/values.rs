@@ -1,0 +1,165 @@
+//! Reads texts with a grammar of their own that several tables share: URLs, commands, durations,
+//! requirements.
+
+use std::time::Duration;
+
+use url::Url;
+
+use crate::{
+    duration,
+    error::Problem,
+    model::Requirement,
+    reader::{Node, Table},
+};
+
+/// Reads the address of an agent.
+pub(super) fn endpoint(node: &Node<'_>) -> Option<Url> {
+    let url = node.read("an http or https URL with a host", |text| {
+        Url::parse(text).ok().filter(is_http)
+    })?;
+    if url.username().is_empty() && url.password().is_none() {
+        return Some(url);
+    }
+    node.report(Problem::Credentials);
+    None
+}
+
+fn is_http(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.has_host()
+}
+
+/// Reads the words of a command; a blank one counts as absent, as in AgentBeats' own runner.
+pub(super) fn words(node: &Node<'_>) -> Option<Vec<String>> {
+    node.read("a command whose quotes are balanced", shlex::split)
+        .filter(|words| !words.is_empty())
+}
+
+/// Reads a duration, which may be zero.
+pub(super) fn duration(node: &Node<'_>) -> Option<Duration> {
+    node.read(duration::EXPECTED, duration::parse)
+}
+
+/// Reads a time limit, which must not be zero.
+pub(super) fn limit(node: &Node<'_>) -> Option<Duration> {
+    let expected = format!("{}, longer than zero", duration::EXPECTED);
+    node.read(&expected, |text| {
+        duration::parse(text).filter(|limit| !limit.is_zero())
+    })
+}
+
+/// Reads the table's `requires`, and `python`, the version of the interpreter.
+pub(super) fn requires(table: &mut Table<'_>) -> Vec<Requirement> {
+    let python = table.get("python").and_then(|node| {
+        let expected = "a version of Python such as \"3.12\"";
+        node.read(expected, |text| {
+            is_python(text).then(|| Requirement::Interpreter(text.to_owned()))
+        })
+    });
+    let listed = table
+        .get("requires")
+        .and_then(|list| list.list_of(requirement))
+        .unwrap_or_default();
+    listed.into_iter().chain(python).collect()
+}
+
+/// Returns whether a text is `3.MINOR`.
+fn is_python(text: &str) -> bool {
+    let minor = text.strip_prefix("3.");
+    minor.is_some_and(|minor| minor.parse::<u8>().is_ok())
+}
+
+fn requirement(node: &Node<'_>) -> Option<Requirement> {
+    node.read(
+        "python:REQUIREMENT, python:FOLDER such as python:., npm:PACKAGE@VERSION or command:NAME",
+        parse_requirement,
+    )
+}
+
+fn parse_requirement(text: &str) -> Option<Requirement> {
+    let (kind, rest) = text.split_once(':')?;
+    let rest = rest.trim();
+    let make = match kind {
+        "python" if rest.starts_with(['.', '/']) => Requirement::Checkout,
+        "python" => Requirement::Python,
+        "npm" => Requirement::Npm,
+        "command" => Requirement::Command,
+        _ => return None,
+    };
+    (!rest.is_empty()).then(|| make(rest.to_owned()))
+}
+
+/// Returns whether the text is a JSON pointer (RFC 6901): segments after slashes, `~` only as `~0` and `~1`.
+pub(super) fn is_pointer(text: &str) -> bool {
+    let escapes_end_well = text
+        .split('~')
+        .skip(1)
+        .all(|after| after.starts_with(['0', '1']));
+    (text.is_empty() || text.starts_with('/')) && escapes_end_well
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::reader::document;
+
+    #[test]
+    fn requirements_name_their_kind() {
+        let python = Requirement::Python("a2a-sdk==0.3.26".to_owned());
+        assert_eq!(parse_requirement("python:a2a-sdk==0.3.26"), Some(python));
+        let npm = Requirement::Npm("@a2a-js/sdk@0.3.5".to_owned());
+        assert_eq!(parse_requirement("npm:@a2a-js/sdk@0.3.5"), Some(npm));
+        for folder in [".", "./agents/judge", "/opt/agent", ".."] {
+            let checkout = Requirement::Checkout(folder.to_owned());
+            assert_eq!(
+                parse_requirement(&format!("python:{folder}")),
+                Some(checkout)
+            );
+        }
+        assert!(is_python("3.12") && !is_python("3") && !is_python("3.x") && !is_python("2.7"));
+        for wrong in ["uv", "command:", "command: ", "pip:x", ":x", ""] {
+            assert_eq!(parse_requirement(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn endpoints_are_http_urls_without_secrets() {
+        let read = |text: &str| {
+            document(Path::new("a.toml"), &format!("e = '{text}'"), |root| {
+                endpoint(&root.get("e")?)
+            })
+        };
+        for (text, expected) in [
+            ("http://127.0.0.1:9009", "http://127.0.0.1:9009/"),
+            ("https://agent.example/a2a/x", "https://agent.example/a2a/x"),
+            ("http://[::1]:9009", "http://[::1]:9009/"),
+        ] {
+            assert_eq!(read(text).unwrap().as_str(), expected);
+        }
+        for wrong in [
+            "127.0.0.1:9009",
+            "ftp://agent.example",
+            "file:///tmp/agent",
+            "http://user@agent.example",
+            "http://user:secret@agent.example",
+        ] {
+            let errors = read(wrong).unwrap_err().to_string();
+            assert!(!errors.contains("secret"), "{errors}");
+        }
+    }
+
+    #[test]
+    fn pointers_escape_their_tildes() {
+        for (text, expected) in [
+            ("", true),
+            ("/", true),
+            ("/a~1b/*/~0", true),
+            ("a", false),
+            ("/~", false),
+            ("/~2", false),
+        ] {
+            assert_eq!(is_pointer(text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Reads one value of the file.
+
+use toml::{
+    Spanned,
+    de::{DeInteger, DeValue},
+};
+
+use super::{Source, Table};
+use crate::error::Problem;
+
+/// The most characters of a text in messages.
+const MAX_SHOWN: usize = 60;
+
+/// A value, its position, and its key.
+#[derive(Clone)]
+pub(crate) struct Node<'a> {
+    pub(super) source: &'a Source<'a>,
+    pub(super) key: String,
+    pub(super) value: &'a Spanned<DeValue<'a>>,
+}
+
+/// A setting that is either a boolean or a table.
+pub(crate) enum FlagOrTable<'a> {
+    /// `true` or `false`.
+    Flag(bool),
+    /// A table with details.
+    Table(Table<'a>),
+}
+
+impl<'a> Node<'a> {
+    /// Reports a mistake in this value.
+    pub(crate) fn report(&self, problem: Problem) {
+        self.source
+            .report(self.value.span().start, &self.key, problem);
+    }
+
+    /// Reports that something else was expected here; always returns `None`.
+    pub(crate) fn expected<T>(&self, expected: impl Into<String>) -> Option<T> {
+        let (expected, found) = (expected.into(), self.found());
+        self.report(Problem::Unexpected { expected, found });
+        None
+    }
+
+    /// Reports that a text is not valid in its language; always returns `None`.
+    pub(crate) fn malformed<T>(&self, language: &'static str, error: &str) -> Option<T> {
+        let (found, error) = (self.found(), super::one_line(error));
+        self.report(Problem::Malformed {
+            language,
+            found,
+            error,
+        });
+        None
+    }
+
+    /// Returns the value as a text.
+    pub(crate) fn text(&self) -> Option<&'a str> {
+        self.value
+            .get_ref()
+            .as_str()
+            .or_else(|| self.expected("text"))
+    }
+
+    /// Returns the text converted by `read`; if that fails, or it is no text, reports that `expected` was expected.
+    pub(crate) fn read<T>(
+        &self,
+        expected: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = self.value.get_ref().as_str();
+        text.and_then(read).or_else(|| self.expected(expected))
+    }
+
+    /// Returns the value as a boolean.
+    pub(crate) fn flag(&self) -> Option<bool> {
+        self.value
+            .get_ref()
+            .as_bool()
+            .or_else(|| self.expected("true or false"))
+    }
+
+    /// Returns the value as a boolean or a table; `expected` describes both for messages.
+    pub(crate) fn flag_or_table(&self, expected: &str) -> Option<FlagOrTable<'a>> {
+        match self.value.get_ref() {
+            DeValue::Boolean(flag) => Some(FlagOrTable::Flag(*flag)),
+            DeValue::Table(entries) => Some(FlagOrTable::Table(Table::new(self, entries))),
+            DeValue::String(_)
+            | DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_) => self.expected(expected),
+        }
+    }
+
+    /// Returns the value as an integer in the range of `T`, at least `least`.
+    pub(crate) fn integer<T>(&self, least: i64) -> Option<T>
+    where
+        T: TryFrom<i64>,
+    {
+        let integer = self.value.get_ref().as_integer().and_then(to_i64);
+        integer
+            .filter(|number| *number >= least)
+            .and_then(|number| T::try_from(number).ok())
+            .or_else(|| self.expected(format!("a whole number of at least {least}")))
+    }
+
+    /// Returns the value as a finite number.
+    pub(crate) fn number(&self) -> Option<f64> {
+        match self.value.get_ref() {
+            DeValue::Integer(_) | DeValue::Float(_) => self.json()?.as_f64(),
+            DeValue::String(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_)
+            | DeValue::Table(_) => self.expected("a number"),
+        }
+    }
+
+    /// Returns the elements of a list.
+    pub(crate) fn list(&self) -> Option<Vec<Node<'a>>> {
+        let Some(list) = self.value.get_ref().as_array() else {
+            return self.expected("a list");
+        };
+        let nodes = list.iter().enumerate().map(|(index, value)| Node {
+            source: self.source,
+            key: format!("{}[{index}]", self.key),
+            value,
+        });
+        Some(nodes.collect())
+    }
+
+    /// Returns the elements of a list, converted by `read`, without those that it reported.
+    pub(crate) fn list_of<T>(&self, read: impl FnMut(&Node<'a>) -> Option<T>) -> Option<Vec<T>> {
+        Some(self.list()?.iter().filter_map(read).collect())
+    }
+
+    /// Returns the value as a table.
+    pub(crate) fn table(&self) -> Option<Table<'a>> {
+        match self.value.get_ref() {
+            DeValue::Table(entries) => Some(Table::new(self, entries)),
+            DeValue::String(_)
+            | DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_) => self.expected("a table"),
+        }
+    }
+
+    /// Returns whether the value is a blank text; reports nothing if it is no text.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.as_text().is_some_and(|text| text.trim().is_empty())
+    }
+
+    /// Returns the text, or `None` without a report if it is no text.
+    pub(crate) fn as_text(&self) -> Option<&'a str> {
+        self.value.get_ref().as_str()
+    }
+
+    /// Returns whether the value is a table; reports nothing if it is not.
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self.value.get_ref(), DeValue::Table(_))
+    }
+
+    /// Returns the value in the form for messages.
+    fn found(&self) -> String {
+        match self.value.get_ref() {
+            DeValue::String(text) => quoted(text),
+            DeValue::Integer(number) => number.to_string(),
+            DeValue::Float(number) => number.to_string(),
+            DeValue::Boolean(flag) => flag.to_string(),
+            DeValue::Datetime(time) => time.to_string(),
+            DeValue::Array(list) => format!("a list of {}", list.len()),
+            DeValue::Table(_) => "a table".to_owned(),
+        }
+    }
+}
+
+/// Returns the number, if it fits.
+pub(super) fn to_i64(number: &DeInteger<'_>) -> Option<i64> {
+    i64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{:?}...", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}

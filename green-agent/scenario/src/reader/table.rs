@@ -1,0 +1,162 @@
+//! Reads one table of the file.
+
+use serde_json::{Map, Value};
+use toml::{Spanned, de::DeTable};
+
+use super::{Node, Source};
+use crate::error::Problem;
+
+/// The similarity, from 0 to 1, from which a known key is suggested in place of an unknown one.
+pub(crate) const ALIKE: f32 = 0.6;
+
+/// A table that records which keys were requested. These are the known keys, so that no separate list has to
+/// be kept.
+pub(crate) struct Table<'a> {
+    source: &'a Source<'a>,
+    key: String,
+    start: usize,
+    entries: &'a DeTable<'a>,
+    asked: Vec<&'static str>,
+}
+
+impl<'a> Table<'a> {
+    pub(super) fn root(source: &'a Source<'a>, root: &'a Spanned<DeTable<'a>>) -> Self {
+        Self {
+            source,
+            key: String::new(),
+            start: 0,
+            entries: root.get_ref(),
+            asked: Vec::new(),
+        }
+    }
+
+    pub(super) fn new(node: &Node<'a>, entries: &'a DeTable<'a>) -> Self {
+        Self {
+            source: node.source,
+            key: node.key.clone(),
+            start: node.value.span().start,
+            entries,
+            asked: Vec::new(),
+        }
+    }
+
+    /// Returns the line on which the table begins, from 1.
+    pub(crate) fn line(&self) -> usize {
+        self.source.position(self.start).0
+    }
+
+    /// Reports a mistake in the table as a whole.
+    pub(crate) fn report(&self, problem: Problem) {
+        self.source.report(self.start, &self.key, problem);
+    }
+
+    /// Reports that a key is missing; always returns `None`.
+    pub(crate) fn missing<T>(&self, name: &str, expected: &str) -> Option<T> {
+        let expected = expected.to_owned();
+        let key = self.key_of(name);
+        self.source
+            .report(self.start, &key, Problem::Missing { expected });
+        None
+    }
+
+    /// Returns whether the table has a key, without recording it as known.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.entries.contains_key(name)
+    }
+
+    /// Returns the value of a key.
+    pub(crate) fn get(&mut self, name: &'static str) -> Option<Node<'a>> {
+        self.asked.push(name);
+        let value = self.entries.get(name)?;
+        Some(self.node(name, value))
+    }
+
+    /// Returns the value of a required key; `expected` describes it for the message.
+    pub(crate) fn need(&mut self, name: &'static str, expected: &str) -> Option<Node<'a>> {
+        self.get(name).or_else(|| self.missing(name, expected))
+    }
+
+    /// Returns a text.
+    pub(crate) fn text(&mut self, name: &'static str) -> Option<&'a str> {
+        self.get(name)?.text()
+    }
+
+    /// Returns a boolean; `false` if absent.
+    pub(crate) fn flag(&mut self, name: &'static str) -> bool {
+        self.get(name).and_then(|node| node.flag()).unwrap_or(false)
+    }
+
+    /// Returns a table inside this one.
+    pub(crate) fn table(&mut self, name: &'static str) -> Option<Table<'a>> {
+        self.get(name)?.table()
+    }
+
+    /// Returns the tables of a list, converted by `read`; empty if the list is absent.
+    pub(crate) fn tables<T>(
+        &mut self,
+        name: &'static str,
+        mut read: impl FnMut(&mut Table<'a>) -> Option<T>,
+    ) -> Vec<T> {
+        self.get(name)
+            .and_then(|list| list.list_of(|node| read(&mut node.table()?)))
+            .unwrap_or_default()
+    }
+
+    /// Returns the keys and their values, in alphabetical order.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'a str, Node<'a>)> {
+        self.entries.iter().map(|(name, value)| {
+            let name: &'a str = name.get_ref();
+            (name, self.node(name, value))
+        })
+    }
+
+    /// Returns the table as JSON, without the values that were reported.
+    pub(crate) fn json(&self) -> Map<String, Value> {
+        self.entries()
+            .filter_map(|(name, node)| Some((name.to_owned(), node.json()?)))
+            .collect()
+    }
+
+    /// Reports every key that was not requested before.
+    pub(crate) fn reject_unknown(&self) {
+        for name in self.entries.keys() {
+            if !self.asked.contains(&&**name.get_ref()) {
+                let problem = self.unknown(name.get_ref());
+                let key = self.key_of(name.get_ref());
+                self.source.report(name.span().start, &key, problem);
+            }
+        }
+    }
+
+    fn unknown(&self, name: &str) -> Problem {
+        let mut known = self.asked.clone();
+        known.sort_unstable();
+        known.dedup();
+        let nearest = similar::get_close_matches(name, &known, 1, ALIKE);
+        Problem::UnknownKey {
+            nearest: nearest.first().map(|key| (*key).to_owned()),
+            known,
+        }
+    }
+
+    fn node(&self, name: &str, value: &'a Spanned<toml::de::DeValue<'a>>) -> Node<'a> {
+        Node {
+            source: self.source,
+            key: self.key_of(name),
+            value,
+        }
+    }
+
+    fn key_of(&self, name: &str) -> String {
+        let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let name = match name {
+            bare if !bare.is_empty() && bare.chars().all(is_bare) => bare.to_owned(),
+            quoted => format!("{quoted:?}"),
+        };
+        if self.key.is_empty() {
+            name
+        } else {
+            format!("{}.{name}", self.key)
+        }
+    }
+}

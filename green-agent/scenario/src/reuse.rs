@@ -1,0 +1,126 @@
+//! `harness.reuse = "agents"`: which agents can stay from one trial to the next.
+
+use std::fmt;
+
+use super::{
+    episode::{Delivery, Direction},
+    model::{Agent, Evaluator, Green, Reuse, Scenario, Start},
+};
+
+/// The variables that differ from trial to trial.
+const PER_TRIAL: [&str; 2] = ["HARNESS_SEED", "HARNESS_TRIAL"];
+
+/// The reason why the agents of a scenario cannot be kept: a key of the file, and what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// The key, such as `participants[0].cmd`.
+    pub key: String,
+    /// What about it belongs to one trial only.
+    pub why: String,
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.key, self.why)
+    }
+}
+
+/// Returns why the agents of a scenario with `reuse = "agents"` cannot be kept, if they cannot.
+pub fn obstacle(scenario: &Scenario) -> Option<Obstacle> {
+    if scenario.harness.reuse == Reuse::Nothing {
+        return None;
+    }
+    let participants = scenario.participants.iter().enumerate();
+    let mut participants = participants.map(|(at, one)| (format!("participants[{at}]"), one));
+    let of_participant = participants.find_map(|(key, agent)| of_agent(&key, agent));
+    of_participant.or_else(|| match &scenario.green {
+        Green::Agent(green) => of_agent("green_agent", green),
+        Green::Builtin(evaluator) => of_evaluator(evaluator),
+    })
+}
+
+fn of_evaluator(evaluator: &Evaluator) -> Option<Obstacle> {
+    let Evaluator::Episode(episode) = evaluator else {
+        return None;
+    };
+    let (key, why) = match (episode.direction, episode.delivery) {
+        (Direction::PurpleCalls, _) => (
+            "config.direction",
+            "is \"purple-calls\", and a participant that calls is run once for each trial",
+        ),
+        (Direction::GreenCalls, Delivery::Preset) => (
+            "config.delivery",
+            "is \"preset\", which gives a participant the connection details of one trial before it starts",
+        ),
+        (Direction::GreenCalls, Delivery::Messages | Delivery::Synchronous) => return None,
+    };
+    Some(Obstacle {
+        key: key.to_owned(),
+        why: why.to_owned(),
+    })
+}
+
+fn of_agent(key: &str, agent: &Agent) -> Option<Obstacle> {
+    if let Start::Client { .. } = &agent.start {
+        return Some(Obstacle {
+            key: format!("{key}.cmd"),
+            why: "names {green}, and a program that calls ends with its trial".to_owned(),
+        });
+    }
+    let words = agent.start.words().iter();
+    let words = words.map(|word| (format!("{key}.cmd"), word));
+    let env = agent.env.iter();
+    let env = env.map(|(name, value)| (format!("{key}.env.{name}"), value));
+    words.chain(env).find_map(|(key, text)| {
+        let variable = PER_TRIAL.iter().find(|name| text.contains(**name))?;
+        let why = format!("refers to {variable}, which differs from trial to trial");
+        Some(Obstacle { key, why })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::{errors_of, scenario_of};
+
+    const KEPT: &str = "[harness]\nversion = 1\nreuse = 'agents'\n";
+
+    #[test]
+    fn what_belongs_to_one_trial_is_refused_with_its_key() {
+        let green = "[green_agent]\nendpoint = 'http://127.0.0.1:1'\n";
+        let episode = "[green_agent]\n[[participants]]\nrole = 'a'\npolicy = 'sum-and-shop'\n\
+                       [config]\nevaluator = 'episode'\nenvironment = 'sum'\n";
+        for (text, expected) in [
+            (
+                format!("{green}[[participants]]\nrole = 'a'\ncmd = 'a {{green}}'\n"),
+                "participants[0].cmd names {green}, and a program that calls ends with its trial",
+            ),
+            (
+                format!(
+                    "{green}[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:2'\n\
+                         cmd = \"sh -c 'agent 2 --seed $HARNESS_SEED'\"\n"
+                ),
+                "participants[0].cmd refers to HARNESS_SEED, which differs from trial to trial",
+            ),
+            (
+                format!("{green}cmd = 'green 1'\nenv = {{ N = '${{HARNESS_TRIAL}}' }}\n"),
+                "green_agent.env.N refers to HARNESS_TRIAL, which differs",
+            ),
+            (
+                format!("{episode}direction = 'purple-calls'\n"),
+                "config.direction is \"purple-calls\", and",
+            ),
+            (
+                format!("{episode}delivery = 'preset'\n"),
+                "config.delivery is \"preset\", which gives",
+            ),
+        ] {
+            let errors = errors_of(&format!("{text}{KEPT}"));
+            let expected =
+                format!("harness.reuse: agents cannot be kept between trials: {expected}");
+            assert!(errors.contains(&expected), "{errors}");
+            assert_eq!(errors.lines().count(), 1, "{errors}");
+            scenario_of(&text);
+        }
+        scenario_of(&format!("{episode}{KEPT}"));
+    }
+}

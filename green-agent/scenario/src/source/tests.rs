@@ -1,0 +1,157 @@
+//! Tests how rows and cells fill a scenario.
+
+use super::*;
+use crate::model::{Evaluator, Green, Start};
+
+const FILE: &str = "\
+[green_agent]
+[[participants]]
+role = 'agent'
+endpoint = 'http://127.0.0.1:9009'
+cmd = 'python agent.py --ask {row.question} --model {matrix.model}'
+env = { QUESTION = 'q: {row.question}', PRICE = '$$5 {row.price}', TAGS = '{row.tags}' }
+[config]
+evaluator = 'conversation'
+[[config.turn]]
+to = 'agent'
+text = '{row.question} (${row.question}, {agent}, {row})'
+[harness]
+version = 1
+dataset = 'tasks.jsonl'
+matrix = { model = ['a', 'b'], heat = [0, 0.5] }
+[[harness.expect]]
+on = 'artifact:answer'
+path = '/n'
+eq = '{row.answer.n}'
+";
+
+const ROW: &str = r#"{"id": "x", "question": "it's \"5\" {agent}; rm -rf ${HOME}", "price": "$HOME", "tags": ["a", 1], "answer": {"n": 7}}"#;
+
+/// Returns the source of a scenario with these rows.
+fn source(file: &str, rows: &str) -> Result<ScenarioSource, String> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("tasks.jsonl"), rows).unwrap();
+    let path = folder.path().join("a.toml");
+    let shown = format!("{}/", folder.path().display());
+    ScenarioSource::new(&path, file.to_owned())
+        .and_then(|source| source.check().map(|()| source))
+        .map_err(|errors| errors.to_string().replace(&shown, ""))
+}
+
+#[test]
+fn a_row_fills_texts_and_becomes_nothing_else() {
+    let source = source(FILE, ROW).unwrap();
+    let scenario = source.first().unwrap();
+    let agent = &scenario.participants[0];
+    let Start::Program { cmd, .. } = &agent.start else {
+        panic!("{agent:?}");
+    };
+    let question = "it's \"5\" {agent}; rm -rf ${HOME}";
+    assert_eq!(cmd[2..], ["--ask", question, "--model", "a"]);
+    assert_eq!(
+        agent.env["QUESTION"],
+        "q: it's \"5\" {agent}; rm -rf $${HOME}"
+    );
+    assert_eq!(agent.env["PRICE"], "$$5 $$HOME");
+    assert_eq!(agent.env["TAGS"], "[\"a\",1]");
+    let Green::Builtin(Evaluator::Conversation(turns)) = &scenario.green else {
+        panic!("{:?}", scenario.green);
+    };
+    let text = turns[0].parts[0]["text"].as_str().unwrap();
+    assert_eq!(
+        text,
+        format!("{question} (${{row.question}}, {{agent}}, {{row}})")
+    );
+    let expected = format!("{:?}", scenario.harness.expect[0]);
+    assert!(expected.contains("Number(7)"), "{expected}");
+}
+
+#[test]
+fn cells_are_the_product_of_the_axes() {
+    let source = source(FILE, ROW).unwrap();
+    let cells = source.cells();
+    let cells: Vec<_> = cells.iter().map(|cell| cell_texts(cell)).collect();
+    let cell = |heat: &str, model: &str| {
+        let pairs = [("heat", heat), ("model", model)];
+        pairs
+            .map(|(axis, value)| (axis.to_owned(), value.to_owned()))
+            .into()
+    };
+    let expected = [
+        cell("0", "a"),
+        cell("0", "b"),
+        cell("0.5", "a"),
+        cell("0.5", "b"),
+    ];
+    assert_eq!(cells, expected);
+}
+
+#[test]
+fn what_cannot_be_filled_is_said_with_file_line_and_field() {
+    let expected = "a.toml:11:8: config.turn[0].text: {row.question}: expected a field of tasks.jsonl:2: answer, price, tags";
+    let error = source(
+        FILE,
+        &format!("{ROW}\n{{\"price\": \"\", \"tags\": [], \"answer\": {{\"n\": 1}}}}\n"),
+    );
+    let error = error.unwrap_err();
+    assert!(error.lines().any(|line| line == expected), "{error}");
+    for (from, to, expected) in [
+        (
+            "{row.answer.n}",
+            "{row.answer.m}",
+            "harness.expect[0].eq: {row.answer.m}: expected a field of tasks.jsonl:1: ",
+        ),
+        (
+            "{matrix.model}",
+            "{matrix.modell}",
+            "participants[0].cmd: {matrix.modell}: expected an axis of harness.matrix: heat, model",
+        ),
+        (
+            "dataset = 'tasks.jsonl'\n",
+            "",
+            "{row.question}: expected a dataset: harness.dataset = \"FILE\"",
+        ),
+        (
+            "'tasks.jsonl'",
+            "'none.jsonl'",
+            "a.toml:14:11: harness.dataset: none.jsonl: cannot be read: ",
+        ),
+        (
+            "['a', 'b']",
+            "[]",
+            "harness.matrix.model: expected at least one value",
+        ),
+        (
+            "['a', 'b']",
+            "['a', 'a']",
+            "harness.matrix.model: expected each value once",
+        ),
+        (
+            "['a', 'b']",
+            "[['a']]",
+            "harness.matrix.model[0]: expected a text, a number, true or false",
+        ),
+        (
+            "'tasks.jsonl'",
+            "7",
+            "harness.dataset: expected text, found 7",
+        ),
+    ] {
+        assert!(FILE.contains(from), "{from}");
+        let error = source(&FILE.replace(from, to), ROW).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+    let null = ROW.replace("7", "null");
+    let error = source(FILE, &null).unwrap_err();
+    assert!(
+        error.contains("{row.answer.n}: expected a value, found null in tasks.jsonl:1"),
+        "{error}"
+    );
+}
+
+#[test]
+fn files_that_other_programs_read_are_left_as_they_are() {
+    let file = "[green_agent]\nendpoint = 'http://h'\n[config]\nprompt = '{row.x} {matrix.y}'\n";
+    let scenario = source(file, "").unwrap().first().unwrap();
+    assert_eq!(scenario.config["prompt"], "{row.x} {matrix.y}");
+}

@@ -1,0 +1,350 @@
+//! Completes scenarios that only name their agents, as AgentBeats' leaderboard files do: from the command
+//! line, from an overlay file, or with the container image that the file names.
+
+use std::{collections::BTreeMap, fmt, path::Path};
+
+use url::Url;
+
+use super::{
+    container::{self, Engine},
+    error::ScenarioErrors,
+    meaning,
+    model::{Agent, GREEN, Inherits, Requirement, Scenario, Start},
+    parse,
+};
+
+/// The placeholder in a `cmd` for a free port, on which the agent must listen.
+pub const PORT: &str = "{port}";
+
+/// How to start agents, by role.
+#[derive(Clone, Debug, Default)]
+pub struct AgentOverrides {
+    agents: BTreeMap<String, AgentOverride>,
+}
+
+/// The settings for one agent.
+#[derive(Clone, Debug)]
+struct AgentOverride {
+    start: Start,
+    env: BTreeMap<String, String>,
+    inherits: Inherits,
+    requires: Vec<Requirement>,
+}
+
+/// The reason why the settings cannot be applied.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentOverridesError {
+    /// A flag cannot be parsed.
+    #[error("--agent {flag}: expected {expected}")]
+    Flag {
+        /// The flag's value.
+        flag: String,
+        /// A description of the accepted values.
+        expected: &'static str,
+    },
+    /// The overlay file cannot be read.
+    #[error(transparent)]
+    Overlay(#[from] ScenarioErrors),
+    /// No agent has the role.
+    #[error("--agent or overlay: nobody has the role {role:?}; expected one of: {}", known.join(", "))]
+    NoSuchRole {
+        /// The role.
+        role: String,
+        /// The roles of the scenario.
+        known: Vec<String>,
+    },
+}
+
+impl AgentOverrides {
+    /// Reads an overlay file and flags; flags take precedence.
+    ///
+    /// # Errors
+    /// If one of them cannot be read.
+    pub fn new(overlay: Option<&Path>, flags: &[String]) -> Result<Self, AgentOverridesError> {
+        let mut agents = BTreeMap::new();
+        if let Some(path) = overlay {
+            let given = parse::overlay(path)?.into_iter().map(|agent| {
+                let given = AgentOverride {
+                    start: agent.start,
+                    env: agent.env,
+                    inherits: agent.inherits,
+                    requires: agent.requires,
+                };
+                (agent.role, given)
+            });
+            agents.extend(given);
+        }
+        for flag in flags {
+            let (role, start) = read(flag).map_err(|expected| AgentOverridesError::Flag {
+                flag: flag.clone(),
+                expected,
+            })?;
+            let given = AgentOverride {
+                start,
+                env: BTreeMap::new(),
+                inherits: Inherits::default(),
+                requires: Vec::new(),
+            };
+            agents.insert(role, given);
+        }
+        Ok(Self { agents })
+    }
+
+    /// Returns what the settings mean for the digest of a scenario: without addresses and paths.
+    pub(super) fn meaning(&self) -> BTreeMap<&str, Vec<String>> {
+        let meaning = self.agents.iter().map(|(role, given)| {
+            let words = given.start.words().join(" ");
+            let env = given
+                .env
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"));
+            let texts = std::iter::once(words).chain(env);
+            (
+                role.as_str(),
+                texts.map(|text| meaning::words(&text, &[])).collect(),
+            )
+        });
+        meaning.collect()
+    }
+
+    /// Applies the settings to a scenario.
+    ///
+    /// # Errors
+    /// If the scenario has no such role.
+    pub fn apply(&self, scenario: &mut Scenario) -> Result<(), AgentOverridesError> {
+        let known: Vec<String> = scenario.agents().map(|one| one.role.clone()).collect();
+        let stranger = self.agents.keys().find(|role| !known.contains(role));
+        if let Some(role) = stranger {
+            let role = role.clone();
+            return Err(AgentOverridesError::NoSuchRole { role, known });
+        }
+        for agent in scenario.agents_mut() {
+            if let Some(given) = self.agents.get(&agent.role) {
+                agent.start = given.start.clone();
+                agent.env.extend(given.env.clone());
+                agent.inherits.extend(&given.inherits);
+                agent.requires.extend(given.requires.clone());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An agent that cannot be started, because nothing says how.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UnspecifiedAgent {
+    role: String,
+    image: Option<String>,
+}
+
+impl fmt::Display for UnspecifiedAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let role = match self.role.contains(' ') {
+            true => format!("'{}'", self.role),
+            false => self.role.clone(),
+        };
+        write!(f, "{}: the file does not say how it is started", self.role)?;
+        if let Some(image) = &self.image {
+            write!(
+                f,
+                ", but for the image {image}, and neither docker nor podman is installed"
+            )?;
+        }
+        write!(
+            f,
+            "; say it with --agent {role}=\"CMD --port {PORT}\" or --agent {role}=URL, or in an --overlay file"
+        )
+    }
+}
+
+/// Returns the agents of a scenario that nothing says how to start.
+pub fn unknown(scenario: &Scenario) -> Vec<UnspecifiedAgent> {
+    let absent = scenario.agents().filter_map(|agent| match &agent.start {
+        Start::Absent { image } => Some(UnspecifiedAgent {
+            role: agent.role.clone(),
+            image: image.clone(),
+        }),
+        _known => None,
+    });
+    absent.collect()
+}
+
+/// Sets agents that have an image and no other way to be started to run as containers.
+pub fn contain(scenario: &mut Scenario, engine: Engine) {
+    for agent in scenario.agents_mut() {
+        let started = match &agent.start {
+            Start::Absent { image: Some(image) } => contained(agent, image, engine),
+            _other => continue,
+        };
+        agent.start = started;
+    }
+}
+
+fn contained(agent: &Agent, image: &str, engine: Engine) -> Start {
+    Start::Program {
+        endpoint: anywhere(),
+        cmd: container::command(engine, image, agent.env.keys().map(String::as_str)),
+    }
+}
+
+/// Parses `ROLE=URL` or `ROLE=CMD`.
+fn read(flag: &str) -> Result<(String, Start), &'static str> {
+    const EXPECTED: &str = "ROLE=URL or ROLE=\"CMD\"";
+    let (role, how) = flag.split_once('=').ok_or(EXPECTED)?;
+    let (role, how) = (role.trim().to_owned(), how.trim());
+    if role.is_empty() || how.is_empty() {
+        return Err(EXPECTED);
+    }
+    if how.starts_with("http://") || how.starts_with("https://") {
+        let endpoint = Url::parse(how).ok().filter(Url::has_host);
+        let endpoint = endpoint.ok_or("a URL with a host after ROLE=")?;
+        return Ok((role, Start::Running { endpoint }));
+    }
+    let cmd = shlex::split(how).filter(|words| !words.is_empty());
+    let cmd = cmd.ok_or("a command whose quotes are balanced after ROLE=")?;
+    Ok((role, program(cmd)?))
+}
+
+/// Returns a program that listens on the address in its own arguments.
+fn program(cmd: Vec<String>) -> Result<Start, &'static str> {
+    if cmd.iter().any(|word| word.contains(GREEN)) {
+        return Ok(Start::Client { cmd });
+    }
+    if cmd.iter().any(|word| word.contains(PORT)) {
+        let endpoint = anywhere();
+        return Ok(Start::Program { endpoint, cmd });
+    }
+    let port = named_port(&cmd).ok_or(
+        "the port in CMD, at which the agent will listen: --port {port} for a free one, or --port N",
+    )?;
+    let mut endpoint = anywhere();
+    // The URL has a host, so setting a port cannot fail.
+    let _ = endpoint.set_port(Some(port));
+    Ok(Start::Program { endpoint, cmd })
+}
+
+fn named_port(cmd: &[String]) -> Option<u16> {
+    let joined = cmd
+        .iter()
+        .find_map(|word| word.strip_prefix("--port=")?.parse().ok());
+    let after = || {
+        let at = cmd
+            .iter()
+            .position(|word| word == "--port" || word == "-p")?;
+        cmd.get(at + 1)?.parse().ok()
+    };
+    joined.or_else(after)
+}
+
+/// Returns a loopback address, whose port will become the free port of [`PORT`].
+#[expect(clippy::unwrap_used, reason = "the text is a URL")]
+fn anywhere() -> Url {
+    Url::parse("http://127.0.0.1:0/").unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::scenario_of;
+
+    const FILE: &str = "[green_agent]\nagentbeats_id = ''\nenv = { A = 'b' }\n[[participants]]\nname = 'purple'\nimage = 'ghcr.io/x/y:1'\nenv = { KEY = '${KEY}' }\n";
+
+    fn supplied(flags: &[&str]) -> Result<AgentOverrides, String> {
+        let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        AgentOverrides::new(None, &flags).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_the_file_leaves_out_is_said_by_flags() {
+        let mut scenario = scenario_of(FILE);
+        let unknown = unknown(&scenario);
+        assert_eq!(unknown.len(), 2);
+        assert_eq!(
+            unknown[0].to_string(),
+            "purple: the file does not say how it is started, but for the image ghcr.io/x/y:1, and neither docker nor \
+             podman is installed; say it with --agent purple=\"CMD --port {port}\" or --agent purple=URL, or in an \
+             --overlay file"
+        );
+        let supplied = supplied(&["green=http://127.0.0.1:9", "purple=x --port {port}"]).unwrap();
+        supplied.apply(&mut scenario).unwrap();
+        assert!(super::unknown(&scenario).is_empty());
+        let starts: Vec<_> = scenario.agents().map(|agent| agent.start.clone()).collect();
+        assert!(
+            matches!(&starts[0], Start::Program { endpoint, cmd } if endpoint.port() == Some(0) && cmd[0] == "x")
+        );
+        assert!(matches!(&starts[1], Start::Running { endpoint } if endpoint.port() == Some(9)));
+        assert_eq!(scenario.participants[0].env["KEY"], "${KEY}");
+    }
+
+    #[test]
+    fn an_overlay_has_the_same_form_as_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("local.toml");
+        let text = "[green_agent]\ncmd = 'judge --port 9009'\nendpoint = 'http://127.0.0.1:9009'\n\
+                    requires = ['python:uvicorn==0.54.0']\npython = '3.12'\n\
+                    [[participants]]\nname = 'purple'\npolicy = 'sum-and-shop'\n";
+        std::fs::write(&path, text).unwrap();
+        let mut scenario = scenario_of(FILE);
+        let flags = ["green=other --port=9010".to_owned()];
+        let supplied = AgentOverrides::new(Some(&path), &flags).unwrap();
+        supplied.apply(&mut scenario).unwrap();
+        let starts: Vec<_> = scenario.agents().map(|agent| agent.start.clone()).collect();
+        assert!(matches!(&starts[0], Start::Policy(_)));
+        let requires: Vec<usize> = scenario
+            .agents()
+            .map(|agent| agent.requires.len())
+            .collect();
+        assert_eq!(
+            requires,
+            [0, 0],
+            "a flag starts another program than the overlay's"
+        );
+        let supplied = AgentOverrides::new(Some(&path), &[]).unwrap();
+        supplied.apply(&mut scenario).unwrap();
+        let green = scenario
+            .agents()
+            .find(|agent| agent.role == "green")
+            .unwrap();
+        let green: Vec<String> = green.requires.iter().map(ToString::to_string).collect();
+        assert_eq!(green, ["python:uvicorn==0.54.0", "python 3.12"]);
+        assert!(
+            matches!(&starts[1], Start::Program { endpoint, .. } if endpoint.port() == Some(9010))
+        );
+    }
+
+    #[test]
+    fn an_overlay_says_what_agents_inherit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("local.toml");
+        let text = "[green_agent]\ncmd = 'judge --port 9009'\nendpoint = 'http://127.0.0.1:9009'\nenv = 'inherit'\n\
+                    [[participants]]\nname = 'purple'\npolicy = 'sum-and-shop'\npass_env = ['B']\n";
+        std::fs::write(&path, text).unwrap();
+        let file = FILE.replacen("env = { KEY", "pass_env = ['A']\nenv = { KEY", 1);
+        let mut scenario = scenario_of(&format!("{file}[harness]\nversion = 1\n"));
+        let supplied = AgentOverrides::new(Some(&path), &[]).unwrap();
+        supplied.apply(&mut scenario).unwrap();
+        let inherits: Vec<_> = scenario.agents().map(|agent| &agent.inherits).collect();
+        let named = Inherits::Named(vec!["A".to_owned(), "B".to_owned()]);
+        assert_eq!(inherits, [&named, &Inherits::Everything]);
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_told() {
+        for (flag, expected) in [
+            ("purple", "--agent purple: expected ROLE=URL or ROLE"),
+            ("purple=x", "--agent purple=x: expected the port in CMD"),
+            ("purple=http://", "--agent purple=http://: expected a URL"),
+            ("purple='x", "--agent purple='x: expected a command"),
+        ] {
+            let error = supplied(&[flag]).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        let nobody = supplied(&["red=http://h"]).unwrap();
+        let error = nobody.apply(&mut scenario_of(FILE)).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("nobody has the role \"red\"; expected one of: purple, green")
+        );
+    }
+}

@@ -1,0 +1,29 @@
+//! Transcripts: the messages on every hop of a run, in order. This crate reads and writes them and never uses the
+//! network.
+//!
+//! - [`Transcript`] writes them, [`read()`] reads them; [`entry`] is a line
+//! - [`wire`], [`rest`], [`task`], [`label`]: what a message says, for all versions of A2A
+//! - [`canonical`](mod@canonical): the form of a transcript in snapshots; [`layout`]: its JSON
+//! - [`snapshot`]: compares it with the accepted one
+
+pub mod canonical;
+pub mod entry;
+mod error;
+pub mod label;
+pub mod layout;
+mod polls;
+mod reader;
+pub mod rest;
+pub mod snapshot;
+pub mod task;
+pub mod wire;
+mod writer;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod fixture;
+
+pub use canonical::{Names, SnapshotSettings, canonical};
+pub use entry::{Body, Content, Direction, Entry, Hop};
+pub use error::TranscriptError;
+pub use reader::read;
+pub use writer::Transcript;

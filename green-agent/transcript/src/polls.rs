@@ -1,0 +1,132 @@
+//! Distinguishes polls without news from signs of life.
+//!
+//! A client that waits for a task may poll it again and again, and a server answers those polls even if the
+//! agent behind it hangs.
+
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
+
+use serde_json::Value;
+
+use super::{Content, Hop, wire};
+
+/// The answers to polls so far.
+#[derive(Debug, Default)]
+pub(super) struct PollAnswers {
+    /// The exchanges that are polls and have no reply yet, with the task that each asks for.
+    open: BTreeMap<u64, String>,
+    /// The digest of the last answer to a poll of each task, over each hop.
+    answers: BTreeMap<(Hop, String), u64>,
+}
+
+impl PollAnswers {
+    /// Returns whether an entry shows that a party did something. All entries do, except polls and replies
+    /// that repeat the previous answer.
+    pub(super) fn is_sign_of_life(&mut self, hop: &Hop, exchange: u64, content: &Content) -> bool {
+        match content {
+            Content::Request { .. } if is_poll(content) => {
+                let task = wire::task_in_request(content).unwrap_or_default();
+                self.open.insert(exchange, task.to_owned());
+                false
+            }
+            Content::Reply { .. } => match self.open.remove(&exchange) {
+                Some(task) => {
+                    let body = content.body().and_then(|body| body.json());
+                    let answer = digest(body.map(wire::payload));
+                    self.answers.insert((hop.clone(), task), answer) != Some(answer)
+                }
+                None => true,
+            },
+            Content::Failure { .. } => {
+                self.open.remove(&exchange);
+                true
+            }
+            Content::Request { .. } | Content::Event { .. } | Content::End => true,
+        }
+    }
+}
+
+fn digest(answer: Option<&Value>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    answer.map(Value::to_string).hash(&mut hasher);
+    hasher.finish()
+}
+
+fn is_poll(content: &Content) -> bool {
+    wire::ask(content).is_some_and(|ask| ask.is_poll())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Body;
+
+    fn request(method: &str) -> Content {
+        about("t", method)
+    }
+
+    fn about(task: &str, method: &str) -> Content {
+        Content::Request {
+            method: "POST".into(),
+            path: "/".into(),
+            headers: BTreeMap::new(),
+            body: Some(Body::Json(
+                json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"id": task}}),
+            )),
+        }
+    }
+
+    fn reply(id: u64, state: &str) -> Content {
+        let task = json!({"id": "t", "status": {"state": state}});
+        Content::Reply {
+            status: 200,
+            headers: BTreeMap::new(),
+            body: Some(Body::Json(
+                json!({"jsonrpc": "2.0", "id": id, "result": task}),
+            )),
+        }
+    }
+
+    #[test]
+    fn polls_of_several_tasks_in_turn_are_told_apart() {
+        let (mut polls, hop) = (PollAnswers::default(), Hop::new("runner", "green"));
+        let mut poll = |exchange, task: &str, state: &str| {
+            polls.is_sign_of_life(&hop, exchange, &about(task, "GetTask"));
+            polls.is_sign_of_life(&hop, exchange, &reply(exchange, state))
+        };
+        let news = [(1, "a", "working"), (2, "b", "submitted")]
+            .map(|(exchange, task, state)| poll(exchange, task, state));
+        assert_eq!(news, [true, true]);
+        let news = [
+            (3, "a", "working"),
+            (4, "b", "submitted"),
+            (5, "b", "working"),
+        ]
+        .map(|(exchange, task, state)| poll(exchange, task, state));
+        assert_eq!(news, [false, false, true]);
+    }
+
+    #[test]
+    fn a_poll_is_a_sign_of_life_when_its_answer_is_new() {
+        let (mut polls, hop) = (PollAnswers::default(), Hop::new("runner", "green"));
+        for (exchange, content, expected) in [
+            (1, request("message/send"), true),
+            (1, reply(1, "working"), true),
+            (2, request("tasks/get"), false),
+            (2, reply(2, "working"), true),
+            (3, request("GetTask"), false),
+            (3, reply(3, "working"), false),
+            (4, request("tasks/get"), false),
+            (5, request("message/send"), true),
+            (5, reply(5, "working"), true),
+            (4, reply(4, "completed"), true),
+        ] {
+            let seen = polls.is_sign_of_life(&hop, exchange, &content);
+            assert_eq!(seen, expected, "{exchange}: {content:?}");
+        }
+    }
+}

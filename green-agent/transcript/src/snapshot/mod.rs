@@ -1,0 +1,193 @@
+//! Compares the transcripts of runs with snapshots. Snapshots are files of the crate insta, so that `cargo
+//! insta review` shows and accepts them. Only files are read and written here.
+
+mod file;
+mod path;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use similar::TextDiff;
+
+pub use file::SnapshotFile;
+pub use path::{new_path, path_for};
+
+/// What to do with snapshots: `--snapshots`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum SnapshotMode {
+    /// Compare; a missing or different snapshot is a failure.
+    #[default]
+    Check,
+    /// Write missing or different snapshots, and pass.
+    Accept,
+    /// Neither read nor write.
+    Off,
+}
+
+/// The result of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SnapshotOutcome {
+    /// Nothing was compared, because of [`SnapshotMode::Off`].
+    NotCompared,
+    /// The text equals the snapshot.
+    Same,
+    /// The snapshot was written.
+    Accepted(Accepted),
+    /// There is no snapshot.
+    Missing {
+        /// The `.snap.new` file to which the text was written.
+        new: PathBuf,
+    },
+    /// The text differs from the snapshot.
+    Different {
+        /// A unified diff from the snapshot to the text, with three lines of context.
+        diff: String,
+        /// The `.snap.new` file to which the text was written.
+        new: PathBuf,
+    },
+}
+
+/// The kind of acceptance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// There was no snapshot before.
+    New,
+    /// There was a different snapshot before.
+    Changed,
+}
+
+/// The reason why a snapshot could not be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The file exists, but reading it failed.
+    #[error("failed to read the snapshot {}", path.display())]
+    Read {
+        /// The snapshot.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The file could not be written or removed.
+    #[error("failed to write {}", path.display())]
+    Write {
+        /// The snapshot or the `.snap.new` beside it.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The file is not a snapshot of text.
+    #[error("{} is no text snapshot: {why}; accept it anew with --snapshots accept", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+}
+
+/// Compares a text with the snapshot at a path, or writes it there.
+///
+/// As in insta, trailing whitespace and the kind of line breaks are ignored. If the comparison fails, a
+/// `.snap.new` file is written beside the snapshot; if it passes, that file is removed.
+pub fn compare(
+    mode: SnapshotMode,
+    path: &Path,
+    actual: &str,
+) -> Result<SnapshotOutcome, SnapshotError> {
+    if mode == SnapshotMode::Off {
+        return Ok(SnapshotOutcome::NotCompared);
+    }
+    let actual = SnapshotFile::new(path::source_of(path), actual);
+    let new = path::new_path(path);
+    match (mode, read(mode, path)?) {
+        (_, Existing::Text(old)) if old.content() == actual.content() => {
+            remove(&new)?;
+            Ok(SnapshotOutcome::Same)
+        }
+        (SnapshotMode::Accept, old) => {
+            write(path, &actual)?;
+            remove(&new)?;
+            Ok(SnapshotOutcome::Accepted(old.accepted()))
+        }
+        (SnapshotMode::Check | SnapshotMode::Off, Existing::Text(old)) => {
+            write(&new, &actual)?;
+            let diff = diff(old.content(), actual.content(), ("snapshot", "this run"));
+            Ok(SnapshotOutcome::Different { diff, new })
+        }
+        (SnapshotMode::Check | SnapshotMode::Off, Existing::Nothing | Existing::Unreadable) => {
+            write(&new, &actual)?;
+            Ok(SnapshotOutcome::Missing { new })
+        }
+    }
+}
+
+/// The state of the file at a snapshot's path.
+enum Existing {
+    Nothing,
+    Text(SnapshotFile),
+    /// The file is not a snapshot of text. This occurs only if it is going to be replaced.
+    Unreadable,
+}
+
+impl Existing {
+    fn accepted(&self) -> Accepted {
+        match self {
+            Self::Nothing => Accepted::New,
+            Self::Text(_) | Self::Unreadable => Accepted::Changed,
+        }
+    }
+}
+
+fn read(mode: SnapshotMode, path: &Path) -> Result<Existing, SnapshotError> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Existing::Nothing),
+        Err(source) => {
+            let path = path.to_owned();
+            return Err(SnapshotError::Read { path, source });
+        }
+    };
+    match SnapshotFile::parse(&text) {
+        Ok(file) => Ok(Existing::Text(file)),
+        Err(_) if mode == SnapshotMode::Accept => Ok(Existing::Unreadable),
+        Err(why) => {
+            let path = path.to_owned();
+            Err(SnapshotError::Format { path, why })
+        }
+    }
+}
+
+fn write(path: &Path, file: &SnapshotFile) -> Result<(), SnapshotError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(path, file.to_string()))
+        .map_err(|source| SnapshotError::Write {
+            path: path.to_owned(),
+            source,
+        })
+}
+
+fn remove(path: &Path) -> Result<(), SnapshotError> {
+    match fs::remove_file(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            let path = path.to_owned();
+            Err(SnapshotError::Write { path, source })
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Returns a unified diff with three lines of context and these names in its head.
+pub fn diff(old: &str, new: &str, (old_name, new_name): (&str, &str)) -> String {
+    // Add the final newline that contents lack, so that the diff does not mention it.
+    TextDiff::from_lines(format!("{old}\n"), format!("{new}\n"))
+        .unified_diff()
+        .context_radius(3)
+        .header(old_name, new_name)
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,356 @@
+//! Writes `transcript.jsonl` during the run.
+//!
+//! Every entry is one `write(2)`, done before anything that follows from it can happen, so a runner that
+//! crashes or is killed loses at most the line that it was writing. There is no fsync: it would protect
+//! against power loss only, and cost more than the exchange that is recorded.
+//!
+//! Entries are kept in the file only. Bodies can be large and runs long, so memory holds just a counter;
+//! [`Transcript::entries`] reads the file back. The exception are bodies in which something was masked:
+//! expectations are checked against the original, so [`Transcript::said`] has those unmasked, up to 64 MiB.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serde::Serialize;
+use tokio::sync::watch;
+
+use super::{Body, Content, Direction, Entry, Hop, TranscriptError, polls::PollAnswers, reader};
+
+/// The most bytes of unmasked bodies that are kept, counted by their entries. Expectations beyond that are
+/// checked against the masked form.
+const SAID_LIMIT: usize = 64 * 1024 * 1024;
+
+/// A transcript that is being written. Clones write to the same file.
+#[derive(Clone, Debug)]
+pub struct Transcript(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    path: PathBuf,
+    begun: Instant,
+    exchanges: AtomicU64,
+    activity: watch::Sender<Instant>,
+    log: Mutex<Log>,
+}
+
+#[derive(Debug)]
+struct Log {
+    file: File,
+    written: u64,
+    broken: Option<Arc<io::Error>>,
+    polls: PollAnswers,
+    /// The unmasked form of bodies that were masked, by the entry's number.
+    said: BTreeMap<u64, Body>,
+    said_bytes: usize,
+}
+
+/// An entry without its number and time.
+#[derive(Serialize)]
+struct Unnumbered<'a> {
+    hop: &'a Hop,
+    exchange: u64,
+    direction: Direction,
+    #[serde(flatten)]
+    content: &'a Content,
+}
+
+impl Transcript {
+    /// Begins a transcript in a new file at `path`; entries are timed from `begun`.
+    ///
+    /// # Errors
+    /// If the file exists already or cannot be created.
+    pub fn create(path: &Path, begun: Instant) -> Result<Self, TranscriptError> {
+        let file = File::create_new(path).map_err(|source| TranscriptError::Create {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Self(Arc::new(Shared {
+            path: path.to_owned(),
+            begun,
+            exchanges: AtomicU64::new(0),
+            activity: watch::Sender::new(begun),
+            log: Mutex::new(Log {
+                file,
+                written: 0,
+                broken: None,
+                polls: PollAnswers::default(),
+                said: BTreeMap::new(),
+                said_bytes: 0,
+            }),
+        })))
+    }
+
+    /// Returns the path of the file.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Returns a number for a new exchange, from 1, unique in this transcript.
+    pub fn next_exchange(&self) -> u64 {
+        self.0.exchanges.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Writes one entry and counts it as activity, unless it is a poll without news. The caller must have
+    /// masked secrets.
+    ///
+    /// If a line cannot be written, nothing more is written, so that the file has no gap;
+    /// [`check`](Self::check) and [`entries`](Self::entries) return the error from then on.
+    pub fn record(&self, hop: &Hop, exchange: u64, direction: Direction, content: &Content) {
+        self.record_masked(hop, exchange, direction, content, None);
+    }
+
+    /// Like [`record`](Self::record), with the unmasked body if `content` has a masked one.
+    pub fn record_masked(
+        &self,
+        hop: &Hop,
+        exchange: u64,
+        direction: Direction,
+        content: &Content,
+        said: Option<Body>,
+    ) {
+        let entry = Unnumbered {
+            hop,
+            exchange,
+            direction,
+            content,
+        };
+        // Serialize before taking the lock, because that is most of the work.
+        let line = Line::of(&entry);
+        let mut log = self.log();
+        let now = Instant::now();
+        let result = line.and_then(|line| {
+            let bytes = line.0.len();
+            log.append(line, now - self.0.begun)?;
+            log.remember(said, bytes);
+            Ok(())
+        });
+        if let Err(error) = result {
+            tracing::error!(path = %self.0.path.display(), %error, "the transcript breaks off");
+            log.broken = Some(Arc::new(error));
+        }
+        if log.polls.is_sign_of_life(hop, exchange, content) {
+            self.0.activity.send_replace(now);
+        }
+    }
+
+    /// Counts as activity what leaves no entry, such as the chunks of a body that is not kept.
+    pub fn touch(&self) {
+        self.0.activity.send_replace(Instant::now());
+    }
+
+    /// Returns when something last passed over any hop; the beginning of the run if nothing did.
+    pub fn last_activity(&self) -> Instant {
+        *self.0.activity.borrow()
+    }
+
+    /// Returns a receiver that changes with every activity.
+    pub fn activity(&self) -> watch::Receiver<Instant> {
+        self.0.activity.subscribe()
+    }
+
+    /// Checks that everything that was recorded is in the file.
+    ///
+    /// # Errors
+    /// If a line could not be written.
+    pub fn check(&self) -> Result<(), TranscriptError> {
+        let log = self.log();
+        match &log.broken {
+            None => Ok(()),
+            Some(source) => Err(TranscriptError::Write {
+                path: self.0.path.clone(),
+                written: log.written,
+                source: Arc::clone(source),
+            }),
+        }
+    }
+
+    /// Reads every entry so far from the file.
+    ///
+    /// # Errors
+    /// If a line could not be written, or the file cannot be read.
+    pub fn entries(&self) -> Result<Vec<Entry>, TranscriptError> {
+        self.check()?;
+        reader::read(&self.0.path)
+    }
+
+    /// Returns every entry so far, with unmasked bodies: for checks only, never to be shown.
+    ///
+    /// # Errors
+    /// As for [`entries`](Self::entries).
+    pub fn said(&self) -> Result<Vec<Entry>, TranscriptError> {
+        let entries = self.entries()?;
+        Ok(self.unmasked(&entries).unwrap_or(entries))
+    }
+
+    /// Returns these entries of this transcript with unmasked bodies; `None` if nothing in them was masked, so that
+    /// nothing is copied in the usual case.
+    pub fn unmasked(&self, entries: &[Entry]) -> Option<Vec<Entry>> {
+        let log = self.log();
+        if log.said.is_empty() {
+            return None;
+        }
+        let mut entries = entries.to_vec();
+        for entry in &mut entries {
+            if let (Some(said), Some(body)) = (log.said.get(&entry.seq), entry.content.body_mut()) {
+                body.clone_from(said);
+            }
+        }
+        Some(entries)
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.0.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Log {
+    /// Keeps the unmasked body of the entry that was written last, as long as there is room.
+    fn remember(&mut self, said: Option<Body>, bytes: usize) {
+        let Some(said) = said else { return };
+        if self.said_bytes + bytes > SAID_LIMIT {
+            tracing::warn!(
+                entry = self.written,
+                "judged as it is masked: too much was masked before"
+            );
+            return;
+        }
+        self.said_bytes += bytes;
+        self.said.insert(self.written, said);
+    }
+
+    /// Writes the line of the next entry.
+    fn append(&mut self, mut line: Line, time: Duration) -> io::Result<()> {
+        if self.broken.is_some() {
+            return Ok(());
+        }
+        let seq = self.written + 1;
+        self.file.write_all(line.begin(seq, time)?)?;
+        self.written = seq;
+        Ok(())
+    }
+}
+
+/// The line of an entry, with room before it for what is known only when it is written: `seq` and `time`.
+struct Line(Vec<u8>);
+
+impl Line {
+    /// The room: two names, and two numbers of at most 20 digits.
+    const ROOM: usize = 64;
+
+    fn of(entry: &Unnumbered<'_>) -> io::Result<Self> {
+        let mut line = vec![0; Self::ROOM];
+        serde_json::to_writer(&mut line, entry)?;
+        line.push(b'\n');
+        Ok(Self(line))
+    }
+
+    /// The whole line. What was serialized begins with the brace of an object, in whose place a comma comes.
+    fn begin(&mut self, seq: u64, time: Duration) -> io::Result<&[u8]> {
+        let mut beginning = [0; Self::ROOM];
+        let mut rest = &mut beginning[..];
+        let (seconds, micros) = (time.as_secs(), time.subsec_micros());
+        write!(rest, "{{\"seq\":{seq},\"time\":{seconds}.{micros:06}")?;
+        let length = Self::ROOM - rest.len();
+        let from = Self::ROOM - length;
+        self.0[from..Self::ROOM].copy_from_slice(&beginning[..length]);
+        self.0[Self::ROOM] = b',';
+        Ok(&self.0[from..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, thread};
+
+    use super::*;
+    use crate::Body;
+
+    fn transcript() -> (tempfile::TempDir, Transcript) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("transcript.jsonl");
+        let transcript = Transcript::create(&path, Instant::now()).unwrap();
+        (folder, transcript)
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let (_folder, transcript) = transcript();
+        let hop = Hop::new("green", "purple");
+        let request = Content::Request {
+            method: "POST".to_owned(),
+            path: "/".to_owned(),
+            headers: BTreeMap::new(),
+            body: Some(Body::Text("line\nbreak \u{1F980}".to_owned())),
+        };
+        let exchange = transcript.next_exchange();
+        transcript.record(&hop, exchange, Direction::Forward, &request);
+        transcript.record(&hop, exchange, Direction::Back, &Content::End);
+
+        let entries = transcript.entries().unwrap();
+        assert_eq!(entries.len(), 2);
+        assert_eq!((entries[0].seq, entries[1].seq), (1, 2));
+        assert!(entries[0].time <= entries[1].time);
+        assert_eq!(entries[0].content, request);
+        assert_eq!(entries[1].direction, Direction::Back);
+        assert_eq!(entries[1].exchange, 1);
+    }
+
+    #[test]
+    fn writers_on_many_threads_leave_no_gap() {
+        let (_folder, transcript) = transcript();
+        let hop = Hop::new("a", "b");
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let exchange = transcript.next_exchange();
+                        transcript.record(&hop, exchange, Direction::Back, &Content::End);
+                    }
+                });
+            }
+        });
+        let entries = transcript.entries().unwrap();
+        let numbers: Vec<u64> = entries.iter().map(|entry| entry.seq).collect();
+        assert_eq!(numbers, (1..=400).collect::<Vec<_>>());
+        assert!(entries.windows(2).all(|pair| pair[0].time <= pair[1].time));
+    }
+
+    #[tokio::test]
+    async fn activity_wakes_who_waits_for_it() {
+        let (_folder, transcript) = transcript();
+        let before = transcript.last_activity();
+        let mut activity = transcript.activity();
+        transcript.record(&Hop::new("a", "b"), 1, Direction::Back, &Content::End);
+        activity.changed().await.unwrap();
+        assert!(transcript.last_activity() > before);
+    }
+
+    #[test]
+    fn a_file_of_another_run_is_not_written_over() {
+        let (_folder, transcript) = transcript();
+        let error = Transcript::create(transcript.path(), Instant::now()).unwrap_err();
+        assert!(matches!(error, TranscriptError::Create { .. }));
+    }
+
+    #[test]
+    fn a_full_disk_is_told() {
+        let full = Path::new("/dev/full");
+        let Ok(file) = File::options().write(true).open(full) else {
+            return;
+        };
+        let (_folder, transcript) = transcript();
+        transcript.log().file = file;
+        transcript.record(&Hop::new("a", "b"), 1, Direction::Back, &Content::End);
+        let error = transcript.entries().unwrap_err();
+        assert!(matches!(error, TranscriptError::Write { written: 0, .. }));
+    }
+}
