@@ -151,20 +151,28 @@ pub(crate) async fn cpu_of_sends(
     Ok(load.cpu.div_f64(load.count as f64))
 }
 
-/// About so many SendMessages over some connections; answers with how many they were.
+/// Sends about `count` messages over some connections, and returns how many it sent.
 pub(crate) async fn some_sends(
     server: &Server,
     connections: usize,
+    kind: Kind,
     count: usize,
 ) -> Outcome<usize> {
+    let method = match kind {
+        Kind::Call => "SendMessage",
+        Kind::Stream => "SendStreamingMessage",
+    };
     let mut running = JoinSet::new();
     for _ in 0..connections {
-        let send = request(server.port, "SendMessage", &message("hello, agent"));
+        let send = request(server.port, method, &message("hello, agent"));
         let port = server.port;
         running.spawn(async move {
             let mut connection = Connection::open(port).await?;
             for _ in 0..count.div_ceil(connections) {
-                connection.call(&fresh(&send)).await?;
+                match kind {
+                    Kind::Call => connection.call(&fresh(&send)).await.map(drop)?,
+                    Kind::Stream => connection.stream(&fresh(&send)).await.map(drop)?,
+                }
             }
             Ok::<_, std::io::Error>(())
         });
@@ -249,9 +257,12 @@ fn said() -> SendMessageRequest {
     SendMessageRequest::new(Message::new(new_id().to_string(), Role::User, parts))
 }
 
+/// How a message is sent.
 #[derive(Clone, Copy)]
-enum Kind {
+pub(crate) enum Kind {
+    /// By SendMessage.
     Call,
+    /// By SendStreamingMessage, and read to its end.
     Stream,
 }
 

@@ -17,7 +17,8 @@ use axum::{
 use tokio::net::TcpListener;
 
 use crate::{
-    Outcome, cells,
+    Outcome,
+    cells::{self, Kind},
     process::{self, Server},
     table::{self, Row},
 };
@@ -97,7 +98,7 @@ async fn counted(part: &str, command: &str, count: usize) -> Outcome<Row> {
         out.display()
     );
     let server = Server::start(&command).await?;
-    cells::some_sends(&server, COUNTED_CONNECTIONS, WARM).await?;
+    cells::some_sends(&server, COUNTED_CONNECTIONS, Kind::Call, WARM).await?;
     let control = |what: &str| {
         let server = server.id().to_string();
         let status = Command::new("callgrind_control")
@@ -109,7 +110,7 @@ async fn counted(part: &str, command: &str, count: usize) -> Outcome<Row> {
         }
     };
     control("--zero")?;
-    let sent = cells::some_sends(&server, COUNTED_CONNECTIONS, count).await?;
+    let sent = cells::some_sends(&server, COUNTED_CONNECTIONS, Kind::Call, count).await?;
     control("--dump")?;
     let (instructions, allocations) = read(folder.path())?;
     let mut row = Row::new(part);

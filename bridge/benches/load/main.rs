@@ -29,6 +29,14 @@ mod growth;
 mod grpc;
 mod held;
 mod ours;
+#[cfg(feature = "postgres")]
+#[expect(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "it belongs to the tests, which need more of it"
+)]
+#[path = "../../tests/it/postgres/server.rs"]
+mod postgres;
 mod process;
 #[cfg(feature = "postgres")]
 mod replicas;

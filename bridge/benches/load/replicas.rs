@@ -1,7 +1,7 @@
 //! Bridges on one PostgreSQL, beside one on a folder: `replicas` of the load program.
 //!
-//! A server of Debian's PostgreSQL is started and removed, with its defaults: it syncs. Sends and streams go to all bridges
-//! alike, from as many connections in all for any number of bridges. Failover is the time from the kill of a bridge where
+//! The program starts a server of Debian's PostgreSQL with default settings, so that it syncs, and removes it at the end.
+//! Sends and streams go to all bridges alike, from as many connections in all for any number of bridges. Failover is the time from the kill of a bridge where
 //! turns of several conversations run, while the others are under load, until those have answered a next message in each of
 //! these conversations; most of it is the lease, here of two seconds.
 //!
@@ -10,20 +10,17 @@
 //! | `--rounds N` | how often each number of bridges is measured; 3 by default |
 //! | `--sends N` | how many messages are sent in each; 4,000 by default |
 
-use std::{
-    io::{BufRead as _, BufReader},
-    process::{Child, ChildStdin, Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
 use serde_json::{Value, json};
-use tokio::{task::JoinSet, time::timeout};
+use tokio::time::timeout;
 
 use crate::{
     Outcome,
-    cells::{self, fresh, message, request},
+    cells::{self, Kind, message, request},
     connection::{Connection, body},
+    postgres,
     process::{self, Server},
     table::{self, Row},
 };
@@ -36,49 +33,6 @@ const WARM: usize = 200;
 const HELD: usize = 16;
 /// How long a failover may take.
 const LONG: Duration = Duration::from_secs(60);
-
-/// A server of PostgreSQL. It ends with its standard input, and removes its folder.
-struct Database {
-    url: String,
-    _input: ChildStdin,
-    _script: Child,
-}
-
-impl Database {
-    fn start() -> Outcome<Self> {
-        let script = include_str!("../../tests/it/postgres/server.sh");
-        let is_root = nix::unistd::geteuid().is_root();
-        let mut command = Command::new(if is_root { "setpriv" } else { "sh" });
-        if is_root {
-            let user = [
-                "--reuid=postgres",
-                "--regid=postgres",
-                "--clear-groups",
-                "sh",
-            ];
-            command.args(user);
-        }
-        let mut script = command
-            .args(["-c", script, "server.sh"])
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let (Some(input), Some(output)) = (script.stdin.take(), script.stdout.take()) else {
-            return Err("the script has no pipes".into());
-        };
-        let mut folder = String::new();
-        BufReader::new(output).read_line(&mut folder)?;
-        match folder.trim() {
-            "" => Err("PostgreSQL does not start: .ci/tools installs it from Debian".into()),
-            folder => Ok(Self {
-                url: format!("postgres:///postgres?host={folder}&user=bridge"),
-                _input: input,
-                _script: script,
-            }),
-        }
-    }
-}
 
 /// Measures as the arguments say and prints a table.
 pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
@@ -112,13 +66,20 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
 /// The figures of so many bridges on PostgreSQL; of one on a folder if there is none.
 async fn row(bridges: usize, sends: usize) -> Outcome<Row> {
     let program = std::env::current_exe()?.display().to_string();
-    let database = (bridges > 0).then(Database::start).transpose()?;
+    let database = match bridges {
+        0 => None,
+        _ => {
+            let started = postgres::Server::start(&[]);
+            let url = started.database().await.url;
+            Some((started, url))
+        }
+    };
     let (name, command) = match &database {
         None => (
             "sled".to_owned(),
             format!("{program} serve sled {{port}} {{folder}}"),
         ),
-        Some(Database { url, .. }) => (
+        Some((_, url)) => (
             format!("PostgreSQL, {bridges}"),
             format!("{program} serve postgres {{port}} {url}"),
         ),
@@ -133,52 +94,20 @@ async fn row(bridges: usize, sends: usize) -> Outcome<Row> {
     }
     let connections = CONNECTIONS / servers.len();
     let each = sends / servers.len();
-    let send = |count| {
-        try_join_all(
-            servers
-                .iter()
-                .map(move |server| cells::some_sends(server, connections, count)),
-        )
-    };
-    send(WARM).await?;
-    let begun = Instant::now();
-    let sent: usize = send(each).await?.into_iter().sum();
-    row.put("send/s", sent as f64 / begun.elapsed().as_secs_f64());
-    let stream = |count| {
-        try_join_all(
-            servers
-                .iter()
-                .map(move |server| streams(server.port, connections, count)),
-        )
-    };
-    stream(WARM).await?;
-    let begun = Instant::now();
-    let streamed: usize = stream(each).await?.into_iter().sum();
-    row.put("streams/s", streamed as f64 / begun.elapsed().as_secs_f64());
+    for (name, kind) in [("send/s", Kind::Call), ("streams/s", Kind::Stream)] {
+        let send = |count| {
+            let send = move |server| cells::some_sends(server, connections, kind, count);
+            try_join_all(servers.iter().map(send))
+        };
+        send(WARM).await?;
+        let begun = Instant::now();
+        let sent: usize = send(each).await?.into_iter().sum();
+        row.put(name, sent as f64 / begun.elapsed().as_secs_f64());
+    }
     if servers.len() > 1 {
         row.put("failover s", failover(servers).await?.as_secs_f64());
     }
     Ok(row)
-}
-
-/// About so many SendStreamingMessages, each read to its end; returns how many there were.
-async fn streams(port: u16, connections: usize, count: usize) -> Outcome<usize> {
-    let mut running = JoinSet::new();
-    let each = count.div_ceil(connections);
-    for _ in 0..connections {
-        let stream = request(port, "SendStreamingMessage", &message("hello, agent"));
-        running.spawn(async move {
-            let mut connection = Connection::open(port).await?;
-            for _ in 0..each {
-                connection.stream(&fresh(&stream)).await?;
-            }
-            Ok::<_, std::io::Error>(())
-        });
-    }
-    while let Some(done) = running.join_next().await {
-        done??;
-    }
-    Ok(each * connections)
 }
 
 /// Kills the first bridge as `kill -9` does while turns run in it and the others are under load, and waits until a next
@@ -194,7 +123,7 @@ async fn failover(mut servers: Vec<Server>) -> Outcome<Duration> {
     let load = async move {
         loop {
             let connections = CONNECTIONS / servers.len();
-            let send = |server| cells::some_sends(server, connections, WARM);
+            let send = |server| cells::some_sends(server, connections, Kind::Call, WARM);
             if let Err(error) = try_join_all(servers.iter().map(send)).await {
                 break error;
             }

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::store::StoreChoice;
 use crate::store::{
-    WholeStore,
+    Store, WholeStore,
     transfer::{
         FileSource, FileTarget, Source, StoreSource, StoreTarget, Target, TransferReport, transfer,
     },
@@ -121,14 +121,18 @@ pub(super) fn copy(from: &Place, to: &Place, used: Use) -> Result<TransferReport
     runtime.block_on(async {
         let (mut stores, name) = (Vec::new(), from.to_string());
         let done = copy_between(from, to, used, &name, &mut stores).await;
-        // Others need not wait until this process is taken for dead.
         for store in &stores {
-            if let Some(leases) = store.leases() {
-                leases.leave().await;
-            }
+            leave(&**store).await;
         }
         done
     })
+}
+
+/// Gives the leases of a store back: other bridges need not wait until this process is taken for dead.
+pub(super) async fn leave(store: &(impl Store + ?Sized)) {
+    if let Some(leases) = store.leases() {
+        leases.leave().await;
+    }
 }
 
 async fn copy_between(
@@ -145,7 +149,8 @@ async fn copy_between(
     let mut source = match from {
         Place::File(path) => Source::File(FileSource::open(path).map_err(told)?),
         Place::Store(choice) => {
-            let store = choice.open_whole(true).await;
+            choice.check_exists().map_err(|error| error.to_string())?;
+            let store = choice.open_whole().await;
             let store = store.map_err(|error| error.to_string())?;
             stores.push(Arc::clone(&store));
             let source = StoreSource::new(store, name);
@@ -158,7 +163,7 @@ async fn copy_between(
     let mut target = match to {
         Place::File(path) => Target::File(FileTarget::create(path).map_err(told)?),
         Place::Store(choice) => {
-            let store = choice.open_whole(false).await;
+            let store = choice.open_whole().await;
             let store = store.map_err(|error| error.to_string())?;
             stores.push(Arc::clone(&store));
             let target = StoreTarget::begin(store, to.to_string(), name).await;

@@ -79,31 +79,34 @@ impl StoreChoice {
     /// # Errors
     /// The errors of [`Self::open`], and an error if there is no store.
     pub(super) async fn open_known(&self) -> Result<Arc<dyn Store>, StoreMissing> {
+        self.check_exists()?;
+        Ok(self.open().await?)
+    }
+
+    /// Checks that there is a store, without opening it. A database is looked at when it is opened.
+    ///
+    /// # Errors
+    /// `Nowhere` and `Memory`.
+    pub(super) fn check_exists(&self) -> Result<(), StoreMissing> {
         match self {
             Self::Memory => Err(StoreMissing::Memory),
             // Only the store itself knows the other content of its folder.
             Self::Sled(settings) if !settings.folder.join("log").is_dir() => {
                 Err(StoreMissing::Nowhere(settings.folder.clone()))
             }
-            Self::Sled(_) => Ok(self.open().await?),
+            Self::Sled(_) => Ok(()),
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => Ok(self.open().await?),
+            Self::Postgres(_) => Ok(()),
         }
     }
 
-    /// Opens a store to copy it, which exists if `is_known` is set.
+    /// Opens a store to copy it.
     ///
     /// # Errors
-    /// The errors of [`Self::open_known`] and [`Self::open`].
-    pub(super) async fn open_whole(
-        &self,
-        is_known: bool,
-    ) -> Result<Arc<dyn WholeStore>, StoreMissing> {
+    /// `Memory`, and the errors of [`Self::open`].
+    pub(super) async fn open_whole(&self) -> Result<Arc<dyn WholeStore>, StoreMissing> {
         match self {
             Self::Memory => Err(StoreMissing::Memory),
-            Self::Sled(settings) if is_known && !settings.folder.join("log").is_dir() => {
-                Err(StoreMissing::Nowhere(settings.folder.clone()))
-            }
             Self::Sled(settings) => Ok(Arc::new(SledStore::open(settings)?)),
             #[cfg(feature = "postgres")]
             Self::Postgres(settings) => Ok(Arc::new(PostgresStore::open(settings).await?)),

@@ -135,11 +135,14 @@ fn settings(store: &StoreChoice) -> Result<&SledSettings, String> {
 }
 
 fn block_on<T>(work: impl Future<Output = Result<T, StoreMissing>>) -> Result<T, String> {
+    runtime()?.block_on(work).map_err(|error| error.to_string())
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
-    runtime.block_on(work).map_err(|error| error.to_string())
+    runtime.map_err(|error| error.to_string())
 }
 
 /// Asks the bridge that serves the store; `None` if none does.
@@ -148,12 +151,9 @@ fn ask<T>(
     question: impl AsyncFnOnce(&AdminClient) -> Result<T, AdminClientError>,
 ) -> Option<Result<T, String>> {
     let path = store.beside(SOCKET).filter(|path| path.exists())?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let runtime = match runtime {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
-        Err(error) => return Some(Err(error.to_string())),
+        Err(error) => return Some(Err(error)),
     };
     let bridge = AdminClient::patient(&path);
     match bridge.and_then(|bridge| runtime.block_on(question(&bridge))) {
@@ -261,10 +261,7 @@ fn check(store: &StoreChoice) -> Result<StoreReport, String> {
         StoreChoice::Postgres(settings) => block_on(async {
             let store = PostgresStore::open(settings).await?;
             let report = store.check().await;
-            // Others need not wait until this process is taken for dead.
-            if let Some(leases) = store.leases() {
-                leases.leave().await;
-            }
+            migrate::leave(&store).await;
             Ok(report?)
         }),
     }

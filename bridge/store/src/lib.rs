@@ -36,6 +36,7 @@ mod list;
 mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod private;
 mod quarantine;
 mod record;
 pub mod size;

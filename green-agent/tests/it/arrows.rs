@@ -191,16 +191,25 @@ const STORE: Rooms = &[
         "postgres",
         &["cache", "caller", "feed", "list", "quarantine"],
     ),
+    ("private", &[]),
     ("quarantine", &[]),
     ("record", &[]),
     ("size", &[]),
     (
         "sled",
-        &["cache", "caller", "feed", "list", "quarantine", "testing"],
+        &[
+            "cache",
+            "caller",
+            "feed",
+            "list",
+            "private",
+            "quarantine",
+            "testing",
+        ],
     ),
     ("snapshot", &[]),
     ("testing", &["caller"]),
-    ("transfer", &["caller", "whole"]),
+    ("transfer", &["caller", "private", "whole"]),
     ("whole", &["caller"]),
 ];
 

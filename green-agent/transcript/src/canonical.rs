@@ -56,8 +56,7 @@ pub struct Names {
 /// The settings of a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SnapshotSettings {
-    /// JSON pointers, in which `*` matches any one segment, to values in bodies that are replaced by
-    /// `<redacted>`.
+    /// JSON pointers to the values in bodies that are replaced by `<redacted>`. `*` matches any one segment.
     pub redact: Vec<String>,
 }
 

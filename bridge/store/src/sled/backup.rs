@@ -11,11 +11,8 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    log::{self, RealDisk},
-    private,
-};
-use crate::StoreError;
+use super::log::{self, RealDisk};
+use crate::{StoreError, private};
 
 /// Files beside the log that are no part of the store's content.
 const LOCK: &str = "lock";

@@ -104,14 +104,15 @@ impl Compaction {
         progress.emptied = reader
             .blocking(move |reader| remove_emptied(&reader.disk, removed))
             .await?;
-        if is_wanted == Wanted::All {
-            let end = reader.disk.index().end().at;
-            progress.all_before.get_or_insert(end);
-        }
+        let before = match is_wanted {
+            Wanted::Bounded => u64::MAX,
+            Wanted::All => *progress
+                .all_before
+                .get_or_insert_with(|| reader.disk.index().end().at),
+        };
         let wanted = reader
             .blocking({
                 let (next, is_within) = (progress.next, progress.is_within);
-                let before = progress.all_before.unwrap_or(u64::MAX);
                 move |reader| next_segment(&reader.disk, next, is_within, is_wanted, before)
             })
             .await?;
@@ -174,13 +175,13 @@ fn remove_emptied(
     Ok(emptied)
 }
 
-/// Where to go on, and where the segment ends, unless nothing need be done.
+/// Returns where to go on and where the segment ends. Returns `None` if nothing needs to be done before `before`.
 fn next_segment(
     reader: &Reader,
     next: u64,
     is_within: bool,
     wanted: Wanted,
-    all_before: u64,
+    before: u64,
 ) -> Result<Option<(u64, u64)>, StoreError> {
     let Some((start, end)) = reader.log.closed_segment(next) else {
         return Ok(None);
@@ -191,10 +192,10 @@ fn next_segment(
     let segment = reader.log.segment_limit();
     let most = match wanted {
         Wanted::Bounded => FACTOR * live + SEGMENTS * segment,
-        Wanted::All if start >= all_before => u64::MAX,
         Wanted::All => live + live / 16 + segment / 16,
     };
-    Ok((is_within || used > most).then_some((start, end)))
+    let is_due = start < before && used > most;
+    Ok((is_within || is_due).then_some((start, end)))
 }
 
 /// What the next records of a segment are of, and where the records behind them begin.

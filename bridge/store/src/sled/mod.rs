@@ -7,7 +7,6 @@
 //! task).
 //!
 //! - `open`, `follow`: settings, locks, formats, what a crash left behind; an index that is lost or fails is made anew
-//! - `private`: nobody else can look into any of it
 //! - `log`: the files, frames and checksums
 //! - `codec`, `keys`: what stands in the log and in the index
 //! - `index`: entries in memory and in sled
@@ -35,7 +34,6 @@ mod lots;
 #[cfg(test)]
 mod model;
 mod open;
-mod private;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -333,8 +331,8 @@ impl Store for SledStore {
     }
 
     async fn inspect(&self) -> Result<Option<StoreReport>, StoreError> {
-        let inspect = |reader: &CachedReader| check::check_in_use(&reader.disk).map(Some);
-        self.reader.blocking(inspect).await
+        self.read_disk(|reader| check::check_in_use(reader).map(Some))
+            .await
     }
 
     async fn disk_use(&self) -> Result<Option<DiskUse>, StoreError> {

@@ -12,10 +12,9 @@ use super::{
     follow::follow,
     index::{Index, IndexInUse, guarded},
     log::{self, Disk},
-    private,
     reader::Reader,
 };
-use crate::StoreError;
+use crate::{StoreError, private};
 
 /// Small values stay out of sled's own blob files, which it never fsyncs.
 const SEGMENT: usize = if cfg!(test) { 512 << 10 } else { 8 << 20 };

@@ -86,11 +86,16 @@ impl Reader {
         }
     }
 
-    /// Says that a task is damaged, and why.
+    /// Counts a task whose newest append is lost as damaged.
     pub(super) fn damaged(&self, task: &str) -> StoreError {
         let lost = StoreError::corrupt("its newest append", "it is lost");
+        self.damaged_by(task, &lost)
+    }
+
+    /// Counts a task as damaged, and returns the error with the reason that was found first.
+    fn damaged_by(&self, task: &str, error: &StoreError) -> StoreError {
         StoreError::Damaged {
-            reason: self.quarantine.add(task, &lost.to_string()),
+            reason: self.quarantine.add(task, &error.to_string()),
             task: task.into(),
         }
     }
@@ -127,8 +132,7 @@ impl Reader {
                 if let Some(moved) = self.moved(tip)? {
                     return self.events(&moved, after, limit);
                 }
-                self.quarantine.add(&tip.head.task, &error.to_string());
-                Err(self.damaged(&tip.head.task))
+                Err(self.damaged_by(&tip.head.task, &error))
             }
             read => read,
         }

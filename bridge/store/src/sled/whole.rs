@@ -2,21 +2,21 @@
 
 use async_trait::async_trait;
 
-use super::{SledStore, cached_reader::CachedReader, keys, reader::Reader};
+use super::{SledStore, keys, reader::Reader};
 use crate::{RecordEntry, RecordPage, StoreError, TaskEntry, TaskPage, WholeStore, caller::Caller};
 
 #[async_trait]
 impl WholeStore for SledStore {
     async fn all_tasks(&self, after: &[u8], limit: usize) -> Result<TaskPage, StoreError> {
         let after = after.to_owned();
-        let read = move |reader: &CachedReader| tasks(&reader.disk, after, limit);
-        self.reader.blocking(read).await
+        self.read_disk(move |reader| tasks(reader, after, limit))
+            .await
     }
 
     async fn all_records(&self, after: &[u8], limit: usize) -> Result<RecordPage, StoreError> {
         let after = after.to_owned();
-        let read = move |reader: &CachedReader| records(&reader.disk, after, limit);
-        self.reader.blocking(read).await
+        self.read_disk(move |reader| records(reader, after, limit))
+            .await
     }
 }
 

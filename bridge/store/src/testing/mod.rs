@@ -44,7 +44,7 @@ pub use restart::{
     tasks_that_wait_are_found_by_time,
 };
 pub use sample::Sample;
-pub use sample::status;
+pub use sample::{artifact, status};
 
 use super::Store;
 

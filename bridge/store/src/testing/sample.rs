@@ -114,8 +114,8 @@ pub fn status(state: TaskState, text: &str) -> Event {
     Event::Status { status, metadata }
 }
 
-/// An artifact, or a further piece of it.
-pub(super) fn artifact(id: &str, part: Part, append: bool) -> Event {
+/// Returns the event of an artifact with one part, or of a further piece of it.
+pub fn artifact(id: &str, part: Part, append: bool) -> Event {
     let artifact = Artifact {
         artifact_id: id.into(),
         name: None,

@@ -4,9 +4,8 @@
 //! so that a file that was cut off or changed is refused before anything of it is used. Only its owner can read the file.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -16,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::{Item, TransferError, TransferReport};
-use crate::{Append, Event, RecordEntry, RecordKey, Seq, caller::Caller, millis};
+use crate::{Append, Event, RecordEntry, RecordKey, Seq, caller::Caller, millis, private};
 
 /// The format of the files.
 const FORMAT: u32 = 1;
@@ -75,10 +74,12 @@ impl FileTarget {
         let mut partial = path.clone().into_os_string();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        let mut options = OpenOptions::new();
-        // What people say stands in it.
-        let options = options.mode(0o600).write(true).create(true).truncate(true);
-        let file = options.open(&partial);
+        let mut options = private::file();
+        let file = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&partial);
         let mut target = Self {
             file: BufWriter::new(file.map_err(|error| failed(&partial, error))?),
             path,
@@ -125,7 +126,7 @@ impl FileTarget {
         FileSource::open(&self.partial)?;
         let named = fs::rename(&self.partial, &self.path);
         named
-            .and_then(|()| File::open(folder_of(&self.path))?.sync_all())
+            .and_then(|()| private::sync_name(&self.path))
             .map_err(|error| failed(&self.path, error))
     }
 
@@ -263,13 +264,6 @@ impl Lines {
             line: self.number,
             reason: reason.to_owned(),
         }
-    }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        Some(_) | None => Path::new("."),
     }
 }
 

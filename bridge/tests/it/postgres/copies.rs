@@ -12,10 +12,11 @@ use bridge::{
     caller::Caller,
     store::{
         Created, Deletion, Event, Head, ListQuery, PostgresStore, RecordEntry, RecordKey,
-        SledSettings, SledStore, Store, StoredEvent, TaskEntry, WholeStore, testing::Sample,
+        SledSettings, SledStore, Store, StoredEvent, TaskEntry, WholeStore,
+        testing::{Sample, artifact},
     },
 };
-use bridge_protocol::a2a::{Artifact, Message, Metadata, Part, Role, TaskState, TaskStatus};
+use bridge_protocol::a2a::{Message, Metadata, Part, Role, TaskState, TaskStatus};
 use futures_util::future::join_all;
 use tokio::{
     task::block_in_place,
@@ -39,21 +40,7 @@ fn status(state: TaskState) -> Event {
 }
 
 fn piece(text: &str, append: bool) -> Event {
-    let artifact = Artifact {
-        artifact_id: "a".into(),
-        name: None,
-        description: None,
-        parts: vec![Part::text(text)],
-        metadata: None,
-        extensions: Vec::new(),
-        extra: Metadata::new(),
-    };
-    Event::Artifact {
-        artifact,
-        append,
-        last_chunk: false,
-        metadata: None,
-    }
+    artifact("a", Part::text(text), append)
 }
 
 /// Fills a store with tasks of several callers in all states, deleted ones, and records.
@@ -209,7 +196,7 @@ async fn in_database(database: &Database) -> Content {
     content
 }
 
-/// Runs the program to its end; its exit code and what it said.
+/// Runs the program to its end, and returns its exit code and output.
 fn bridge(arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
     let done = block_in_place(|| command.args(arguments).stdin(Stdio::null()).output()).unwrap();

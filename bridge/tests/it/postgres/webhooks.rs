@@ -89,8 +89,8 @@ impl Drop for Request<'_> {
     }
 }
 
-/// One bridge at a time delivers, in order, and another goes on where it was killed, or was stopped for longer than its
-/// lease.
+/// One bridge at a time delivers the events in order. When it is killed, or stopped for longer than its lease, another one
+/// continues where it ended.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_webhook_is_told_in_order_while_its_deliverers_die() {
     const LAST: usize = 60;

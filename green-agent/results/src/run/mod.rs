@@ -1,4 +1,4 @@
-//! What is known of a run: the events that it emits, and the report of its trials and scenarios.
+//! A run tells of itself by events, and at its end by a report of its trials and scenarios.
 //!
 //! - [`event`]: the events, which terminal and report files consume
 //! - [`report`], [`tally`]: the results of trials, scenarios and runs

@@ -46,9 +46,8 @@ use super::{
     SledSettings,
     keys::{self, IndexedTask, Key},
     log::End,
-    private,
 };
-use crate::StoreError;
+use crate::{StoreError, private};
 
 /// What an entry says; nothing if it says that there is none.
 type Value = Option<Vec<u8>>;

@@ -13,7 +13,7 @@ use std::{
 
 use nix::sys::statvfs::statvfs;
 
-use crate::sled::private;
+use crate::private;
 
 /// Where folders and files of the log are.
 pub(in crate::sled) trait Disk: Debug + Send + Sync {

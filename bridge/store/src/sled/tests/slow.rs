@@ -3,9 +3,8 @@
 use super::*;
 use crate::sled::cached_reader::READERS;
 
-/// On one thread: a read that held it up would hold up everybody.
-#[tokio::test]
-async fn reads_that_hang_hold_up_nobody_who_needs_no_disk() {
+/// Returns a store with twenty tasks on a disk that can hang, and without a cache of tasks.
+async fn filled() -> (Sled, SledSettings, SimulatedDisk, Arc<SledStore>) {
     let backend = Sled::new();
     let settings = SledSettings {
         task_cache: 0,
@@ -14,6 +13,13 @@ async fn reads_that_hang_hold_up_nobody_who_needs_no_disk() {
     let disk = SimulatedDisk::new(1);
     let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
     fill(&store, 0..20).await;
+    (backend, settings, disk, store)
+}
+
+/// On one thread: a read that held it up would hold up everybody.
+#[tokio::test]
+async fn reads_that_hang_hold_up_nobody_who_needs_no_disk() {
+    let (_backend, settings, disk, store) = filled().await;
     let alice = Sample::new("").caller;
     store
         .put_record(&alice, &record_key("1"), vec![7])
@@ -74,14 +80,7 @@ async fn reads_that_hang_hold_up_nobody_who_needs_no_disk() {
 
 #[tokio::test]
 async fn so_many_reads_wait_for_the_disk_at_a_time() {
-    let backend = Sled::new();
-    let settings = SledSettings {
-        task_cache: 0,
-        ..backend.settings()
-    };
-    let disk = SimulatedDisk::new(1);
-    let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
-    fill(&store, 0..20).await;
+    let (_backend, _, disk, store) = filled().await;
     disk.reads().shut(true);
     let read = |number: usize| {
         let store = store.clone();

@@ -1,5 +1,5 @@
-//! Folders and files for nobody but the user who runs the bridge: what people say stands in them, and what
-//! webhooks and bots are shown.
+//! Folders and files for nobody but the user who runs the bridge: they hold what people say, and the secrets of
+//! webhooks and bots.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
@@ -10,19 +10,15 @@ use std::{
 
 /// Makes a folder, and those above it, where there is none; their names are durable when this returns. One that is
 /// there is its owner's to open or close.
-pub(super) fn folder(path: &Path) -> io::Result<()> {
+pub(crate) fn folder(path: &Path) -> io::Result<()> {
     let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let made: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-    for parent in made.iter().filter_map(|path| path.parent()) {
-        let is_here = parent.as_os_str().is_empty();
-        sync_folder(if is_here { Path::new(".") } else { parent })?;
-    }
-    Ok(())
+    made.into_iter().try_for_each(sync_name)
 }
 
 /// Makes a folder that nobody but a store has anything in; one that others can look into is closed.
-pub(super) fn own_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn own_folder(path: &Path) -> io::Result<()> {
     folder(path)?;
     let mode = fs::metadata(path)?.permissions().mode();
     if mode & 0o077 != 0
@@ -35,7 +31,7 @@ pub(super) fn own_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Closes what somebody else has made in a folder of ours. Where that fails it is the folder that keeps others out.
-pub(super) fn close(folder: &Path) {
+pub(crate) fn close(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let mode = if is_folder { 0o700 } else { 0o600 };
@@ -50,13 +46,22 @@ pub(super) fn close(folder: &Path) {
     }
 }
 
+/// Makes the name of a file or folder durable.
+pub(crate) fn sync_name(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => sync_folder(Path::new(".")),
+        Some(folder) => sync_folder(folder),
+        None => Ok(()),
+    }
+}
+
 /// Makes the names in a folder durable.
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
 /// How files are made.
-pub(super) fn file() -> OpenOptions {
+pub(crate) fn file() -> OpenOptions {
     let mut options = File::options();
     options.mode(0o600);
     options
