@@ -10,7 +10,7 @@ use tokio::process::Command;
 use crate::{kept, program::run};
 
 /// How long one installation may take.
-const INSTALL: Duration = Duration::from_secs(300);
+const INSTALL: Duration = Duration::from_secs(900);
 
 /// How long Node may take to say which one it is.
 const VERSION: Duration = Duration::from_secs(30);

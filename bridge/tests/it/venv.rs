@@ -10,7 +10,7 @@ use tokio::process::Command;
 use crate::{kept, running::run};
 
 /// How long one installation may take.
-const INSTALL: Duration = Duration::from_secs(300);
+const INSTALL: Duration = Duration::from_secs(900);
 
 /// The A2A SDK of 1.0, with what its clients and servers in `tests/interop` need.
 pub(crate) const A2A_SDK_1_0: [&str; 3] = [

@@ -10,7 +10,7 @@ use tokio::process::Command;
 use crate::{kept, program::run};
 
 /// The time limit of one installation.
-const INSTALL: Duration = Duration::from_secs(300);
+const INSTALL: Duration = Duration::from_secs(900);
 
 /// The Node package, because the packages need a newer Node than Debian has.
 const NODE: &str = "node@22.23.3";
