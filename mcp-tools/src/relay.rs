@@ -67,7 +67,9 @@ impl ServerHandler for Relay {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
         let span = trace::incoming(&request.name, &context.meta);
-        let result = self.0.call(&request.name, arguments).instrument(span).await;
+        let caller = context.meta.get_traceparent();
+        let calling = self.0.call_for(caller, &request.name, arguments);
+        let result = calling.instrument(span).await;
         Ok(result.map_err(|error| not_passed(&error))?.into())
     }
 }

@@ -5,6 +5,7 @@ Needs: a2a-sdk[http-server]==1.3.0, uvicorn==0.54.0
 
 import argparse
 import logging
+from collections.abc import Sequence
 
 import uvicorn
 from a2a.helpers import new_task_from_user_message, new_text_part
@@ -15,9 +16,10 @@ from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Message
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 
 
-def serve(executor: AgentExecutor, *, name: str, skill: AgentSkill) -> None:
+def serve(executor: AgentExecutor, *, name: str, skill: AgentSkill, middleware: Sequence[Middleware] = ()) -> None:
     """Serves the agent over JSON-RPC where the command line says, until SIGTERM."""
     parser = argparse.ArgumentParser(description=skill.description)
     parser.add_argument("--host", default="127.0.0.1")
@@ -35,7 +37,8 @@ def serve(executor: AgentExecutor, *, name: str, skill: AgentSkill) -> None:
         skills=[skill],
     )
     handler = DefaultRequestHandler(executor, InMemoryTaskStore(), card)
-    app = Starlette(routes=[*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/")])
+    routes = [*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/")]
+    app = Starlette(routes=routes, middleware=middleware)
     logging.getLogger("a2a").setLevel(logging.CRITICAL)  # a refused request is no fault of the agent's
     uvicorn.run(app, host=args.host, port=args.port, log_level="warning", timeout_graceful_shutdown=1)
 

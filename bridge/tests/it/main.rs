@@ -27,6 +27,8 @@ mod crash;
 #[cfg(test)]
 mod crash_program;
 #[cfg(test)]
+mod dead_collector;
+#[cfg(test)]
 mod deploy;
 #[cfg(test)]
 mod discover;

@@ -1,10 +1,8 @@
 //! Tests the traces of the program, with the SDK of OpenTelemetry on the other side.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _},
-    net::TcpListener,
+    io::{BufRead as _, BufReader},
     process::{Command, Stdio},
-    thread,
     time::Duration,
 };
 
@@ -13,7 +11,7 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::{bots::interop, program::run, venv};
+use crate::{bots::interop, dead_collector::DeadCollector, program::run, venv};
 
 const LIMIT: Duration = Duration::from_secs(180);
 
@@ -27,43 +25,9 @@ async fn a_trace_goes_through_the_bridge_and_on() {
     assert!(passed, "traces do not agree:\n{said}");
 }
 
-/// What a collector may do.
-#[derive(Clone, Copy, Debug)]
-enum Collector {
-    /// Nobody listens.
-    Absent,
-    /// It takes connections and never answers.
-    Silent,
-    /// It answers with errors.
-    Refusing,
-}
-
-impl Collector {
-    fn url(self) -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        match self {
-            Self::Absent => drop(listener),
-            Self::Silent => drop(thread::spawn(move || {
-                listener.incoming().collect::<Vec<_>>()
-            })),
-            Self::Refusing => drop(thread::spawn(move || {
-                use std::io::Write as _;
-                for stream in listener.incoming() {
-                    let mut stream = stream.unwrap();
-                    let _ = stream.read(&mut [0; 65_536]);
-                    let answer = "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-                    let _ = stream.write_all(answer.as_bytes());
-                }
-            })),
-        }
-        url
-    }
-}
-
 #[tokio::test]
 async fn a_collector_that_does_not_work_costs_its_traces_and_nothing_else() {
-    for collector in [Collector::Absent, Collector::Silent, Collector::Refusing] {
+    for collector in DeadCollector::ALL {
         let mut bridge = Command::new(env!("CARGO_BIN_EXE_bridge"))
             .args(["--log-format", "json", "serve", "--listen", "127.0.0.1:0"])
             .args(["--store", "memory", "--builtin", "echo"])

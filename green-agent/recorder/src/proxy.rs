@@ -12,7 +12,7 @@ use axum::{
     http::{Method, StatusCode, request::Parts},
     response::{IntoResponse, Response},
 };
-use bridge_telemetry::{Instrument as _, Kind, Span, TraceContext, set, span};
+use bridge_telemetry::{Instrument as _, Kind, Span, TraceContext, fail, set, span};
 use futures_util::{StreamExt, stream};
 use serde_json::json;
 
@@ -74,8 +74,12 @@ impl Proxy {
         let span = self.span(&parts);
         let sending = self.send(parts, sent).instrument(span.clone());
         match sending.await {
-            Ok(reply) => self.pass_back(asked, exchange, reply).await,
+            Ok(reply) => {
+                answered(&span, reply.status());
+                self.pass_back(asked, exchange, reply).await
+            }
             Err(error) => {
+                fail(&span, "no answer");
                 let error = relay::no_answer(error);
                 exchange.fail(&error);
                 refusal(StatusCode::BAD_GATEWAY, &error)
@@ -136,6 +140,15 @@ impl Proxy {
         TraceContext::current().write(request.headers_mut());
         *request.body_mut() = body;
         self.client.execute(request).await
+    }
+}
+
+/// Says what the upstream answered. A status of 4xx is no error of the exchange: clients ask for what may be absent, such as a
+/// card at another path or a stream.
+fn answered(span: &Span, status: StatusCode) {
+    set(span, "http.response.status_code", status.as_u16());
+    if status.is_server_error() {
+        fail(span, status.as_u16());
     }
 }
 

@@ -38,7 +38,8 @@ mod watch;
 
 use std::{path::PathBuf, sync::Arc, time::Instant};
 
-use bridge_telemetry::{Instrument as _, Kind, span};
+use bridge_program::Exit;
+use bridge_telemetry::{Instrument as _, Kind, Span, fail, span};
 use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 
@@ -131,7 +132,20 @@ impl RunOptions {
 pub async fn run(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> RunReport {
     // A run is a trace, with a span for each scenario, trial and hop.
     let span = span(Kind::Internal, || "run".into());
-    run_all(found, options, log).instrument(span).await
+    let report = run_all(found, options, log).instrument(span.clone()).await;
+    ended(&span, report.exit);
+    report
+}
+
+/// Marks the span of what did not pass as failed.
+fn ended(span: &Span, exit: Exit) {
+    match exit {
+        Exit::Passed => {}
+        Exit::Failed => fail(span, "failed"),
+        Exit::Usage => fail(span, "usage"),
+        Exit::Unreadable => fail(span, "unreadable"),
+        Exit::Infrastructure => fail(span, "infrastructure"),
+    }
 }
 
 async fn run_all(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> RunReport {
@@ -148,7 +162,8 @@ async fn run_all(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> 
     };
     let running = found.iter().map(async |one| {
         let span = span(Kind::Internal, || format!("scenario {}", one.name));
-        let report = scenario::run(one, &queue).instrument(span).await;
+        let report = scenario::run(one, &queue).instrument(span.clone()).await;
+        ended(&span, report.exit);
         options.tell(RunEvent::ScenarioEnded(Box::new(report.clone())));
         report
     });

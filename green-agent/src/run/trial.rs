@@ -89,8 +89,9 @@ pub(super) async fn run(
     set(&span, "scenario", scenario.name.as_str());
     let running = run_one(found, scenario, installed, attempt, kept, options);
     let report = running.instrument(span.clone()).await;
+    set(&span, "outcome", report.outcome.title());
     if report.exit() != Exit::Passed {
-        fail(&span, format!("{:?}", report.outcome));
+        fail(&span, report.outcome.title());
     }
     report
 }

@@ -12,6 +12,9 @@ mod commands;
 #[cfg(test)]
 mod compare;
 #[cfg(test)]
+#[path = "../../../bridge/tests/it/dead_collector.rs"]
+mod dead_collector;
+#[cfg(test)]
 #[cfg(target_os = "linux")]
 #[path = "../../../bridge/tests/it/deaf.rs"]
 mod deaf;
@@ -50,6 +53,8 @@ mod statistics;
 mod supervisor;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod traces;
 #[cfg(test)]
 #[path = "../../../bridge/tests/it/venv.rs"]
 #[expect(dead_code, reason = "only the bridge's tests use the other packages")]

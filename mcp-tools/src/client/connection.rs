@@ -7,7 +7,7 @@ use rmcp::{
     Peer, RoleClient,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, JsonObject,
-        PaginatedRequestParams, Tool,
+        PaginatedRequestParams, RequestParamsMeta as _, Tool,
     },
     service::RunningService,
 };
@@ -99,8 +99,21 @@ impl Connection {
         tool: &str,
         arguments: JsonObject,
     ) -> Result<CallToolResult, CallError> {
+        self.call_for(None, tool, arguments).await
+    }
+
+    /// Calls a tool for another caller, whose `traceparent` is passed on where no spans are exported.
+    pub(crate) async fn call_for(
+        &self,
+        traceparent: Option<&str>,
+        tool: &str,
+        arguments: JsonObject,
+    ) -> Result<CallToolResult, CallError> {
         let mut request =
             CallToolRequestParams::new(Cow::Owned(tool.to_owned())).with_arguments(arguments);
+        if let Some(traceparent) = traceparent {
+            request.set_traceparent(traceparent);
+        }
         let span = trace::outgoing(&mut request);
         let called = self.peer.call_tool_once(request).instrument(span);
         let response = timeout(self.limits.call, called)

@@ -45,6 +45,8 @@ mod served;
 #[cfg(test)]
 mod stranger;
 #[cfg(test)]
+mod traced;
+#[cfg(test)]
 #[path = "../../../bridge/tests/it/venv.rs"]
 #[expect(
     dead_code,

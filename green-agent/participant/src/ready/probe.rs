@@ -3,6 +3,7 @@
 use std::{fmt, io};
 
 use bridge_protocol::dialect::{execute, places};
+use bridge_telemetry::TraceContext;
 use reqwest::{Client, StatusCode};
 use serde_json::Value;
 use tokio::{net::TcpStream, time::timeout};
@@ -88,6 +89,7 @@ pub(super) async fn ask_all(client: &Client, places: &[Url]) -> Result<Value, Ca
 async fn ask(client: &Client, url: &Url) -> Result<Value, CardProbe> {
     let response = client
         .get(url.clone())
+        .headers(TraceContext::current().headers())
         .send()
         .await
         .map_err(|error| no_answer(&error))?;

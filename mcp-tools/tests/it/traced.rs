@@ -1,0 +1,122 @@
+//! Trace context in `_meta` of tool calls: it comes into the program, and goes out of it.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::Router;
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, JsonObject, ListToolsResult,
+        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    },
+    service::RequestContext,
+    transport::streamable_http_server::{
+        StreamableHttpService, session::local::LocalSessionManager,
+    },
+};
+use serde_json::{Value, json};
+
+use crate::program::{mcp_tools, output};
+
+const LIMIT: Duration = Duration::from_secs(30);
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const SPAN: &str = "b7ad6b7169203331";
+/// Nobody listens there, and no call waits for it.
+const COLLECTOR: &str = "http://127.0.0.1:9";
+
+/// A server with a tool whose result is the trace context of its call.
+#[derive(Clone)]
+struct Witness;
+
+impl ServerHandler for Witness {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let schema: JsonObject = [("type".to_owned(), json!("object"))].into_iter().collect();
+        let tool = Tool::new("context", "shows the trace context", schema);
+        Ok(ListToolsResult::with_all_items(vec![tool]))
+    }
+
+    async fn call_tool(
+        &self,
+        _request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let seen = json!({"traceparent": context.meta.get_traceparent()});
+        Ok(CallToolResult::structured(seen).into())
+    }
+}
+
+/// Serves the witness and returns its URL.
+async fn witness() -> String {
+    let service = StreamableHttpService::new(
+        || Ok(Witness),
+        Arc::new(LocalSessionManager::default()),
+        Default::default(),
+    );
+    let app = Router::new().route_service("/mcp", service);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async { axum::serve(listener, app).await.unwrap() });
+    url
+}
+
+/// Calls the witness with these variables in the environment; returns the context that it has seen.
+async fn seen(target: [&str; 2], variables: &[(&str, &str)]) -> Value {
+    let mut call = mcp_tools(&["call", target[0], target[1], "context"]);
+    call.envs(variables.iter().copied());
+    let (code, result, errors) = output(&mut call, LIMIT).await;
+    assert_eq!(code, Some(0), "{errors}");
+    let mut result: Value = serde_json::from_str(&result).unwrap();
+    result["structuredContent"]["traceparent"].take()
+}
+
+/// Returns the ids of trace and span in a `traceparent`.
+fn ids(traceparent: &Value) -> (&str, &str) {
+    let text = traceparent.as_str().unwrap_or_default();
+    let parts: Vec<&str> = text.split('-').collect();
+    let [_, trace, span, _] = parts[..] else {
+        panic!("expected a traceparent, found {traceparent}");
+    };
+    (trace, span)
+}
+
+#[tokio::test]
+async fn a_call_goes_on_in_its_callers_trace_through_a_relay_too() {
+    let url = witness().await;
+    let caller = format!("00-{TRACE}-{SPAN}-01");
+    let traced = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", COLLECTOR),
+        ("TRACEPARENT", &caller),
+    ];
+    let program = env!("CARGO_BIN_EXE_mcp-tools");
+    let relay = format!("env OTEL_EXPORTER_OTLP_ENDPOINT={COLLECTOR} {program} relay --url {url}");
+    for target in [["--url", &url], ["--command", &relay]] {
+        let context = seen(target, &traced).await;
+        let (trace, span) = ids(&context);
+        assert_eq!(trace, TRACE, "{target:?}");
+        assert_ne!(span, SPAN, "the call has a span of its own: {target:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_relay_that_exports_no_spans_passes_the_callers_context_on() {
+    let url = witness().await;
+    let caller = format!("00-{TRACE}-{SPAN}-01");
+    let traced = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", COLLECTOR),
+        ("TRACEPARENT", &caller),
+    ];
+    let relay = format!("{} relay --url {url}", env!("CARGO_BIN_EXE_mcp-tools"));
+    let context = seen(["--command", &relay], &traced).await;
+    assert_eq!(ids(&context).0, TRACE);
+    for target in [["--url", &url], ["--command", &relay]] {
+        assert_eq!(seen(target, &[]).await, Value::Null, "{target:?}");
+    }
+}
