@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bridge_protocol::{
     a2a::{AgentCard, GetExtendedAgentCardRequest, Metadata},
-    dialect::{Call, Version, v0_1::card::has_paths},
+    dialect::Call,
 };
 use reqwest::redirect;
 use url::Url;
@@ -193,7 +193,7 @@ fn transport(
 ) -> Result<Transport, Fault> {
     match choice.binding {
         Binding::JsonRpc => {
-            let has_paths = choice.version == Version::V0_1 && has_paths(card);
+            let has_paths = choice.version.has_paths(card);
             Ok(Transport::JsonRpc(JsonRpc::new(endpoint, has_paths)))
         }
         Binding::HttpJson => Ok(Transport::Rest(Rest::new(endpoint))),

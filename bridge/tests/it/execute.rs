@@ -11,7 +11,7 @@ use bridge::{
 };
 use bridge_protocol::{
     a2a::{AgentCard, AgentSkill, Part, TaskState},
-    dialect::execute::SkillCall,
+    dialect::skill::SkillCall,
     wire::Wire as _,
 };
 use serde_json::{Value, json};

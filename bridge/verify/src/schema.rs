@@ -1,5 +1,5 @@
 //! Checks values against the JSON Schemas of skills, which
-//! [`bridge_protocol::dialect::execute::schema`] finds in cards.
+//! [`bridge_protocol::dialect::skill::schema`] finds in cards.
 
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
@@ -63,10 +63,8 @@ mod tests {
     use bridge_protocol::{
         dialect::{
             card,
-            execute::{
-                ExecuteError,
-                schema::{input_of, output_of},
-            },
+            execute::ExecuteError,
+            skill::schema::{input_of, output_of},
         },
         wire::to_value,
     };

@@ -1,8 +1,10 @@
 //! An agent found by discovery.
 
+#[cfg(feature = "legacy")]
+use bridge_protocol::dialect::{execute, places};
 use bridge_protocol::{
     a2a::{AgentCard, AgentInterface, Binding},
-    dialect::{Generation, Version, execute, v0_1},
+    dialect::{Generation, Version, skill::EXECUTE_BINDING},
     wire::FieldError,
 };
 use serde_json::{Value, json};
@@ -153,14 +155,13 @@ impl Discovered {
 /// Reads a card. One at the path of cards of the `/execute` protocol that does not name its protocol is read
 /// as such.
 fn read(document: Value, found_at: &Url) -> Result<(AgentCard, Generation), FieldError> {
-    let is_theirs = found_at
-        .path()
-        .ends_with(&format!("/{}", execute::CARD_PATH));
-    let bare = is_theirs.then(|| execute::card::read_if_bare(&document));
-    match bare.flatten() {
-        Some(card) => Ok((card?, Generation::Execute)),
-        None => lenient_card::read(document, found_at),
+    #[cfg(feature = "legacy")]
+    if found_at.path().ends_with(&format!("/{}", places::EXECUTE))
+        && let Some(card) = execute::card::read_if_bare(&document)
+    {
+        return Ok((card?, Generation::Execute));
     }
+    lenient_card::read(document, found_at)
 }
 
 /// A protocol that this client can speak.
@@ -174,11 +175,11 @@ enum EndpointKind {
 impl EndpointKind {
     fn of(card: &AgentCard, interface: &AgentInterface) -> Option<Self> {
         let spoken = interface.protocol_binding.as_str();
-        if spoken == execute::BINDING {
-            return Some(Self::Execute);
+        if spoken == EXECUTE_BINDING {
+            return Some(Self::Execute).filter(|_| cfg!(feature = "legacy"));
         }
         let version = Version::of(&interface.protocol_version)?;
-        if version == Version::V0_1 && v0_1::card::has_paths(card) {
+        if version.has_paths(card) {
             return Some(Self::TasksSend);
         }
         let binding =
@@ -294,7 +295,7 @@ mod tests {
             ),
             (
                 json!({"name": "n", "supportedInterfaces": [
-                    {"url": "http://a/0", "protocolBinding": execute::BINDING, "protocolVersion": "1.0"},
+                    {"url": "http://a/0", "protocolBinding": EXECUTE_BINDING, "protocolVersion": "1.0"},
                     {"url": "http://a/1", "protocolBinding": "JSONRPC", "protocolVersion": "2.0"},
                     {"url": "http://a/2", "protocolBinding": "HTTP+JSON", "protocolVersion": "0.3"},
                     {"url": "http://a/3", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
@@ -320,7 +321,7 @@ mod tests {
         let grpc =
             |url: &str| json!({"url": url, "protocolBinding": "GRPC", "protocolVersion": "1.0"});
         let json_rpc = |version: &str| json!({"url": "http://a/1", "protocolBinding": "JSONRPC", "protocolVersion": version});
-        let execute = json!({"url": "http://a/2", "protocolBinding": execute::BINDING, "protocolVersion": "1.0"});
+        let execute = json!({"url": "http://a/2", "protocolBinding": EXECUTE_BINDING, "protocolVersion": "1.0"});
         for (interfaces, name, url) in [
             (json!([grpc("h:50051")]), "GRPC 1.0", "http://h:50051/"),
             (

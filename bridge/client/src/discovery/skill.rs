@@ -2,7 +2,7 @@
 
 use bridge_protocol::{
     a2a::AgentSkill,
-    dialect::execute::schema::{input_of, output_of},
+    dialect::skill::schema::{input_of, output_of},
 };
 use bridge_verify::schema::{SchemaError, check};
 use serde_json::{Map, Value, json};

@@ -29,9 +29,7 @@ impl Invoker<'_> {
                 let heard = stream(client, invocation.request(false), &mut begun).await?;
                 heard.ok_or_else(|| self.nothing_said())?
             }
-            AgentTransport::Client(_)
-            | AgentTransport::TasksSend(_)
-            | AgentTransport::Execute(_) => self.begin(invocation).await?,
+            AgentTransport::Client(_) | AgentTransport::Legacy(_) => self.begin(invocation).await?,
         };
         outcome.task_id.iter().for_each(|id| begun(id));
         self.ended(outcome).await
@@ -41,9 +39,9 @@ impl Invoker<'_> {
     /// the client chooses it, the message's id.
     fn chosen<'b>(&self, invocation: &'b Invocation) -> Option<&'b str> {
         let is_ours = match &self.way {
-            AgentTransport::TasksSend(_) => true,
             AgentTransport::Client(client) => client.version() == Version::V0_1,
-            AgentTransport::Execute(_) => return None,
+            AgentTransport::Legacy(legacy) if legacy.has_tasks() => true,
+            AgentTransport::Legacy(_) => return None,
         };
         let lent = is_ours.then_some(&invocation.message_id);
         invocation.task_id.as_ref().or(lent).map(String::as_str)

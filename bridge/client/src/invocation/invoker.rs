@@ -7,7 +7,7 @@ use bridge_protocol::{
     dialect::Version,
 };
 
-use super::{Invocation, InvocationError, Outcome, State, execute, post::JsonPoster, tasks_send};
+use super::{Invocation, InvocationError, Outcome, State, legacy::LegacyTransport};
 use crate::{
     Client, Options, Polls,
     discovery::{AgentEndpoint, Discovered},
@@ -26,8 +26,7 @@ pub struct Invoker<'a> {
 #[derive(Debug)]
 pub(super) enum AgentTransport {
     Client(Box<Client>),
-    TasksSend(JsonPoster),
-    Execute(JsonPoster),
+    Legacy(Box<LegacyTransport>),
 }
 
 impl<'a> Invoker<'a> {
@@ -42,16 +41,18 @@ impl<'a> Invoker<'a> {
             allow_private: options.allow_private && agent.allow_private,
             ..options.clone()
         };
-        let home = agent.home();
-        let poster = |base| JsonPoster::new(base, &agent.card, &home, options);
         let way = match &agent.endpoint {
             AgentEndpoint::Interface { version, .. } => {
                 let options = speaking(options, *version);
                 let card = agent.card.clone();
-                AgentTransport::Client(Box::new(Client::for_card(card, &home, &options)?))
+                AgentTransport::Client(Box::new(Client::for_card(card, &agent.home(), &options)?))
             }
-            AgentEndpoint::TasksSend { base } => AgentTransport::TasksSend(poster(base)?),
-            AgentEndpoint::Execute { base } => AgentTransport::Execute(poster(base)?),
+            AgentEndpoint::TasksSend { base } => {
+                AgentTransport::Legacy(Box::new(LegacyTransport::tasks_send(base, agent, options)?))
+            }
+            AgentEndpoint::Execute { base } => {
+                AgentTransport::Legacy(Box::new(LegacyTransport::execute(base, agent, options)?))
+            }
         };
         Ok(Self {
             agent,
@@ -64,7 +65,10 @@ impl<'a> Invoker<'a> {
     /// Whether the agent has tasks, which can be waited for, continued and canceled. Agents that call skills
     /// as methods have none.
     pub fn has_tasks(&self) -> bool {
-        !matches!(self.way, AgentTransport::Execute(_))
+        match &self.way {
+            AgentTransport::Client(_) => true,
+            AgentTransport::Legacy(legacy) => legacy.has_tasks(),
+        }
     }
 
     /// Calls a skill and waits for its outcome.
@@ -107,11 +111,10 @@ impl<'a> Invoker<'a> {
     /// [`InvocationError::Agent`] if the agent refuses, [`InvocationError::NoTasks`] if it has no tasks.
     pub async fn cancel(&self, task_id: &str) -> Result<Outcome, InvocationError> {
         let request = CancelTaskRequest::new(task_id);
-        Ok(match &self.way {
-            AgentTransport::Client(client) => client.cancel_task(request).await?.into(),
-            AgentTransport::TasksSend(poster) => tasks_send::cancel(poster, request).await?.into(),
-            AgentTransport::Execute(_) => return Err(self.no_tasks()),
-        })
+        match &self.way {
+            AgentTransport::Client(client) => Ok(client.cancel_task(request).await?.into()),
+            AgentTransport::Legacy(legacy) => legacy.cancel(self.agent, request).await,
+        }
     }
 
     async fn send(
@@ -120,29 +123,19 @@ impl<'a> Invoker<'a> {
         at_once: bool,
     ) -> Result<Outcome, InvocationError> {
         self.check(invocation)?;
-        Ok(match &self.way {
+        match &self.way {
             AgentTransport::Client(client) => {
                 let request = invocation.request(at_once);
-                client.send_message(request).await?.into()
+                Ok(client.send_message(request).await?.into())
             }
-            AgentTransport::TasksSend(poster) => {
-                let request = invocation.request_by_path(&self.agent.card);
-                tasks_send::send(poster, request).await?.into()
-            }
-            AgentTransport::Execute(_) if invocation.task_id.is_some() => {
-                return Err(self.no_tasks());
-            }
-            AgentTransport::Execute(poster) => {
-                execute::call(poster, self.agent, invocation).await?
-            }
-        })
+            AgentTransport::Legacy(legacy) => legacy.send(self.agent, invocation).await,
+        }
     }
 
     /// Checks skill and parameters against the card.
     pub(super) fn check(&self, invocation: &Invocation) -> Result<(), InvocationError> {
         let id = &invocation.skill_id;
-        let has_methods = matches!(self.way, AgentTransport::Execute(_));
-        if id.is_empty() && invocation.parameters.is_none() && !has_methods {
+        if id.is_empty() && invocation.parameters.is_none() && self.has_tasks() {
             return Ok(());
         }
         let skill = self.agent.skills.iter().find(|skill| skill.id == *id);
@@ -189,16 +182,10 @@ impl<'a> Invoker<'a> {
 
     async fn get(&self, task_id: &str) -> Result<Outcome, InvocationError> {
         let request = GetTaskRequest::new(task_id);
-        Ok(match &self.way {
-            AgentTransport::Client(client) => client.get_task(request).await?.into(),
-            AgentTransport::TasksSend(poster) => tasks_send::get(poster, request).await?.into(),
-            AgentTransport::Execute(_) => return Err(self.no_tasks()),
-        })
-    }
-
-    fn no_tasks(&self) -> InvocationError {
-        let agent = self.agent.card.name.clone();
-        InvocationError::NoTasks { agent }
+        match &self.way {
+            AgentTransport::Client(client) => Ok(client.get_task(request).await?.into()),
+            AgentTransport::Legacy(legacy) => legacy.get(self.agent, request).await,
+        }
     }
 }
 

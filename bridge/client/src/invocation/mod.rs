@@ -12,13 +12,15 @@
 //! - [`InvocationError`]: why the call failed
 
 mod error;
-mod execute;
 mod follow;
 mod invoker;
+#[cfg(feature = "legacy")]
+mod legacy;
+#[cfg(not(feature = "legacy"))]
+#[path = "no_legacy.rs"]
+mod legacy;
 mod outcome;
-mod post;
 mod request;
-mod tasks_send;
 
 pub use error::InvocationError;
 pub use invoker::Invoker;

@@ -2,7 +2,7 @@
 
 use bridge_protocol::{
     a2a::{Artifact, Message, Part, SendMessageResponse, Task, TaskState},
-    dialect::execute::result::{data_of_message, data_of_task, text_of_task},
+    dialect::skill::result::{data_of_message, data_of_task, text_of_task},
 };
 use serde_json::{Value, json};
 
@@ -90,27 +90,6 @@ impl Outcome {
             }
         }
         outcome
-    }
-
-    /// The outcome of a failed call, with a text only.
-    pub(super) fn failed(why: String) -> Self {
-        Self {
-            state: State::Failed,
-            result_data: None,
-            text: why,
-            artifacts: Vec::new(),
-            task_id: None,
-            context_id: None,
-        }
-    }
-
-    /// The outcome of a successful call, with a result object.
-    pub(super) fn with_result(result: Value) -> Self {
-        Self {
-            state: State::Completed,
-            result_data: Some(result),
-            ..Self::failed(String::new())
-        }
     }
 }
 

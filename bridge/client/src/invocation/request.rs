@@ -1,12 +1,9 @@
 //! The request to call a skill.
 
 use bridge_protocol::{
-    a2a::{AgentCard, Content, Message, Metadata, Part, Role, SendMessageRequest},
-    dialect::{execute::SkillCall, v0_1::card::is_pythons},
+    a2a::{Message, Metadata, Part, Role, SendMessageRequest},
+    dialect::skill::SkillCall,
 };
-
-/// The field in which such agents expect the media type of data.
-const MIME_TYPE: &str = "mime_type";
 
 /// A request to call a skill.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,39 +77,17 @@ impl Invocation {
         }
     }
 
-    /// The request for `{base}/tasks/send`. Agents built with python-a2a get their own form of it.
-    pub(super) fn request_by_path(&self, card: &AgentCard) -> SendMessageRequest {
-        let mut request = match self.parameters.is_none() || !is_pythons(card) {
-            true => self.request(false),
-            false => {
-                let text = self.text.as_deref();
-                self.belonging(self.call().to_python_message(&self.message_id, text))
-            }
-        };
-        request.message.parts.iter_mut().for_each(name_media_type);
-        request
-    }
-
     fn words(&self) -> Message {
         let said = Part::text(self.text.as_deref().unwrap_or_default());
         Message::new(&self.message_id, Role::User, vec![said])
     }
 
     /// A request with this message, in the task and context of the invocation.
-    fn belonging(&self, message: Message) -> SendMessageRequest {
+    pub(super) fn belonging(&self, message: Message) -> SendMessageRequest {
         SendMessageRequest::new(Message {
             task_id: self.task_id.clone(),
             context_id: self.context_id.clone(),
             ..message
         })
-    }
-}
-
-/// Data has no media type in 0.1. Agents with a path for each method read it from `mime_type`.
-fn name_media_type(part: &mut Part) {
-    if matches!(part.content, Content::Data(_))
-        && let Some(media_type) = part.media_type.take()
-    {
-        part.extra.insert(MIME_TYPE.to_owned(), media_type.into());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
-use bridge_protocol::dialect::{execute::CARD_PATH, places};
+use bridge_protocol::dialect::places;
 use tokio::net::TcpStream;
 use url::Url;
 
@@ -200,7 +200,7 @@ fn found(entry: &Entry) -> Option<RegistryAgent> {
 fn card_of(agent: &Discovered) -> Url {
     let mut url = agent.endpoint.url().clone();
     let path = match &agent.endpoint {
-        AgentEndpoint::Execute { .. } => CARD_PATH,
+        AgentEndpoint::Execute { .. } => places::EXECUTE,
         AgentEndpoint::Interface { .. } | AgentEndpoint::TasksSend { .. } => places::CURRENT,
     };
     url.set_path(&places::below(url.path(), path));

@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::{
-    Losses, Version, execute, v0_1,
+    Losses, Version,
+    detection::{is_executes, is_v0_1},
+    execute, v0_1,
     v0_3::{self, interface::is_reachable},
 };
 use crate::{
@@ -14,7 +16,7 @@ use crate::{
 /// The generation in whose form a card is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Generation {
-    /// The `/execute` protocol, not A2A: one `url`, and skills with `input_schema`; see [`execute`].
+    /// The `/execute` protocol, not A2A: one `url`, and skills with `input_schema`.
     Execute,
     /// 0.1: one `url` or `base_url`, with `authentication`; also the cards of python-a2a.
     V0_1,
@@ -32,7 +34,8 @@ pub enum Generation {
 /// demands.
 ///
 /// # Errors
-/// Returns an error if name or address is missing, or a field has an invalid type.
+/// Returns an error if name or address is missing, a field has an invalid type, or the generation needs the
+/// feature `legacy` and this build is without.
 pub fn read(value: Value) -> Result<(AgentCard, Generation), FieldError> {
     const ADDRESS: &str = "at least one of supportedInterfaces, or url as in 0.3 and before";
     let fields = Fields::of(value)?;
@@ -55,8 +58,8 @@ pub fn read(value: Value) -> Result<(AgentCard, Generation), FieldError> {
 
 fn older_generation(fields: &Fields) -> Generation {
     match fields.get("protocolVersion").and_then(Value::as_str) {
-        _ if v0_1::card::is_like(fields) => Generation::V0_1,
-        _ if execute::card::is_like(fields) => Generation::Execute,
+        _ if is_v0_1(fields) => Generation::V0_1,
+        _ if is_executes(fields) => Generation::Execute,
         None | Some("") => Generation::V0_2,
         Some(version) if version.starts_with("0.2") => Generation::V0_2,
         Some(_) => Generation::V0_3,

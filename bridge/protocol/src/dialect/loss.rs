@@ -68,6 +68,7 @@ impl Losses {
     }
 
     /// Writes by the rules of 0.3, and reports the losses for 0.1.
+    #[cfg(feature = "legacy")]
     pub(crate) fn as_v0_3<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.0.len();
         let written = write(self);

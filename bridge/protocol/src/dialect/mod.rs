@@ -9,34 +9,46 @@
 //!
 //! - [`call`]: an operation with its parameters
 //! - [`card`]: agent cards of all generations
-//! - [`execute`]: agents that call each skill as a method
+//! - `execute`: agents that call each skill as a method, with the feature `legacy`
 //! - [`loss`]: reports what the older generation cannot express
 //! - [`places`]: the locations of cards
 //! - [`result`]: the answers of operations
 //! - `settled`: required fields and empty strings in requests
-//! - [`v0_1`]: the types of 0.1
+//! - [`skill`]: calls of skills with parameters
+//! - `v0_1`: the types of 0.1, with the feature `legacy`
 //! - [`v0_3`]: the types of 0.3 and 0.2
 //! - [`version`]: the generations
 //!
 //! Error codes are not translated: 0.3 has the codes of 1.0 up to -32007 and 0.1 those up to -32004, with the
 //! same meanings.
 
+#[cfg(not(feature = "legacy"))]
+mod absent;
 mod alike;
+mod answer;
 pub mod call;
 pub mod card;
+mod detection;
+#[cfg(feature = "legacy")]
 pub mod execute;
 pub mod lenient;
 pub mod loss;
 pub(crate) mod object;
+mod params;
 pub mod places;
 #[cfg(test)]
 mod properties;
 pub mod result;
 mod settled;
+pub mod skill;
+#[cfg(feature = "legacy")]
 pub mod v0_1;
 pub mod v0_3;
 pub mod version;
 
+#[cfg(not(feature = "legacy"))]
+use absent::{execute, v0_1};
+pub use answer::with_answer_as_artifact;
 pub use call::Call;
 pub use card::Generation;
 pub use loss::{Loss, Losses};

@@ -34,6 +34,7 @@ pub(crate) const V0_3: Older = Older {
 };
 
 /// 0.1.
+#[cfg(feature = "legacy")]
 pub(crate) const V0_1: Older = Older {
     residue: "v0_1",
     taken: "the name means something else in 0.1, so it was left out",
@@ -150,6 +151,7 @@ impl Object {
     }
 
     /// Writes a list that the older generation has no field for.
+    #[cfg(feature = "legacy")]
     pub(crate) fn skipped_list(&mut self, key: &str, items: &[String], losses: &mut Losses) {
         if !items.is_empty() {
             self.put(key, items.to_vec());

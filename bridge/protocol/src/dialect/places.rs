@@ -2,8 +2,6 @@
 
 use alloc::{format, string::String};
 
-use super::execute;
-
 /// The path in 1.0 and 0.3 (specification 8.2).
 pub const CURRENT: &str = ".well-known/agent-card.json";
 
@@ -13,11 +11,14 @@ pub const BEFORE: &str = ".well-known/agent.json";
 /// The path in 0.1 as served by python-a2a.
 pub const PYTHON: &str = "agent.json";
 
+/// The path of the card of an agent that calls each skill as a method.
+pub const EXECUTE: &str = "agent-card";
+
 /// The paths in the specifications, newest first.
 pub const SPECIFIED: [&str; 2] = [CURRENT, BEFORE];
 
 /// All paths in use, in the order in which to search.
-pub const ALL: [&str; 4] = [CURRENT, BEFORE, PYTHON, execute::CARD_PATH];
+pub const ALL: [&str; 4] = [CURRENT, BEFORE, PYTHON, EXECUTE];
 
 /// Whether a path, without query, ends like the path of a card.
 pub fn is_one(path: &str) -> bool {

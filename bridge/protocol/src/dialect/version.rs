@@ -1,10 +1,10 @@
 //! The generations of A2A.
 
-use alloc::format;
+use alloc::{format, vec::Vec};
 use core::fmt;
 
 use crate::{
-    a2a::{Error, ErrorKind, Operation},
+    a2a::{AgentCard, Error, ErrorKind, Operation},
     dialect::{v0_1, v0_3},
 };
 
@@ -20,8 +20,12 @@ pub enum Version {
 }
 
 impl Version {
-    /// All versions, oldest first.
+    /// All versions that this build speaks, oldest first. 0.1 needs the feature `legacy`.
+    #[cfg(feature = "legacy")]
     pub const ALL: [Self; 3] = [Self::V0_1, Self::V0_3, Self::V1_0];
+    /// All versions that this build speaks, oldest first. 0.1 needs the feature `legacy`.
+    #[cfg(not(feature = "legacy"))]
+    pub const ALL: [Self; 2] = [Self::V0_3, Self::V1_0];
 
     /// The value of the header `A2A-Version`: major and minor.
     pub fn as_str(self) -> &'static str {
@@ -32,16 +36,31 @@ impl Version {
         }
     }
 
-    /// The version for a `protocolVersion` such as `1.0` or `0.3.0`, if it is supported.
+    /// The version for a `protocolVersion` such as `1.0` or `0.3.0`, if this build speaks it.
     ///
     /// Patch numbers are ignored, as they are no part of a version (specification 3.6).
     pub fn of(protocol_version: &str) -> Option<Self> {
+        Self::known(protocol_version).filter(|version| Self::ALL.contains(version))
+    }
+
+    /// The version for a `protocolVersion`, whether or not this build speaks it.
+    pub(crate) fn known(protocol_version: &str) -> Option<Self> {
         let mut numbers = protocol_version.trim().splitn(3, '.');
         match (numbers.next()?, numbers.next()?) {
             ("0", "1") => Some(Self::V0_1),
             ("0", "2" | "3") => Some(Self::V0_3),
             ("1", "0") => Some(Self::V1_0),
             _ => None,
+        }
+    }
+
+    /// Whether each method of an agent of this version, with this card, has its own path, such as
+    /// `{url}/tasks/send`. Such agents accept parameters with or without a JSON-RPC envelope, and answer in the
+    /// same form.
+    pub fn has_paths(self, card: &AgentCard) -> bool {
+        match self {
+            Self::V0_1 => v0_1::card::has_paths(card),
+            Self::V0_3 | Self::V1_0 => false,
         }
     }
 
@@ -66,7 +85,7 @@ impl Version {
         }
     }
 
-    /// The operation of a JSON-RPC method. Some methods of 0.1 also exist in 0.3; see [`v0_1::method`].
+    /// The operation of a JSON-RPC method. Some methods of 0.1 also exist in 0.3; see `v0_1::method`.
     pub fn operation(self, method: &str) -> Option<Operation> {
         match self {
             Self::V0_1 => v0_1::method::to_operation(method),
@@ -77,10 +96,12 @@ impl Version {
 }
 
 fn not_supported(version: &str) -> Error {
-    let [oldest, older, newest] = Version::ALL;
+    let [oldest, newer @ ..] = Version::ALL;
+    let newer: Vec<_> = newer.iter().rev().map(|one| one.as_str()).collect();
+    let newer = newer.join(", ");
     Error::new(
         ErrorKind::VersionNotSupported,
-        format!("A2A {version} is not supported; send A2A-Version {newest}, {older} or {oldest}"),
+        format!("A2A {version} is not supported; send A2A-Version {newer} or {oldest}"),
     )
 }
 

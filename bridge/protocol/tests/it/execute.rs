@@ -5,7 +5,8 @@ use std::path::Path;
 use bridge_protocol::{
     dialect::{
         card,
-        execute::{self, ExecuteError, SkillCall},
+        execute::{self, ExecuteError},
+        skill::SkillCall,
     },
     jsonrpc::{Id, Request, Response},
     wire::{Wire as _, to_value},

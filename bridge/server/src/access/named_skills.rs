@@ -2,7 +2,7 @@
 //! itself chooses what to do. A caller can name a skill in one of these ways:
 //!
 //! - as a call of this project, a data part `{"skill_id", "parameters"}` (see
-//!   [`SkillCall`](bridge_protocol::dialect::execute::SkillCall)), or of python-a2a, `{"function_call": {"name"}}`
+//!   [`SkillCall`](bridge_protocol::dialect::skill::SkillCall)), or of python-a2a, `{"function_call": {"name"}}`
 //! - as `skill_id`, `skillId` or `skill` in the metadata of the request, of the message or of a part, as
 //!   agents in the field have it
 //! - in the same ways inside an activity that the message carries whole

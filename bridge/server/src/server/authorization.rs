@@ -66,6 +66,7 @@ impl Endpoint {
     }
 
     /// Does the same for a skill that is called by its name.
+    #[cfg(feature = "legacy")]
     pub(super) fn permit_skill(
         &self,
         requester: &Requester,

@@ -170,6 +170,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Error> {
 }
 
 /// Does the same as [`is_json`], but accepts curl's default type from clients that are not browsers.
+#[cfg(feature = "legacy")]
 pub(super) fn is_json_or_curls(headers: &HeaderMap) -> Result<(), Error> {
     const CURLS: &str = "application/x-www-form-urlencoded";
     match media_type(headers) {

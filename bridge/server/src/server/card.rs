@@ -15,15 +15,15 @@ use axum::{
 };
 use bridge_protocol::{
     a2a::{AgentCard, AgentInterface, Binding, Metadata},
-    dialect::{Version, card, execute::schema::untyped},
+    dialect::{Version, card, skill::schema::untyped},
     wire::to_value,
 };
 use jiff::{Timestamp, fmt::rfc2822};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use super::{Endpoint, GrpcAddress, GrpcInterface, Origin, render, rest, service_parameters};
+use super::{Endpoint, GrpcAddress, GrpcInterface, Origin, rest, service_parameters};
 
 /// The caching of cards by clients.
 const CACHE: &str = "public, max-age=60";
@@ -46,26 +46,17 @@ pub(super) async fn current(
     )
 }
 
-/// Serves the card at `/.well-known/agent.json` and `/agent.json`, the paths of 0.2 and 0.1. It has the fields of both
-/// versions. For clients of python-a2a, whose methods have a path each, it also has `base_url`, the address of these
-/// paths, and an `authentication` of type `none`.
-pub(super) async fn legacy(
+/// Serves the card at the paths before 0.3. It has the fields of all versions.
+pub(super) async fn before(
     State(endpoint): State<Arc<Endpoint>>,
     origin: Option<Extension<Origin>>,
     headers: HeaderMap,
 ) -> Response {
     let document = endpoint.card(origin.as_deref()).map(|mine| {
-        let mut document = card::combined(&endpoint.signed(mine.clone(), origin.as_deref()));
-        let old = render::translated(|losses| card::to_v0_1(&mine, losses));
-        if let (Value::Object(document), Value::Object(old)) = (&mut document, old) {
-            for (key, value) in old {
-                document.entry(key).or_insert(value);
-            }
-            let url = document.get("url").cloned().unwrap_or_default();
-            document.insert("base_url".to_owned(), url);
-            let open = || json!({"type": "none", "schemes": []});
-            document.entry("authentication").or_insert_with(open);
-        }
+        let signed = endpoint.signed(mine.clone(), origin.as_deref());
+        let document = card::combined(&signed);
+        #[cfg(feature = "legacy")]
+        let document = super::legacy::card_fields::added(document, &mine);
         document
     });
     serve_document(document, endpoint.since, &headers)

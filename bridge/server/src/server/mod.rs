@@ -15,6 +15,8 @@ mod health;
 mod jsonrpc;
 mod large_body;
 mod large_response;
+#[cfg(feature = "legacy")]
+mod legacy;
 mod openapi;
 mod overload;
 mod render;
@@ -33,16 +35,9 @@ use axum::{
     routing::{any, get, post},
 };
 
-use bridge_protocol::{
-    a2a::Binding,
-    dialect::{execute::CARD_PATH, places},
-};
+use bridge_protocol::{a2a::Binding, dialect::places};
 
-use self::{
-    authorization::Requester,
-    dialect::{execute, python_a2a},
-    rest::MountedAgent,
-};
+use self::{authorization::Requester, rest::MountedAgent};
 use crate::{
     access::{Access, AccessLayer},
     auth::CardSigner,
@@ -131,15 +126,15 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
     let operations = json_rpc(path)
         .route_layer(endpoint.guard(Binding::JsonRpc))
         .merge(http_json(path).route_layer(endpoint.guard(Binding::HttpJson)));
-    operations
+    let routes = operations
         .route(&at(places::CURRENT), get(card::current))
-        .route(&at(places::BEFORE), get(card::legacy))
-        .route(&at(places::PYTHON), get(card::legacy))
-        .route(&at(CARD_PATH), get(execute::card))
-        .with_state(MountedAgent {
-            endpoint: Arc::new(endpoint),
-            path: path.into(),
-        })
+        .route(&at(places::BEFORE), get(card::before));
+    #[cfg(feature = "legacy")]
+    let routes = legacy::with_cards(routes, path);
+    routes.with_state(MountedAgent {
+        endpoint: Arc::new(endpoint),
+        path: path.into(),
+    })
 }
 
 impl Endpoint {
@@ -152,20 +147,16 @@ impl Endpoint {
     }
 }
 
-/// Returns the routes of JSON-RPC, including the paths of 0.1.
+/// Returns the routes of JSON-RPC.
 fn json_rpc(path: &str) -> Router<MountedAgent> {
     let at = |rest: &str| format!("{path}{rest}");
     let rpc = || post(jsonrpc::post).fallback(rest::handle);
-    let call = || post(python_a2a::call).fallback(rest::handle);
-    let send = post(python_a2a::send).fallback(rest::handle);
     let router = Router::new()
         .route(&at("/"), rpc())
         .route(&at("/v1"), rpc())
-        .route(&at("/v1/"), rpc())
-        .route(&at("/tasks/send"), send)
-        .route(&at("/tasks/get"), call())
-        .route(&at("/tasks/cancel"), call())
-        .route(&at("/execute"), post(execute::post));
+        .route(&at("/v1/"), rpc());
+    #[cfg(feature = "legacy")]
+    let router = legacy::with_operations(router, path);
     match path.is_empty() {
         true => router,
         false => router.route(path, rpc()),

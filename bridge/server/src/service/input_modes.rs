@@ -2,7 +2,7 @@
 
 use bridge_protocol::{
     a2a::{Content, Error, ErrorKind, Message, Part},
-    dialect::execute::schema::is_typed,
+    dialect::skill::schema::is_typed,
     wire::FieldError,
 };
 

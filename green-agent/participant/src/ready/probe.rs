@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use bridge_protocol::dialect::{execute, places};
+use bridge_protocol::dialect::places;
 use bridge_telemetry::TraceContext;
 use reqwest::{Client, StatusCode};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use super::REQUEST_LIMIT;
 
 /// The paths at which clients look for cards, in order: those of the specification, then that of agents with
 /// plain skills.
-pub(super) const PLACES: [&str; 3] = [places::CURRENT, places::BEFORE, execute::CARD_PATH];
+pub(super) const PLACES: [&str; 3] = [places::CURRENT, places::BEFORE, places::EXECUTE];
 
 /// The largest accepted card, in bytes.
 const CARD_LIMIT: usize = 1024 * 1024;

@@ -2,42 +2,20 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    BINDING,
-    schema::{input_of, output_of},
-};
 use crate::{
     a2a::{AgentCard, AgentInterface, AgentSkill, Metadata},
-    dialect::v0_3,
+    dialect::{
+        detection::is_bare,
+        skill::{
+            EXECUTE_BINDING,
+            schema::{input_of, output_of},
+        },
+        v0_3,
+    },
     wire::{FieldError, Fields},
 };
 
-/// Fields that cards of A2A have and these do not.
-const OF_A2A: [&str; 6] = [
-    "protocolVersion",
-    "preferredTransport",
-    "additionalInterfaces",
-    "capabilities",
-    "authentication",
-    "base_url",
-];
-
-/// Whether a card with one address belongs to this protocol: a skill has a schema under its names, and no
-/// field of A2A is present.
-pub(crate) fn is_like(fields: &Fields) -> bool {
-    const SCHEMAS: [&str; 2] = ["input_schema", "output_schema"];
-    let skills = fields.get("skills").and_then(Value::as_array);
-    let has_schema = |skill: &Value| SCHEMAS.iter().any(|key| skill.get(key).is_some());
-    let has_schemas = skills.is_some_and(|skills| skills.iter().any(has_schema));
-    has_schemas && is_bare(fields)
-}
-
-/// Whether a card does not name its protocol, so that its location decides.
-fn is_bare(fields: &Fields) -> bool {
-    fields.has("url") && !OF_A2A.iter().any(|key| fields.has(key))
-}
-
-/// Reads a card found at [`CARD_PATH`](super::CARD_PATH), which A2A does not use. `None` if the card names
+/// Reads a card found at [`EXECUTE`](crate::dialect::places::EXECUTE), which A2A does not use. `None` if the card names
 /// another protocol.
 ///
 /// # Errors
@@ -63,7 +41,7 @@ pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
 pub fn interface_at(url: &str) -> AgentInterface {
     AgentInterface {
         url: url.into(),
-        protocol_binding: BINDING.into(),
+        protocol_binding: EXECUTE_BINDING.into(),
         tenant: None,
         protocol_version: "1.0".into(),
         extra: Metadata::new(),

@@ -13,30 +13,11 @@ use crate::{
     a2a::{AgentCard, AgentInterface, AgentProvider, AgentSkill, Binding, Metadata},
     dialect::{
         Losses, Version,
+        detection::PYTHON_FLAGS,
         object::{self, Object},
     },
     wire::{FieldError, Fields, Wire, list, to_value},
 };
-
-/// The capabilities that only python-a2a declares.
-const PYTHON_FLAGS: [&str; 2] = ["google_a2a_compatible", "parts_array_format"];
-
-/// Whether a card with one address is of 0.1: by its version, or by fields that no other generation has.
-pub(crate) fn is_like(fields: &Fields) -> bool {
-    let capabilities = fields.get("capabilities");
-    let is_pythons = capabilities.is_some_and(|capabilities| {
-        PYTHON_FLAGS
-            .iter()
-            .any(|key| capabilities.get(key).is_some())
-    });
-    let is_bases = fields.has("base_url") && !fields.has("url");
-    let version = fields.get("protocolVersion").and_then(Value::as_str);
-    let is_old = match version {
-        None | Some("") => fields.has("authentication"),
-        Some(version) => Version::of(version) == Some(Version::V0_1),
-    };
-    is_pythons || is_bases || is_old
-}
 
 /// Whether each method of the agent has its own path, such as `{url}/tasks/send`. Such agents accept
 /// parameters with or without a JSON-RPC envelope, and answer in the same form.

@@ -24,6 +24,7 @@
 
 pub mod artifact;
 mod authentication;
+pub(crate) mod call;
 pub mod card;
 pub mod event;
 pub mod identity;

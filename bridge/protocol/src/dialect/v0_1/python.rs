@@ -8,9 +8,37 @@
 //! - `conversation_id` names the conversation; `sessionId` differs for every task unless it is set.
 //! - The state `waiting` means working.
 
+use alloc::{string::String, vec::Vec};
+
 use serde_json::{Map, Value, json};
 
-use crate::a2a::{Message, Metadata};
+use crate::{
+    a2a::{Content, Message, Metadata, Part, Role},
+    dialect::skill::SkillCall,
+};
+
+impl SkillCall {
+    /// The data part for agents built with python-a2a, which only know calls as `function_call`.
+    fn to_python_part(&self) -> Part {
+        let one = |(name, value): (&String, &Value)| json!({"name": name, "value": value});
+        let parameters: Vec<Value> = self.parameters.iter().map(one).collect();
+        let mut part = self.to_part();
+        if let Content::Data(data) = &mut part.content {
+            data["function_call"] = json!({"name": self.skill_id, "parameters": parameters});
+        }
+        part
+    }
+
+    /// The message for agents built with python-a2a, which read only the first part, so that the text comes
+    /// second.
+    pub fn to_python_message(&self, message_id: &str, text: Option<&str>) -> Message {
+        let text = text.map(Part::text);
+        let parts: Vec<Part> = core::iter::once(self.to_python_part())
+            .chain(text)
+            .collect();
+        Message::new(message_id, Role::User, parts)
+    }
+}
 
 /// Converts a message to the form of the specification.
 pub(super) fn rewrite_message(message: &mut Metadata) {
@@ -69,4 +97,24 @@ fn named<'a>(message: &'a Message, key: &str) -> Option<&'a str> {
     let value = message.extra.get(key);
     let value = value.or_else(|| metadata.and_then(|metadata| metadata.get(key)));
     value.and_then(Value::as_str).filter(|id| !id.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn python_a2a_reads_the_first_part() {
+        let call = SkillCall {
+            skill_id: "plan".into(),
+            parameters: Map::from_iter([("a".into(), json!(1))]),
+        };
+        let message = call.to_python_message("m-1", Some("Plan it"));
+        let Content::Data(data) = &message.parts[0].content else {
+            panic!("{message:?}");
+        };
+        let function = json!({"name": "plan", "parameters": [{"name": "a", "value": 1}]});
+        assert_eq!(data["function_call"], function);
+        assert_eq!(SkillCall::from_message(&message), Some(call));
+    }
 }

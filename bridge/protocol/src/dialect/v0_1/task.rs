@@ -1,12 +1,12 @@
 //! Tasks and their states.
 
-use alloc::{string::String, vec::Vec};
+use alloc::string::String;
 
 use serde_json::Value;
 
 use super::{artifact, identity::MessageId, message};
 use crate::{
-    a2a::{Artifact, Metadata, Task, TaskState, TaskStatus},
+    a2a::{Metadata, Task, TaskState, TaskStatus},
     dialect::{
         Losses,
         alike::{named_state, state_name, state_to_v1},
@@ -63,26 +63,6 @@ pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
     object.finish(&task.extra, &["sessionId", "artifacts", "history"], losses)
 }
 
-/// Prepares a task for clients built with python-a2a: they look for the answer only in the artifacts, and
-/// send the message elsewhere if there is none. The status message of a task without artifacts becomes one.
-/// For answers on a path such as `{base}/tasks/send`; see [`has_paths`](super::card::has_paths).
-pub fn with_answer_as_artifact(task: Task) -> Task {
-    let said = task.status.message.as_ref();
-    let said = said.filter(|_| task.artifacts.is_empty());
-    let answer = said.map(|message| Artifact {
-        artifact_id: "0".into(),
-        name: None,
-        description: None,
-        parts: message.parts.clone(),
-        metadata: None,
-        extensions: Vec::new(),
-        extra: Metadata::new(),
-    });
-    let mut task = task;
-    task.artifacts.extend(answer);
-    task
-}
-
 /// Reads a status; `id` is the source of the id of its message.
 pub fn status_to_v1(value: Value, id: MessageId<'_>) -> Result<TaskStatus, FieldError> {
     object::V0_1.status_to_v1(value, state_named, |message| message::to_v1(message, id))
@@ -129,6 +109,7 @@ fn state_from_v1(state: &TaskState, losses: &mut Losses) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::with_answer_as_artifact;
     use serde_json::json;
 
     #[test]

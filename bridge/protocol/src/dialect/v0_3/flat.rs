@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::task;
 use crate::{
     a2a::Task,
-    dialect::{Losses, v0_1::task::with_answer_as_artifact},
+    dialect::{Losses, with_answer_as_artifact},
 };
 
 /// Writes a task as `{"task": {"id", "contextId", "state", "artifacts", "history"}}`. It has only the state

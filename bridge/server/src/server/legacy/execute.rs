@@ -18,8 +18,9 @@ use bridge_protocol::{
     },
     dialect::{
         Call,
-        execute::{
-            self, ExecuteError, SkillCall,
+        execute::{self, ExecuteError},
+        skill::{
+            SkillCall,
             schema::{input_of, is_typed, output_of},
         },
     },
@@ -42,7 +43,7 @@ use crate::{
 };
 
 /// Serves the card with its schemas.
-pub(in crate::server) async fn card(
+pub(super) async fn card(
     State(endpoint): State<Arc<Endpoint>>,
     origin: Option<Extension<Origin>>,
     headers: HeaderMap,
@@ -58,7 +59,7 @@ pub(in crate::server) async fn card(
 
 /// Calls a skill and answers with its result. Errors are in the body, with HTTP status 200; only a caller without
 /// permission gets another status.
-pub(in crate::server) async fn post(
+pub(super) async fn post(
     State(endpoint): State<Arc<Endpoint>>,
     received: ReceivedRequest,
 ) -> Response {

@@ -5,9 +5,14 @@ use bridge_protocol::{
     jsonrpc::{Id, Response},
     wire::Wire as _,
 };
+use serde_json::Value;
 
-use super::{Invocation, InvocationError, Outcome, post::JsonPoster};
-use crate::{Fault, discovery::Discovered};
+use super::post::JsonPoster;
+use crate::{
+    Fault,
+    discovery::Discovered,
+    invocation::{Invocation, InvocationError, Outcome, State},
+};
 
 /// The operation's name in errors.
 const OPERATION: &str = "execute";
@@ -35,5 +40,28 @@ pub(super) async fn call(
             skill: invocation.skill_id.clone(),
             why,
         }),
+    }
+}
+
+impl Outcome {
+    /// The outcome of a failed call, with a text only.
+    fn failed(why: String) -> Self {
+        Self {
+            state: State::Failed,
+            result_data: None,
+            text: why,
+            artifacts: Vec::new(),
+            task_id: None,
+            context_id: None,
+        }
+    }
+
+    /// The outcome of a successful call, with a result object.
+    fn with_result(result: Value) -> Self {
+        Self {
+            state: State::Completed,
+            result_data: Some(result),
+            ..Self::failed(String::new())
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 
 /// An agent's base address with what every request to it needs.
 #[derive(Debug)]
-pub(super) struct JsonPoster(Endpoint);
+pub(in crate::invocation) struct JsonPoster(Endpoint);
 
 impl JsonPoster {
     /// Prepares requests below `base` to the agent whose base address by its card is `home`.

@@ -3,18 +3,46 @@
 
 use bridge_protocol::{
     a2a::{
-        CancelTaskRequest, ErrorKind, GetTaskRequest, SendMessageRequest, SendMessageResponse, Task,
+        AgentCard, CancelTaskRequest, Content, ErrorKind, GetTaskRequest, Part, SendMessageRequest,
+        SendMessageResponse, Task,
     },
-    dialect::{Call, Losses, Version},
+    dialect::{Call, Losses, Version, v0_1::card::is_pythons},
     jsonrpc::{Id, Request, Response, RpcError},
     wire::{FieldError, Wire as _},
 };
 use serde_json::Value;
 
 use super::post::{self, JsonPoster};
-use crate::{ClientError, Fault};
+use crate::{ClientError, Fault, invocation::Invocation};
 
 const VERSION: Version = Version::V0_1;
+
+/// The field in which such agents expect the media type of data.
+const MIME_TYPE: &str = "mime_type";
+
+impl Invocation {
+    /// The request for `{base}/tasks/send`. Agents built with python-a2a get their own form of it.
+    pub(super) fn request_by_path(&self, card: &AgentCard) -> SendMessageRequest {
+        let mut request = match self.parameters.is_none() || !is_pythons(card) {
+            true => self.request(false),
+            false => {
+                let text = self.text.as_deref();
+                self.belonging(self.call().to_python_message(&self.message_id, text))
+            }
+        };
+        request.message.parts.iter_mut().for_each(name_media_type);
+        request
+    }
+}
+
+/// Data has no media type in 0.1. Agents with a path for each method read it from `mime_type`.
+fn name_media_type(part: &mut Part) {
+    if matches!(part.content, Content::Data(_))
+        && let Some(media_type) = part.media_type.take()
+    {
+        part.extra.insert(MIME_TYPE.to_owned(), media_type.into());
+    }
+}
 
 pub(super) async fn send(
     poster: &JsonPoster,

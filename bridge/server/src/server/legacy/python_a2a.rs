@@ -12,7 +12,7 @@ use axum::{
 };
 use bridge_protocol::{
     a2a::{Binding, Error, ErrorKind, Operation, SendMessageResponse, Task},
-    dialect::{Version, v0_1::task::with_answer_as_artifact},
+    dialect::{Version, with_answer_as_artifact},
     wire::parse,
 };
 use serde_json::json;
@@ -28,7 +28,7 @@ use crate::server::{
 use crate::service::Reply;
 
 /// Answers `/tasks/send` with the task, without a JSON-RPC envelope if the request had none.
-pub(in crate::server) async fn send(
+pub(super) async fn send(
     State(endpoint): State<Arc<Endpoint>>,
     received: ReceivedRequest,
 ) -> Response {
@@ -59,7 +59,7 @@ pub(in crate::server) async fn send(
 }
 
 /// Answers a JSON-RPC request at the path of its method.
-pub(in crate::server) async fn call(
+pub(super) async fn call(
     State(endpoint): State<Arc<Endpoint>>,
     received: ReceivedRequest,
 ) -> Response {

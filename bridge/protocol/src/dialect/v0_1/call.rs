@@ -1,0 +1,61 @@
+//! The parameters of each operation.
+
+use serde_json::Value;
+
+use super::{push, request};
+use crate::{
+    a2a::Operation,
+    dialect::{
+        Call, Losses,
+        call::{read_v1_0, write_v1_0},
+    },
+    wire::FieldError,
+};
+
+/// Reads the parameters of an operation; a message without an id gets `message_id`.
+pub(crate) fn to_v1(
+    operation: Operation,
+    params: Value,
+    message_id: &str,
+) -> Result<Call, FieldError> {
+    match operation {
+        Operation::SendMessage => request::send_to_v1(params, message_id).map(Call::SendMessage),
+        Operation::SendStreamingMessage => {
+            request::send_to_v1(params, message_id).map(Call::SendStreamingMessage)
+        }
+        Operation::GetTask => request::get_task_to_v1(params).map(Call::GetTask),
+        Operation::CancelTask => request::cancel_task_to_v1(params).map(Call::CancelTask),
+        Operation::SubscribeToTask => request::subscribe_to_v1(params).map(Call::SubscribeToTask),
+        Operation::CreateTaskPushNotificationConfig => {
+            push::to_v1(params).map(Call::CreateTaskPushNotificationConfig)
+        }
+        Operation::GetTaskPushNotificationConfig => {
+            push::get_to_v1(params).map(Call::GetTaskPushNotificationConfig)
+        }
+        Operation::ListTasks
+        | Operation::ListTaskPushNotificationConfigs
+        | Operation::DeleteTaskPushNotificationConfig
+        | Operation::GetExtendedAgentCard => read_v1_0(operation, params),
+    }
+}
+
+/// Writes the parameters of a call.
+pub(crate) fn from_v1(call: &Call, losses: &mut Losses) -> Value {
+    match call {
+        Call::SendMessage(request) | Call::SendStreamingMessage(request) => {
+            request::send_from_v1(request, losses)
+        }
+        Call::GetTask(request) => request::get_task_from_v1(request, losses),
+        Call::CancelTask(request) => request::cancel_task_from_v1(request, losses),
+        Call::SubscribeToTask(request) => request::subscribe_from_v1(request, losses),
+        Call::CreateTaskPushNotificationConfig(config) => push::from_v1(config, losses),
+        Call::GetTaskPushNotificationConfig(request) => push::get_from_v1(request, losses),
+        Call::ListTasks(_)
+        | Call::ListTaskPushNotificationConfigs(_)
+        | Call::DeleteTaskPushNotificationConfig(_)
+        | Call::GetExtendedAgentCard(_) => {
+            losses.add("", "0.1 cannot ask for this; written as 1.0");
+            write_v1_0(call)
+        }
+    }
+}
