@@ -17,7 +17,7 @@ use axum::{
 use bridge::{bot, caller::Caller, host::Host, store::MemoryStore};
 use tokio::net::TcpListener;
 
-/// Who has which token; a real app would ask its identity provider.
+/// The user of each token; a real app would ask its identity provider.
 const TOKENS: [(&str, &str); 2] = [("Bearer ada-token", "ada"), ("Bearer alan-token", "alan")];
 
 async fn authenticate(mut request: Request, next: Next) -> Response {

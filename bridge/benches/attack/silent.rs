@@ -24,7 +24,7 @@ async fn silence(scene: &mut Scene, program: &Program, connections: usize) -> Re
         for _ in 0..connections {
             open.extend(raw::connect(program.address()).await);
         }
-        // Who comes now must be served too.
+        // A client that comes now must be served too.
         let client = reqwest::Client::builder().danger_accept_invalid_certs(true);
         let client = client.no_proxy().timeout(wait).build()?;
         let begun = std::time::Instant::now();

@@ -98,7 +98,7 @@ fn keep(mut file: File, mut waiting: mpsc::Receiver<(Vec<u8>, oneshot::Sender<()
             std::process::exit(1);
         }
         for (_, written) in lines.drain(..) {
-            // Whoever waited may have gone.
+            // The waiter may have gone.
             let _ = written.send(());
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! `bots --bot 'NAME=COMMAND'` of the load program; `peers/README.md` has the commands of some. A bot says on its
 //! standard error where it listens, as those in `tests/interop/bots` do. It has core 0 for itself; the load and the
-//! bridge share core 1. Who calls it directly does what a channel must: posts an activity, takes what the bot calls
-//! back, and counts a turn when the bot has answered and spoken.
+//! bridge share core 1. A direct client does what a channel must: it posts an activity, takes the bot's call
+//! back, and counts a turn when the bot has answered the post and sent its message.
 //!
 //! | argument | |
 //! |-|-|
@@ -255,7 +255,7 @@ struct Ear {
     expected: Expected,
 }
 
-/// Who waits for words in a conversation.
+/// The waiters for a bot's message, by conversation.
 type Expected = Arc<Mutex<BTreeMap<String, oneshot::Sender<()>>>>;
 
 impl Ear {
@@ -284,7 +284,7 @@ async fn hear(State(expected): State<Expected>, uri: Uri, body: Bytes) -> Json<V
     if has(&body, b"Echo: ") {
         let mut expected = expected.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(waiting) = expected.remove(conversation) {
-            // Whoever waited may have given up.
+            // The waiter may have given up.
             let _ = waiting.send(());
         }
     }

@@ -108,7 +108,7 @@ pub fn main() -> ExitCode {
         Err(error) => {
             errln!("error: {error}");
             match error.is::<serve::TakenForDead>() {
-                // Whoever watches over the program has to start it again.
+                // The program's supervisor has to start it again.
                 true => Exit::Infrastructure,
                 false => Exit::Failed,
             }

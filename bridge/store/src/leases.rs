@@ -81,8 +81,9 @@ pub trait Leases: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Waits until leases of other processes became free more often than `seen` times, because they ended or are not heard
-    /// of, or for a minute. Returns how often that has been so far. Whoever passes that to the next call misses none.
+    /// Waits until leases of other processes have become free more than `seen` times, because the processes ended or are
+    /// not heard of; at most a minute. Returns how many times that has been so far. A caller that passes this number to
+    /// the next call misses none.
     async fn freed(&self, seen: u64) -> u64;
 
     /// Waits until this process was taken for dead. It has to end, since nothing that it appends is accepted.

@@ -259,7 +259,7 @@ async fn a_body_that_says_to_be_too_large_is_not_read() {
         ("/tasks/send", "/error/code"),
         ("/message:send", "/error/code"),
     ] {
-        // Whoever waited for this body would wait for ever.
+        // A server that waited for this body would wait for ever.
         let body = Body::from_stream(futures_util::stream::pending::<
             Result<Vec<u8>, std::io::Error>,
         >());

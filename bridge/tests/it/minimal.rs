@@ -68,7 +68,7 @@ demo = "X"
 async fn in_shell(bridge: &Bridge, lines: &str) -> (bool, String) {
     let folder = tempfile::tempdir().unwrap();
     let address = bridge.url().strip_prefix("http://").unwrap().to_owned();
-    // Whoever runs these tests may have something at that port.
+    // The machine of the tests may have another program at that port.
     let elsewhere = format!("connect-to = \"localhost:8080:{address}\"\nnoproxy = \"*\"\n");
     fs::write(folder.path().join(".curlrc"), elsewhere).unwrap();
     let mut command = Command::new("bash");

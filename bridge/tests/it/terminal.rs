@@ -199,7 +199,7 @@ async fn others_are_only_served_when_that_is_meant() {
         let (well, told) = run(&mut bridge(&arguments), LIMIT).await;
         assert!(!well && told.contains(expected), "{told}");
     }
-    // Who only checks is told the same.
+    // `config check` reports the same.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("bridge.toml");
     let text = "listen = '0.0.0.0:0'\n[[agents]]\nname = 'a'\nbuiltin = 'echo'\n";

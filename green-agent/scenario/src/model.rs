@@ -397,10 +397,10 @@ pub struct Retries {
 /// How a crash, a hang or a broken protocol of an evaluated agent counts, once it was ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AgentErrors {
-    /// As a failure of the agent, with a score of 0.
+    /// It counts as a failure of the agent, with a score of 0.
     #[default]
     Failed,
-    /// As a trial that could not be carried out and says nothing about the agent.
+    /// It counts as a trial that could not be carried out and says nothing about the agent.
     Infrastructure,
 }
 

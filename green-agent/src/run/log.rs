@@ -89,7 +89,7 @@ impl RunLog {
             settings,
             ..Manifest::begun(super::now())
         };
-        // Whoever finds the manifest can see by the records whether the run goes on.
+        // A reader of the manifest can tell by the records whether the run goes on.
         let writer = RecordWriter::open(&folder.join(RECORDS))?;
         manifest.write(folder)?;
         Ok(Self {

@@ -43,7 +43,7 @@ pub(crate) async fn leave(
         return;
     };
     let request = raw::head(path, body.len()) + &body;
-    // Who leaves does not mind.
+    // A client that leaves needs no answer, so a failed write does not matter.
     let _ = connection.write_all(request.as_bytes()).await;
     sleep(after).await;
 }

@@ -253,7 +253,7 @@ impl<D: Door> House<D> {
                 }
             }
         }
-        // Who just asked something is still answered, unless that is why it is closed.
+        // A request that has just come is still answered, unless it is the reason for closing.
         if !activity.is_stuck() {
             connection.graceful_shutdown();
             let _ = timeout(CLOSING, connection).await;

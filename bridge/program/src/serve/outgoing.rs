@@ -74,7 +74,7 @@ impl Outgoing {
         self.making(if is_large { LARGE } else { 0 }).await
     }
 
-    /// Leave to make something of so many bytes; what is not large needs none. Whoever has it waits for no reader.
+    /// The permission to make an answer of so many bytes; a small one needs none. Its holder must not wait for a reader.
     pub async fn making(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
         match bytes {
             0..LARGE => None,

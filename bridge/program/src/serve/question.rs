@@ -86,7 +86,7 @@ impl Question {
             step: 0,
             asking: None,
             late: None,
-            // Who waits to be told to go on does not send it; HTTP/2 ends one body without the others.
+            // A client that expects `100 Continue` does not send the body; HTTP/2 ends one body without the others.
             is_read_away: version < Version::HTTP_2 && !headers.contains_key(EXPECT),
         }
     }

@@ -18,8 +18,8 @@ use crate::{
 /// The name in metrics, in place of an agent's: which one is asked is only known afterwards.
 const BOTS: &str = "none";
 
-/// Returns the routes for remote bots. Whoever shows too many wrong secrets or tokens is not listened to for a while, as
-/// far as this address has not shown good ones before.
+/// Returns the routes for remote bots. An address that shows too many wrong secrets or tokens is refused for a while,
+/// unless it has shown good ones before.
 pub(super) fn guarded(channel: Channel, quota: Quota) -> Router {
     connector::router(channel).layer(from_fn_with_state(quota, guard))
 }

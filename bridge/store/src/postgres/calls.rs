@@ -120,7 +120,7 @@ impl Shared {
         while Instant::now() < deadline {
             let news = waiter.news.notified();
             tokio::pin!(news);
-            // Whoever answers from now on is heard.
+            // Answers from now on are heard.
             news.as_mut().enable();
             match self.look_after_call(conversation, call).await? {
                 None => return Ok(None),

@@ -147,7 +147,7 @@ impl Changes {
         };
         let (mut texts, mut tasks, mut size) = (Vec::new(), Vec::new(), 0);
         for (task, seq) in untold {
-            // A character takes six bytes at most. Who waits for a task with a longer id looks at it again.
+            // A character takes six bytes at most. Waiters for a task with a longer id read it again.
             let own = 6 * task.len() + 24;
             if own > PAYLOAD {
                 continue;
@@ -289,7 +289,7 @@ where
             Ok(Err(error)) => return unavailable(told(&error)),
             Err(_) => return unavailable(format!("no answer within {CONNECT:?}")),
         }
-        // Who has left before was not heard.
+        // Processes that left before were not heard.
         shared.membership.tell_freed();
         let mut rare_floor = interval(RARE_FLOOR);
         rare_floor.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -369,7 +369,7 @@ async fn look_at(shared: &Shared, known: Vec<(String, Seq)>) {
                 let (task, json): (&str, Option<&[u8]>) = (row.get(0), row.get(1));
                 match json.map(|json| shared.intact(task, json)) {
                     Some(Some(head)) => shared.feed.publish(&Arc::new(head)),
-                    // Whoever reads a damaged task is told.
+                    // Readers of a damaged task get an error.
                     Some(None) => {}
                     None => shared.forget(task),
                 }

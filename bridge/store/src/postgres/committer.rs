@@ -168,7 +168,7 @@ async fn attempt(
     for (place, (pending, refusal)) in left.into_iter().zip(refusals).enumerate() {
         match written.contains(&place) {
             true => finish(shared, pending),
-            // Whoever waited may be gone.
+            // The waiter may be gone.
             false => drop(pending.done.send(Err(refusal))),
         }
     }
@@ -202,7 +202,7 @@ fn finish(shared: &Shared, pending: Pending) {
     shared.cache.publish(&shared.feed, &head, append);
     shared.changes.add(&head);
     drop(room);
-    // Whoever waited may be gone.
+    // The waiter may be gone.
     let _ = done.send(Ok(()));
 }
 

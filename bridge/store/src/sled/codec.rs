@@ -1,12 +1,12 @@
-//! What the records of the log say: a small binary envelope around JSON.
+//! The content of the log's records: a small binary envelope around JSON.
 //!
 //! | bytes | an append |
 //! |-|-|
 //! | 1 | 1 |
 //! | 8 | time, milliseconds since 1970 |
 //! | 8 | the number of its last event |
-//! | 4 | how many events there are |
-//! | 4 | how many appends the task has with this one |
+//! | 4 | the number of its events |
+//! | 4 | the number of the task's appends, with this one |
 //! | 12 | the place of the append before it; zeros if there is none |
 //! | 4 | the length of the next |
 //! | | the task's head after the append, JSON |
@@ -48,19 +48,19 @@ const COPY: u8 = 4;
 const LAST_COPY: u8 = 5;
 const DELETE: u8 = 6;
 
-/// The bytes of a copy before what is the same in an append.
+/// The bytes of a copy before those that it has in common with an append, without the first.
 const TOTAL: usize = 8;
 
 /// The bytes of an append before its head, without the first.
 const HEADER: usize = 8 + 8 + 4 + 4 + LogOffset::BYTES + 4;
 
-/// Where in that the place of the append before it stands.
+/// Where the header has the place of the append before it.
 const PREVIOUS: usize = 8 + 8 + 4 + 4;
 
-/// Most heads and events are written in so many bytes: their room need not grow meanwhile.
+/// The size of a new buffer. Most heads and events fit, so that it need not grow.
 const ROOM: usize = 1 << 10;
 
-/// What a record says.
+/// The content of a record.
 #[derive(Debug)]
 pub(super) enum Record<'r> {
     /// Events of a task.
@@ -82,12 +82,12 @@ pub(super) enum Record<'r> {
     },
 }
 
-/// An append as it stands in the log.
+/// An append as the log has it.
 #[derive(Debug)]
 pub(super) struct Appended<'r> {
     /// The number of its last event.
     pub(super) last: Seq,
-    /// How many appends the task has with it.
+    /// The number of the task's appends, with this one.
     pub(super) number: u32,
     /// The append before it.
     pub(super) previous: Option<LogOffset>,
@@ -97,26 +97,26 @@ pub(super) struct Appended<'r> {
     events: &'r [u8],
 }
 
-/// Where an append stands in its task.
+/// The position of an append among those of its task.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     pub(super) number: u32,
     pub(super) previous: Option<LogOffset>,
 }
 
-/// The events of an append as they are written.
+/// Returns the events of an append as JSON.
 pub(super) fn events_json(append: &Append) -> Result<Vec<u8>, StoreError> {
     write_json(&append.events, || {
         format!("an event of task {}", append.task)
     })
 }
 
-/// A head as it is written.
+/// Returns a head as JSON.
 pub(super) fn head_json(head: &Head) -> Result<Vec<u8>, StoreError> {
     write_json(head, || format!("the head of task {}", head.task))
 }
 
-/// Writes an append, of which the JSON is made.
+/// Writes an append, with its head and its events as JSON.
 pub(super) fn write_append(
     to: &mut Vec<u8>,
     append: &Append,

@@ -182,7 +182,7 @@ impl Committer {
                     Ok(()) => Ok(show(staged)),
                     Err(error) => Err(error.replicate()),
                 });
-                // Whoever asked may have gone; the write stands all the same.
+                // The caller may have gone; the write stays valid.
                 drop(reply.send(settled));
             })
         };

@@ -49,8 +49,8 @@ impl AgentPlaces {
         }
     }
 
-    /// Counts a turn for a message of this size. The error is the number of turns that have not ended, if there are as
-    /// many as may be.
+    /// Counts a turn for a message of this size. If no more turns are allowed, the error is the number of those that have
+    /// not ended.
     pub(super) fn enter(&self, agent: &str, bytes: usize) -> Result<Unended, usize> {
         let TurnLimits {
             at_once,

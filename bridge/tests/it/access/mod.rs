@@ -1,4 +1,4 @@
-//! Who may ask an agent, as its card declares: over HTTP without a socket, and over TLS with the program.
+//! Access to agents as their cards declare it: over HTTP without a socket, and over TLS with the program.
 
 mod callers;
 mod cards;

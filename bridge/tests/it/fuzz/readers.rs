@@ -60,8 +60,8 @@ fn read_request(value: Value) -> Result<Request, FieldError> {
     Request::from_value(value).map_err(|bad| FieldError::new("a request", bad.error.message))
 }
 
-/// Whoever reads parameters in one pass reads what is read of a value. Of a text that is wrong in its parameters it
-/// only shows when those are read.
+/// Parameters that are read in one pass are the same as those that are read from a parsed value. A mistake in the
+/// parameters of a text shows only when they are read.
 #[test]
 fn one_pass() {
     fuzz(

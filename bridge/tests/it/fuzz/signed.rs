@@ -1,4 +1,4 @@
-//! What is signed: tokens of callers, and agent cards. Whoever changes them is not believed.
+//! Signed inputs: tokens of callers, and agent cards. Changed ones are refused.
 
 use axum::http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};

@@ -169,7 +169,7 @@ async fn a_deletion_is_noticed_without_its_notification() {
     assert_eq!(timeout(LONG, watch.after(3)).await.unwrap(), None);
 }
 
-/// Whoever takes up the work of others may be busy with it when another process leaves.
+/// A process that takes up the work of others may be busy with it when another process leaves.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_left_while_nobody_waited_is_noticed() {
     let database = Server::shared().database().await;

@@ -174,7 +174,7 @@ async fn a_message_that_was_kept_has_its_webhook() {
         first["configuration"] =
             json!({"taskPushNotificationConfig": {"url": world.hook.at(&format!("/{name}"))}});
         let was_there = world.leave(times, "SendMessage", &first).await;
-        // Who finds nothing of it makes it so without a webhook.
+        // A message that left no trace creates the task now, without a webhook.
         params["metadata"] = json!({"by": "who stayed"});
         let sent = call(&world.app, "SendMessage", params).await;
         if sent["task"]["metadata"]["by"] == "who left" {

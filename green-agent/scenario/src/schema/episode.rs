@@ -33,7 +33,7 @@ pub(super) struct Episode {
     /// policy, which has them from the start.
     #[schemars(extend("enum" = names::<Delivery>(), "default" = "messages"))]
     delivery: Option<String>,
-    /// The token in the details. With any but the valid one, a participant must get no access.
+    /// The token in the details. A participant must get access with the valid one only.
     #[schemars(extend("enum" = names::<TokenKind>(), "default" = "valid"))]
     token: Option<String>,
     /// The participant's limits.

@@ -1,6 +1,6 @@
 //! Creates and resolves the secret part of service URLs.
 //!
-//! A bot gets one service URL for everything that one caller sends to it in one context. Whoever knows the URL may
+//! A bot gets one service URL for everything that one caller sends to it in one context. A caller that knows the URL may
 //! act in those conversations and in no others. The secret is the URL's scope, encrypted: nothing has to be stored
 //! before a bot can be called, and the same scope always has the same secret.
 

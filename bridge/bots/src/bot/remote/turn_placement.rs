@@ -54,7 +54,7 @@ enum Place {
     Done(PostedActivity),
 }
 
-/// Who brings the activity to its turn.
+/// The party that brings the activity to its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bringer {
     /// The bot.

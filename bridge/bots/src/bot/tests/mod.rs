@@ -56,7 +56,7 @@ async fn log(chat: &Chat) -> Vec<String> {
 fn line(event: &Event) -> Option<String> {
     match event {
         Event::Created(_) | Event::TurnQueued { .. } | Event::TurnStarted { .. } => None,
-        // Who follows the task is told of it by what comes later.
+        // Later events tell the same to those who follow the task.
         Event::Said(_) => None,
         // A stream says it.
         Event::Metadata { metadata, .. } if metadata.is_empty() => None,

@@ -1,4 +1,4 @@
-//! What followed from the log lately, in memory: tasks as they stand, and what changed in the lists.
+//! The newest entries of the index, in memory: the current state of tasks, and the changes of the lists.
 
 use std::{
     borrow::Cow,
@@ -17,10 +17,10 @@ use crate::{
     },
 };
 
-/// What a task and an entry cost in memory, roughly, without the bytes of the entry.
+/// The approximate memory of a task and of an entry, without the bytes of the entry.
 const TASK: usize = 512;
 const ENTRY: usize = 120;
-/// A layer is full when it has so many appends or so many bytes of the log: a start reads them again.
+/// A layer is full when it has so many appends or so many bytes of the log, because a start reads them again.
 const APPENDS: usize = 100_000;
 const SPAN: u64 = 128 << 20;
 
@@ -29,58 +29,58 @@ const SPAN: u64 = 128 << 20;
 pub(in crate::sled) struct Tip {
     /// The head after it.
     pub(in crate::sled) head: Arc<Head>,
-    /// Where it stands.
+    /// Its place in the log.
     pub(in crate::sled) offset: LogOffset,
-    /// How many appends the task has.
+    /// The number of the task's appends.
     pub(in crate::sled) number: u32,
-    /// How many bytes all of them have in the log, with their frames.
+    /// The bytes of all these appends in the log, with their frames.
     pub(in crate::sled) bytes: u64,
-    /// What became of the task.
+    /// Whether the task is there.
     pub(in crate::sled) state: TipState,
 }
 
-/// What became of a task.
+/// Whether a task is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sled) enum TipState {
-    /// This is its newest append.
+    /// The task is there, and this is its newest append.
     Intact,
-    /// A later append is lost, or the task's newest: the head is only the last that is known.
+    /// A later append is lost, perhaps the task's newest: the head is only the last that is known.
     Broken,
-    /// It was deleted: the head is the last that it had.
+    /// The task was deleted: the head is its last one.
     Deleted,
 }
 
 impl Tip {
-    /// The same, unless the task was deleted.
+    /// This tip, unless the task was deleted.
     pub(in crate::sled) fn unless_deleted(self) -> Option<Self> {
         Some(self).filter(|tip| tip.state != TipState::Deleted)
     }
 }
 
-/// What one batch of the log changes.
+/// The changes of one batch of the log.
 #[derive(Clone, Debug, Default)]
 pub(in crate::sled) struct Changes {
-    /// Entries that do not follow from how a task stands; `None` if there is none any more.
+    /// Entries that do not follow from the state of a task; `None` for those that are removed.
     pub(in crate::sled) entries: Unordered<Key, Value>,
-    /// By how much the bytes of small records change, if any is written.
+    /// The difference in the bytes of small records, if any is written.
     pub(in crate::sled) record_bytes: Option<i64>,
     tasks: Unordered<String, TaskChange>,
     appends: usize,
 }
 
-/// A task that was written to. Most are written to several times within a moment, and end: the lists follow only from how
-/// it stood before and how it stands afterwards.
+/// A task that was written to. Most tasks are written to several times within a moment, and end: the lists follow only
+/// from the state before these writes and the state after them.
 #[derive(Clone, Debug)]
 struct TaskChange {
-    /// As the lists have it; `None` if they do not.
+    /// The task as the lists have it; `None` if they do not have it.
     listed: Option<Tip>,
     tip: Tip,
-    /// The lists have to say it once more, since what they have of it is in an old part.
+    /// Whether the lists have to write its entries once more, since those that they have are in an old part.
     is_anew: bool,
 }
 
 impl Changes {
-    /// Adds an append to a task that was at `before`, if it was there.
+    /// Adds an append to a task whose tip was `before`; `None` for a new task.
     pub(in crate::sled) fn move_task(&mut self, before: Option<Tip>, tip: Tip) {
         self.appends += 1;
         match self.tasks.get_mut(&tip.head.task) {
@@ -97,7 +97,7 @@ impl Changes {
         }
     }
 
-    /// Says all of a task once more, whose appends have moved.
+    /// Writes all entries of a task once more, because its appends have moved.
     pub(in crate::sled) fn say_anew(&mut self, before: Option<Tip>, tip: Tip) {
         let task = tip.head.task.clone();
         self.move_task(before, tip);
@@ -112,17 +112,17 @@ impl Changes {
     }
 }
 
-/// What follows from the log between two ends of batches.
+/// The entries that follow from the log between two ends of batches.
 #[derive(Debug, Default)]
 pub(super) struct Layer {
     /// All tasks that were written to.
     tasks: Unordered<String, TaskChange>,
-    /// Those of them that have changed since the lists followed.
+    /// Those of these tasks that have changed since the lists took them up.
     unlisted: Vec<Arc<Head>>,
     /// Entries that are looked up by whole keys only.
     single: Unordered<Key, Value>,
     pub(super) lists: Lists,
-    /// The lists of a layer that takes no more changes, when they were asked for.
+    /// The lists of a layer that takes no more changes, once somebody has asked for them.
     whole: OnceLock<Lists>,
     appends: usize,
     bytes: usize,
@@ -130,7 +130,7 @@ pub(super) struct Layer {
     pub(super) end: End,
 }
 
-/// Entries of lists, and by how much counts differ from those of older parts.
+/// Entries of lists, and the differences of counts from those of older parts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
     entries: BTreeMap<Key, Value>,
@@ -138,7 +138,7 @@ pub(super) struct Lists {
 }
 
 impl Layer {
-    /// An empty one behind what ends at `end`.
+    /// Creates an empty layer behind one that ends at `end`.
     pub(super) fn new(end: End) -> Self {
         Self {
             start: end,
@@ -178,12 +178,12 @@ impl Layer {
         }
     }
 
-    /// What it takes in memory, roughly.
+    /// Its approximate size in memory.
     pub(super) fn bytes(&self) -> usize {
         self.bytes + self.tasks.len() * TASK
     }
 
-    /// How many appends it has.
+    /// The number of its appends.
     pub(super) fn appends(&self) -> usize {
         self.appends
     }
@@ -194,7 +194,7 @@ impl Layer {
         self.bytes() >= room || is_long
     }
 
-    /// Has the lists follow at most so many tasks; says whether they follow all.
+    /// Takes up at most so many changed tasks into the lists. Returns whether the lists have all of them.
     pub(super) fn list(&mut self, most: usize) -> bool {
         for _ in 0..most {
             let Some(head) = self.unlisted.pop() else {
@@ -217,7 +217,7 @@ impl Layer {
         self.tasks.get(task).map(|change| &change.tip)
     }
 
-    /// What is known here of the key of another entry than a task's; that may be that there is none.
+    /// The entry of a key that is not the key of a task, if this layer has it. The entry may say that the key has none.
     pub(super) fn get(&self, key: &[u8]) -> Option<&Value> {
         match keys::is_single(key) {
             true => self.single.get(key),
@@ -248,7 +248,7 @@ impl Lists {
         later.take_while(move |(key, _)| key.starts_with(prefix))
     }
 
-    /// The counts that it changes whose keys begin with `prefix`, and by how much.
+    /// The differences of counts whose keys begin with `prefix`.
     pub(super) fn counts(&self, prefix: &[u8]) -> impl Iterator<Item = (&Key, i64)> {
         let later = self
             .counts
@@ -258,7 +258,8 @@ impl Lists {
     }
 }
 
-/// Puts where a task is and is no longer, of which the last counts, and changes the counts.
+/// Puts the entries for the places of a task in lists, first those that it has left and then those where it is now, and
+/// changes the counts.
 fn follow(change: &TaskChange, counts: &mut BTreeMap<Key, i64>, mut put: impl FnMut(Key, Value)) {
     let is_there = change.tip.state != TipState::Deleted;
     let (before, after) = (
@@ -276,8 +277,8 @@ fn follow(change: &TaskChange, counts: &mut BTreeMap<Key, i64>, mut put: impl Fn
     }
 }
 
-/// What was said of a task before and is to be said afterwards, where that differs. What is said anew is in both if it
-/// counts, so that it is there and changes nothing.
+/// The differences between the entries of a task before and after a change: those to remove, and those to add. For a task
+/// whose entries are written anew, both have all entries, so that the entries are written and counts do not change.
 fn changed<T: PartialEq>(
     before: Option<&Tip>,
     after: Option<&Tip>,
@@ -300,9 +301,9 @@ fn changed<T: PartialEq>(
     (old, new)
 }
 
-/// What is asked of a layer that takes no more changes.
+/// For a layer that takes no more changes.
 impl Layer {
-    /// The lists, which follow all tasks. That takes a while when it is asked for first.
+    /// The lists with all tasks. The first call takes a while.
     pub(super) fn whole_lists(&self) -> &Lists {
         self.whole.get_or_init(|| {
             let mut lists = self.lists.clone();
@@ -315,8 +316,8 @@ impl Layer {
         })
     }
 
-    /// All entries, and by how much counts change. Unless somebody has asked for a list, what the lists say of each task is
-    /// put in order once, together with all else.
+    /// All entries, and the differences of counts. Unless somebody has asked for a list, the lists' entries for each task
+    /// are sorted only once, together with all others.
     pub(super) fn said(&self) -> (Unsorted<'_>, BTreeMap<Key, i64>) {
         let whole = self.whole.get();
         let lists = whole.unwrap_or(&self.lists);
@@ -326,7 +327,7 @@ impl Layer {
             let value = value.as_deref().map(Cow::Borrowed);
             entries.push(Cow::Borrowed(key.as_slice()), value);
         }
-        // Ids are made in order: in theirs, most of what follows is in order too.
+        // Ids are made in order: sorted by id, most entries of tasks are in the order of their keys too.
         let mut tasks: Vec<&TaskChange> = self.tasks.values().collect();
         tasks.sort_unstable_by(|one, other| one.tip.head.task.cmp(&other.tip.head.task));
         for change in tasks {
@@ -343,14 +344,14 @@ impl Layer {
     }
 }
 
-/// Entries in no order, each kind by itself: what is mostly in order within its kind is put in order quickly.
+/// Entries in no order, by kind: entries that are mostly in order within their kind are sorted quickly.
 pub(super) struct Unsorted<'e> {
     kinds: BTreeMap<u8, Vec<Entry<'e>>>,
     room: usize,
 }
 
 impl<'e> Unsorted<'e> {
-    /// Of most kinds there are so many.
+    /// Creates one with room for so many entries of each kind.
     fn with_room(room: usize) -> Self {
         let kinds = BTreeMap::new();
         Self { kinds, room }
@@ -365,7 +366,7 @@ impl<'e> Unsorted<'e> {
             .push((key, value));
     }
 
-    /// All in the order of their keys; of those of one key the last stays.
+    /// All entries in the order of their keys; only the last one of each key stays.
     pub(super) fn in_order(self) -> Vec<Entry<'e>> {
         let mut all = Vec::with_capacity(self.kinds.values().map(Vec::len).sum());
         for mut entries in self.kinds.into_values() {
@@ -405,7 +406,7 @@ mod tests {
         }
     }
 
-    /// The kinds of the entries that there are after these steps, `-` before those that are gone; of counts how many.
+    /// The kinds of the entries after these steps, with `-` before removed ones, and the differences of counts.
     fn kinds(is_known: bool, states: &[TaskState], at_once: bool) -> String {
         let mut layer = Layer::default();
         let tips: Vec<Tip> = states.iter().cloned().map(tip).collect();
@@ -418,7 +419,7 @@ mod tests {
                 layer.list(9);
             }
         }
-        // Of a new task nothing older knows where it was meanwhile.
+        // No older part has the places that a new task has left meanwhile.
         let (entries, counts) = layer.said();
         let entries = entries
             .in_order()
@@ -484,7 +485,7 @@ mod tests {
                     .collect();
                 let mut expected: Vec<_> = expected.split(' ').map(str::to_owned).collect();
                 found.sort();
-                // A place that came and went is told of like one that went.
+                // A place that was added and removed gives the same entry as one that was removed.
                 found.dedup();
                 expected.sort();
                 assert_eq!(found, expected, "{states:?}");

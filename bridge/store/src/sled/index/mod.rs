@@ -1,20 +1,20 @@
-//! The index: where in the log a thing stands, and in which lists. All of it follows from the log, so it
-//! may be behind, and can be made anew.
+//! The index: the place of each thing in the log, and the lists that have it. All of the index follows from the log, so
+//! it may be behind the log, and can be made anew.
 //!
-//! What followed lately stands in memory, in a *layer*. When that is full it is sealed and written to sled as a
-//! *part*: sorted entries in blocks, which never change and are never merged. A lookup asks the newest first: the
-//! layers, then the parts, of which a filter in memory rules out nearly all that do not have the key. What a newer one
-//! says of a key counts. The last layer that was written stays in memory too: most tasks that are asked for are in it.
+//! The newest entries are in memory, in a *layer*. A full layer is sealed and written to sled as a *part*: sorted entries
+//! in blocks, which never change and are never merged. A lookup asks the newest first: the layers, then the parts. A
+//! filter in memory rules out nearly all parts that do not have the key. The newest entry of a key is the valid one. The
+//! last layer that was written stays in memory too, because most tasks that are looked up are in it.
 //!
 //! The lists of a layer follow its tasks when it is written, or when somebody asks for a list.
 //!
-//! What a crash leaves is decided in one place, [`Part::open_all`]: a part counts when it says what it is, which is
-//! written last; all behind the newest is read from the log again. The end of a program is no different.
+//! [`Part::open_all`] alone decides what is valid after a crash: a part is valid if it has its description, which is
+//! written last. The log behind the newest part is read again. A normal end of the program is handled in the same way.
 //!
 //! - `in_use`: the index that is in use, and its thread
 //! - `layer`: entries in memory
 //! - `parts`: all parts, newest first
-//! - `part`, `filter`: how entries stand in sled
+//! - `part`, `filter`: the form of entries in sled
 
 mod filter;
 mod in_use;
@@ -49,44 +49,46 @@ use super::{
 };
 use crate::{StoreError, private};
 
-/// What an entry says; nothing if it says that there is none.
+/// The value of an entry; `None` if the entry says that the key has none.
 type Value = Option<Vec<u8>>;
 
 /// An entry on its way to a part.
 type Entry<'e> = (Cow<'e, [u8]>, Option<Cow<'e, [u8]>>);
 
-/// How many entries of a list are looked at together.
+/// The number of entries of a list that are read at once.
 const PAGE: usize = 128;
 
-/// The lists follow so many tasks at a time: nobody is held up for longer than that takes. Tests have few tasks.
+/// The number of tasks that lists take up while they hold the lock, so that others wait for a short time only. Tests have
+/// few tasks.
 const LISTED: usize = if cfg!(test) { 8 } else { 128 };
 
-/// The bytes of a layer. It may have twice that while the one before it is written. Tests have few tasks.
+/// The size of a full layer in bytes. A layer may have twice that while the one before it is written. Tests have few
+/// tasks.
 const ROOM: usize = if cfg!(test) { 24 << 10 } else { 16 << 20 };
 
-/// A layer of so many appends is written when the program ends, so that the next start need not read them.
+/// The number of appends from which a layer is written when the program ends, so that the next start need not read them.
 const MANY: usize = if cfg!(test) { 24 } else { 20_000 };
 
-/// Entries by key. One thread changes it, all others read.
+/// Entries by key. One thread changes the index; all others read it.
 #[derive(Debug)]
 pub(super) struct Index {
     db: sled::Db,
-    /// Where sled has its files.
+    /// The folder of sled's files.
     folder: PathBuf,
     state: Mutex<State>,
-    /// A layer is full, or there is room again, or the end has come.
+    /// Notified when a layer is full, when there is room again, and at the end.
     moved: Condvar,
-    /// Held while the parts become others.
+    /// Held while the set of parts changes.
     writing: Mutex<()>,
     room: usize,
     limits: Limits,
 }
 
-/// What there is, newest first. An entry goes from one to the next in one step, so that every reader
-/// finds it in one of them.
+/// The layers and parts, newest first. An entry goes from one to the next in one step, so that every reader finds it in
+/// one of them.
 #[derive(Debug)]
 struct State {
-    /// Takes changes.
+    /// The layer that takes changes.
     young: Layer,
     /// The layer before it.
     old: Arc<Layer>,
@@ -94,9 +96,9 @@ struct State {
     sealed: Option<Arc<Layer>>,
     parts: Arc<Parts>,
     phase: Phase,
-    /// The young layer is to be written before it is full.
+    /// Whether the young layer is to be written before it is full.
     is_hurried: bool,
-    /// Parts of which nothing counts any more, oldest first, until nobody reads them.
+    /// Parts without valid entries, oldest first, until nobody reads them.
     removed: Vec<Part>,
 }
 
@@ -109,9 +111,9 @@ enum Phase {
 }
 
 impl Index {
-    /// What a database in a folder holds of it.
+    /// Opens the index in the database of a folder.
     ///
-    /// Errors: `Corrupt`, then it must be made anew; `Io`.
+    /// Errors: `Corrupt`, after which the index must be made anew; `Io`.
     pub(super) fn open(
         db: sled::Db,
         folder: PathBuf,
@@ -150,15 +152,15 @@ impl Index {
         &self.folder
     }
 
-    /// Up to where the log is in it.
+    /// The end of that part of the log which is in the index.
     pub(super) fn end(&self) -> End {
         self.lock().young.end
     }
 
-    /// Makes changes true at once for all readers; all of the log before `end` is in it then. Waits if
-    /// the disk does not keep up.
+    /// Shows changes to all readers at once; the log before `end` is in the index afterwards. Waits if the disk does not
+    /// keep up.
     ///
-    /// Errors: `Rebuilding` if it cannot be written any more.
+    /// Errors: `Rebuilding` if the index cannot be written any more.
     pub(super) fn apply(&self, changes: Changes, end: End) -> Result<(), StoreError> {
         let mut state = self.lock();
         while state.young.bytes() > 2 * self.room && state.phase == Phase::Running {
@@ -174,7 +176,7 @@ impl Index {
         Ok(())
     }
 
-    /// Whether something of it could not be written or read: then it must be made anew.
+    /// Whether a write or a read has failed, so that the index must be made anew.
     pub(super) fn has_failed(&self) -> bool {
         self.lock().phase == Phase::Failed
     }
@@ -186,14 +188,14 @@ impl Index {
         tip.cloned()
     }
 
-    /// What is known of a task on the disk; see [`Index::tip`] first.
+    /// The entry of a task on the disk. Ask [`Index::tip`] first, which is newer.
     pub(super) fn indexed_task(&self, task: &str) -> Result<Option<IndexedTask>, StoreError> {
         let parts = Arc::clone(&self.lock().parts);
         let indexed = self.reading(|| parts.get(&keys::head(task)))?;
         indexed.map(|indexed| keys::read(&indexed)).transpose()
     }
 
-    /// The entry of a key that is not a task's.
+    /// The entry of a key that is not the key of a task.
     pub(super) fn get(&self, key: &[u8]) -> Result<Value, StoreError> {
         match self.get_in_memory(key) {
             Ok(value) => Ok(value),
@@ -201,12 +203,12 @@ impl Index {
         }
     }
 
-    /// The same if that is known without a look at the disk.
+    /// The same, if no read from the disk is needed for it.
     pub(super) fn peek(&self, key: &[u8]) -> Option<Value> {
         self.get_in_memory(key).ok()
     }
 
-    /// The same, or the parts that would have to be looked at.
+    /// The same, or the parts that have to be read for it.
     fn get_in_memory(&self, key: &[u8]) -> Result<Value, Arc<Parts>> {
         let state = self.lock();
         if let Some(value) = state.young.get(key).or_else(|| state.old.get(key)) {
@@ -244,8 +246,8 @@ impl Index {
         Ok(counts.into_iter().map(count).collect())
     }
 
-    /// The entries of a list whose keys begin with `prefix`, in the order of the keys, from after `after` if that is
-    /// given. What changes meanwhile is in it or not.
+    /// The entries of a list whose keys begin with `prefix`, in the order of the keys; only those after `after` if it is
+    /// given. Entries that change meanwhile may be missing or not.
     pub(super) fn scan(
         self: Arc<Self>,
         prefix: Key,
@@ -269,7 +271,7 @@ impl Index {
         pages.flatten()
     }
 
-    /// The first entries after `from`, as they are at one moment, with those that say that there is none.
+    /// The first entries after `from` as of one moment, together with those that say that a key has none.
     fn page(&self, prefix: &[u8], from: &Bound<Key>) -> Result<BTreeMap<Key, Value>, StoreError> {
         let owned = |(key, value): (&Key, &Value)| (key.clone(), value.clone());
         let start = from.as_ref().map(Vec::as_slice);
@@ -286,7 +288,7 @@ impl Index {
         self.reading(|| parts.page(prefix, start, page))
     }
 
-    /// What there is when the lists follow all tasks of the young layer.
+    /// The state once the lists have all tasks of the young layer.
     fn with_lists(&self) -> MutexGuard<'_, State> {
         loop {
             let mut state = self.lock();
@@ -294,12 +296,12 @@ impl Index {
                 return state;
             }
             drop(state);
-            // Others come in between.
+            // Other threads may take the lock in between.
             std::thread::yield_now();
         }
     }
 
-    /// Whoever cannot read has the index made anew.
+    /// Reads from the disk. A failed read has the index made anew.
     fn reading<T>(&self, read: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
         guarded(read).map_err(|error| {
             if !self.has_failed() {
@@ -332,13 +334,13 @@ impl Index {
         }
         state.is_hurried = false;
         let (sealed, gone) = take_young(&mut state);
-        // To free so much takes a while, in which others may go on.
+        // Freeing so much memory takes a while, during which other threads may go on.
         drop(state);
         drop(gone);
         Some(sealed)
     }
 
-    /// Makes a part of a layer durable and shows it in its place.
+    /// Writes a layer as a part, and shows the part in place of the layer once it is durable.
     fn write_part(&self, sealed: &Layer) -> Result<(), StoreError> {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let parts = Arc::clone(&self.lock().parts);
@@ -356,7 +358,7 @@ impl Index {
             entries.push(key.into(), Some(count.to_be_bytes().to_vec().into()));
         }
         let mut entries = entries.in_order();
-        // Nobody need be told that there is none where nobody knows of any.
+        // An entry that says that a key has none is needed only if an older part may have the key.
         entries.retain(|(key, value)| value.is_some() || parts.with(key).next().is_some());
         let part = Part::write(&self.db, parts.next_number(), sealed.end, &entries)?;
         drop(entries);
@@ -373,13 +375,13 @@ impl Index {
         Ok(())
     }
 
-    /// Up to where the log is in it on the disk.
+    /// The end of that part of the log which is in the index on the disk.
     pub(super) fn durable_end(&self) -> u64 {
         let parts = &self.lock().parts;
         parts.all.first().map_or(0, |newest| newest.meta.end.at)
     }
 
-    /// Has what followed lately written soon.
+    /// Has the young layer written soon.
     pub(super) fn write_soon(&self) {
         let mut state = self.lock();
         let durable = state
@@ -393,8 +395,8 @@ impl Index {
         }
     }
 
-    /// Takes out the parts that end before the log begins: all that counts of them was said anew. The newest stays, since
-    /// it tells up to where the log was followed.
+    /// Takes out the parts that end before the log begins: their valid entries were written anew. The newest part stays,
+    /// since it has the end of that part of the log which is in the index.
     pub(super) fn remove_parts(&self, begin: u64) {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.lock();
@@ -410,8 +412,8 @@ impl Index {
         }
     }
 
-    /// Removes from the disk what was taken out, as far as nobody reads it any more. The oldest goes first: what a newer one
-    /// says of it counts until then.
+    /// Removes parts from the disk that were taken out and that nobody reads any more. The oldest goes first, since newer
+    /// parts say which of its entries are no longer valid.
     pub(super) fn drop_removed_parts(&self) -> Result<(), StoreError> {
         loop {
             let part = {
@@ -425,13 +427,13 @@ impl Index {
         }
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     #[cfg(test)]
     pub(super) fn parts(&self) -> usize {
         self.lock().parts.all.len()
     }
 
-    /// As if it could not be written.
+    /// Acts as if a write had failed.
     #[cfg(test)]
     pub(super) fn fail(&self) {
         self.turn(Phase::Failed);
@@ -448,7 +450,7 @@ impl Index {
     }
 }
 
-/// Makes the young layer the old one; answers with the one that was old too.
+/// Makes the young layer the old one. Returns it, and the layer that was the old one before.
 fn take_young(state: &mut State) -> (Arc<Layer>, Arc<Layer>) {
     let empty = Layer::new(state.young.end);
     let young = Arc::new(std::mem::replace(&mut state.young, empty));
@@ -457,7 +459,7 @@ fn take_young(state: &mut State) -> (Arc<Layer>, Arc<Layer>) {
     (young, gone)
 }
 
-/// Does what sled may panic at: what it finds broken is broken.
+/// Calls sled, which may panic when it finds its files damaged; a panic becomes an error.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let done = catch_unwind(AssertUnwindSafe(work));
     done.unwrap_or_else(|_| Err(StoreError::corrupt("the index", "sled cannot read it")))

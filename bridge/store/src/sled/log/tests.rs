@@ -248,7 +248,7 @@ fn segments_follow_each_other_and_none_may_be_missing() {
     assert_eq!(opened.log.lost()[0], bases[3]..bases[4]);
     assert!((30..40).contains(&opened.records.len()));
     assert_eq!(opened.records.last().unwrap(), "record39");
-    // Whoever read all of it before misses the newest, whatever else there is, and no place is given twice.
+    // An index that had read the whole log finds that its newest records are missing, and no place is given twice.
     let newest = *bases.last().unwrap();
     fs::remove_file(segments(folder.path()).path(newest)).unwrap();
     let mut opened = open(folder.path(), ends[39]);

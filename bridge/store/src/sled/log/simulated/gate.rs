@@ -8,7 +8,7 @@ use std::{
 /// Nobody waits for a test that has forgotten them.
 const TOO_LONG: Duration = Duration::from_secs(20);
 
-/// Whoever passes waits for as long as a test wants.
+/// A gate at which threads wait for as long as a test wants.
 #[derive(Debug, Default)]
 pub struct Gate {
     state: Mutex<(bool, usize)>,
