@@ -12,7 +12,7 @@ pub struct DrainConfig {
     /// The time for which everything is served while /readyz says that the bridge stops, so that load balancers notice
     /// it; none if absent.
     pub notice: Option<Period>,
-    /// The time that running turns have to end, after the notice; 5s if absent. Streams are broken off before, so that
-    /// clients resume them elsewhere, and nothing new is accepted. Turns that are left are recovered by the next start.
+    /// The time that running turns have to end, after the notice; 5s if absent. When it begins, streams are broken off, so
+    /// that clients resume them elsewhere, and nothing new is accepted. The next start recovers turns that have not ended.
     pub turns: Option<Period>,
 }

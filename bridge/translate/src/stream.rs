@@ -31,7 +31,7 @@ pub(crate) enum Piece {
 
 impl Streams {
     /// Takes the next piece of a stream, with its whole text so far. Pieces are sent in separate requests and
-    /// may arrive in the wrong order; `sequence` tells.
+    /// may arrive in the wrong order; `sequence` has the right one.
     pub(crate) fn take(
         &mut self,
         id: &str,

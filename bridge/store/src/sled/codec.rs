@@ -157,7 +157,8 @@ pub(super) fn write_copy(
     to.extend(behind);
 }
 
-/// Writes in the place of a damaged task that it is there: a last copy without events, which cannot be read.
+/// Writes a record in place of a damaged task, so that the task is still there: a last copy without events, which cannot be
+/// read.
 pub(super) fn write_damaged(to: &mut Vec<u8>, head: &[u8]) {
     to.push(LAST_COPY);
     to.extend([0; TOTAL + HEADER - 4]);

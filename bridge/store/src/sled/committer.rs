@@ -1,9 +1,9 @@
 //! The one thread that writes.
 //!
-//! It takes what waits, makes room for it, makes one batch of it, appends that to the log with one fsync, has the index
-//! follow, and only then answers. So each write is durable when it is acknowledged or shown, and one
-//! fsync serves all that waited for the last one. It answers each of them itself: nobody's answer waits until another
-//! has looked at theirs. Tasks that are cached, and those who watch them, are told by whoever gets the answer.
+//! It takes the waiting writes, makes room for them, makes one batch of them, appends the batch to the log with one fsync,
+//! updates the index, and only then answers. So each write is durable when it is acknowledged or shown, and one fsync
+//! serves all writes that waited for the last one. The thread answers each writer itself, so that no answer waits for
+//! another writer. Each writer that has its answer then updates the cache and notifies the watchers of the task.
 
 use std::{
     sync::Arc,
@@ -24,14 +24,14 @@ use super::{
 };
 use crate::{Append, Deletion, Head, StoreError, cache::Cache, caller::Caller, feed::Feed};
 
-/// How many writes may wait; who comes then waits for room.
+/// The number of writes that may wait; further writers wait for room.
 const QUEUE: usize = 1024;
-/// A batch takes no more writes when it has so many, or so many bytes: readers wait for it too.
+/// A batch takes no more writes when it has so many, or so many bytes, because readers wait for it too.
 const BATCH: usize = 1024;
 const BATCH_BYTES: usize = 4 << 20;
-/// The bytes that a write has in the log besides what it brings, mostly.
+/// The usual overhead of a write in the log, in bytes.
 const AROUND: usize = 2 << 10;
-/// An index that could not be made anew is tried again after so long.
+/// The time after which an index that could not be made anew is tried again.
 const PAUSE: Duration = Duration::from_secs(2);
 
 /// The handle of the thread. Dropping it waits for the last batch.
@@ -41,18 +41,18 @@ pub(super) struct Committer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Something to be written.
+/// A write that waits.
 struct Job {
     size: Size,
-    /// Adds it to the batch in the making, unless there is none and why.
+    /// Adds it to the batch that is being prepared, or answers with the reason why there is none.
     stage: Stage,
 }
 
-/// The bytes that a job brings.
+/// The bytes of a job.
 #[derive(Clone, Copy, Debug)]
 enum Size {
     Adds(usize),
-    /// It leads to more room on the disk, so that some that is kept free may be used for it.
+    /// It frees disk space in the end, so that it may use some of the reserve.
     Frees(usize),
 }
 
@@ -69,7 +69,7 @@ type Stage = Box<dyn FnOnce(Result<Batch<'_, '_>, &StoreError>) -> Answer + Send
 
 type Batch<'b, 'r> = (&'b mut Draft<'r>, &'b mut log::Writer);
 
-/// Answers whoever waits, once it is known what came of the batch: a refusal may speak of what is in the same batch.
+/// Answers a writer once the outcome of the batch is known: a refusal may refer to another write of the same batch.
 type Answer = Box<dyn FnOnce(&Result<(), StoreError>) + Send>;
 
 impl Committer {
@@ -99,7 +99,7 @@ impl Committer {
         })
     }
 
-    /// Commits an append and has it published; answers with the task's new head.
+    /// Commits an append and publishes it. Returns the task's new head.
     pub(super) async fn append(
         &self,
         prepared: Prepared,
@@ -119,7 +119,7 @@ impl Committer {
         Ok(Arc::clone(&durable.head))
     }
 
-    /// Deletes a task; `forget` is called when that is durable.
+    /// Deletes a task; `forget` is called when the deletion is durable.
     pub(super) async fn delete(
         &self,
         caller: Caller,
@@ -131,14 +131,14 @@ impl Committer {
         self.send(Size::Frees(0), stage, |()| forget()).await
     }
 
-    /// Writes appends of a task anew; answers with the place of the last one.
+    /// Writes appends of a task anew. Returns the place of the last one.
     pub(super) async fn copy(&self, copies: Arc<Copies>) -> Result<Option<LogOffset>, StoreError> {
         let bytes = copies.records.iter().map(Vec::len).sum();
         let stage = move |(draft, log): Batch<'_, '_>| draft.copy(&copies, log);
         self.send(Size::Frees(bytes), stage, |place| place).await
     }
 
-    /// Writes a small record anew if it is at this place still.
+    /// Writes a small record anew if it is still at this place.
     pub(super) async fn renew(
         &self,
         key: Key,
@@ -149,7 +149,7 @@ impl Committer {
         self.send(Size::Frees(0), stage, |()| ()).await
     }
 
-    /// Puts a small record, or removes it; says whether there was one.
+    /// Puts or removes a small record. Returns whether there was one.
     pub(super) async fn record(
         &self,
         key: Key,
@@ -161,13 +161,13 @@ impl Committer {
             .await
     }
 
-    /// Whether something would be written now; if not, what can be done about it is begun.
+    /// Returns whether the store can write now; if not, begins to repair the cause where that is possible.
     pub(super) async fn look(&self) -> Result<(), StoreError> {
         self.send(Size::Adds(0), |_| Ok(()), |()| ()).await
     }
 
-    /// Has something staged, and shown when it is durable. The thread answers every job that it takes, so the wait is as
-    /// long as the disk is slow.
+    /// Hands a write to the thread, which shows it when it is durable. The thread answers every job that it takes, so the
+    /// wait is as long as that for the disk.
     async fn send<S: Send + 'static, T: Send + 'static>(
         &self,
         size: Size,
@@ -205,18 +205,18 @@ impl Drop for Committer {
     }
 }
 
-/// Tells of what is durable.
+/// Publishes durable appends.
 #[derive(Clone, Debug)]
 pub(super) struct Publisher {
     pub(super) cache: Arc<Cache>,
     pub(super) feed: Arc<Feed>,
 }
 
-/// An append that is durable. It is published when this is dropped: by whoever has waited for it, so that the thread goes
-/// on, or by the thread if they have left.
+/// A durable append. Dropping this publishes it: the writer does that, so that the thread can go on, or the thread if the
+/// writer has left.
 struct Durable {
     head: Arc<Head>,
-    /// There until it is published.
+    /// `None` once it is published.
     append: Option<Append>,
     publisher: Publisher,
 }
@@ -230,16 +230,16 @@ impl Drop for Durable {
     }
 }
 
-/// What the thread owns.
+/// The state of the thread.
 struct Writer {
     reader: Reader,
     log: log::Writer,
     waiting: mpsc::Receiver<Job>,
-    /// A batch was lost, or not: nobody knows, so none may follow.
+    /// Whether it is unknown if a batch was lost, so that none may follow.
     has_failed: bool,
     rebuilder: Rebuilder,
     rebuilding: Option<JoinHandle<Result<(), StoreError>>>,
-    /// When the index was last begun to be made anew.
+    /// The last time at which the index began to be made anew.
     tried: Option<Instant>,
 }
 
@@ -263,7 +263,7 @@ impl Writer {
         }
     }
 
-    /// What waits now, up to the size of a batch.
+    /// The waiting jobs, up to the size of a batch.
     fn take(&mut self, first: Job) -> Vec<Job> {
         let mut bytes = first.size.bytes();
         let mut jobs = vec![first];
@@ -277,7 +277,7 @@ impl Writer {
         jobs
     }
 
-    /// Sees to it that the jobs can be done, before anything of them is staged.
+    /// Prepares the disk and the index for the jobs, before any of them is added to the batch.
     fn prepare(&mut self, jobs: &[Job]) -> Result<(), StoreError> {
         if self.has_failed {
             return Err(StoreError::Closed);
@@ -288,8 +288,8 @@ impl Writer {
         self.rebuild()
     }
 
-    /// Has an index that has failed made anew. Meanwhile nothing is written: what is in the log is all that it
-    /// must have.
+    /// Makes an index anew that has failed. Nothing is written meanwhile, so that the index needs no more than what the log
+    /// has now.
     fn rebuild(&mut self) -> Result<(), StoreError> {
         if let Some(rebuilding) = self
             .rebuilding
@@ -314,8 +314,8 @@ impl Writer {
         Err(StoreError::Rebuilding)
     }
 
-    /// Makes a batch durable and shows it. If there was no room, nothing of it is there; after any other failure
-    /// nobody knows what is on the disk, so nothing may follow.
+    /// Makes a batch durable and shows it. If there was no room, nothing of it is on the disk; after any other failure it is
+    /// unknown what the disk has, so that no batch may follow.
     fn commit(&mut self, changes: Changes) -> Result<(), StoreError> {
         if self.log.is_empty() {
             return Ok(());
@@ -330,7 +330,7 @@ impl Writer {
                 return Err(error);
             }
         };
-        // What is durable and not in the index comes there when that is made anew.
+        // Durable records that are missing in the index are added when it is made anew.
         self.reader.index().apply(changes, end)
     }
 }

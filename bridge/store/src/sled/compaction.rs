@@ -1,11 +1,11 @@
-//! Giving room back to the disk while the store serves: the oldest segment of the log is emptied and removed.
+//! Frees disk space while the store serves: the oldest segment of the log is emptied and removed.
 //!
-//! All that lives on and has something in the segment is written anew at the log's end: a task with all of its appends,
-//! since each leads to the one before it, and small records. When the index has all of that on the disk, nothing leads
-//! to the segment any more, and it is removed, with the parts of the index that end before the log begins then. A crash in
-//! between costs the work only: what was written anew is found to be so, and what was not is still where it was.
+//! Tasks and small records that are kept and have something in the segment are written anew at the log's end; a task with
+//! all of its appends, since each leads to the one before it. When the index has all of that on the disk, nothing leads to
+//! the segment any more. It is then removed, together with the parts of the index that end before the log's new beginning.
+//! A crash in between loses only the work: copies that were written are found, and everything else is at its old place.
 //!
-//! Segments go in order, so that a deletion is removed only when nothing is left of what it deleted.
+//! Segments are removed in order, so that a deletion is removed only after all that it deleted.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -30,40 +30,40 @@ use super::{
 };
 use crate::{DiskUse, StoreError};
 
-/// One step looks at so many bytes of a segment, roughly, and writes at most so many bytes at once.
+/// The approximate number of bytes of a segment that one step reads, and the most that it writes at once.
 const STEP: usize = if cfg!(test) { 4 << 10 } else { 1 << 20 };
-/// What is read of a task before it is written piece by piece.
+/// The bytes of a task that are read at once before it is written piece by piece.
 const PIECE: usize = STEP;
-/// The log may have so many times the bytes of what lives, and so many segments more.
+/// The log may have so many times the bytes of all that is kept, and so many segments more.
 const FACTOR: u64 = 2;
 const SEGMENTS: u64 = 2;
-/// When so many segments wait to be removed, the index is written earlier than it would be.
+/// The number of segments that wait to be removed from which the index is written earlier than usual.
 const WAITING: usize = 4;
-/// A task that moves on while it is written anew is tried again so often in one step.
+/// How often one step tries again to write a task anew that changes meanwhile.
 const TRIES: usize = 5;
-/// So many tasks and records are written anew at a time.
+/// The number of tasks and records that are written anew at a time.
 /// Tests want the same order each time.
 const TOGETHER: usize = if cfg!(test) { 1 } else { 64 };
 
-/// How far compaction has come.
+/// The progress of compaction.
 #[derive(Debug, Default)]
 pub(super) struct Compaction(Mutex<Progress>);
 
 #[derive(Debug, Default)]
 struct Progress {
-    /// The next position to look at; nothing before it is needed once the index is on the disk up to there.
+    /// The next position to read; nothing before it is needed once the index is on the disk up to there.
     next: u64,
-    /// The segments that were emptied: where each ends, and up to where the index must be on the disk before it is
-    /// removed.
+    /// The segments that were emptied: the end of each, and the position up to which the index must be on the disk before
+    /// the segment is removed.
     emptied: VecDeque<(u64, u64)>,
     /// Whether to go on until this segment is empty.
     is_within: bool,
-    /// Where the log ended when [`Wanted::All`] was begun. What is written later is left for another time: it may be what
-    /// was written anew, and would never end.
+    /// The log's end when [`Wanted::All`] was begun. Later records are left for another time: they may be copies, so that
+    /// the work would never end.
     all_before: Option<u64>,
 }
 
-/// Something that is written anew if it is there.
+/// A task or a small record, which is written anew if it is there.
 #[derive(Debug)]
 enum Found {
     Task(String),
@@ -73,11 +73,11 @@ enum Found {
 /// The appends of a task, oldest first.
 #[derive(Debug)]
 pub(super) struct Copies {
-    /// The newest append; if there is another, the copies are of no use.
+    /// The newest append; if the task has a newer one, the copies are of no use.
     pub(super) tip: Tip,
-    /// What stands in the log of them. If the task is damaged, nothing.
+    /// Their bytes in the log; empty if the task is damaged.
     pub(super) records: Vec<Vec<u8>>,
-    /// The copy before them.
+    /// The last copy before these.
     pub(super) previous: Option<LogOffset>,
     /// The bytes that all copies of the task have.
     pub(super) bytes: u64,
@@ -86,10 +86,10 @@ pub(super) struct Copies {
 }
 
 impl Compaction {
-    /// Does one step, and says whether another is to be done now.
+    /// Does one step. Returns whether another is to be done now.
     ///
     /// # Errors
-    /// Those of reading and writing; then the step was not done, and may be tried again.
+    /// Returns the errors of reading and writing; the step was not done then, and may be tried again.
     pub(super) async fn step(
         &self,
         reader: &CachedReader,
@@ -145,16 +145,16 @@ impl Compaction {
     }
 }
 
-/// When a segment is emptied.
+/// The condition under which a segment is emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// When the log has too many bytes of what was deleted or replaced.
+    /// The log has too many bytes that were deleted or replaced.
     Bounded,
-    /// When there is anything that was deleted or replaced.
+    /// The log has any byte that was deleted or replaced.
     All,
 }
 
-/// Removes what was emptied, as far as the index on the disk does not need it any more; answers with the others.
+/// Removes the emptied segments that the index on the disk does not need any more. Returns the others.
 fn remove_emptied(
     reader: &Reader,
     mut emptied: VecDeque<(u64, u64)>,
@@ -198,7 +198,7 @@ fn next_segment(
     Ok((is_within || is_due).then_some((start, end)))
 }
 
-/// What the next records of a segment are of, and where the records behind them begin.
+/// The owners of the next records of a segment, and the position behind these records.
 fn records(reader: &Reader, start: u64, end: u64) -> Result<(Vec<Found>, u64), StoreError> {
     let (mut tasks, mut found) = (BTreeSet::new(), Vec::new());
     let mut visit = |entry: &LogEntry<'_>| match *entry {
@@ -225,7 +225,7 @@ fn records(reader: &Reader, start: u64, end: u64) -> Result<(Vec<Found>, u64), S
     Ok((found, next))
 }
 
-/// The appends of a task if it is there and one of them stands before `end`.
+/// The appends of a task, if it is there and one of them is before `end`.
 fn live_task(reader: &Reader, task: &str, end: u64) -> Result<Option<Copies>, StoreError> {
     let Some(tip) = reader.find(task)? else {
         return Ok(None);
@@ -247,7 +247,7 @@ fn live_task(reader: &Reader, task: &str, end: u64) -> Result<Option<Copies>, St
         is_before |= offset.at < end;
         let read = reader.log.read(offset).and_then(|record| {
             let append = Appended::open(&record)?;
-            // What could not be followed is not written anew.
+            // Appends that cannot be found are not written anew.
             append.head().and(append.message_ids())?;
             let previous = append.previous;
             Ok((record, previous))
@@ -258,7 +258,7 @@ fn live_task(reader: &Reader, task: &str, end: u64) -> Result<Option<Copies>, St
                 copies.bytes += codec::copied_size(&record);
                 copies.records.push(record);
             }
-            // Of a damaged task it is kept that it is there.
+            // Of a damaged task only its existence is kept.
             Err(StoreError::Corrupt { .. }) => {
                 copies.records.clear();
                 copies.tip.state = TipState::Broken;
@@ -271,7 +271,7 @@ fn live_task(reader: &Reader, task: &str, end: u64) -> Result<Option<Copies>, St
     Ok(is_before.then_some(copies))
 }
 
-/// Whether an append of the task that can be found by its number stands before `end`.
+/// Whether an append of the task that can be found by its number is before `end`.
 fn is_numbered_before(reader: &Reader, task: &str, end: u64) -> Result<bool, StoreError> {
     for entry in reader.index().scan(keys::appends(task), None) {
         if keys::read::<LogOffset>(&entry?.1)?.at < end {
@@ -281,7 +281,7 @@ fn is_numbered_before(reader: &Reader, task: &str, end: u64) -> Result<bool, Sto
     Ok(false)
 }
 
-/// Writes one thing anew that has something before `end`; says whether that is done, or it has moved on too often.
+/// Writes a task or record anew that has something before `end`. Returns false if it has changed too often meanwhile.
 async fn write_one(
     reader: &CachedReader,
     committer: &Committer,
@@ -314,7 +314,7 @@ async fn write_one(
     Ok(false)
 }
 
-/// Writes the appends of a task piece by piece; with the last one it consists of the copies.
+/// Writes the appends of a task piece by piece; with the last piece the task consists of the copies.
 async fn write_task(committer: &Committer, copies: Copies) -> Result<(), StoreError> {
     let (tip, bytes) = (copies.tip, copies.bytes);
     let (mut previous, mut piece, mut size) = (None, Vec::new(), 0);
@@ -343,7 +343,7 @@ async fn write_task(committer: &Committer, copies: Copies) -> Result<(), StoreEr
 }
 
 impl Reader {
-    /// What the store takes on the disk.
+    /// The bytes of the store on the disk.
     pub(super) fn disk_use(&self) -> Result<DiskUse, StoreError> {
         let (index, log) = (self.index(), &self.log);
         let folder = index.folder();
@@ -366,7 +366,7 @@ impl Reader {
         Ok(bytes)
     }
 
-    /// The value of a small record, if it is at this place still.
+    /// The value of a small record, if it is still at this place.
     fn live_value(
         &self,
         key: Key,
@@ -384,7 +384,7 @@ impl Reader {
     }
 }
 
-/// The bytes of all files in a folder, as far as the disk has them.
+/// The bytes that the files in a folder take on the disk.
 fn bytes_in(folder: &Path) -> io::Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {

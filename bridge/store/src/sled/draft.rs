@@ -1,4 +1,4 @@
-//! A batch in the making: what it changes can be read from it before it is true.
+//! A batch that is being prepared. Its changes can be read from it before they are durable.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::{Append, Deletion, Head, Seq, StoreError, caller::Caller};
 
-/// Clients choose some of what is in a head, and all of that can be part of a key.
+/// The largest size of a head in bytes. Clients choose its ids, and each of them can be part of a key.
 const HEAD_LIMIT: usize = 16 << 10;
 
-/// Changes that become true together: those to the index that follow from records of the log.
+/// Changes that become visible together: records of the log, and the changes of the index that follow from them.
 #[derive(Debug)]
 pub(super) struct Draft<'a> {
     reader: &'a Reader,
@@ -29,12 +29,12 @@ pub(super) struct Prepared {
     pub(super) caller: Caller,
     pub(super) append: Append,
     pub(super) json: Vec<u8>,
-    /// The keys of the messages in it.
+    /// The keys of its messages.
     pub(super) messages: Vec<Key>,
 }
 
 impl<'a> Draft<'a> {
-    /// An empty one, on top of what is durable.
+    /// Creates an empty batch on top of the durable state.
     pub(super) fn new(reader: &'a Reader) -> Self {
         Self {
             reader,
@@ -42,7 +42,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Adds an append and writes it, or says why it cannot follow; then nothing of it is anywhere.
+    /// Adds an append and writes it. After an error nothing of it is written.
     pub(super) fn append(
         &mut self,
         prepared: &Prepared,
@@ -76,7 +76,7 @@ impl<'a> Draft<'a> {
         Ok(after)
     }
 
-    /// Deletes a task and writes that, or says why it may not be deleted.
+    /// Deletes a task and writes the deletion, or returns why the task may not be deleted.
     pub(super) fn delete(
         &mut self,
         caller: &Caller,
@@ -86,7 +86,7 @@ impl<'a> Draft<'a> {
     ) -> Result<(), StoreError> {
         let tip = self.find(task)?.filter(|tip| tip.head.owner == *caller);
         let tip = tip.ok_or_else(|| StoreError::not_found(task))?;
-        // Whether a damaged task has ended is not known for certain.
+        // It is uncertain whether a damaged task has ended.
         if tip.state == TipState::Broken && deletion == Deletion::Ended {
             return Err(self.reader.damaged(task));
         }
@@ -95,8 +95,8 @@ impl<'a> Draft<'a> {
         self.forget(tip)
     }
 
-    /// Has the index follow a deletion. The ids of messages and of the client stay in it: whoever finds them sees that the
-    /// task is not there.
+    /// Puts a deletion into the index. The ids of messages and of the client stay in it: a lookup of one finds that the task
+    /// is gone.
     fn forget(&mut self, tip: Tip) -> Result<(), StoreError> {
         if tip.number >= STRIDE {
             let appends = keys::appends(&tip.head.task);
@@ -117,9 +117,9 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Writes appends of a task anew, and answers with the place of the last one.
+    /// Writes appends of a task anew, and returns the place of the last one.
     ///
-    /// Errors: `Conflict` if the task has moved on, `NotFound`; then nothing of it is anywhere.
+    /// Errors: `Conflict` if the task has changed, `NotFound`; nothing is written then.
     pub(super) fn copy(
         &mut self,
         copies: &Copies,
@@ -156,7 +156,7 @@ impl<'a> Draft<'a> {
         Ok(previous)
     }
 
-    /// Writes that a damaged task is there, of which nothing else is left.
+    /// Writes a record of a damaged task of which only the existence is known.
     fn copy_damaged(
         &mut self,
         before: Tip,
@@ -175,7 +175,7 @@ impl<'a> Draft<'a> {
         Ok(Some(offset))
     }
 
-    /// Writes a small record anew if it is at this place still.
+    /// Writes a small record anew if it is still at this place.
     pub(super) fn renew(
         &mut self,
         key: Key,
@@ -189,7 +189,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Puts a small record or removes it, and writes that; says whether there was one.
+    /// Puts or removes a small record, and writes that. Returns whether there was one.
     pub(super) fn record(
         &mut self,
         key: Key,
@@ -202,7 +202,7 @@ impl<'a> Draft<'a> {
         Ok(before.is_some())
     }
 
-    /// Has the index follow a small record, which was at `before`.
+    /// Puts a small record into the index, which was at `before`.
     fn follow_small(
         &mut self,
         key: Key,
@@ -218,7 +218,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Adds what a record of the log says.
+    /// Adds the content of a record of the log.
     pub(super) fn replay(&mut self, logged: Logged) -> Result<(), StoreError> {
         match logged {
             Logged::Append {
@@ -257,7 +257,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Has the index follow an append that was written anew; with the last one the task consists of them.
+    /// Puts the copy of an append into the index; with the last copy the task consists of its copies.
     fn follow_copy(
         &mut self,
         before: Option<Tip>,
@@ -273,7 +273,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The task whose append was lost must not look as if the one before it was the newest.
+    /// Marks a task whose append was lost, so that the append before it does not pass for the newest.
     fn lose(
         &mut self,
         offset: LogOffset,
@@ -319,7 +319,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The task's newest append, on which another of this caller can follow.
+    /// The task's newest append, after which this caller may add another.
     fn whole_tip(&self, caller: &Caller, task: &str) -> Result<Option<Tip>, StoreError> {
         let Some(tip) = self.find(task)? else {
             return Ok(None);
@@ -333,7 +333,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The newest append that is known of the task, if there is one: while the log is read again.
+    /// The newest known append of the task, if there is one; for a log that is read again.
     fn last_tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
         let tip = self.find(task)?;
         Ok(tip.filter(|tip| tip.number > 0))
@@ -347,7 +347,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Refuses a client's id for a new task that has another one already.
+    /// Refuses a client's id for a new task if another task has it already.
     fn check_client_id(&self, head: &Head, append: &Append) -> Result<(), StoreError> {
         if let Some(client_id) = head.client_id.as_deref().filter(|_| append.expected == 0)
             && let Some(task) = self.get(&keys::client_task(&head.owner, &head.agent, client_id))?
@@ -360,7 +360,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Refuses messages that came before.
+    /// Refuses messages that the store has already.
     fn check_messages(&self, prepared: &Prepared) -> Result<(), StoreError> {
         for (key, (id, _)) in prepared.messages.iter().zip(prepared.append.message_ids()) {
             if let Some(event) = self.get(key)? {
@@ -378,14 +378,14 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Has messages found by their ids.
+    /// Puts the ids of messages into the index.
     fn remember(&mut self, messages: impl IntoIterator<Item = (Key, Seq)>, head: &Head) {
         for (key, seq) in messages {
             self.put(key, Some(keys::write(&(seq, &head.task))));
         }
     }
 
-    /// Has the index follow an append.
+    /// Puts an append into the index.
     fn follow(&mut self, before: Option<Tip>, tip: Tip) {
         if before.is_none() {
             self.find_by_client_id(&tip.head);
@@ -409,7 +409,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// How many bytes a task has in the log with an append behind this one.
+/// The bytes of a task in the log, with another append behind this one.
 fn bytes_with(before: Option<&Tip>, offset: LogOffset) -> u64 {
     before.map_or(0, |before| before.bytes) + FRAME as u64 + u64::from(offset.length)
 }

@@ -1,6 +1,6 @@
-//! Having an index follow the log: what a start finds behind the newest part, or all of it when the index is lost.
+//! Brings an index up to the log: at a start from the newest part on, or from the beginning when the index is lost.
 //!
-//! One thread reads the log and what its records say, another has the index follow.
+//! One thread reads the log and its records, another changes the index.
 
 use std::{
     path::Path,
@@ -22,11 +22,11 @@ use super::{
 };
 use crate::{Head, Seq, StoreError};
 
-/// So many records of the log go to the index together, and so many such heaps wait.
+/// The number of records that go to the index together, and the number of such groups that wait.
 const TOGETHER: usize = 4096;
 const WAITING: usize = 2;
 
-/// What a record of the log says, as far as the index follows it.
+/// The content of a record of the log, as far as the index needs it.
 #[derive(Debug)]
 pub(super) enum Logged {
     /// A task has another append.
@@ -51,7 +51,7 @@ pub(super) enum Logged {
     Lost(LogOffset, String, Option<Head>),
 }
 
-/// Has the index follow the log from where it ends; answers with the end of the log.
+/// Brings the index up to the log. Returns the end of the log.
 pub(super) fn follow(reader: &Reader) -> Result<End, StoreError> {
     let from = reader.index().end();
     thread::scope(|scope| {
@@ -68,7 +68,7 @@ pub(super) fn follow(reader: &Reader) -> Result<End, StoreError> {
     })
 }
 
-/// Reads the log, and tells in whole batches what its records say.
+/// Reads the log, and sends the content of its records in whole batches.
 fn read(log: &Log, from: End, to: &SyncSender<(Vec<Logged>, End)>) -> Result<End, StoreError> {
     let (mut said, mut upto) = (Vec::new(), from);
     let send = |said, upto| to.send((said, upto)).map_err(|_| StoreError::Closed);
@@ -88,7 +88,7 @@ fn read(log: &Log, from: End, to: &SyncSender<(Vec<Logged>, End)>) -> Result<End
 }
 
 fn understood(offset: LogOffset, record: &[u8]) -> Option<Logged> {
-    // Whole, and yet not to be understood: it is lost to its task, and to no other.
+    // The record is whole but cannot be read: it is lost for its task, and for no other.
     said(offset, record).map(Some).unwrap_or_else(|error| {
         tracing::error!("a record of the log is passed over: {error}");
         lost_one(offset, record)
@@ -142,8 +142,8 @@ pub(super) fn tip_of(
     Ok((tip, messages))
 }
 
-/// The appends in a broken stretch of the log from this position on, as far as it can be told whose they were: no task
-/// must look as if the append before was its newest.
+/// The appends in a broken stretch of the log from this position on, as far as their tasks are known: the append before
+/// must not pass for the task's newest.
 pub(super) fn lost(mut at: u64, mut stretch: &[u8]) -> Vec<Logged> {
     let mut lost = Vec::new();
     while let Some(length) = stretch
@@ -152,7 +152,7 @@ pub(super) fn lost(mut at: u64, mut stretch: &[u8]) -> Vec<Logged> {
     {
         let record = stretch.get(FRAME..).unwrap_or_default();
         lost.extend(lost_one(LogOffset { at, length }, record));
-        // The next one is found only if this one tells its length.
+        // The next one can only be found by the length of this one.
         let Some(behind) = stretch.get(FRAME + length as usize..) else {
             break;
         };
@@ -167,12 +167,12 @@ fn lost_one(offset: LogOffset, record: &[u8]) -> Option<Logged> {
     Some(Logged::Lost(offset, task, head))
 }
 
-/// Knows how an index is opened.
+/// Opens indexes.
 #[derive(Clone, Debug)]
 pub(super) struct Rebuilder(pub(super) SledSettings);
 
 impl Rebuilder {
-    /// Has another index made of the log, in a thread of its own. Readers go on with the old one as far as it goes.
+    /// Makes another index from the log, in a thread of its own. Readers use the old one meanwhile, as far as it works.
     pub(super) fn start(
         &self,
         reader: &Reader,
@@ -196,7 +196,7 @@ impl Rebuilder {
         };
         follow(&anew)?;
         reader.index.swap(&anew.index);
-        // What it is in is removed when nobody has it any more.
+        // Its folder is removed when nobody uses it any more.
         drop(anew);
         remove(&former)
     }

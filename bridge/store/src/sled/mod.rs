@@ -1,20 +1,19 @@
-//! Tasks on the disk: the default. What is true is a log, a file of our own; where things stand in it is
-//! in an index in a sled database, which is written later and can be made anew.
+//! Tasks on the disk: the default store. All data are in a log, a file format of our own. An index in a sled database has
+//! their places in the log; it is written later and can be made anew.
 //!
-//! One process at a time has it open, one thread of it writes. Readers see only what is durable. What
-//! grows with the number of tasks is on the disk; in memory there are only the caches of [`SledSettings`],
-//! what was written lately (a hundred thousand appends), and the index's filters (two bytes an entry, three entries a
-//! task).
+//! One process at a time has the store open, and one of its threads writes. Readers see durable data only. Memory does not
+//! grow with the number of tasks, but for the index's filters (two bytes an entry, three entries a task); it holds the
+//! caches of [`SledSettings`] and the newest entries (of a hundred thousand appends).
 //!
-//! - `open`, `follow`: settings, locks, formats, what a crash left behind; an index that is lost or fails is made anew
+//! - `open`, `follow`: settings, locks, formats, the start after a crash; an index that is lost or fails is made anew
 //! - `log`: the files, frames and checksums
-//! - `codec`, `keys`: what stands in the log and in the index
+//! - `codec`, `keys`: the content of the log and of the index
 //! - `index`: entries in memory and in sled
-//! - `draft`, `committer`: batches, what follows from them for the index, and the thread that makes them durable
+//! - `draft`, `committer`: batches, their changes of the index, and the thread that makes them durable
 //! - `reader`, `lists`, `cached_reader`: reading
-//! - `compaction`: giving room back to the disk
+//! - `compaction`: frees disk space
 //! - `backup`: copies of the folder
-//! - `check`: a look at all of it
+//! - `check`: checks all of it
 //! - `whole`: all tasks and records, for copies
 
 mod backup;
@@ -68,24 +67,24 @@ use super::{
 };
 use crate::caller::Caller;
 
-/// The bytes that the events of one append may have.
+/// The largest size of the events of one append, in bytes.
 const LIMIT: usize = 64 << 20;
-/// The bytes that all names of a small record may have.
+/// The largest size of all names of a small record, in bytes.
 const KEY_LIMIT: usize = 16 << 10;
 
 /// A store in a folder.
 #[derive(Debug)]
 pub struct SledStore {
-    // They are dropped in this order: when no more can come the index is let go of, and only then may another open the
-    // folder.
+    // The fields are dropped in this order: writes end, then the index is closed, and only then may another process open
+    // the folder.
     committer: Committer,
     reader: CachedReader,
     compaction: Compaction,
 }
 
 impl SledStore {
-    /// Opens the folder's store or makes it. It blocks until the index has all of the log, and up to a
-    /// second for another process to let go of the folder.
+    /// Opens the folder's store or makes it. It blocks until the index has all of the log, and waits up to a second for
+    /// another process to close the folder.
     ///
     /// Errors: `InUse`, `Older`, `Newer`, `Corrupt`, `Io`, `Full`.
     pub fn open(settings: &SledSettings) -> Result<Self, StoreError> {
@@ -116,7 +115,7 @@ impl SledStore {
         Self::open_on(settings, &(Arc::new(disk.clone()) as _))
     }
 
-    /// Looks at all that there is, and tells what of it is damaged. It blocks for as long as that takes.
+    /// Reads the whole store and reports what is damaged. It blocks for as long as that takes.
     ///
     /// # Errors
     /// If the store cannot be read at all.
@@ -124,8 +123,8 @@ impl SledStore {
         check::check(&self.reader.disk)
     }
 
-    /// Gives back to the disk what deleted tasks and replaced records take, as far as whole files can be removed. `steps`
-    /// is asked before each step whether to go on.
+    /// Frees the disk space of deleted tasks and replaced records, as far as whole files can be removed. `steps` is asked
+    /// before each step whether to go on.
     ///
     /// # Errors
     /// If the store cannot be read or written.
@@ -136,7 +135,7 @@ impl SledStore {
         Ok(())
     }
 
-    /// Does what can be done before the append has its turn: writes the events as they will stand in the log.
+    /// Does the part of an append that needs no lock: writes the events as JSON for the log.
     async fn prepare(&self, caller: &Caller, append: Append) -> Result<Prepared, StoreError> {
         let json = codec::events_json(&append)?;
         if json.len() > LIMIT {
@@ -158,7 +157,7 @@ impl SledStore {
         })
     }
 
-    /// Reads what has to be read from the disk.
+    /// Reads from the disk on a blocking thread.
     async fn read_disk<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
@@ -287,7 +286,7 @@ impl Store for SledStore {
         task: &str,
         deletion: Deletion,
     ) -> Result<(), StoreError> {
-        // What has to be read is read here, so that the one thread that writes finds it in caches.
+        // Data are read here, so that the thread that writes finds them in caches.
         if let Err(error @ StoreError::NotFound { .. }) = self.reader.tip(caller, task).await {
             return Err(error);
         }

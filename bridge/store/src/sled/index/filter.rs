@@ -1,19 +1,19 @@
-//! Says of most keys that a part does not have them, without a look at it.
+//! Finds out for most keys that a part does not have them, without reading the part.
 //!
-//! A Bloom filter in blocks of a cache line: sixteen bits for each key, of which each key sets seven, all in one block.
-//! One of a thousand other keys finds all of its bits set by accident. Filters on the disk depend on the hash.
+//! It is a Bloom filter in blocks of a cache line: sixteen bits for each key, of which each key sets seven, all in one
+//! block. One in a thousand other keys finds all of its bits set by accident. Filters on the disk depend on the hash.
 
-/// Bytes for each key, and of a block.
+/// The bytes for each key, and those of a block.
 const BYTES: usize = 2;
 const BLOCK: usize = 64;
-/// How many bits each key sets; nine bits of a number say which.
+/// The number of bits that each key sets; nine bits of a number select one.
 const PROBES: u32 = 7;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Filter(Vec<u8>);
 
 impl Filter {
-    /// Has these keys.
+    /// Creates the filter of these keys.
     pub(super) fn of(keys: &[&[u8]]) -> Self {
         let blocks = (keys.len() * BYTES).div_ceil(BLOCK).max(1);
         let mut bytes = vec![0; blocks * BLOCK];
@@ -26,7 +26,7 @@ impl Filter {
         Self(bytes)
     }
 
-    /// As it was written.
+    /// Creates the filter from its written form.
     pub(super) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let is_one = !bytes.is_empty() && bytes.len().is_multiple_of(BLOCK);
         is_one.then_some(Self(bytes))

@@ -8,8 +8,8 @@ use std::{
 use super::{Index, Phase, guarded};
 use crate::StoreError;
 
-/// The index that is in use, shared by all who read it and the one who writes it. When it has failed, another takes its
-/// place. The last owner waits until its thread has ended.
+/// The index that is in use, shared by its readers and its writer. Another index takes its place when it has failed. The
+/// last owner waits until the index's thread has ended.
 #[derive(Clone, Debug)]
 pub(in crate::sled) struct IndexInUse(Arc<RwLock<Running>>);
 
@@ -30,7 +30,7 @@ impl IndexInUse {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner).index)
     }
 
-    /// Swaps it with another, for all who share them.
+    /// Swaps it with another index, for all who share it.
     pub(in crate::sled) fn swap(&self, other: &Self) {
         let mut one = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let mut other = other.0.write().unwrap_or_else(PoisonError::into_inner);

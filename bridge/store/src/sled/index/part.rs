@@ -1,9 +1,9 @@
-//! Sorted entries that never change: what followed from one stretch of the log.
+//! Sorted entries that never change: those that follow from one stretch of the log.
 //!
 //! | key in sled | value, behind a CRC-32 of it |
 //! |-|-|
-//! | `p` part | what it is, see [`Meta`]; written last, and without it nothing else of the part counts |
-//! | `b` part, number | a block of entries: each key without what it has in common with the one before it |
+//! | `p` part | its description, see [`Meta`]; written last, and without it the rest of the part is not valid |
+//! | `b` part, number | a block of entries: each key without the beginning that it shares with the key before it |
 //! | `f` part, number | a piece of the part's filter |
 //!
 //! Parts have 64 bits, numbers 32, big endian; all else is written by postcard.
@@ -27,32 +27,32 @@ use crate::{
 const META: u8 = b'p';
 const BLOCK: u8 = b'b';
 const FILTER: u8 = b'f';
-/// A block that has so many bytes takes no further entry.
+/// The size in bytes from which a block takes no further entry.
 const FULL: usize = if cfg!(test) { 2 << 10 } else { 16 << 10 };
-/// Values of more bytes than that might get files of their own, which sled never fsyncs.
+/// The largest value in bytes. Larger ones might get files of their own, which sled never fsyncs.
 const PIECE: usize = 32 << 10;
 /// The bytes of a sum.
 const SUM: usize = 4;
 
-/// A part that is whole.
+/// A complete part.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     db: sled::Db,
     pub(super) number: u64,
     pub(super) meta: Arc<Meta>,
-    /// Absent of old parts, when there are too many.
+    /// `None` for old parts, if there are too many filters.
     pub(super) filter: Option<Arc<Filter>>,
 }
 
 /// Describes a part without its entries.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Meta {
-    /// Up to where in the log it goes.
+    /// The end of its stretch of the log.
     pub(super) end: End,
     /// The bytes of its blocks, and of its filter.
     pub(super) bytes: u64,
     pub(super) filter: usize,
-    /// How many message ids it has.
+    /// The number of its message ids.
     pub(super) messages: u64,
     /// The times of the tasks in its lists, from the oldest to the newest, in milliseconds.
     pub(super) times: Option<(i64, i64)>,
@@ -63,10 +63,9 @@ pub(super) struct Meta {
 }
 
 impl Part {
-    /// All parts that were written before, newest first, without their filters. Blocks without a part, of which the
-    /// writing was cut off, are removed.
+    /// Opens all parts, newest first, without their filters. Blocks of a part whose writing was interrupted are removed.
     ///
-    /// Errors: `Corrupt` if they are not what was written.
+    /// Errors: `Corrupt` if a sum is wrong.
     pub(super) fn open_all(db: &sled::Db) -> Result<Vec<Self>, StoreError> {
         let mut parts = Vec::new();
         for entry in db.scan_prefix([META]).rev() {
@@ -79,7 +78,7 @@ impl Part {
                 filter: None,
             });
         }
-        // A part is begun only when all before it are whole, and removed only when all before it are.
+        // A part is begun only when all before it are complete, and removed only when all before it are removed.
         let behind = parts.first().map_or(0, |newest: &Self| newest.number + 1);
         let before = parts.last().map_or(0, |oldest| oldest.number);
         for kind in [BLOCK, FILTER] {
@@ -91,12 +90,12 @@ impl Part {
         Ok(parts)
     }
 
-    /// Whether nobody else has it.
+    /// Whether no reader uses it.
     pub(super) fn is_unread(&self) -> bool {
         Arc::strong_count(&self.meta) == 1
     }
 
-    /// Removes all of it from the disk, first that it is one.
+    /// Removes all of it from the disk, its description first.
     pub(super) fn remove(&self) -> Result<(), StoreError> {
         self.db.remove(&key(META, self.number, 0)[..9])?;
         for kind in [BLOCK, FILTER] {
@@ -110,7 +109,7 @@ impl Part {
         Ok(())
     }
 
-    /// Looks at all of it: of what sled has lost it does not tell.
+    /// Reads all of it, because sled does not report what it has lost.
     ///
     /// Errors: `Corrupt`.
     pub(super) fn check(&self) -> Result<(), StoreError> {
@@ -129,7 +128,7 @@ impl Part {
         filter.ok_or_else(|| broken("a part has no filter"))
     }
 
-    /// What it says of a key.
+    /// The entry of a key.
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<Value>, StoreError> {
         let mut found = None;
         if let Some(number) = self.block_of(key) {
@@ -185,7 +184,7 @@ impl Part {
             .flat_map(|entries| entries.unwrap_or_else(|error| vec![Err(error)]))
     }
 
-    /// The block that has the key if any has.
+    /// The only block that may have the key.
     fn block_of(&self, key: &[u8]) -> Option<usize> {
         let is_before = |first: &Key| first.as_slice() <= key;
         self.meta.first.partition_point(is_before).checked_sub(1)
@@ -196,7 +195,7 @@ impl Part {
         block.ok_or_else(|| broken("a block is missing"))
     }
 
-    /// Makes a part of entries in order; it goes up to `end`, and is durable when [`sled::Db::flush`] was called.
+    /// Writes sorted entries as a part that ends at `end`. It is durable once [`sled::Db::flush`] was called.
     pub(super) fn write(
         db: &sled::Db,
         number: u64,
@@ -260,7 +259,7 @@ impl Meta {
         Ok(())
     }
 
-    /// Takes note of an entry.
+    /// Updates the description by an entry.
     fn note(&mut self, key: &[u8]) {
         match key.first() {
             Some(&keys::MESSAGE) => self.messages += 1,
@@ -275,7 +274,7 @@ impl Meta {
     }
 }
 
-/// Puts a value behind its sum.
+/// Returns a value with its sum before it.
 fn put(db: &sled::Db, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
     let sum = crc32fast::hash(value).to_be_bytes();
     db.insert(key, [&sum[..], value].concat())?;
@@ -284,7 +283,7 @@ fn put(db: &sled::Db, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
 
 /// Shows the entries of a block, in order, for as long as more are wanted.
 ///
-/// Errors: `Corrupt` if it is not what was written.
+/// Errors: `Corrupt` if the block cannot be read.
 fn decode(
     block: &[u8],
     mut visit: impl FnMut(&[u8], Option<&[u8]>) -> ControlFlow<()>,
@@ -303,7 +302,7 @@ fn decode(
     Ok(())
 }
 
-/// What stands behind a sum, if it is what was written.
+/// The value behind a sum, if the sum is right.
 fn summed(bytes: &[u8]) -> Result<&[u8], StoreError> {
     match bytes.split_first_chunk::<SUM>() {
         Some((sum, rest)) if crc32fast::hash(rest).to_be_bytes() == *sum => Ok(rest),
@@ -311,7 +310,7 @@ fn summed(bytes: &[u8]) -> Result<&[u8], StoreError> {
     }
 }
 
-/// Adds what is written of a value.
+/// Appends a value in its written form.
 fn written(value: &impl Serialize, to: Vec<u8>) -> Result<Vec<u8>, StoreError> {
     postcard::to_extend(value, to).map_err(|error| StoreError::corrupt("the index", &error))
 }

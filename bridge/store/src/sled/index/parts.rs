@@ -8,12 +8,12 @@ use crate::{
     sled::keys::{self, Key},
 };
 
-/// What the parts may take.
+/// The limits of the memory of parts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// The bytes of the filters in memory.
     pub(super) filters: usize,
-    /// The number of newest message ids that are remembered at least.
+    /// The least number of newest message ids that are remembered.
     pub(super) messages: u64,
 }
 
@@ -22,14 +22,14 @@ pub(super) struct Limits {
 pub(super) struct Parts {
     /// Newest first.
     pub(super) all: Vec<Part>,
-    /// So many of them, the newest, remember message ids.
+    /// The number of parts, the newest, that remember message ids.
     pub(super) remembering: usize,
     /// The greatest key of a task. Ids are made in order, so a new one needs no look at any part.
     last_task: Key,
 }
 
 impl Parts {
-    /// Keeps the filters of the newest parts in memory, as far as they may take room.
+    /// Keeps the filters of the newest parts in memory, within the limits.
     pub(super) fn new(mut all: Vec<Part>, limits: Limits) -> Result<Self, StoreError> {
         let (mut left, mut newer, mut remembering) = (limits.filters, 0, 0);
         for part in &mut all {
@@ -55,7 +55,7 @@ impl Parts {
         self.all.first().map_or(0, |newest| newest.number + 1)
     }
 
-    /// Those that may have the key, or keys that begin with this.
+    /// The parts that may have this key, or keys that begin with it.
     pub(super) fn with<'p>(&'p self, key: &[u8]) -> impl Iterator<Item = &'p Part> + use<'p> {
         let count = match key.first() {
             Some(&keys::HEAD) if *key > *self.last_task => 0,
@@ -70,7 +70,7 @@ impl Parts {
         self.all[..count].iter().filter(may_have)
     }
 
-    /// The newest that they say of a key.
+    /// The newest entry of a key.
     pub(super) fn get(&self, key: &[u8]) -> Result<Value, StoreError> {
         for part in self.with(key) {
             if let Some(value) = part.get(key)? {
@@ -80,7 +80,7 @@ impl Parts {
         Ok(None)
     }
 
-    /// The counts whose keys begin with this group, all of which stand in the newest part that has any.
+    /// The counts whose keys begin with this group. The newest part that has any of them has all.
     pub(super) fn counts(&self, group: &[u8]) -> Result<BTreeMap<Key, i64>, StoreError> {
         for part in self.with(group) {
             let found: Result<BTreeMap<_, _>, _> = part
@@ -95,7 +95,7 @@ impl Parts {
         Ok(BTreeMap::new())
     }
 
-    /// Adds to a page of a list what they have of it; what it has is newer.
+    /// Adds the parts' entries to a page of a list; entries that the page has already are newer.
     pub(super) fn page(
         &self,
         prefix: &[u8],
@@ -117,14 +117,14 @@ impl Parts {
     }
 }
 
-/// Leaves the first entries.
+/// Keeps the first entries only.
 fn shorten(page: &mut BTreeMap<Key, Value>) {
     while page.len() > PAGE {
         page.pop_last();
     }
 }
 
-/// Whether a part may have entries that belong to the page. Of the tasks of one state the times tell.
+/// Whether a part may have entries that belong to the page. For the tasks of one state, their times decide.
 fn reaches(part: &Part, prefix: &[u8], from: Bound<&[u8]>, page: &BTreeMap<Key, Value>) -> bool {
     if prefix.first() != Some(&keys::STATE_LIST) || keys::filtered(prefix) != Some(prefix) {
         return true;

@@ -1,5 +1,5 @@
-//! The disk that the log is kept on: the few things that the log asks of a file system. Tests have another, which fails
-//! and loses power.
+//! The disk of the log: the few operations of a file system that the log needs. Tests have another disk, which fails and
+//! loses power.
 
 use std::{
     ffi::OsString,
@@ -15,22 +15,22 @@ use nix::sys::statvfs::statvfs;
 
 use crate::private;
 
-/// Where folders and files of the log are.
+/// A file system with the folders and files of the log.
 pub(in crate::sled) trait Disk: Debug + Send + Sync {
-    /// Makes a folder that nobody else can look into, if there is none.
+    /// Makes a folder that no other user can read, if there is none.
     fn make_folder(&self, path: &Path) -> io::Result<()>;
     /// Makes the names in a folder durable.
     fn sync_folder(&self, path: &Path) -> io::Result<()>;
     /// The names in a folder, in no order.
     fn names(&self, folder: &Path) -> io::Result<Vec<OsString>>;
-    /// Makes a file that is empty, or empties one.
+    /// Makes an empty file, or empties an existing one.
     fn create(&self, path: &Path) -> io::Result<LogFile>;
     /// Opens a file to read and write it.
     fn open(&self, path: &Path) -> io::Result<LogFile>;
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// How much room there is, if the system tells.
+    /// The free space, if the system tells it.
     fn space(&self, folder: &Path) -> Option<Space>;
-    /// A segment that has so many bytes takes no further batch.
+    /// The size in bytes from which a segment takes no further batch.
     fn segment_limit(&self) -> u64 {
         64 << 20
     }
@@ -40,10 +40,10 @@ pub(in crate::sled) trait Disk: Debug + Send + Sync {
 pub(in crate::sled) trait DiskFile: FileExt + Debug + Send + Sync {
     fn length(&self) -> io::Result<u64>;
     fn set_length(&self, length: u64) -> io::Result<()>;
-    /// Makes its bytes durable. After an error nobody knows which of them are, and another try does not tell: the system
-    /// takes for written what it has failed to write.
+    /// Makes its bytes durable. After an error it is unknown which of them are, and another try does not tell: the system
+    /// marks bytes as written even if it has failed to write them.
     fn sync_bytes(&self) -> io::Result<()>;
-    /// Makes its bytes and all that is known of it durable; see [`DiskFile::sync_bytes`].
+    /// Makes its bytes and its metadata durable; see [`DiskFile::sync_bytes`].
     fn sync(&self) -> io::Result<()>;
 }
 

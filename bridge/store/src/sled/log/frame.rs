@@ -1,25 +1,25 @@
-//! What stands around a record, so that one that is torn or changed is recognised.
+//! The frame of a record, by which a torn or changed record is recognised.
 //!
 //! | bytes | |
 //! |-|-|
-//! | 4 | how many bytes the record has, at least one |
-//! | 4 | CRC-32 of all that follows |
-//! | 8 | the number of its batch; the highest bit says that it is the batch's last record |
+//! | 4 | the length of the record in bytes, at least one |
+//! | 4 | CRC-32 of the bytes behind it |
+//! | 8 | the number of its batch; the highest bit is set in the batch's last record |
 //! | rest | the record |
 //!
-//! Numbers are big endian. A batch is what was written and fsynced at once: of the last one a crash may
-//! have left any part, of those before it nothing can be missing.
+//! Numbers are big endian. A batch is written and fsynced at once. After a crash any part of the last batch may be there;
+//! all batches before it are complete.
 
 /// The bytes before a record.
 pub(in crate::sled) const HEADER: usize = 16;
 
 const LAST: u64 = 1 << 63;
 
-/// A record with what its frame says.
+/// A record with the data of its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame<'b> {
     pub(super) batch: u64,
-    /// No record of the same batch follows.
+    /// Whether no record of the same batch follows.
     pub(super) is_last: bool,
     pub(super) record: &'b [u8],
 }
@@ -40,7 +40,7 @@ pub(super) fn seal(frame: &mut [u8], batch: u64, is_last: bool) {
 }
 
 impl<'b> Frame<'b> {
-    /// The frame at the beginning of `bytes`, if a whole one stands there.
+    /// The frame at the beginning of `bytes`, if a whole one is there.
     pub(super) fn read(bytes: &'b [u8]) -> Option<Self> {
         let batch = batch(bytes)?;
         let length = u32::from_be_bytes(*bytes.first_chunk()?) as usize;
@@ -56,7 +56,7 @@ impl<'b> Frame<'b> {
         })
     }
 
-    /// The bytes that it has with its header.
+    /// Its size with the header, in bytes.
     pub(super) fn len(&self) -> usize {
         HEADER + self.record.len()
     }
@@ -78,12 +78,12 @@ pub(super) fn holds_later(bytes: &[u8], batch: u64) -> bool {
     false
 }
 
-/// The first whole frame in `bytes` of a batch that comes soon after `batch`, or of that itself, and where it
-/// begins. Few places look like one, so few sums are made.
+/// The first whole frame in `bytes` of the batch `batch` or of one that comes soon after it, and the position of the
+/// frame. Few positions look like a frame, so that few sums have to be computed.
 pub(super) fn find(bytes: &[u8], batch: u64) -> Option<(usize, Frame<'_>)> {
     let mut at = 0;
     while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() > HEADER) {
-        // Zeros, mostly, of which there may be many.
+        // Most of these bytes are zeros, and there may be many.
         let is_empty = rest[..4] == [0; 4];
         if !is_empty && let Some(frame) = Frame::read_near(rest, batch) {
             return Some((at, frame));
@@ -94,7 +94,7 @@ pub(super) fn find(bytes: &[u8], batch: u64) -> Option<(usize, Frame<'_>)> {
 }
 
 impl<'b> Frame<'b> {
-    /// Like [`Frame::read`], but without a look at what cannot come soon after `batch`.
+    /// Like [`Frame::read`], but skips frames of batches that cannot come soon after `batch`.
     pub(super) fn read_near(bytes: &'b [u8], batch: u64) -> Option<Self> {
         let found = self::batch(bytes)? & !LAST;
         let is_near = found >= batch && found - batch < 1 << 32;

@@ -1,15 +1,15 @@
-//! The log: files of our own to which everything durable is appended, the truth of the store.
+//! The log: files to which all durable data are appended. All other files of the store follow from it.
 //!
 //! A position counts bytes from the log's beginning. Each segment is a file that is named by the position
-//! of its first byte and begins with a header; behind it stand frames, and in the newest one zeros.
+//! of its first byte and begins with a header. Frames follow, and zeros behind them in the newest segment.
 //!
-//! - `disk`: what it asks of a file system; `simulated`, in tests, is one that fails and loses power
-//! - `frame`: what makes one record recognisable
+//! - `disk`: the operations of a file system that it needs; `simulated`, in tests, is a disk that fails and loses power
+//! - `frame`: the header by which a record is recognised
 //! - `segment`: the files
 //! - `writer`: appending, a batch at a time
-//! - `reader`: one record, by its place
-//! - `scan`: some records after another, of a segment that is emptied
-//! - `replay`: all records after a position, what is lost of them, and where a crash cut the log off
+//! - `reader`: reading one record by its place
+//! - `scan`: reading the records of a segment that is emptied, some at a time
+//! - `replay`: reading all records after a position, with lost ones and the place where a crash cut the log off
 
 mod disk;
 mod frame;
@@ -33,16 +33,16 @@ pub(super) use writer::Writer;
 
 use serde::{Deserialize, Serialize};
 
-/// Where a record stands.
+/// The place of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LogOffset {
     /// The position of its frame.
     pub(super) at: u64,
-    /// The bytes that it has, without those of the frame.
+    /// Its size in bytes, without that of the frame's header.
     pub(super) length: u32,
 }
 
-/// Where a batch ends: all before it is durable.
+/// The end of a batch, before which everything is durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct End {
     /// The position after its last frame.

@@ -10,23 +10,23 @@ use std::{
 use super::{LogOffset, disk::LogFile, frame, frame::Frame, segment::Segments};
 use crate::StoreError;
 
-/// At most so many segments are open at a time.
+/// The most segments that are open at a time.
 const OPEN: usize = 128;
 
 /// The log as its readers see it.
 #[derive(Debug)]
 pub(in crate::sled) struct Log {
     pub(super) segments: Segments,
-    /// All segments by their first positions, those that are open with their files.
+    /// All segments by their first positions; those that are open have their files.
     files: Mutex<BTreeMap<u64, Option<LogFile>>>,
-    /// Held by those who walk through the segments, so that none is removed meanwhile.
+    /// Held by readers of whole segments, so that none is removed meanwhile.
     removing: RwLock<()>,
-    /// What was found to be missing when it was opened.
+    /// The positions that were missing when the log was opened.
     lost: Mutex<Vec<Range<u64>>>,
 }
 
 impl Log {
-    /// With the segments that begin at these positions.
+    /// Creates a reader of the segments that begin at these positions.
     pub(super) fn new(segments: Segments, bases: impl IntoIterator<Item = u64>) -> Self {
         let files = bases.into_iter().map(|base| (base, None)).collect();
         Self {
@@ -37,7 +37,7 @@ impl Log {
         }
     }
 
-    /// Takes note of positions that cannot be read, and tells those who run the bridge.
+    /// Remembers positions that cannot be read, and logs them.
     pub(super) fn note_lost(&self, positions: Range<u64>) {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         if positions.is_empty() || lost.contains(&positions) {
@@ -53,7 +53,7 @@ impl Log {
         lost.push(positions);
     }
 
-    /// The positions that cannot be read, as far as it is known.
+    /// The known positions that cannot be read.
     pub(in crate::sled) fn lost(&self) -> Vec<Range<u64>> {
         let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         lost.clone()
@@ -69,7 +69,7 @@ impl Log {
         self.removing.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The segment with this position or behind it, from where to where, if it is full.
+    /// The range of the segment with this position, or of the next one behind it, if the segment is full.
     pub(in crate::sled) fn closed_segment(&self, at: u64) -> Option<(u64, u64)> {
         let files = self.lock();
         let ends = files.keys().skip(1);
@@ -92,12 +92,12 @@ impl Log {
             .map(|space| space.free)
     }
 
-    /// A segment that has so many bytes is full.
+    /// The size in bytes from which a segment is full.
     pub(in crate::sled) fn segment_limit(&self) -> u64 {
         self.segments.disk.segment_limit()
     }
 
-    /// Removes all segments before this position, where one begins. Nothing of them is needed any more.
+    /// Removes all segments before this position, at which a segment begins. They are not needed any more.
     pub(in crate::sled) fn remove_before(&self, begin: u64) -> Result<(), StoreError> {
         let _alone = self
             .removing
@@ -108,12 +108,12 @@ impl Log {
         self.segments.remove_before_begin()
     }
 
-    /// Tells of a segment and its open file.
+    /// Adds a segment and its open file.
     pub(super) fn add(&self, base: u64, file: &LogFile) {
         self.lock().insert(base, Some(Arc::clone(file)));
     }
 
-    /// The record at a place, if it is still what it was.
+    /// The record at a place, if its sum is right.
     pub(in crate::sled) fn read(&self, place: LogOffset) -> Result<Vec<u8>, StoreError> {
         let (base, file) = self.segment(place.at)?;
         let offset = place.at - base;
@@ -161,7 +161,7 @@ impl Log {
     }
 }
 
-/// What the disk cannot give back is as lost as what it gives back otherwise than it was; other failures pass.
+/// Bytes that the disk cannot read are lost, like bytes that have changed; other failures are temporary.
 fn unread(place: String, error: io::Error) -> StoreError {
     const EIO: i32 = 5;
     match error.kind() {

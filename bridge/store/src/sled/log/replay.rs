@@ -1,5 +1,5 @@
-//! Opening the log: every record after a position, what is lost of them, and the end, where a crash may have
-//! torn a batch.
+//! Opens the log: reads every record after a position, finds lost ones, and finds the end, where a crash may have torn a
+//! batch.
 
 use std::{
     io,
@@ -16,20 +16,20 @@ use super::{
 };
 use crate::StoreError;
 
-/// What stands in the log.
+/// A part of the log.
 #[derive(Debug)]
 pub(in crate::sled) enum LogEntry<'b> {
     /// A record and its place.
     Record(LogOffset, &'b [u8]),
-    /// Bytes that were a record or several, from this position on, and are not whole.
+    /// Bytes from this position on that were one record or several, and are damaged.
     Broken(u64, &'b [u8]),
 }
 
-/// What is done with each of them, and with the end of its batch as far as it is read.
+/// Receives each part, and the end of its batch as far as it is read.
 type Visit<'v> = &'v mut dyn FnMut(&LogEntry<'_>, End) -> Result<(), StoreError>;
 
-/// The log in a folder of a disk, of which all up to `known` was read before. What is missing of it is noted in the log: it
-/// costs only those whose records it had. All that can be read of it afterwards is durable.
+/// Opens the log in a folder of a disk, of which all up to `known` was read before. Missing parts are written to the
+/// program's log; they affect only the tasks whose records they had. All that can be read of the log afterwards is durable.
 ///
 /// Errors: `Newer`, `Io`, `Full`.
 pub(in crate::sled) fn open(
@@ -44,7 +44,7 @@ pub(in crate::sled) fn open(
     // A crash may have left segments that were about to be removed.
     segments.remove_before_begin()?;
     let mut bases = segments.list()?;
-    // One in which nothing stands is made again when it is needed: perhaps its name never became durable.
+    // An empty one is made again when it is needed: perhaps its name never became durable.
     if let Some(&last) = bases.last()
         && segments.is_empty(last)?
     {
@@ -58,7 +58,8 @@ pub(in crate::sled) fn open(
     Ok(log)
 }
 
-/// The names of the files of a log that another may write to: where it begins, and its segments, the newest last.
+/// The names of the files of a log to which another process may write: the name of its beginning, and its segments, the
+/// newest last.
 pub(in crate::sled) fn names(
     disk: Arc<dyn Disk>,
     folder: &Path,
@@ -70,16 +71,17 @@ pub(in crate::sled) fn names(
     segments.names()
 }
 
-/// Makes the newest segment durable as it is read, and cuts off what was torn: nobody was told that it is there.
+/// Makes the newest segment durable as it is read, and cuts off torn bytes, which were never acknowledged.
 ///
-/// A process that was killed may have left a batch that only the system's memory has, and its last batch even if a sync
-/// has failed before: the system takes that for written. So the last batch is written once more.
+/// A killed process may have left a batch that is in the system's memory only. If a sync of its last batch has failed, a
+/// new sync does not write these bytes again, since the system has marked them as written. So the last batch is written
+/// once more.
 fn settle_end(log: &Log, known: End) -> Result<(), StoreError> {
     let bases = log.bases();
     let Some(&base) = bases.last() else {
         return Ok(());
     };
-    // The segment before tells the number of the batch that comes first.
+    // The segment before has the number of the batch that comes first.
     let before = bases
         .len()
         .checked_sub(2)
@@ -120,8 +122,8 @@ fn settle_end(log: &Log, known: End) -> Result<(), StoreError> {
     settle().map_err(failed)
 }
 
-/// Shows everything after `from` to `visit`, and answers with the end of the last whole batch. What is broken or missing
-/// before the end is passed over, and noted in the log.
+/// Shows everything after `from` to `visit`, and returns the end of the last whole batch. Damaged or missing parts before
+/// the end are skipped, and written to the program's log.
 ///
 /// Errors: `Newer`, `Io`, and those of `visit`.
 pub(in crate::sled) fn walk(log: &Log, from: End, visit: Visit<'_>) -> Result<End, StoreError> {
@@ -140,8 +142,8 @@ pub(in crate::sled) fn walk(log: &Log, from: End, visit: Visit<'_>) -> Result<En
     Ok(walk.end)
 }
 
-/// Takes note of segments that are missing or too short. Of what was read before, up to `known`, nothing else
-/// would tell.
+/// Remembers segments that are missing or too short. The part up to `known` was read before, so that nothing else would
+/// notice them.
 fn check_lengths(log: &Log, known: End) -> Result<(), StoreError> {
     let bases = log.bases();
     let mut end = log.segments.begin()?;
@@ -152,7 +154,7 @@ fn check_lengths(log: &Log, known: End) -> Result<(), StoreError> {
         let length = log.segments.disk.open(&path).and_then(|file| file.length());
         let length = length.map_err(failed)?;
         end = base + length;
-        // Behind the end of the newest stand zeros.
+        // The newest segment has zeros behind its end.
         if index + 1 == bases.len() && end >= known.at {
             return Ok(());
         }
@@ -161,7 +163,7 @@ fn check_lengths(log: &Log, known: End) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Where the log is written on from `end`, its last whole batch.
+/// Creates the writer that goes on at `end`, behind the last whole batch.
 ///
 /// Errors: `Io`, `Full`.
 pub(in crate::sled) fn writer(log: &Arc<Log>, end: End) -> Result<Writer, StoreError> {
@@ -178,25 +180,25 @@ pub(in crate::sled) fn writer(log: &Arc<Log>, end: End) -> Result<Writer, StoreE
             return Ok(new(base, file, end));
         }
     }
-    // No position is given twice: what was lost at the end is left out. An earlier program refuses the new segment.
-    // Nor is one before where the log begins.
+    // No position is given twice: positions that were lost at the end are left out. An earlier program refuses the new
+    // segment. Positions before the log's beginning are not given either.
     let base = end.at.max(log.segments.begin()?);
     let file = log.segments.create(base)?;
     let at = base + HEADER;
     Ok(new(base, file, End { at, ..end }))
 }
 
-/// On the way through the segments.
+/// The state of a walk through the segments.
 struct Walk<'w, 'v> {
     log: &'w Log,
-    /// Behind the last that was shown.
+    /// The position behind the last record that was shown.
     end: End,
     visit: Visit<'v>,
 }
 
 impl Walk<'_, '_> {
-    /// Goes through one segment, which begins at `base`; `next` is where the one behind it begins. It is read to `bytes`,
-    /// the memory of which serves for one after the other.
+    /// Goes through one segment, which begins at `base`; `next` is the beginning of the segment behind it. The segment is
+    /// read into `bytes`, whose memory is used for one segment after the other.
     fn segment(
         &mut self,
         base: u64,
@@ -214,7 +216,7 @@ impl Walk<'_, '_> {
         if !read_rest(&file, start, bytes).map_err(failed)? {
             return Ok(());
         }
-        // What stands behind the next segment's beginning was cut off, though not durably.
+        // Bytes behind the next segment's beginning were cut off, though not durably.
         if let Some(next) = next {
             bytes.truncate(next.saturating_sub(self.end.at) as usize);
         }
@@ -251,8 +253,8 @@ impl Walk<'_, '_> {
         (self.visit)(&seen, self.end)
     }
 
-    /// Shows what is whole of a batch that is not, and what is broken in it, up to the next whole record; tells how
-    /// many bytes it passed. `None` at the end: what is broken there was torn before it was acknowledged.
+    /// Shows the whole and the damaged records of a batch that is not whole, up to the next whole record. Returns how many
+    /// bytes these are; `None` at the end, where damaged bytes were torn before they were acknowledged.
     fn pass_over(&mut self, rest: &[u8], is_last: bool) -> Result<Option<usize>, StoreError> {
         let batch = self.end.batch + 1;
         let number = Frame::read_near(rest, batch).map_or(batch, |frame| frame.batch);
@@ -286,7 +288,7 @@ struct Batch<'b> {
 }
 
 impl<'b> Batch<'b> {
-    /// The batch at the beginning of `bytes`, if all of it is there and none with a lower number was expected: those
+    /// The batch at the beginning of `bytes`, if all of it is there and no batch with a lower number was expected: batches
     /// before it may be lost.
     fn read(bytes: &'b [u8], lowest: u64) -> Option<Self> {
         let number = Frame::read_near(bytes, lowest)?.batch;
@@ -313,7 +315,7 @@ fn whole_frames(bytes: &[u8], batch: u64) -> Vec<Frame<'_>> {
     frames
 }
 
-/// Reads all from `start` to the file's end; says whether it goes that far.
+/// Reads all from `start` to the file's end. Returns whether the file is that long.
 fn read_rest(file: &LogFile, start: u64, bytes: &mut Vec<u8>) -> io::Result<bool> {
     let Some(length) = file.length()?.checked_sub(start) else {
         return Ok(false);

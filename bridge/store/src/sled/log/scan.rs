@@ -1,14 +1,14 @@
-//! Reading a stretch of a segment that is full, some records at a time.
+//! Reads a stretch of a full segment, some records at a time.
 
 use super::{Log, LogEntry, LogOffset, disk::LogFile, frame, frame::Frame, segment::HEADER};
 use crate::StoreError;
 
-/// The most that a record and its frame have, roughly.
+/// The approximate largest size of a record with its frame.
 const MOST: u64 = 80 << 20;
 
 impl Log {
     /// Shows the records of a full segment from `start` on, until they have `limit` bytes together or the segment ends at
-    /// `end`; answers with the position behind them.
+    /// `end`. Returns the position behind them.
     ///
     /// Errors: `Io`.
     pub(in crate::sled) fn records(
@@ -35,7 +35,7 @@ impl Log {
         }
     }
 
-    /// So many bytes of a file from a position on; fewer if it ends before.
+    /// Reads so many bytes of a file from a position on; fewer if the file ends before.
     fn stretch(
         &self,
         file: &LogFile,
@@ -52,8 +52,8 @@ impl Log {
     }
 }
 
-/// Shows the whole records at the beginning of `bytes`, and what is broken between them; tells how many bytes that were.
-/// What is not whole at the end is left for the next time, unless these are all.
+/// Shows the whole records at the beginning of `bytes`, and the damaged bytes between them. Returns how many bytes that
+/// were. An incomplete record at the end is left for the next call, unless these bytes are the last.
 fn show(bytes: &[u8], start: u64, is_all: bool, visit: &mut dyn FnMut(&LogEntry<'_>)) -> usize {
     let mut at = 0;
     while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {

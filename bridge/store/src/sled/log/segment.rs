@@ -12,20 +12,20 @@ use std::{io, path::PathBuf, sync::Arc};
 use super::disk::{Disk, LogFile};
 use crate::StoreError;
 
-/// How the names of segments end, and that of the file which tells where the log begins.
+/// The endings of the names of segments, and of the file whose name is the log's beginning.
 const SEGMENT: &str = ".log";
 const BEGIN: &str = ".begin";
 
 /// The bytes before a segment's first frame.
 pub(super) const HEADER: u64 = 16;
 
-/// The version of what stands in the log that this program writes, and the newest that it reads: `frame`
-/// and `codec` say what it is. A 2 had no deletions and copies; there was a 1, without a log.
+/// The version of the log that this program writes, and the newest that it reads; `frame` and `codec` describe it.
+/// Version 2 had no deletions and copies; version 1 had no log.
 const VERSION: u8 = 3;
 const OLDEST: u8 = 2;
 const MAGIC: &[u8; 7] = b"a2a-log";
 
-/// So many bytes are left to the index, which is written later and cannot refuse anything; on a small disk, a
+/// The bytes that are kept free for the index, which is written later and cannot refuse anything; on a small disk, a
 /// sixteenth of it.
 const RESERVE: u64 = 64 << 20;
 const SMALL: u64 = 16;
@@ -38,7 +38,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// Where the segment that begins at `base` is.
+    /// The path of the segment that begins at `base`.
     pub(super) fn path(&self, base: u64) -> PathBuf {
         self.folder.join(format!("{base:016x}{SEGMENT}"))
     }
@@ -48,7 +48,7 @@ impl Segments {
         self.positions(SEGMENT)
     }
 
-    /// The positions that names with this ending tell, in order.
+    /// The positions in names with this ending, in order.
     fn positions(&self, ending: &str) -> Result<Vec<u64>, StoreError> {
         let failed = |error| StoreError::io(format!("listing {}", self.folder.display()), error);
         let names = self.disk.names(&self.folder).map_err(failed)?;
@@ -63,7 +63,7 @@ impl Segments {
 
     /// Makes a segment; it and its name are durable when this returns.
     ///
-    /// Errors: `Full`, then it may be made again; `Io`.
+    /// Errors: `Full`, after which it may be made again; `Io`.
     pub(super) fn create(&self, base: u64) -> Result<LogFile, StoreError> {
         let path = self.path(base);
         let doing = || format!("making {}", path.display());
@@ -88,7 +88,7 @@ impl Segments {
         self.disk.sync_folder(&self.folder).map_err(failed)
     }
 
-    /// Whether nothing stands in a segment, not even what is broken.
+    /// Whether a segment is empty, without damaged bytes too.
     pub(super) fn is_empty(&self, base: u64) -> Result<bool, StoreError> {
         Ok(match self.open(base)? {
             Some(file) => {
@@ -100,8 +100,8 @@ impl Segments {
         })
     }
 
-    /// Opens a segment; `None` if its making was cut off, so that nothing can stand in it. A header that has changed
-    /// since says nothing of the frames behind it, which have sums of their own.
+    /// Opens a segment; `None` if a crash interrupted its creation, so that nothing can be in it. A damaged header does not
+    /// matter for the frames behind it, which have sums of their own.
     ///
     /// Errors: `Newer`, `Io`; `Corrupt` if the file is gone.
     pub(super) fn open(&self, base: u64) -> Result<Option<LogFile>, StoreError> {
@@ -139,7 +139,7 @@ impl Segments {
         }
     }
 
-    /// Whether an earlier program has made this file, which would not know what is written now.
+    /// Whether an earlier program has made this file. That program could not read the records of this one.
     pub(super) fn is_earlier(&self, file: &LogFile) -> bool {
         let mut found = [0; HEADER as usize];
         file.read_exact_at(&mut found, 0).is_ok()
@@ -147,7 +147,7 @@ impl Segments {
             && (OLDEST..VERSION).contains(&found[7])
     }
 
-    /// Where the log begins: all segments before were removed since nothing was needed of them.
+    /// The beginning of the log: the segments before it were removed, since they were not needed any more.
     pub(super) fn begin(&self) -> Result<u64, StoreError> {
         Ok(self.begins()?.last().copied().unwrap_or(0))
     }
@@ -156,7 +156,7 @@ impl Segments {
         self.positions(BEGIN)
     }
 
-    /// The names of all files that count, in order.
+    /// The names of all valid files, in order.
     pub(super) fn names(&self) -> Result<Vec<PathBuf>, StoreError> {
         let begin = self.begin()?;
         let bases = self.list()?.into_iter().filter(|base| *base >= begin);
@@ -169,7 +169,7 @@ impl Segments {
         Ok(names)
     }
 
-    /// Makes it durable that the log begins here. It is a name only, so that it is there or not.
+    /// Sets the beginning of the log durably. It is the name of a file, so that a crash leaves it whole or absent.
     pub(super) fn set_begin(&self, base: u64) -> Result<(), StoreError> {
         let path = self.folder.join(format!("{base:016x}{BEGIN}"));
         let failed = |error| StoreError::io(format!("making {}", path.display()), error);
@@ -177,7 +177,7 @@ impl Segments {
         self.sync()
     }
 
-    /// Removes all before where the log begins.
+    /// Removes all segments before the beginning of the log.
     pub(super) fn remove_before_begin(&self) -> Result<(), StoreError> {
         let (begins, begin) = (self.begins()?, self.begin()?);
         for base in self.list()?.into_iter().filter(|base| *base < begin) {
@@ -191,18 +191,18 @@ impl Segments {
         Ok(())
     }
 
-    /// Removes a segment in which nothing can stand.
+    /// Removes an empty segment.
     pub(super) fn remove(&self, base: u64) -> Result<(), StoreError> {
         let path = self.path(base);
         let failed = |error| StoreError::io(format!("removing {}", path.display()), error);
         self.disk.remove(&path).map_err(failed)
     }
 
-    /// Whether there is more room than what is kept for the index.
+    /// Whether the free space is more than the reserve for the index.
     ///
     /// Errors: `Full`.
     pub(super) fn check_reserve(&self, is_freeing: bool) -> Result<(), StoreError> {
-        // Where the system does not tell, the writes themselves do.
+        // If the system does not tell the free space, the writes find out.
         match self.disk.space(&self.folder) {
             Some(space) if space.free < kept(space.all) >> u32::from(is_freeing) => {
                 Err(StoreError::Full {
@@ -214,7 +214,7 @@ impl Segments {
     }
 }
 
-/// What is kept for the index of a disk of so many bytes.
+/// The reserve for the index on a disk of so many bytes.
 fn kept(all: u64) -> u64 {
     RESERVE.min(all / SMALL)
 }

@@ -1,16 +1,16 @@
-//! Appending to the log: a batch is one write and one fsync.
+//! Appends to the log: a batch is one write and one fsync.
 
 use std::sync::Arc;
 
 use super::{End, Log, LogOffset, disk::LogFile, frame, segment::HEADER};
 use crate::StoreError;
 
-/// How far zeros are written ahead, at first and at most. An fsync of bytes that the file had before need
-/// not write to the file system's journal, which is a third of its time.
+/// The bytes of zeros that are written ahead, at first and at most. An fsync of bytes that the file had before need not
+/// write to the file system's journal, which takes a third of its time.
 const AHEAD: (u64, u64) = (64 << 10, 1 << 20);
 
-/// The size of one write of zeros. A file system may keep what one write brings as one unit of its cache, and then counts
-/// all of it as written again by every batch within it: with writes of 1 MiB, a batch of 1 KiB counted as 1 MiB.
+/// The size of one write of zeros. A file system may keep the bytes of one write as one unit of its cache, and then counts
+/// the whole unit as written again for every batch within it: with writes of 1 MiB, a batch of 1 KiB counted as 1 MiB.
 const ZEROS: u64 = 16 << 10;
 
 /// The end of the log, where one thread writes.
@@ -21,16 +21,16 @@ pub(in crate::sled) struct Writer {
     /// The position of the file's first byte.
     base: u64,
     end: End,
-    /// Up to this position the file has bytes, zeros after `end`.
+    /// The end of the file's bytes; those after `end` are zeros.
     filled: u64,
-    /// A write has failed: behind `end` may stand parts of a batch that nobody was told of.
+    /// Whether a write has failed, so that parts of an unacknowledged batch may be behind `end`.
     is_torn: bool,
-    /// Nobody knows what the disk holds, so nothing more is written.
+    /// Whether the content of the disk is unknown, so that nothing more is written.
     has_failed: bool,
-    /// The frames of the batch in the making, and where each begins.
+    /// The frames of the batch that is being prepared, and the beginning of each.
     batch: Vec<u8>,
     starts: Vec<usize>,
-    /// A segment that has so many bytes takes no further batch.
+    /// The size in bytes from which a segment takes no further batch.
     pub(super) limit: u64,
 }
 
@@ -51,11 +51,11 @@ impl Writer {
         }
     }
 
-    /// Makes room for a batch of so many bytes, before any of it is put. What an earlier failure left behind
-    /// is removed first. What leads to more room may use half of what is kept for the index.
+    /// Makes room for a batch of so many bytes, before any record is added to it. Bytes that an earlier failure left are
+    /// removed first. A batch that frees disk space in the end may use half of the reserve for the index.
     ///
-    /// Errors: `Full` if there is no room; then nothing has changed, and it may be asked for again. After any other
-    /// error nothing more is written.
+    /// Errors: `Full` if there is no room; nothing has changed then, and the call may be repeated. After any other error
+    /// nothing more is written.
     pub(in crate::sled) fn make_room(
         &mut self,
         bytes: u64,
@@ -79,7 +79,7 @@ impl Writer {
         self.fill(self.end.at + bytes)
     }
 
-    /// A sync that failed is not to be tried again: the system takes for written what it has failed to write.
+    /// A failed sync must not be repeated: the system marks bytes as written even if it has failed to write them.
     fn note<T>(&mut self, done: Result<T, StoreError>) -> Result<T, StoreError> {
         self.has_failed |= matches!(&done, Err(error) if !matches!(error, StoreError::Full { .. }));
         done
@@ -103,11 +103,11 @@ impl Writer {
         self.batch.is_empty()
     }
 
-    /// Makes the batch durable; all before the position that it answers with is. The batch is empty afterwards,
-    /// whatever came of it.
+    /// Makes the batch durable. Returns the position before which everything is durable. The batch is empty afterwards,
+    /// after an error too.
     ///
-    /// Errors: `Full` if there was no room, and nothing of the batch is there; after any other error nobody knows
-    /// what the disk holds.
+    /// Errors: `Full` if there was no room, and nothing of the batch is there; after any other error the content of the
+    /// disk is unknown.
     pub(in crate::sled) fn commit(&mut self) -> Result<End, StoreError> {
         self.seal();
         let written = self.write();
@@ -116,7 +116,7 @@ impl Writer {
         self.batch.shrink_to(AHEAD.1 as usize);
         self.starts.clear();
         if let Err(error) = written {
-            // Only what is surely gone can be refused as if it had never been there.
+            // A batch can only be refused if it is certain that the disk has nothing of it.
             let gone = self.truncate();
             return self.note(gone.and(Err(error)));
         }
@@ -145,9 +145,9 @@ impl Writer {
         }
     }
 
-    /// Removes all behind the end.
+    /// Removes all bytes behind the end.
     ///
-    /// Errors: `Io`: it may be there or not.
+    /// Errors: `Io`, after which the bytes may be there or not.
     fn truncate(&mut self) -> Result<(), StoreError> {
         let failed = |source| StoreError::Io {
             doing: "cutting off what could not be written to the log".into(),
@@ -162,7 +162,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes zeros behind what is filled if a batch that ends at `end` would reach beyond it.
+    /// Writes zeros behind the file's bytes if a batch that ends at `end` would reach beyond them.
     fn fill(&mut self, end: u64) -> Result<(), StoreError> {
         if end <= self.filled {
             return Ok(());
