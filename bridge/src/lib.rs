@@ -28,6 +28,7 @@
 
 pub mod cli;
 pub mod config;
+pub mod store;
 #[cfg(feature = "tls")]
 pub mod tls;
 
@@ -35,9 +36,9 @@ pub use bridge_auth as auth;
 pub use bridge_bots::{bot, builtin, connector};
 pub use bridge_push as push;
 pub use bridge_server::{access, host, quota, retention, server, service};
+pub use bridge_store::caller;
 #[cfg(feature = "testing")]
 pub use bridge_store::store_tests;
-pub use bridge_store::{self as store, caller};
 pub use bridge_tasks::{agent, executor, metrics, turns};
 
 use bridge_program::clock;

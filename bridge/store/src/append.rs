@@ -47,7 +47,8 @@ impl Append {
         Ok(self)
     }
 
-    pub(crate) fn invalid(&self, reason: impl Into<String>) -> StoreError {
+    /// Returns the error that the events cannot follow.
+    pub fn invalid(&self, reason: impl Into<String>) -> StoreError {
         StoreError::Invalid {
             task: self.task.clone(),
             reason: reason.into(),

@@ -19,7 +19,7 @@ pub(super) const LATER: usize = 64;
 /// It has two generations. When the young one reaches half of the limit, it replaces the old one, which is dropped. A
 /// task of the old generation that is read becomes young again.
 #[derive(Debug)]
-pub(crate) struct Cache {
+pub struct Cache {
     limit: usize,
     generations: Mutex<CacheGenerations>,
 }
@@ -34,8 +34,9 @@ pub(super) struct CacheGenerations {
 
 /// A task and its approximate size in bytes.
 #[derive(Clone, Debug)]
-pub(crate) struct Cached {
-    pub(crate) snapshot: Snapshot,
+pub struct Cached {
+    /// The task, perhaps without the last appends.
+    pub snapshot: Snapshot,
     /// The appends that are not applied to the snapshot yet, oldest first.
     pub(super) later: Vec<Append>,
     pub(super) bytes: usize,
@@ -43,7 +44,7 @@ pub(crate) struct Cached {
 
 impl Cached {
     /// A task before its first event.
-    pub(crate) fn empty(head: &Head) -> Self {
+    pub fn empty(head: &Head) -> Self {
         Self {
             snapshot: Snapshot::empty(head),
             later: Vec::new(),
@@ -65,7 +66,7 @@ impl Cached {
     }
 
     /// Adds the next event.
-    pub(crate) fn add(&mut self, stored: StoredEvent) {
+    pub fn add(&mut self, stored: StoredEvent) {
         self.bytes += stored.size();
         self.snapshot.apply(stored);
     }
@@ -100,7 +101,8 @@ impl Cached {
 }
 
 impl Cache {
-    pub(crate) fn new(limit: usize) -> Self {
+    /// Creates a cache of at most about this many bytes.
+    pub fn new(limit: usize) -> Self {
         Self {
             limit,
             generations: Mutex::default(),
@@ -108,7 +110,7 @@ impl Cache {
     }
 
     /// Returns the task after exactly this event.
-    pub(crate) fn get(&self, task: &str, seq: Seq) -> Option<Snapshot> {
+    pub fn get(&self, task: &str, seq: Seq) -> Option<Snapshot> {
         let mut generations = self.lock();
         if let Some(cached) = generations.young.get_mut(task) {
             return cached.at(seq);
@@ -120,7 +122,7 @@ impl Cache {
     }
 
     /// Removes the task and returns it, so that the events up to `seq` can be applied without a copy.
-    pub(crate) fn take(&self, task: &str, seq: Seq) -> Option<Cached> {
+    pub fn take(&self, task: &str, seq: Seq) -> Option<Cached> {
         let mut generations = self.lock();
         let usable = generations.find(task)?.seq() <= seq;
         let (_, mut cached) = usable.then(|| generations.remove(task))??;
@@ -130,12 +132,12 @@ impl Cache {
     }
 
     /// Removes a task that was deleted.
-    pub(crate) fn forget(&self, task: &str) {
+    pub fn forget(&self, task: &str) {
         drop(self.lock().remove(task));
     }
 
     /// Stores the task, unless a later version is cached.
-    pub(crate) fn put(&self, task: &str, cached: Cached) {
+    pub fn put(&self, task: &str, cached: Cached) {
         let mut generations = self.lock();
         let known = generations.find(task).map(Cached::seq);
         if known.is_none_or(|known| known < cached.seq()) {
@@ -146,7 +148,7 @@ impl Cache {
 
     /// Enters a durable append as [`Cache::advance`] does, and then notifies the watchers of the task, who read it at
     /// once.
-    pub(crate) fn publish(&self, feed: &Feed, head: &Arc<Head>, append: Append) {
+    pub fn publish(&self, feed: &Feed, head: &Arc<Head>, append: Append) {
         let events = match feed.wants_events(&head.task) {
             true => append.clone().into_stored().collect(),
             false => Arc::default(),

@@ -299,20 +299,17 @@ impl Feed {
     }
 
     /// Whether someone waits for a task, for backends that are told of the appends of other processes.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn is_awaited(&self, task: &str) -> bool {
+    pub fn is_awaited(&self, task: &str) -> bool {
         lock(&self.watched.tasks).contains_key(task) || self.listeners.await_task(task)
     }
 
     /// The tasks of which listeners must not miss an event, with the numbers of those that they know.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn awaited_by_listeners(&self) -> Vec<(String, Seq)> {
+    pub fn awaited_by_listeners(&self) -> Vec<(String, Seq)> {
         self.listeners.awaited()
     }
 
     /// All watched tasks, with the number of the last event of which all of their watchers know.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn awaited(&self) -> Vec<(String, Seq)> {
+    pub fn awaited(&self) -> Vec<(String, Seq)> {
         let tasks = lock(&self.watched.tasks);
         let known = |listeners: &Watchers| listeners.iter().map(|told| lock(told).seq()).min();
         let awaited = tasks.iter();
@@ -342,14 +339,12 @@ impl Listeners {
         self.is_any.store(true, Ordering::Release);
     }
 
-    #[cfg(feature = "postgres")]
     fn awaited(&self) -> Vec<(String, Seq)> {
         let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
         let listeners = all.iter().filter_map(Weak::upgrade);
         listeners.flat_map(|listener| listener.awaited()).collect()
     }
 
-    #[cfg(feature = "postgres")]
     fn await_task(&self, task: &str) -> bool {
         let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
         let mut listeners = all.iter().filter_map(Weak::upgrade);

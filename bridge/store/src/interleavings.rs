@@ -19,6 +19,7 @@ use super::{
 #[expect(
     clippy::duplicate_mod,
     dead_code,
+    unreachable_pub,
     reason = "compiled with other locks, and only parts of it are tried"
 )]
 #[path = "cache.rs"]

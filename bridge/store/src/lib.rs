@@ -12,11 +12,13 @@
 //! - [`Damage`], [`StoreReport`]: damaged data, which affects only the tasks that it belongs to
 //! - [`Watch`], [`Feed`], [`Listener`]: notifications of new events
 //! - [`Leases`], [`Lease`], [`Conversation`]: which of several processes works on a conversation
-//! - [`MemoryStore`], [`SledStore`], `PostgresStore` (feature `postgres`): the backends
+//! - [`MemoryStore`], [`SledStore`]: the backends here; `bridge-postgres` is one in a crate of its own
+//! - [`backend`]: what backends have in common
 //! - [`WholeStore`], [`transfer`]: all that a store holds, and copies of it
 //! - `testing`: the test suite for backends (feature `testing`)
 
 mod append;
+pub mod backend;
 mod cache;
 #[cfg(test)]
 mod cache_tests;
@@ -34,8 +36,6 @@ mod interleavings;
 mod leases;
 mod list;
 mod memory;
-#[cfg(feature = "postgres")]
-mod postgres;
 mod private;
 mod quarantine;
 mod record;
@@ -47,8 +47,6 @@ pub mod testing;
 pub mod transfer;
 mod whole;
 
-#[cfg(feature = "postgres")]
-pub use self::postgres::{AddressError, PostgresSettings, PostgresStore};
 #[cfg(any(test, feature = "testing"))]
 pub use self::sled::{Faults, Flaw, Gate, SimulatedDisk};
 pub use self::sled::{SledSettings, SledStore, copy_store};

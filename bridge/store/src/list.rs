@@ -121,12 +121,15 @@ impl ListQuery {
     }
 
     /// Parses the page token, without checking to which list it belongs.
-    pub(crate) fn position(&self) -> Result<Option<ListPosition>, StoreError> {
+    ///
+    /// # Errors
+    /// `PageToken`.
+    pub fn position(&self) -> Result<Option<ListPosition>, StoreError> {
         ListPosition::parse(&self.page_token)
     }
 
     /// Whether the query can leave out tasks of the agent.
-    pub(crate) fn is_narrow(&self) -> bool {
+    pub fn is_narrow(&self) -> bool {
         self.context_id.is_some() || self.state.is_some() || self.after.is_some()
     }
 
@@ -143,7 +146,7 @@ impl ListQuery {
     }
 
     /// Whether the query selects a status of this time.
-    pub(crate) fn reaches(&self, millis: i64) -> bool {
+    pub fn reaches(&self, millis: i64) -> bool {
         let after = self.after.map(Timestamp::as_millisecond);
         after.is_none_or(|after| millis >= after)
     }
@@ -161,15 +164,18 @@ pub struct Page {
 }
 
 /// A page to which tasks are added until it is full.
-pub(crate) struct PageInMaking<'q> {
+#[derive(Debug)]
+pub struct PageInMaking<'q> {
     query: &'q ListQuery,
-    pub(crate) tasks: Vec<Snapshot>,
+    /// The tasks so far.
+    pub tasks: Vec<Snapshot>,
     last: Option<ListPosition>,
     bytes_left: usize,
 }
 
 impl<'q> PageInMaking<'q> {
-    pub(crate) fn new(query: &'q ListQuery) -> Self {
+    /// Begins a page.
+    pub fn new(query: &'q ListQuery) -> Self {
         Self {
             query,
             tasks: Vec::new(),
@@ -180,11 +186,7 @@ impl<'q> PageInMaking<'q> {
 
     /// Adds the task at this position, if there is one that can be shown. If it does not fit, it is left out and the token
     /// of the next page is returned.
-    pub(crate) fn add(
-        &mut self,
-        position: ListPosition,
-        snapshot: Option<Snapshot>,
-    ) -> Option<String> {
+    pub fn add(&mut self, position: ListPosition, snapshot: Option<Snapshot>) -> Option<String> {
         if let Some(snapshot) = snapshot {
             let size = self.query.size(&snapshot.task);
             let is_full = size > self.bytes_left && !self.tasks.is_empty();
@@ -256,10 +258,7 @@ impl PartialOrd for ListPosition {
 
 /// Cuts positions to the size of a page, and returns the token of the next page. `positions` has one more position than
 /// the page if there is a next page.
-pub(crate) fn cut(
-    mut positions: Vec<ListPosition>,
-    page_size: usize,
-) -> (Vec<ListPosition>, String) {
+pub fn cut(mut positions: Vec<ListPosition>, page_size: usize) -> (Vec<ListPosition>, String) {
     let more = positions.len() > page_size;
     positions.truncate(page_size);
     match positions.last() {

@@ -7,11 +7,11 @@ use std::{
 
 /// The damaged tasks, with the reason for each. They are not continued. Each is logged once.
 #[derive(Debug, Default)]
-pub(crate) struct Quarantine(Mutex<BTreeMap<String, String>>);
+pub struct Quarantine(Mutex<BTreeMap<String, String>>);
 
 impl Quarantine {
     /// Adds a task, and returns the reason that is known for it: the first that was found.
-    pub(crate) fn add(&self, task: &str, reason: &str) -> String {
+    pub fn add(&self, task: &str, reason: &str) -> String {
         let mut tasks = self.lock();
         let known = tasks.entry(task.to_owned()).or_insert_with(|| {
             tracing::error!(task, "a task is damaged, all others are served: {reason}");
@@ -20,15 +20,18 @@ impl Quarantine {
         known.clone()
     }
 
-    pub(crate) fn remove(&self, task: &str) {
+    /// Removes a task that was deleted.
+    pub fn remove(&self, task: &str) {
         self.lock().remove(task);
     }
 
-    pub(crate) fn reason(&self, task: &str) -> Option<String> {
+    /// Returns the reason that is known for a task, if it is damaged.
+    pub fn reason(&self, task: &str) -> Option<String> {
         self.lock().get(task).cloned()
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// Returns the number of damaged tasks.
+    pub fn count(&self) -> usize {
         self.lock().len()
     }
 

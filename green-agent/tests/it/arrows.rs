@@ -11,7 +11,7 @@ use std::{
 type Rooms = &'static [(&'static str, &'static [&'static str])];
 
 /// The packages, by their names in code, with their modules.
-const PACKAGES: [(&str, &str, Rooms); 15] = [
+const PACKAGES: [(&str, &str, Rooms); 16] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
     ("bridge/verify", "bridge_verify", VERIFY),
     ("bridge/program", "bridge_program", PROGRAM),
@@ -23,6 +23,7 @@ const PACKAGES: [(&str, &str, Rooms); 15] = [
         ORCHESTRATION,
     ),
     ("bridge/store", "bridge_store", STORE),
+    ("bridge/postgres", "bridge_postgres", POSTGRES),
     ("bridge/tasks", "bridge_tasks", TASKS),
     ("bridge/bots", "bridge_bots", BOTS),
     ("bridge/server", "bridge_server", SERVER),
@@ -176,6 +177,7 @@ const CLIENT: Rooms = &[
 /// The backends do not know each other; what all of them use names none of them.
 const STORE: Rooms = &[
     ("append", &[]),
+    ("backend", &["cache", "list", "quarantine"]),
     ("cache", &["feed"]),
     ("caller", &[]),
     ("damage", &["caller"]),
@@ -187,10 +189,6 @@ const STORE: Rooms = &[
     ("leases", &["caller"]),
     ("list", &[]),
     ("memory", &["cache", "caller", "feed", "list"]),
-    (
-        "postgres",
-        &["cache", "caller", "feed", "list", "quarantine"],
-    ),
     ("private", &[]),
     ("quarantine", &[]),
     ("record", &[]),
@@ -211,6 +209,24 @@ const STORE: Rooms = &[
     ("testing", &["caller"]),
     ("transfer", &["caller", "private", "whole"]),
     ("whole", &["caller"]),
+];
+
+/// `Shared`, what the parts of the store have in common, stands in the root.
+const POSTGRES: Rooms = &[
+    ("address", &[]),
+    ("batch", &["connections", "failure", "rows"]),
+    ("calls", &["connections", "failure", "rows"]),
+    ("changes", &["connections", "failure", "rows"]),
+    ("committer", &["batch", "failure"]),
+    ("connections", &["address", "failure", "schema"]),
+    ("deletion", &["failure", "rows"]),
+    ("failure", &[]),
+    ("leases", &["connections", "failure", "rows"]),
+    ("reader", &["connections", "failure", "rows"]),
+    ("recent", &[]),
+    ("rows", &[]),
+    ("schema", &["failure"]),
+    ("whole", &["connections", "rows"]),
 ];
 
 const TASKS: Rooms = &[
@@ -244,9 +260,10 @@ const SERVER: Rooms = &[
 
 const BRIDGE: Rooms = &[
     ("main", &["cli"]),
-    ("cli", &["config", "tls"]),
+    ("cli", &["config", "store", "tls"]),
     ("tls", &[]),
-    ("config", &[]),
+    ("config", &["store"]),
+    ("store", &[]),
 ];
 
 const MCP_TOOLS: Rooms = &[

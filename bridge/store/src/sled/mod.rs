@@ -347,7 +347,7 @@ impl Store for SledStore {
         let reader = &self.reader.disk;
         let lost = reader.log.lost();
         Damage {
-            tasks: reader.quarantine.len(),
+            tasks: reader.quarantine.count(),
             bytes: lost.iter().map(|lost| lost.end - lost.start).sum(),
         }
     }

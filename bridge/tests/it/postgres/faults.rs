@@ -34,8 +34,8 @@ async fn an_older_bridge_goes_on_beside_a_newer_one() {
         INSERT INTO bridge.schema VALUES (2, 2)";
     database.execute(tables).await;
     for step in [
-        include_str!("../../../store/src/postgres/migrations/0001_log.sql"),
-        include_str!("../../../store/src/postgres/migrations/0002_replicas.sql"),
+        include_str!("../../../postgres/migrations/0001_log.sql"),
+        include_str!("../../../postgres/migrations/0002_replicas.sql"),
     ] {
         database.execute(step).await;
     }

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::{Head, Seq, Unordered};
+use bridge_store::{Head, Seq, Unordered};
 
 /// The number of heads after which the older half is forgotten.
 const HEADS: usize = 16 << 10;

@@ -48,12 +48,12 @@ use self::{
     leases::Membership,
     recent::RecentHeads,
 };
-use super::{
-    Append, Damage, Deletion, EndedTasks, Head, Leases, ListPosition, ListQuery, Listener, Page,
-    RecordKey, Seq, Snapshot, Store, StoreError, StoredEvent, Watch, cache::Cache, feed::Feed,
-    quarantine::Quarantine,
+use bridge_store::{
+    Append, Damage, Deletion, EndedTasks, Feed, Head, Leases, ListPosition, ListQuery, Listener,
+    Page, RecordKey, Seq, Snapshot, Store, StoreError, StoredEvent, Watch,
+    backend::{Cache, Quarantine},
+    caller::Caller,
 };
-use crate::caller::Caller;
 
 /// The approximate size of the cached tasks, in bytes.
 const CACHE: usize = 64 << 20;
@@ -300,7 +300,7 @@ impl Store for PostgresStore {
 
     fn damage(&self) -> Damage {
         Damage {
-            tasks: self.shared.quarantine.len(),
+            tasks: self.shared.quarantine.count(),
             bytes: 0,
         }
     }

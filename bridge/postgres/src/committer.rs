@@ -14,12 +14,12 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{
+use crate::{
     Shared,
     batch::{self, Pending, Prepared, Refusal},
     failure::{Failure, unavailable},
 };
-use crate::StoreError;
+use bridge_store::StoreError;
 
 /// The size of all appends that wait or are being committed, in KiB.
 const ROOM: usize = 64 << 10;

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use tokio_postgres::Row;
 
-use super::{
+use crate::{
     Shared,
     failure::{Failure, unavailable},
     rows,
 };
-use crate::{Deletion, EndedTasks, Head, ListPosition, StoreError, caller::Caller};
+use bridge_store::{Deletion, EndedTasks, Head, ListPosition, StoreError, caller::Caller};
 
 /// The number of attempts when others append to the task, or connections are lost.
 const ATTEMPTS: usize = 16;

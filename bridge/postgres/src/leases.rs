@@ -15,13 +15,13 @@ use tokio::{
 };
 use tokio_postgres::Row;
 
-use super::{
+use crate::{
     Shared,
     connections::{Connections, Values},
     failure::{Failure, unavailable},
     rows::{self, Key},
 };
-use crate::{Call, Conversation, Lease, Leases, StoreError};
+use bridge_store::{Call, Conversation, Lease, Leases, StoreError};
 
 /// The longest time until tasks of processes that ended are looked for without a notification.
 const LOOK: Duration = Duration::from_secs(60);

@@ -15,13 +15,13 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::{
+use crate::{
     Shared,
     connections::Values,
     failure::unavailable,
     rows::{self, Key},
 };
-use crate::{Call, Conversation, StoreError};
+use bridge_store::{Call, Conversation, StoreError};
 
 /// The largest call or answer, and the size of all calls of this process that wait, in KiB.
 const LARGEST: usize = 24 << 20;

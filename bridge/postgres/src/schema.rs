@@ -6,8 +6,8 @@
 
 use deadpool_postgres::ClientWrapper;
 
-use super::failure::{told, unavailable};
-use crate::StoreError;
+use crate::failure::{told, unavailable};
+use bridge_store::StoreError;
 
 /// The oldest server that has what the statements need.
 const OLDEST_SERVER: u32 = 15;
@@ -15,9 +15,9 @@ const OLDEST_SERVER: u32 = 15;
 /// The steps, oldest first. The number of a schema is the number of steps that led to it. Steps are never changed once
 /// they were released.
 const STEPS: [&str; 3] = [
-    include_str!("migrations/0001_log.sql"),
-    include_str!("migrations/0002_replicas.sql"),
-    include_str!("migrations/0003_calls.sql"),
+    include_str!("../migrations/0001_log.sql"),
+    include_str!("../migrations/0002_replicas.sql"),
+    include_str!("../migrations/0003_calls.sql"),
 ];
 
 /// The number of this program's schema.

@@ -18,13 +18,13 @@ use tokio::time::{Instant, timeout};
 use tokio_postgres::{Config, NoTls, Row, config::SslMode, types::ToSql};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::{
+use crate::{
     PostgresSettings,
     address::Encryption,
     failure::{self, Failure, unavailable},
     schema,
 };
-use crate::StoreError;
+use bridge_store::StoreError;
 
 /// The time for making a connection, and for waiting until one is free.
 const CONNECT: Duration = Duration::from_secs(5);

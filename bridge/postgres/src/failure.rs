@@ -6,7 +6,7 @@ use deadpool_postgres::PoolError;
 use rustls::CertificateError;
 use tokio_postgres::{Error, error::SqlState};
 
-use crate::StoreError;
+use bridge_store::StoreError;
 
 /// What a failed statement means for the operation that sent it.
 #[derive(Debug)]

@@ -5,17 +5,16 @@ use std::{collections::BTreeMap, sync::Arc};
 use jiff::Timestamp;
 use tokio_postgres::Row;
 
-use super::{
+use crate::{
     Shared,
     connections::Values,
     failure::unavailable,
     rows::{self, damaged, signed, unsigned},
 };
-use crate::{
+use bridge_store::{
     Head, ListPosition, ListQuery, Page, Seq, Snapshot, StoreError, StoredEvent,
-    cache::Cached,
+    backend::{Cached, PageInMaking, cut},
     caller::Caller,
-    list::{PageInMaking, cut},
 };
 
 /// The number of rows that are read at a time to compute a task.

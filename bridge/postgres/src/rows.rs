@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 use tokio_postgres::Row;
 
-use crate::{Event, Head, RecordKey, Seq, StoreError, StoredEvent, caller::Caller};
+use bridge_store::{Event, Head, RecordKey, Seq, StoreError, StoredEvent, caller::Caller};
 
 /// The format of events that this program writes and reads.
 pub(super) const FORMAT: i16 = 1;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio_postgres::Row;
 
-use super::{
+use crate::{
     connections::Connections,
     failure::Failure,
     rows::{self, FORMAT, Key, signed},
 };
-use crate::{Append, Head, Seq, StoreError};
 use bridge_program::clock;
+use bridge_store::{Append, Head, Seq, StoreError};
 
 /// The largest append, in bytes.
 const APPEND_LIMIT: usize = 64 << 20;

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 
-use super::{PostgresStore, connections::Values, rows};
-use crate::{
+use crate::{PostgresStore, connections::Values, rows};
+use bridge_store::{
     DamagedTask, Head, RecordEntry, RecordKey, RecordPage, Seq, Store as _, StoreError,
     StoreReport, TaskEntry, TaskPage, WholeStore, caller::Caller,
 };

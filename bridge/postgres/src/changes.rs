@@ -20,14 +20,14 @@ use tokio::{
 };
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Socket};
 
-use super::{
+use crate::{
     Shared,
     connections::Plan,
     failure::{told, unavailable},
     rows::{Key, signed, unsigned},
 };
-use crate::{Head, Seq, StoreError};
 use bridge_program::clock;
+use bridge_store::{Head, Seq, StoreError};
 
 /// The least time between two notifications of a process.
 const EVERY: Duration = Duration::from_millis(10);
