@@ -170,7 +170,10 @@ pub(crate) async fn some_sends(
             let mut connection = Connection::open(port).await?;
             for _ in 0..count.div_ceil(connections) {
                 match kind {
-                    Kind::Call => connection.call(&fresh(&send)).await.map(drop)?,
+                    Kind::Call => {
+                        connection.call(&fresh(&send)).await?;
+                        connection.accepted()?;
+                    }
                     Kind::Stream => connection.stream(&fresh(&send)).await.map(drop)?,
                 }
             }

@@ -59,9 +59,22 @@ impl Connection {
     pub(crate) async fn hold(&mut self, request: &[u8]) -> io::Result<()> {
         self.send(request).await?;
         while find(&self.answer, b"\ndata:").is_none() {
+            // A refusal is no stream: nothing would come after it.
+            self.accepted()?;
             self.read().await?;
         }
         Ok(())
+    }
+
+    /// Returns an error if the whole answer so far is a refusal in JSON-RPC.
+    pub(crate) fn accepted(&self) -> io::Result<()> {
+        if !is_whole(&self.answer) || find(&self.answer, b"\"error\":{").is_none() {
+            return Ok(());
+        }
+        let refusal = String::from_utf8_lossy(&body(&self.answer)).into_owned();
+        Err(io::Error::other(format!(
+            "the server refused a request: {refusal}"
+        )))
     }
 
     /// What was read of the last answer.

@@ -59,13 +59,18 @@ pub(crate) async fn serve(
 }
 
 /// Serves on a port, from the database at this address, with a lease of two seconds. A context is a conversation: its next
-/// message waits for the lease of the one before.
+/// message waits for the lease of the one before. It ends as the program does when the others take it for dead, which may
+/// happen to a debug build on a busy machine.
 #[cfg(feature = "postgres")]
 pub(crate) async fn serve_on_postgres(port: u16, url: &str) -> Outcome<()> {
     let mut settings: bridge::store::PostgresSettings = url.parse()?;
     settings.lease = std::time::Duration::from_secs(2);
-    let store = bridge::store::PostgresStore::open(&settings).await?;
-    host(port, Arc::new(store), None, ConversationScope::Context).await
+    let store: Arc<dyn Store> = Arc::new(bridge::store::PostgresStore::open(&settings).await?);
+    let leases = store.leases().ok_or("bridges on PostgreSQL share leases")?;
+    tokio::select! {
+        served = host(port, store, None, ConversationScope::Context) => served,
+        () = leases.lost() => Err("the other bridges have taken this one for dead".into()),
+    }
 }
 
 async fn host(

@@ -1,9 +1,11 @@
 //! Bridges on one PostgreSQL, beside one on a folder: `replicas` of the load program.
 //!
 //! The program starts a server of Debian's PostgreSQL with default settings, so that it syncs, and removes it at the end.
-//! Sends and streams go to all bridges alike, from as many connections in all for any number of bridges. Failover is the time from the kill of a bridge where
-//! turns of several conversations run, while the others are under load, until those have answered a next message in each of
-//! these conversations; most of it is the lease, here of two seconds.
+//! Sends and streams go to all bridges alike, from as many connections in all for any number of bridges. Failover is the
+//! time from the kill of a bridge in which turns of several conversations run until the other bridges, which are under load,
+//! have answered a next message in each of these conversations. Most of it is the lease, here of two seconds. A bridge that
+//! does not keep its lease up, as a debug build on a busy machine may not, is taken for dead, and the program ends with an
+//! error.
 //!
 //! | argument | |
 //! |-|-|
