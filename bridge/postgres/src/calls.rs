@@ -99,10 +99,12 @@ impl Drop for Waiter<'_> {
 }
 
 impl Shared {
+    /// Hands a call over, and notes who was told of it last.
     pub(super) async fn hand_over_call(
         &self,
         conversation: Conversation<'_>,
         call: &Call,
+        told: &mut Option<i64>,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         check_size(&call.body)?;
         let kilobytes = (call.body.len() >> 10).clamp(1, ROOM) as u32;
@@ -116,7 +118,6 @@ impl Shared {
             news: self.calls.wait(&call.key),
         };
         let deadline = Instant::now() + PATIENCE;
-        let mut told = None;
         while Instant::now() < deadline {
             let news = waiter.news.notified();
             tokio::pin!(news);
@@ -125,8 +126,8 @@ impl Shared {
             match self.look_after_call(conversation, call).await? {
                 None => return Ok(None),
                 Some((_, Some(answer))) => return Ok(Some(answer)),
-                Some((replica, None)) if told != Some(replica) => {
-                    told = Some(replica);
+                Some((replica, None)) if *told != Some(replica) => {
+                    *told = Some(replica);
                     self.changes.add_call(replica);
                 }
                 Some((_, None)) => {}

@@ -21,7 +21,7 @@ use crate::{
     failure::{Failure, unavailable},
     rows::{self, Key},
 };
-use bridge_store::{Call, Conversation, Lease, Leases, StoreError};
+use bridge_store::{Call, Conversation, Lease, Leases, Sharing, StoreError};
 
 /// The longest time until tasks of processes that ended are looked for without a notification.
 const LOOK: Duration = Duration::from_secs(60);
@@ -89,6 +89,9 @@ pub(super) async fn stay(shared: Arc<Shared>) {
                 tracing::debug!(%error, "this bridge could not say that it lives");
                 heard_since = Instant::now();
             }
+        }
+        if let Err(error) = shared.look_at_sharing().await {
+            tracing::debug!(%error, "what the bridges share is looked up later");
         }
         if let Err(error) = shared.forget_calls().await {
             tracing::debug!(%error, "old calls were not forgotten");
@@ -191,7 +194,13 @@ impl Leases for Shared {
         conversation: Conversation<'_>,
         call: &Call,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        self.hand_over_call(conversation, call).await
+        let mut told = None;
+        let answer = self.hand_over_call(conversation, call, &mut told).await;
+        let is_answered = matches!(answer, Ok(Some(_)));
+        if is_answered || told.is_some() {
+            self.sharing.handed.count(is_answered);
+        }
+        answer
     }
 
     async fn calls(&self) -> Vec<Call> {
@@ -199,7 +208,14 @@ impl Leases for Shared {
     }
 
     async fn answer(&self, key: &[u8], answer: Option<Vec<u8>>) -> Result<(), StoreError> {
-        self.answer_call(key, answer).await
+        let has_effect = answer.is_some();
+        let answered = self.answer_call(key, answer).await;
+        self.sharing.taken.count(has_effect && answered.is_ok());
+        answered
+    }
+
+    fn sharing(&self) -> Option<Sharing> {
+        Some(self.sharing_seen())
     }
 
     async fn freed(&self, seen: u64) -> u64 {

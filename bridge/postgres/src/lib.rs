@@ -7,6 +7,7 @@
 //! - `leases`: which process works on a conversation, and which processes live
 //! - `changes`: tells other processes of new events, and hears it from them
 //! - `calls`: calls that one process hands to another
+//! - `sharing`: what operators want to know of the processes on one database
 //! - `reader`: reads tasks and lists
 //! - `deletion`: deletes tasks, and finds those that have ended
 //! - `whole`: all tasks and records, for copies and checks
@@ -27,6 +28,7 @@ mod reader;
 mod recent;
 mod rows;
 mod schema;
+mod sharing;
 mod whole;
 
 use std::{
@@ -47,6 +49,7 @@ use self::{
     connections::Connections,
     leases::Membership,
     recent::RecentHeads,
+    sharing::SharingSeen,
 };
 use bridge_store::{
     Append, Damage, Deletion, EndedTasks, Feed, Head, Leases, ListPosition, ListQuery, Listener,
@@ -77,6 +80,7 @@ struct Shared {
     changes: Changes,
     calls: Calls,
     membership: Membership,
+    sharing: SharingSeen,
 }
 
 impl PostgresStore {
@@ -100,7 +104,9 @@ impl PostgresStore {
             changes: Changes::default(),
             calls: Calls::default(),
             membership,
+            sharing: SharingSeen::default(),
         });
+        shared.look_at_sharing().await?;
         let lanes = (0..lanes).map(|_| tokio::spawn(committer::run_lane(Arc::clone(&shared))));
         let mut tasks: Vec<JoinHandle<()>> = lanes.collect();
         tasks.push(tokio::spawn(changes::tell_others(Arc::clone(&shared))));

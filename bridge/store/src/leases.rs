@@ -4,7 +4,7 @@
 //! wait in the log, where the holder finds them when it gives the lease back. When a process is not heard of for a
 //! while, another one takes its leases away, and from then on the store refuses what it appends.
 
-use std::{fmt, future::pending, time::Duration};
+use std::{collections::BTreeMap, fmt, future::pending, time::Duration};
 
 use async_trait::async_trait;
 use tokio::time::{Instant, sleep};
@@ -39,6 +39,30 @@ pub struct Call {
     pub key: Vec<u8>,
     /// The content, which the processes understand.
     pub body: Vec<u8>,
+}
+
+/// What a process knows of the work that it shares with others, as of its last look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sharing {
+    /// How many processes live, this one included.
+    pub processes: usize,
+    /// How many leases this process has.
+    pub leases: usize,
+    /// The number of tasks that are not in a terminal state, for each agent that ever had one.
+    pub open_tasks: BTreeMap<String, usize>,
+    /// The calls that this process has handed to others.
+    pub handed: CallCounts,
+    /// The calls that others have handed to this process.
+    pub taken: CallCounts,
+}
+
+/// How many calls there were, by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallCounts {
+    /// Calls with an answer.
+    pub answered: u64,
+    /// Calls without one.
+    pub failed: u64,
 }
 
 /// Grants leases. A store that one process has to itself needs none.
@@ -79,6 +103,11 @@ pub trait Leases: Send + Sync + fmt::Debug {
     /// Answers a call; `None` if it had no effect, so that it can be handed over again.
     async fn answer(&self, _key: &[u8], _answer: Option<Vec<u8>>) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// Returns what is known of the work that is shared, without asking anybody; `None` if the store does not say.
+    fn sharing(&self) -> Option<Sharing> {
+        None
     }
 
     /// Waits until leases of other processes have become free more than `seen` times, because the processes ended or are

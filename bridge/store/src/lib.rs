@@ -58,7 +58,7 @@ pub use event::millis;
 pub use event::{Created, Event, Revised, StoredEvent};
 pub use feed::{Feed, Listener, Watch};
 pub use head::{Head, Turn, TurnState};
-pub use leases::{Call, Conversation, Lease, Leases};
+pub use leases::{Call, CallCounts, Conversation, Lease, Leases, Sharing};
 pub use list::{ListPosition, ListQuery, Page};
 pub use memory::MemoryStore;
 pub use record::RecordKey;

@@ -22,11 +22,14 @@ pub(crate) struct MeteredStore {
     store: Arc<dyn Store>,
     metrics: Metrics,
     refusals: WriteRefusals,
+    /// Whether the store says how many tasks are open, those of other processes included.
+    tells_open_tasks: bool,
 }
 
 impl MeteredStore {
     pub(crate) fn new(store: Arc<dyn Store>, metrics: Metrics) -> Self {
         Self {
+            tells_open_tasks: tells_open_tasks(&*store),
             store,
             metrics,
             refusals: WriteRefusals::default(),
@@ -51,13 +54,19 @@ impl MeteredStore {
 
     /// Counts the beginning and the end of a task. Nothing follows a terminal state, so each end is counted once.
     fn count_tasks(&self, agent: &str, began: bool, ended: bool) {
-        if began {
+        if began && !self.tells_open_tasks {
             self.metrics.task_began(agent);
         }
-        if ended {
+        if ended && !self.tells_open_tasks {
             self.metrics.task_ended(agent);
         }
     }
+}
+
+/// Returns whether the store says how many tasks are open.
+pub(crate) fn tells_open_tasks(store: &dyn Store) -> bool {
+    let sharing = store.leases().and_then(|leases| leases.sharing());
+    sharing.is_some()
 }
 
 fn is_end(event: &Event) -> bool {
@@ -178,7 +187,7 @@ impl Store for MeteredStore {
         };
         self.count_write(self.store.delete(caller, task, deletion).await)?;
         if let Some(head) = head.filter(|head| !head.state.is_terminal()) {
-            self.metrics.task_ended(&head.agent);
+            self.count_tasks(&head.agent, false, true);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, PoisonError, RwLock, atomic::Ordering},
     time::Duration,
 };
 
@@ -14,6 +14,8 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Registry, Unit},
 };
+
+use crate::store::{CallCounts, Sharing};
 
 /// The media type of [`Metrics::text`].
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -79,6 +81,10 @@ struct Families {
     tasks_open: Family<AgentLabels, Gauge>,
     recent_tasks_open: Recent<Gauge>,
     streams_open: Family<AgentLabels, Gauge>,
+    turns_taken_over: Family<OutcomeLabels, Counter>,
+    replicas: Gauge,
+    leases_held: Gauge,
+    handed_calls: Family<CallLabels, Counter>,
     appends: Histogram,
     store_errors: Family<ErrorLabels, Counter>,
     damaged_tasks: Gauge,
@@ -114,6 +120,12 @@ struct LimitLabels {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OutcomeLabels {
     agent: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct CallLabels {
+    direction: &'static str,
     outcome: &'static str,
 }
 
@@ -156,6 +168,10 @@ impl Default for Metrics {
             tasks_open: Family::default(),
             recent_tasks_open: Recent::default(),
             streams_open: Family::default(),
+            turns_taken_over: Family::default(),
+            replicas: Gauge::default(),
+            leases_held: Gauge::default(),
+            handed_calls: Family::default(),
             appends: Histogram::new(APPENDS),
             store_errors: Family::default(),
             damaged_tasks: Gauge::default(),
@@ -205,6 +221,24 @@ impl Families {
                      disk";
         all.register("store_bytes", bytes, self.store_bytes.clone());
         self.register_pushes();
+        self.register_sharing();
+    }
+
+    fn register_sharing(&mut self) {
+        let all = &mut self.registry;
+        let taken_over =
+            "Turns that had begun in a bridge that is gone, and are continued or failed here";
+        all.register(
+            "turns_taken_over",
+            taken_over,
+            self.turns_taken_over.clone(),
+        );
+        let replicas = "Bridges that live, as the database knows";
+        all.register("replicas", replicas, self.replicas.clone());
+        let leases = "Conversations and webhooks that this bridge works on, and no other one";
+        all.register("leases_held", leases, self.leases_held.clone());
+        let calls = "Calls of bots that were handed out to another bridge, or came in from one";
+        all.register("handed_calls", calls, self.handed_calls.clone());
     }
 
     fn register_pushes(&mut self) {
@@ -283,15 +317,14 @@ impl Metrics {
 
     /// Sets the numbers of an agent's running and waiting turns.
     pub fn load(&self, agent: &str, running: usize, queued: usize) {
-        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let agent = agent_labels(agent);
         let Families {
             turns_running,
             turns_queued,
             ..
         } = &*self.0;
-        turns_running.get_or_create(&agent).set(count(running));
-        turns_queued.get_or_create(&agent).set(count(queued));
+        turns_running.get_or_create(&agent).set(gauge(running));
+        turns_queued.get_or_create(&agent).set(gauge(queued));
     }
 
     /// Counts a task as open, when it is created or found at the start.
@@ -302,6 +335,37 @@ impl Metrics {
     /// Counts a task as ended.
     pub fn task_ended(&self, agent: &str) {
         self.tasks_open(agent).dec();
+    }
+
+    /// Sets the number of open tasks.
+    pub fn set_tasks_open(&self, agent: &str, count: usize) {
+        self.tasks_open(agent).set(gauge(count));
+    }
+
+    /// Counts a turn of a bridge that is gone, by what becomes of it.
+    pub fn turn_taken_over(&self, agent: &str, outcome: &'static str) {
+        let agent = agent.to_owned();
+        let labels = OutcomeLabels { agent, outcome };
+        self.0.turns_taken_over.get_or_create(&labels).inc();
+    }
+
+    /// Sets what is known of the work that several bridges share.
+    pub fn shared(&self, sharing: &Sharing) {
+        let families = &*self.0;
+        families.replicas.set(gauge(sharing.processes));
+        families.leases_held.set(gauge(sharing.leases));
+        for (agent, count) in &sharing.open_tasks {
+            self.set_tasks_open(agent, *count);
+        }
+        for (direction, counts) in [("out", sharing.handed), ("in", sharing.taken)] {
+            let CallCounts { answered, failed } = counts;
+            for (outcome, count) in [("answered", answered), ("failed", failed)] {
+                let labels = CallLabels { direction, outcome };
+                let calls = families.handed_calls.get_or_create(&labels);
+                // Who asks at the same time may have an older count.
+                calls.inner().fetch_max(count, Ordering::Relaxed);
+            }
+        }
     }
 
     fn tasks_open(&self, agent: &str) -> Gauge {
@@ -358,9 +422,7 @@ impl Metrics {
 
     /// Sets the extent of the store's damage.
     pub fn damage(&self, tasks: usize, bytes: u64) {
-        self.0
-            .damaged_tasks
-            .set(i64::try_from(tasks).unwrap_or(i64::MAX));
+        self.0.damaged_tasks.set(gauge(tasks));
         self.0
             .lost_bytes
             .set(i64::try_from(bytes).unwrap_or(i64::MAX));
@@ -391,6 +453,10 @@ impl Metrics {
             .get_or_create(&ErrorLabels { error })
             .inc();
     }
+}
+
+fn gauge(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 fn agent_labels(agent: &str) -> AgentLabels {

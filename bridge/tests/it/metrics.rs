@@ -48,6 +48,8 @@ async fn requests_and_tasks_are_counted() {
         asked("SendStreamingMessage", "OK"),
         asked("SubscribeToTask", "TASK_NOT_FOUND"),
         asked("none", "METHOD_NOT_FOUND"),
+        "bridge_leases_held 0".to_owned(),
+        "bridge_replicas 0".to_owned(),
         "bridge_store_damaged_tasks 0".to_owned(),
         "bridge_store_lost_bytes 0".to_owned(),
         r#"bridge_streams_open{agent="echo"} 0"#.to_owned(),

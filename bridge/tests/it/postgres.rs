@@ -10,6 +10,7 @@ mod replicas;
 pub(crate) mod server;
 mod shared;
 mod tls;
+mod watched;
 mod webhooks;
 
 use std::sync::Arc;

@@ -256,7 +256,8 @@ impl Turns {
         &self.0.metrics
     }
 
-    /// Returns the metrics, with current values for running and waiting turns and for damage of the store.
+    /// Returns the metrics, with current values for running and waiting turns, for damage of the store, and for what
+    /// several bridges share.
     pub fn measured(&self) -> &Metrics {
         let mut load = self.0.queues.load();
         for agent in self.agents().keys() {
@@ -265,6 +266,9 @@ impl Turns {
         }
         let damage = self.0.store.damage();
         self.0.metrics.damage(damage.tasks, damage.bytes);
+        if let Some(sharing) = self.leases().and_then(|leases| leases.sharing()) {
+            self.0.metrics.shared(&sharing);
+        }
         &self.0.metrics
     }
 

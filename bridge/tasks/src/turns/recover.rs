@@ -12,6 +12,7 @@ use super::{
 use crate::{
     agent::Agent,
     executor::{EmitError, TaskHandle},
+    metered::tells_open_tasks,
     store::{Event, Head, Seq, StoreError, TurnState},
 };
 use bridge_telemetry::TraceContext;
@@ -28,8 +29,10 @@ impl Turns {
     /// Recovers all tasks with open turns and continues queued turns. To be called once, before anything is served.
     /// Returns the number of recovered tasks. Tasks that wait for their callers are only counted in the metrics.
     pub async fn recover(&self) -> Result<usize, TurnError> {
-        for (agent, count) in self.0.store.open_counts().await? {
-            (0..count).for_each(|_| self.0.metrics.task_began(&agent));
+        if !tells_open_tasks(&*self.0.store) {
+            for (agent, count) in self.0.store.open_counts().await? {
+                self.0.metrics.set_tasks_open(&agent, count);
+            }
         }
         self.take_up_from_others();
         self.recover_open_tasks(|_| true).await
@@ -117,6 +120,13 @@ impl Turns {
                     true => Some(MAYBE_UNDELIVERED),
                 },
             };
+            if matches!(turn.state, TurnState::Started { .. }) {
+                let outcome = match lost {
+                    Some(_) => "failed",
+                    None => "continued",
+                };
+                self.0.metrics.turn_taken_over(&head.agent, outcome);
+            }
             match lost {
                 Some(text) => self.fail_lost(head, &job, text).await?,
                 None => {

@@ -1,0 +1,84 @@
+//! What operators want to know of the processes on one database, looked up now and then.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use tokio_postgres::Row;
+
+use crate::{Shared, connections::Values};
+use bridge_store::{CallCounts, Sharing, StoreError};
+
+/// What was seen last, and calls counted since the start.
+#[derive(Debug, Default)]
+pub(super) struct SharingSeen {
+    last: Mutex<Sharing>,
+    pub(super) handed: CallCounter,
+    pub(super) taken: CallCounter,
+}
+
+/// Counts calls.
+#[derive(Debug, Default)]
+pub(super) struct CallCounter {
+    answered: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl CallCounter {
+    pub(super) fn count(&self, is_answered: bool) {
+        let count = match is_answered {
+            true => &self.answered,
+            false => &self.failed,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn counts(&self) -> CallCounts {
+        CallCounts {
+            answered: self.answered.load(Ordering::Relaxed),
+            failed: self.failed.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Shared {
+    /// Looks up what is shared. Each query reads a row or two for each agent, process and lease of this process, and
+    /// none of the tasks.
+    pub(super) async fn look_at_sharing(&self) -> Result<(), StoreError> {
+        let own = "SELECT (SELECT count(*) FROM bridge.replicas WHERE until >= clock_timestamp()),
+                (SELECT count(*) FROM bridge.conversations WHERE replica = $1)";
+        let values: Values<'_> = &[&self.membership.replica];
+        let own = self.connections.read(own, values);
+        let open = "SELECT agent, sum(unfinished)::bigint FROM bridge.agents GROUP BY agent";
+        let open = self.connections.read(open, &[]);
+        let (own, open) = tokio::try_join!(own, open)?;
+        let open_tasks: BTreeMap<String, usize> =
+            open.iter().map(|row| (row.get(0), count(row, 1))).collect();
+        let last = self.sharing.last.lock();
+        *last.unwrap_or_else(PoisonError::into_inner) = Sharing {
+            processes: own.first().map_or(0, |row| count(row, 0)),
+            leases: own.first().map_or(0, |row| count(row, 1)),
+            open_tasks,
+            ..Sharing::default()
+        };
+        Ok(())
+    }
+
+    pub(super) fn sharing_seen(&self) -> Sharing {
+        let last = self.sharing.last.lock();
+        Sharing {
+            handed: self.sharing.handed.counts(),
+            taken: self.sharing.taken.counts(),
+            ..last.unwrap_or_else(PoisonError::into_inner).clone()
+        }
+    }
+}
+
+fn count(row: &Row, column: usize) -> usize {
+    let count: i64 = row.get(column);
+    usize::try_from(count).unwrap_or_default()
+}
