@@ -15,7 +15,7 @@ use super::{
 use crate::store::PostgresStore;
 use crate::{
     bot::remote::rotate_service_url_keys,
-    store::{SledSettings, SledStore, Store as _, StoreReport, copy_store},
+    store::{SledSettings, SledStore, Store as _, StoreError, StoreReport, copy_store},
 };
 
 /// Maintain the store of tasks
@@ -40,6 +40,7 @@ Examples:
   bridge store backup monday.jsonl --store postgres://bridge@db.internal/tasks
   bridge store restore monday.jsonl --store postgres://bridge@db.internal/restored
   bridge store compact --store sled:bridge-data
+  bridge store check --admin /run/bridge/admin.sock
   bridge store turn-keys --store sled:bridge-data --withdraw
 
 Exit codes: 0 no damage, 1 damage, 4 the store cannot be read or written.";
@@ -51,6 +52,9 @@ enum What {
         /// The store of tasks
         #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
         store: StoreChoice,
+        /// The socket of the bridge that serves it [default: admin.sock in the store's folder, if a bridge answers there]
+        #[arg(long, value_name = "PATH")]
+        admin: Option<PathBuf>,
     },
     /// Remove what deleted tasks have left in the store. A bridge that serves does that by itself when it is more than
     /// what lives
@@ -58,6 +62,9 @@ enum What {
         /// The store of tasks
         #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
         store: StoreChoice,
+        /// The socket of the bridge that serves it [default: admin.sock in the store's folder, if a bridge answers there]
+        #[arg(long, value_name = "PATH")]
+        admin: Option<PathBuf>,
     },
     /// Copy the store to a new folder, or a database to a new file, also while bridges serve it
     Backup {
@@ -91,12 +98,13 @@ enum What {
 impl StoreCommand {
     pub(super) fn execute(&self) -> Exit {
         let done = match &self.what {
-            What::Check { store } => match ask(store, check_running) {
+            What::Check { store, admin } => match ask(store, admin.as_deref(), check_running) {
                 Some(told) => told,
                 None => check(store).map(|report| tell(&report)),
             },
-            What::Compact { store } => {
-                let done = ask(store, compact_running).unwrap_or_else(|| compact(store));
+            What::Compact { store, admin } => {
+                let done = ask(store, admin.as_deref(), compact_running);
+                let done = done.unwrap_or_else(|| compact(store));
                 done.map(|()| Exit::Passed)
             }
             What::Backup { to, store } => backup(store, to),
@@ -145,12 +153,14 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
     runtime.map_err(|error| error.to_string())
 }
 
-/// Asks the bridge that serves the store; `None` if none does.
+/// Asks the bridge at this socket, or the one that serves the store; `None` if none does.
 fn ask<T>(
     store: &StoreChoice,
+    admin: Option<&Path>,
     question: impl AsyncFnOnce(&AdminClient) -> Result<T, AdminClientError>,
 ) -> Option<Result<T, String>> {
-    let path = store.beside(SOCKET).filter(|path| path.exists())?;
+    let usual = || store.beside(SOCKET).filter(|path| path.exists());
+    let path = admin.map(Path::to_owned).or_else(usual)?;
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return Some(Err(error)),
@@ -158,7 +168,7 @@ fn ask<T>(
     let bridge = AdminClient::patient(&path);
     match bridge.and_then(|bridge| runtime.block_on(question(&bridge))) {
         // What a killed bridge left behind.
-        Err(AdminClientError::Absent { .. }) => None,
+        Err(AdminClientError::Absent { .. }) if admin.is_none() => None,
         answered => Some(answered.map_err(|error| error.to_string())),
     }
 }
@@ -187,12 +197,23 @@ async fn compact_running(bridge: &AdminClient) -> Result<(), AdminClientError> {
     }
 }
 
+/// Opens a folder that no bridge serves.
+fn open(settings: &SledSettings) -> Result<SledStore, String> {
+    SledStore::open(settings).map_err(|error| match error {
+        StoreError::InUse { .. } => format!(
+            "{error} If its socket is not {SOCKET} in that folder, name the socket with --admin"
+        ),
+        _ => error.to_string(),
+    })
+}
+
 fn compact(store: &StoreChoice) -> Result<(), String> {
     let settings = settings(store)?;
+    // What is no store is not made one.
+    let exists = store.check_exists();
+    exists.map_err(|error| error.to_string())?;
+    let store = open(settings)?;
     let (before, after) = block_on(async {
-        // What is no store is not made one.
-        drop(store.open_known().await?);
-        let store = SledStore::open(settings)?;
         let before = store.disk_use().await?.unwrap_or_default();
         store.compact(|| true).await?;
         Ok((before, store.disk_use().await?.unwrap_or_default()))
@@ -245,7 +266,7 @@ fn check(store: &StoreChoice) -> Result<StoreReport, String> {
             settings.folder.display()
         )),
         StoreChoice::Sled(settings) => {
-            let store = SledStore::open(settings).map_err(|error| error.to_string())?;
+            let store = open(settings)?;
             let report = store.check().map_err(|error| error.to_string())?;
             if let Some(found) = block_on(async { Ok(store.disk_use().await?) })? {
                 outln!(

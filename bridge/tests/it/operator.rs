@@ -156,6 +156,44 @@ async fn the_store_of_a_running_bridge_is_checked_and_compacted() {
     assert!(told.ends_with(&whole.1), "{told}");
 }
 
+/// As the service of systemd has it, or the key `admin` of a configuration.
+#[tokio::test]
+async fn the_store_of_a_bridge_whose_socket_is_elsewhere_is_checked_and_compacted() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("sled:{}", folder.path().join("data").display());
+    let socket = folder.path().join("elsewhere.sock");
+    let named = socket.to_str().unwrap();
+    let config = folder.path().join("bridge.toml");
+    let text = format!(
+        "store = '{store}'\nadmin = '{named}'\n[[agents]]\nname = 'echo'\nbuiltin = 'echo'\n"
+    );
+    std::fs::write(&config, text).unwrap();
+    let command = async |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
+        command.arg("store").args(arguments);
+        output(&mut command, LIMIT).await
+    };
+    for arguments in [
+        &["--store", &store, "--admin", named, "--builtin", "echo"][..],
+        &["--config", config.to_str().unwrap()],
+    ] {
+        let mut bridge = Bridge::serve(arguments);
+        for what in ["check", "compact"] {
+            let (code, _, error) = command(&[what, "--store", &store]).await;
+            assert_eq!(code, Some(4), "{error}");
+            let advice = "is in use: is another bridge using it? If its socket is not admin.sock in that folder, name the socket with --admin";
+            assert!(error.contains(advice), "{error}");
+            let (code, told, error) = command(&[what, "--admin", named]).await;
+            assert_eq!((code, error.as_str()), (Some(0), ""), "{told}");
+        }
+        bridge.kill();
+    }
+    // A socket that was named is meant, though the store could be opened.
+    let (code, _, error) = command(&["check", "--store", &store, "--admin", named]).await;
+    assert_eq!(code, Some(4), "{error}");
+    assert!(error.contains("no bridge answers at"), "{error}");
+}
+
 async fn tasks(socket: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
     command
