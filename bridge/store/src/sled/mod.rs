@@ -88,7 +88,7 @@ impl SledStore {
     ///
     /// Errors: `InUse`, `Older`, `Newer`, `Corrupt`, `Io`, `Full`.
     pub fn open(settings: &SledSettings) -> Result<Self, StoreError> {
-        Self::open_on(settings, &(Arc::new(log::RealDisk) as _))
+        Self::open_on(settings, &(Arc::new(log::RealDisk::default()) as _))
     }
 
     /// The same with the log on this disk.

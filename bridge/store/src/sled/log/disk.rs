@@ -15,6 +15,9 @@ use nix::sys::statvfs::statvfs;
 
 use crate::private;
 
+/// The limit of segments, in bytes.
+const SEGMENT: u64 = 64 << 20;
+
 /// A file system with the folders and files of the log.
 pub(in crate::sled) trait Disk: Debug + Send + Sync {
     /// Makes a folder that no other user can read, if there is none.
@@ -32,7 +35,7 @@ pub(in crate::sled) trait Disk: Debug + Send + Sync {
     fn space(&self, folder: &Path) -> Option<Space>;
     /// The size in bytes from which a segment takes no further batch.
     fn segment_limit(&self) -> u64 {
-        64 << 20
+        SEGMENT
     }
 }
 
@@ -58,7 +61,17 @@ pub(in crate::sled) struct Space {
 
 /// The machine's file system.
 #[derive(Debug)]
-pub(in crate::sled) struct RealDisk;
+pub(in crate::sled) struct RealDisk {
+    pub(in crate::sled) segment_limit: u64,
+}
+
+impl Default for RealDisk {
+    fn default() -> Self {
+        Self {
+            segment_limit: SEGMENT,
+        }
+    }
+}
 
 impl Disk for RealDisk {
     fn make_folder(&self, path: &Path) -> io::Result<()> {
@@ -94,6 +107,10 @@ impl Disk for RealDisk {
         let [all, free] =
             [disk.blocks(), disk.blocks_available()].map(|blocks| blocks * disk.fragment_size());
         Some(Space { all, free })
+    }
+
+    fn segment_limit(&self) -> u64 {
+        self.segment_limit
     }
 }
 

@@ -158,8 +158,16 @@ impl Segments {
 
     /// The names of all valid files, in order.
     pub(super) fn names(&self) -> Result<Vec<PathBuf>, StoreError> {
-        let begin = self.begin()?;
-        let bases = self.list()?.into_iter().filter(|base| *base >= begin);
+        // Another process may give room back: it tells where the log begins before it removes what is before that.
+        let (mut begin, mut all) = (self.begin()?, self.list()?);
+        loop {
+            let before = std::mem::replace(&mut begin, self.begin()?);
+            if before == begin {
+                break;
+            }
+            all = self.list()?;
+        }
+        let bases = all.into_iter().filter(|base| *base >= begin);
         let mut names: Vec<PathBuf> = bases
             .map(|base| format!("{base:016x}{SEGMENT}").into())
             .collect();

@@ -22,7 +22,7 @@ struct Opened {
 
 /// Opens the log, and tells the records after `from`.
 fn open(folder: &Path, from: End) -> Opened {
-    open_on(Arc::new(RealDisk), folder, from)
+    open_on(Arc::new(RealDisk::default()), folder, from)
 }
 
 fn open_on(disk: Arc<dyn Disk>, folder: &Path, from: End) -> Opened {
@@ -60,7 +60,7 @@ fn write(writer: &mut Writer, batch: &str) -> End {
 
 fn segments(folder: &Path) -> segment::Segments {
     segment::Segments {
-        disk: Arc::new(RealDisk),
+        disk: Arc::new(RealDisk::default()),
         folder: folder.into(),
     }
 }
@@ -320,7 +320,7 @@ fn a_newer_log_is_left_alone() {
     let mut bytes = fs::read(&path).unwrap();
     bytes[7] = 99;
     fs::write(&path, bytes).unwrap();
-    let error = super::open(Arc::new(RealDisk), folder.path(), End::default())
+    let error = super::open(Arc::new(RealDisk::default()), folder.path(), End::default())
         .and_then(|log| walk(&log, End::default(), &mut |_, _| Ok(())))
         .unwrap_err();
     assert!(
@@ -401,4 +401,39 @@ fn nothing_is_written_after_a_sync_that_failed() {
         let error = writer.make_room(1, false).unwrap_err();
         assert!(matches!(error, StoreError::Closed), "{error}");
     }
+}
+
+/// Another process may give room back while this one lists what to copy.
+#[test]
+fn names_are_of_one_moment() {
+    const SEGMENTS: u64 = 2_000;
+    let disk = SimulatedDisk::new(1);
+    let folder = Path::new("/log");
+    let log = segment::Segments {
+        disk: Arc::new(disk),
+        folder: folder.into(),
+    };
+    log.disk.make_folder(folder).unwrap();
+    drop(log.create(0).unwrap());
+    let moving = std::thread::spawn({
+        let log = log.clone();
+        move || {
+            for base in 1..=SEGMENTS {
+                drop(log.create(base).unwrap());
+                log.set_begin(base).unwrap();
+                log.remove_before_begin().unwrap();
+            }
+        }
+    });
+    while !moving.is_finished() {
+        let names = log.names().unwrap();
+        let names: Vec<&str> = names.iter().map(|name| name.to_str().unwrap()).collect();
+        let base = |name: &str| name.split('.').next().map(str::to_owned);
+        match names[..] {
+            ["0000000000000000.log", ..] => {}
+            [begin, first, ..] => assert_eq!(base(begin), base(first), "{names:?}"),
+            _ => panic!("{names:?}"),
+        }
+    }
+    moving.join().unwrap();
 }
