@@ -41,6 +41,8 @@ mod execute;
 #[cfg(test)]
 mod foreign;
 #[cfg(test)]
+mod former;
+#[cfg(test)]
 mod fuzz;
 #[cfg(feature = "grpc")]
 #[cfg(test)]
