@@ -3,7 +3,9 @@
 //! The task log is the only queue. The store keeps a position in the task's log for each push setting, and the next
 //! event is read from there once the webhook acknowledged the last one. So a slow webhook delays only its own
 //! deliveries, nothing piles up in memory, and after a restart deliveries go on behind the last one that was
-//! acknowledged. Each event is delivered at least once, and in order for each task and setting.
+//! acknowledged. Each event is delivered at least once, and in order for each task and setting. The position is stored once
+//! for several events that are delivered in a row, so that after a crash up to 32 of them are delivered again. In a store that
+//! several processes share, it is stored after each event.
 //!
 //! - [`Push`]: the settings of all tasks, and their deliveries
 //! - [`PushSettings`], [`RetrySettings`]: limits, timeouts and retries

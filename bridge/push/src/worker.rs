@@ -3,6 +3,9 @@
 //! While a worker waits for a slot or for the next attempt, it keeps no events in memory: the log is read once the
 //! worker has a slot. A worker ends when everything in the log was delivered; a new one is started for the next event.
 //!
+//! Progress is written once for several events that are delivered in a row, unless several processes share the store: those
+//! since the last time are delivered again after a crash.
+//!
 //! When several processes share the store, a worker begins by taking a lease for its setting, and then reads how far the
 //! deliveries are: one process delivers at a time, and in order. A setting that waits for its task has no lease.
 
@@ -33,6 +36,11 @@ use crate::{
 /// The delay after which a failed store is tried again.
 const STORE_AGAIN: Duration = Duration::from_secs(30);
 
+/// So many events are delivered at most before progress is written, and no attempt begins when the first of them is so long
+/// ago.
+const UNWRITTEN: usize = 32;
+const UNWRITTEN_TIME: Duration = Duration::from_secs(1);
+
 /// The name under which settings are leased, which no agent has, and the pause while another process has the lease.
 const LEASE: &str = "\u{1f}push";
 const LEASE_AGAIN: Duration = Duration::from_secs(1);
@@ -52,6 +60,8 @@ struct Worker {
     key: SettingKey,
     setting: Setting,
     progress: DeliveryProgress,
+    /// The number of deliveries since progress was written, and the time of the first of them.
+    unwritten: Option<(usize, Instant)>,
 }
 
 /// The next step of a worker after an attempt.
@@ -187,11 +197,21 @@ impl Worker {
             key: key.clone(),
             setting,
             progress,
+            unwritten: None,
         }))
     }
 
-    /// Delivers the events in the log.
+    /// Delivers the events in the log, and writes how far that has come.
     async fn deliver_all(
+        &mut self,
+        stop: &mut StopSignal,
+    ) -> Result<Option<EventReader>, StoreError> {
+        let left = self.deliver_each(stop).await?;
+        self.write_unwritten().await?;
+        Ok(left)
+    }
+
+    async fn deliver_each(
         &mut self,
         stop: &mut StopSignal,
     ) -> Result<Option<EventReader>, StoreError> {
@@ -207,6 +227,8 @@ impl Worker {
                 return Ok(reader);
             };
             if !self.is_current().await? {
+                // What is written of it now is up to others.
+                self.unwritten = None;
                 return Ok(None);
             }
             let pause = match self.deliver(notification, slot, stop).await? {
@@ -248,9 +270,12 @@ impl Worker {
 
     /// Returns the next event in the log with a slot for its delivery.
     async fn next(
-        &self,
+        &mut self,
         reader: &mut Option<EventReader>,
     ) -> Result<Option<(Notification, DeliverySlot)>, StoreError> {
+        if (self.unwritten).is_some_and(|(_, since)| since.elapsed() >= UNWRITTEN_TIME) {
+            self.write_progress().await?;
+        }
         let Some(notification) = self.read(reader).await? else {
             return Ok(None);
         };
@@ -263,6 +288,7 @@ impl Worker {
             return Ok(Some((notification, slot)));
         }
         drop((notification, reader.take()));
+        self.write_unwritten().await?;
         let slot = self.context.slots.take(&request).await;
         let notification = self.read(reader).await?;
         Ok(notification.map(|notification| (notification, slot)))
@@ -310,10 +336,7 @@ impl Worker {
         if self.progress.is_given_up() {
             return self.give_up().await;
         }
-        self.context
-            .repository
-            .put_progress(&self.key, &self.progress)
-            .await?;
+        self.write_progress().await?;
         Ok(NextStep::Again(self.context.retry.pause(
             failures,
             again,
@@ -356,26 +379,42 @@ impl Worker {
             .failed(notification.seq, reason, clock::now(), &self.context.retry)
     }
 
-    /// Stores the progress before the next event is tried; after the last event there is no progress to store.
+    /// Notes that an event was delivered; after the last event there is no progress to store.
     async fn delivered(&mut self, notification: &Notification) -> Result<NextStep, StoreError> {
         self.progress.delivered(notification.seq);
         if !notification.is_last {
-            self.context
-                .repository
-                .put_progress(&self.key, &self.progress)
-                .await?;
+            let (count, _) = self.unwritten.get_or_insert((0, Instant::now()));
+            *count += 1;
+            // Another process that takes over would deliver all of them again.
+            let is_shared = self.context.repository.store().leases().is_some();
+            if is_shared || *count >= UNWRITTEN {
+                self.write_progress().await?;
+            }
             return Ok(NextStep::Event);
         }
         self.context.repository.done(&self.key).await?;
+        self.unwritten = None;
         self.context.metrics.push_open(&self.progress.agent, -1);
         Ok(NextStep::StopSignal)
     }
 
+    /// Stores the progress if events were delivered since that was done.
+    async fn write_unwritten(&mut self) -> Result<(), StoreError> {
+        match self.unwritten {
+            Some(_) => self.write_progress().await,
+            None => Ok(()),
+        }
+    }
+
+    async fn write_progress(&mut self) -> Result<(), StoreError> {
+        let repository = &self.context.repository;
+        repository.put_progress(&self.key, &self.progress).await?;
+        self.unwritten = None;
+        Ok(())
+    }
+
     async fn give_up(&mut self) -> Result<NextStep, StoreError> {
-        self.context
-            .repository
-            .put_progress(&self.key, &self.progress)
-            .await?;
+        self.write_progress().await?;
         self.context.metrics.push_open(&self.progress.agent, -1);
         self.context.metrics.push_given_up(&self.progress.agent, 1);
         let (task, id) = (&self.key.task, &self.key.id);

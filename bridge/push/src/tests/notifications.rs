@@ -1,6 +1,9 @@
 //! The content and form of notifications.
 
+use std::sync::atomic::Ordering;
+
 use super::*;
+use crate::store::testing::FailingStore;
 
 #[tokio::test(start_paused = true)]
 async fn each_setting_gets_every_event_in_order_and_is_done_with_the_task() {
@@ -95,4 +98,56 @@ async fn a_setting_that_waits_for_its_task_has_no_worker() {
     let told = ["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED"];
     assert_eq!(world.sent("one.test"), told);
     assert_eq!(world.sent("two.test"), told);
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_is_written_once_for_many_events_in_a_row() {
+    const EVENTS: usize = 1_000;
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+    let sender: Arc<RecordingSender> = Arc::default();
+    let world = World {
+        push: started(&(store.clone() as _), &sender, Seal::default()),
+        store: store.clone(),
+        sender,
+    };
+    let head = world.begin("t").await;
+    let working = || Event::Status {
+        status: TaskStatus::new(TaskState::Working),
+        metadata: None,
+    };
+    let events = (0..EVENTS).map(|_| working()).collect();
+    world.set(&head, hook("one.test")).await.unwrap();
+    let stored = || store.stored.load(Ordering::SeqCst);
+    let before = stored();
+    world.append("t", events).await;
+    world.let_pass(60 * SECOND).await;
+    assert_eq!(world.sent("one.test").len(), EVENTS);
+    let written = stored() - before;
+    println!("{written} records for {EVENTS} events");
+    assert!(written <= EVENTS / 32 + 1, "{written}");
+    // All of them are written, so that nothing is delivered again.
+    let world = world.restarted(Seal::default());
+    world.push.resume().await.unwrap();
+    world.status("t", TaskState::Completed).await;
+    world.let_pass(60 * SECOND).await;
+    assert_eq!(world.sent("one.test").len(), EVENTS + 1);
+}
+
+/// Who is killed in between delivers again what was not written, and no more.
+#[tokio::test(start_paused = true)]
+async fn a_slow_webhook_gets_few_events_again() {
+    let world = world();
+    let head = world.begin("t").await;
+    world.answer("one.test", &vec![Answer::Hang(SECOND / 4); 30]);
+    world.set(&head, hook("one.test")).await.unwrap();
+    for _ in 0..30 {
+        world.status("t", TaskState::Working).await;
+    }
+    for _ in 0..7 {
+        world.let_pass(SECOND).await;
+        let delivered = world.sent("one.test").len() - 1;
+        let progress = world.push.0.repository.all_progress().await.unwrap();
+        let written = (progress[0].1.seq - head.seq) as usize;
+        assert!(delivered - written <= 5, "{delivered}, {written}");
+    }
 }

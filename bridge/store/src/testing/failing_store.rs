@@ -37,6 +37,8 @@ pub struct FailingStore {
     pub ending: AtomicUsize,
     /// The number of steps in which room was given back.
     pub maintained: AtomicUsize,
+    /// The number of small records that were stored.
+    pub stored: AtomicUsize,
 }
 
 impl FailingStore {
@@ -51,6 +53,7 @@ impl FailingStore {
             looked_at: AtomicUsize::new(0),
             ending: AtomicUsize::new(0),
             maintained: AtomicUsize::new(0),
+            stored: AtomicUsize::new(0),
         }
     }
 }
@@ -188,6 +191,7 @@ impl Store for FailingStore {
         key: &RecordKey,
         value: Vec<u8>,
     ) -> Result<(), StoreError> {
+        self.stored.fetch_add(1, Ordering::SeqCst);
         self.store.put_record(caller, key, value).await
     }
 
