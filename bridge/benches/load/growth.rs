@@ -149,6 +149,7 @@ fn appends(number: u64) -> [Append; 2] {
             turn: 1,
             message_id,
             names_context: None,
+            traceparent: None,
         },
         Event::TurnStarted {
             turn: 1,

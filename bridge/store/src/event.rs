@@ -33,6 +33,10 @@ pub enum Event {
         /// Whether the caller named the message's context; absent in logs of older programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         names_context: Option<bool>,
+        /// The span of the message, as the header of W3C Trace Context has it, if spans were exported: the turn may run
+        /// in another process, or after a restart.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        traceparent: Option<String>,
     },
     /// The agent is called. It may have seen the message from here on, so it is not called again. The event is repeated
     /// with a reference once it is known that an agent outside this process has the message.

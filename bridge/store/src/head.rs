@@ -49,6 +49,9 @@ pub struct Turn {
     pub message_id: String,
     /// The turn's state.
     pub state: TurnState,
+    /// The span of the message, see [`Event::TurnQueued`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
 }
 
 /// The state of a turn that has not ended.
@@ -151,8 +154,11 @@ impl Head {
         match event {
             Event::Created(_) => Err(self.invalid("the task was created before".into())),
             Event::TurnQueued {
-                turn, message_id, ..
-            } => self.queue(*turn, message_id),
+                turn,
+                message_id,
+                traceparent,
+                ..
+            } => self.queue(*turn, message_id, traceparent.as_ref()),
             Event::TurnStarted {
                 turn,
                 open_until,
@@ -171,7 +177,12 @@ impl Head {
         }
     }
 
-    fn queue(&mut self, turn: u64, message_id: &str) -> Result<(), StoreError> {
+    fn queue(
+        &mut self,
+        turn: u64,
+        message_id: &str,
+        traceparent: Option<&String>,
+    ) -> Result<(), StoreError> {
         if turn != self.last_turn + 1 {
             let next = self.last_turn + 1;
             return Err(self.invalid(format!("turn {turn} is queued, expected turn {next}")));
@@ -183,6 +194,7 @@ impl Head {
             turn,
             message_id: message_id.into(),
             state: TurnState::Queued,
+            traceparent: traceparent.cloned(),
         });
         Ok(())
     }

@@ -4,7 +4,8 @@
 //! [`bridge_telemetry`].
 //!
 //! Like the exporter, the contexts of recent tasks are of the whole process: what follows from a turn later, a bot's
-//! call or a push notification, finds the turn's trace there. In another process, it begins a trace of its own.
+//! call or a push notification, finds the turn's trace there. In another process, it begins a trace of its own. A turn does
+//! not: the log has the span of its message.
 
 use std::{
     collections::{BTreeMap, VecDeque},

@@ -246,6 +246,7 @@ async fn left_by_an_older_program(store: &dyn Store) {
         turn: 1,
         message_id: "m-1".into(),
         names_context: None,
+        traceparent: None,
     };
     let append = Append {
         task: "task".into(),

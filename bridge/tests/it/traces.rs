@@ -1,5 +1,7 @@
 //! Tests the traces of the program, with the SDK of OpenTelemetry on the other side.
 
+mod taken_up;
+
 use std::{
     io::{BufRead as _, BufReader},
     process::{Command, Stdio},

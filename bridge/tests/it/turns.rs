@@ -273,6 +273,7 @@ async fn left_open(store: &dyn Store) {
         turn,
         message_id: id.to_owned(),
         names_context: None,
+        traceparent: None,
     };
     let created = |context: &str| {
         Event::Created(Created {

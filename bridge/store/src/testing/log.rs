@@ -178,6 +178,7 @@ pub async fn senseless_events_are_refused(backend: &impl Backend) {
         turn,
         message_id: "t-1".into(),
         names_context: None,
+        traceparent: None,
     };
     for events in [
         vec![],

@@ -73,6 +73,7 @@ impl Sample {
             turn: 1,
             message_id: id.clone(),
             names_context: None,
+            traceparent: None,
         };
         let events = vec![self.created(), said(&id, "hello"), queued];
         let append = self.append(0, millis, events);

@@ -13,9 +13,10 @@ use crate::{
     agent::Agent,
     executor::{EmitError, TaskHandle},
     metered::tells_open_tasks,
-    store::{Event, Head, Seq, StoreError, TurnState},
+    store::{Event, Head, Seq, StoreError, Turn, TurnState},
+    trace,
 };
-use bridge_telemetry::TraceContext;
+use bridge_telemetry::{Instrument as _, TraceContext};
 
 /// The texts for turns whose agent ended with the bridge, and for turns whose agent may not have the message.
 const INTERRUPTED: &str = "The bridge was restarted while the agent worked on this message.";
@@ -96,7 +97,7 @@ impl Turns {
                 task: head.task.clone(),
                 turn: turn.turn,
                 is_watched: false,
-                cause: TraceContext::default(),
+                cause: cause(turn),
                 unended: Some(self.0.places.enter_anyway(&head.agent, 0)),
             });
             // A turn is in the queue before it is logged. One that is logged but not in the queue is abandoned.
@@ -128,7 +129,11 @@ impl Turns {
                 self.0.metrics.turn_taken_over(&head.agent, outcome);
             }
             match lost {
-                Some(text) => self.fail_lost(head, &job, text).await?,
+                Some(text) => {
+                    let span = trace::turn(&job.agent, &job.task, job.turn, &job.cause);
+                    bridge_telemetry::fail(&span, text);
+                    self.fail_lost(head, &job, text).instrument(span).await?;
+                }
                 None => {
                     let key = conversation_key(&agent, &head.owner, &head.task, &head.context_id);
                     self.wait_or_run(key, job);
@@ -189,6 +194,12 @@ impl Turns {
             }
         }
     }
+}
+
+/// The span of the message that a turn answers.
+fn cause(turn: &Turn) -> TraceContext {
+    let known = turn.traceparent.as_deref().map(TraceContext::parse);
+    known.unwrap_or_default()
 }
 
 fn survives_restart(agent: &Agent) -> bool {

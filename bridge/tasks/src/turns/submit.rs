@@ -233,7 +233,8 @@ impl Turns {
         if head.is_none() {
             events.push(Event::Created(created_event(agent, incoming, &context)));
         }
-        events.extend(message_events(&incoming.message, &task, &context, turn));
+        let message = message_events(&incoming.message, &task, &context, turn, &job.cause);
+        events.extend(message);
         // If the turn can start, its start is logged in the same append, which saves one write before the agent is
         // called.
         match (&start, &head) {

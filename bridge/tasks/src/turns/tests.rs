@@ -446,6 +446,7 @@ async fn begun(later: Vec<Event>) -> Arc<dyn Store> {
             turn: 1,
             message_id: "m-1".into(),
             names_context: None,
+            traceparent: None,
         },
         started(now, None),
     ];

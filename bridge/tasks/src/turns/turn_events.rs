@@ -1,6 +1,7 @@
 //! Builds the events for a message and the start of its turn.
 
 use bridge_protocol::a2a::{Message, TaskState, TaskStatus};
+use bridge_telemetry::TraceContext;
 
 use super::IncomingMessage;
 use crate::{
@@ -26,6 +27,7 @@ pub(super) fn message_events(
     task: &str,
     context: &str,
     turn: u64,
+    cause: &TraceContext,
 ) -> [Event; 2] {
     let names_context = Some(message.context_id.is_some());
     let mut message = message.clone();
@@ -38,6 +40,7 @@ pub(super) fn message_events(
             turn,
             message_id,
             names_context,
+            traceparent: cause.traceparent(),
         },
     ]
 }

@@ -88,6 +88,7 @@ async fn fill_task(store: &dyn Store, number: usize) {
         turn: 1,
         message_id: message.clone(),
         names_context: None,
+        traceparent: None,
     };
     let events = vec![Event::Created(created), said(&message), queued];
     let append = sample.append(0, millis, events);

@@ -41,6 +41,7 @@ async fn what_is_left_to_do_is_found_beside_damaged_tasks() {
         turn: 1,
         message_id: "m".to_owned(),
         names_context: None,
+        traceparent: None,
     };
     let names = |heads: Vec<bridge::store::Head>| -> Vec<String> {
         heads.into_iter().map(|head| head.task).collect()

@@ -124,6 +124,7 @@ async fn begun(open_for: Duration) -> Arc<dyn Store> {
                 turn: 1,
                 message_id: "m-1".into(),
                 names_context: None,
+                traceparent: None,
             },
             Event::TurnStarted {
                 turn: 1,

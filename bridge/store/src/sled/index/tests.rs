@@ -144,6 +144,7 @@ impl Pair {
             turn: 1,
             message_id: "m".into(),
             state,
+            traceparent: None,
         };
         head.turns = (0..lots.below(2)).map(|_| turn.clone()).collect();
         let tip = Tip {
