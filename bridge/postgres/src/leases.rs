@@ -35,7 +35,7 @@ pub(super) struct Membership {
     /// Its number, which no later process gets.
     pub(super) replica: i64,
     /// The time after which it is taken for dead when it is not heard of.
-    lease: Duration,
+    pub(super) lease: Duration,
     /// How often leases of other processes became free.
     freed: watch::Sender<u64>,
     is_lost: watch::Sender<bool>,
@@ -89,9 +89,6 @@ pub(super) async fn stay(shared: Arc<Shared>) {
                 tracing::debug!(%error, "this bridge could not say that it lives");
                 heard_since = Instant::now();
             }
-        }
-        if let Err(error) = shared.look_at_sharing().await {
-            tracing::debug!(%error, "what the bridges share is looked up later");
         }
         if let Err(error) = shared.forget_calls().await {
             tracing::debug!(%error, "old calls were not forgotten");

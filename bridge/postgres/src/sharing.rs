@@ -3,11 +3,12 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use tokio::time::sleep;
 use tokio_postgres::Row;
 
 use crate::{Shared, connections::Values};
@@ -41,6 +42,16 @@ impl CallCounter {
         CallCounts {
             answered: self.answered.load(Ordering::Relaxed),
             failed: self.failed.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Looks again and again, for ever. The loop in which this process says that it lives does not wait for these queries.
+pub(super) async fn keep_looking(shared: Arc<Shared>) {
+    loop {
+        sleep(shared.membership.lease / 4).await;
+        if let Err(error) = shared.look_at_sharing().await {
+            tracing::debug!(%error, "what the bridges share is looked up later");
         }
     }
 }

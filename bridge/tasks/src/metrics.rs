@@ -362,7 +362,7 @@ impl Metrics {
             for (outcome, count) in [("answered", answered), ("failed", failed)] {
                 let labels = CallLabels { direction, outcome };
                 let calls = families.handed_calls.get_or_create(&labels);
-                // Who asks at the same time may have an older count.
+                // Another request for the metrics may have brought a newer count.
                 calls.inner().fetch_max(count, Ordering::Relaxed);
             }
         }

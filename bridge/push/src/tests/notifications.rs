@@ -133,7 +133,7 @@ async fn progress_is_written_once_for_many_events_in_a_row() {
     assert_eq!(world.sent("one.test").len(), EVENTS + 1);
 }
 
-/// Who is killed in between delivers again what was not written, and no more.
+/// A program that is killed delivers again what was not written, and no more.
 #[tokio::test(start_paused = true)]
 async fn a_slow_webhook_gets_few_events_again() {
     let world = world();
