@@ -29,7 +29,7 @@ fn certificate() -> CertifiedKey<KeyPair> {
     rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap()
 }
 
-/// One that vouches for itself as an authority, as `openssl req -x509` makes it, good until this year.
+/// Makes a self-signed certificate of an authority, as `openssl req -x509` does, valid until this year.
 fn authority(until: i32) -> CertifiedKey<KeyPair> {
     let mut parameters = rcgen::CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
     parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);

@@ -68,7 +68,7 @@ impl Others {
         Self::showing(program, HeaderMap::new())
     }
 
-    /// The same, who show these headers.
+    /// Starts clients that send these headers.
     pub(crate) fn showing(program: &Program, headers: HeaderMap) -> Self {
         let runtime = runtime::Builder::new_multi_thread()
             .worker_threads(1)

@@ -1,5 +1,5 @@
-//! What a connection does, and when it has taken too long. All of it is told by atomics, so that a request
-//! costs no more than before; who watches looks now and then.
+//! The activity of a connection, and the limits of its times. The activity is recorded in atomics, so that it costs a request
+//! nothing to speak of; the watcher of the connection reads them now and then.
 
 use std::{
     mem::take,
@@ -14,10 +14,10 @@ use tokio::{sync::Notify, time::sleep};
 
 use super::{Limits, answer::Pace, gate::Held, outgoing};
 
-/// How often a connection is looked at that is being answered.
+/// The interval at which a connection is checked while a request on it is answered.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// How often one is whose reader is behind.
+/// The interval at which a connection is checked whose reader is behind.
 const LOOK_BEHIND: Duration = Duration::from_millis(500);
 
 /// A moment, in milliseconds since the first one; 0 is none.
@@ -29,29 +29,29 @@ pub(super) fn now() -> u64 {
         .saturating_add(1)
 }
 
-/// What one connection does.
+/// The activity of one connection.
 #[derive(Debug)]
 pub(super) struct Activity {
-    /// How many requests are being answered.
+    /// The number of requests that are being answered.
     open: AtomicUsize,
-    /// Whether there was one.
+    /// Whether there was any request.
     was_asked: AtomicBool,
-    /// Since when nothing is asked.
+    /// The moment since which no request is open.
     since: AtomicU64,
-    /// When the first byte came since then; 0 before.
+    /// The moment of the first byte since then; 0 before it.
     begun: AtomicU64,
-    /// Since when something waits to be taken; 0 if nothing does.
+    /// The moment since which bytes wait for the reader; 0 if none do.
     behind: AtomicU64,
-    /// How much was taken since then, and when the last of it.
+    /// The bytes that the reader took since then, and the moment of the last of them.
     taken: AtomicU64,
     moved: AtomicU64,
     is_http2: AtomicBool,
     is_stuck: AtomicBool,
     is_evicted: AtomicBool,
     evicted: Notify,
-    /// The answers of HTTP/2, whose readers are behind one by one.
+    /// The answers of HTTP/2, each with a reader that may be behind.
     paces: Mutex<Vec<Weak<Pace>>>,
-    /// What the head that is being read holds of the bytes that all have together.
+    /// The share of the bytes of all connections that the head holds which is being read.
     head: Mutex<Vec<Held>>,
 }
 
@@ -74,20 +74,20 @@ impl Activity {
         }
     }
 
-    /// A request has come.
+    /// Records that a request has come.
     pub(super) fn asked(&self) {
         self.was_asked.store(true, Ordering::Relaxed);
         self.open.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// One is answered, or will not be.
+    /// Records that a request is answered, or will never be.
     pub(super) fn answered(&self) {
         self.begun.store(0, Ordering::Relaxed);
         self.since.store(now(), Ordering::Relaxed);
         self.open.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// HTTP/2 is spoken.
+    /// Records that the connection speaks HTTP/2.
     pub(super) fn speaks_http2(&self) {
         self.is_http2.store(true, Ordering::Relaxed);
     }
@@ -102,7 +102,7 @@ impl Activity {
         begun != 0 && self.open.load(Ordering::Relaxed) == 0 && !self.is_http2()
     }
 
-    /// Bytes have come. Whether they can be of a head, and begin one.
+    /// Records that bytes have come. Returns whether they may begin a head.
     pub(super) fn came(&self) -> (bool, bool) {
         let is_head = self.open.load(Ordering::Relaxed) == 0;
         let begins = is_head && self.begun.load(Ordering::Relaxed) == 0;
@@ -112,7 +112,7 @@ impl Activity {
         (is_head, begins)
     }
 
-    /// The reader took so many bytes.
+    /// Records that the reader took so many bytes.
     pub(super) fn took(&self, bytes: usize) {
         if self.is_behind() {
             self.taken.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -120,7 +120,7 @@ impl Activity {
         }
     }
 
-    /// The reader takes nothing now.
+    /// Records that the reader takes nothing now.
     pub(super) fn is_full(&self) {
         if !self.is_behind() {
             let now = now();
@@ -130,24 +130,24 @@ impl Activity {
         }
     }
 
-    /// The reader took everything.
+    /// Records that the reader took everything.
     pub(super) fn is_flushed(&self) {
         if self.is_behind() {
             self.behind.store(0, Ordering::Relaxed);
         }
     }
 
-    /// Whether something waits for the reader to take it.
+    /// Whether bytes wait for the reader.
     pub(super) fn is_behind(&self) -> bool {
         self.behind.load(Ordering::Relaxed) != 0
     }
 
-    /// A head that is being read holds this too.
+    /// Adds this share to those of the head that is being read.
     pub(super) fn hold(&self, held: Held) {
         self.held().push(held);
     }
 
-    /// What the head held that was just read.
+    /// Takes the shares of the head that was just read.
     pub(super) fn head(&self) -> Vec<Held> {
         take(&mut *self.held())
     }
@@ -156,7 +156,7 @@ impl Activity {
         self.head.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Watches an answer whose reader may be behind though the connection is not.
+    /// Watches an answer whose reader may be behind even if the reader of the connection is not.
     pub(super) fn watch(&self, pace: Weak<Pace>) {
         let mut paces = self.paces.lock().unwrap_or_else(PoisonError::into_inner);
         if paces.len() == paces.capacity() {
@@ -165,14 +165,14 @@ impl Activity {
         paces.push(pace);
     }
 
-    /// Since when the connection waits for nothing, and whether anything was ever asked on it.
+    /// The moment since which the connection is idle, and whether it ever had a request.
     pub(super) fn is_spare(&self) -> Option<(bool, u64)> {
         let is_open = self.open.load(Ordering::Acquire) > 0;
         let was_asked = self.was_asked.load(Ordering::Relaxed);
         (!is_open).then(|| (was_asked, self.since.load(Ordering::Relaxed)))
     }
 
-    /// Another one needs the place.
+    /// Closes the connection because another one needs its place.
     pub(super) fn evict(&self) {
         self.is_evicted.store(true, Ordering::Release);
         self.evicted.notify_one();
@@ -184,12 +184,12 @@ impl Activity {
         }
     }
 
-    /// Whether it was closed because its reader takes nothing.
+    /// Whether the connection was closed because its reader takes nothing.
     pub(super) fn is_stuck(&self) -> bool {
         self.is_stuck.load(Ordering::Relaxed)
     }
 
-    /// Comes when the connection is to be closed, and says why.
+    /// Waits until the connection has to be closed, and returns the reason.
     pub(super) async fn over(&self, limits: &Limits) -> &'static str {
         loop {
             let wait = match self.due(limits) {
@@ -203,12 +203,12 @@ impl Activity {
         }
     }
 
-    /// Whether the connection is to be closed as it is now.
+    /// Whether the connection has to be closed in its current state.
     pub(super) fn is_over(&self, limits: &Limits) -> bool {
         self.is_evicted.load(Ordering::Acquire) || self.due(limits).is_err()
     }
 
-    /// How long it is not too late yet, or why it is.
+    /// The time that is left until the next limit, or the reason why a limit is over.
     fn due(&self, limits: &Limits) -> Result<Duration, &'static str> {
         let left = |since: u64, limit: Duration| {
             let gone = Duration::from_millis(now().saturating_sub(since));
@@ -242,11 +242,11 @@ impl Activity {
             (false, false, _) => (left(since, limits.head), "nothing was asked"),
             (false, true, begun) => (left(begun, limits.head), "half a request was asked"),
         };
-        // A head can begin right after this look, so the next one is not later than its limit.
+        // A head can begin right after this check, so that the next check is not later than the head's limit.
         left.map(|left| left.min(limits.head)).ok_or(why)
     }
 
-    /// Cuts the answers off whose readers are too far behind; whether any reader is.
+    /// Cuts off the answers whose readers are too far behind. Returns whether any reader is behind.
     fn pace(&self, stalled: Duration) -> bool {
         let paces = self.paces.lock().unwrap_or_else(PoisonError::into_inner);
         let paces: Vec<_> = paces.iter().filter_map(Weak::upgrade).collect();

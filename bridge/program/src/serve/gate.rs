@@ -1,4 +1,4 @@
-//! How many requests there are at once, and how many bytes their heads and bodies have: in all, and of one address.
+//! Limits of the number of requests at once, and of the bytes of their heads and bodies: in all, and for one address.
 
 use std::{
     collections::BTreeMap,
@@ -14,18 +14,18 @@ use tokio::{
 
 use super::Limits;
 
-/// How long a body waits until others have let go of enough bytes.
+/// The time that a body waits until others have released enough bytes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many bodies are worked on at once that take much memory, and so much of the machine's time: of all, and of one
-/// address. Between two of them others have their turn.
+/// The number of expensive bodies, which take much memory and time, that are read at once: in all, and for one address.
+/// Other bodies are read between two of them.
 const HEAVY: usize = 4;
 const HEAVY_EACH: usize = 2;
 
-/// In what the bytes are counted.
+/// The unit in which bytes are counted.
 const UNIT: usize = 1 << 10;
 
-/// What all requests have together.
+/// The counts of all requests together.
 #[derive(Debug)]
 pub(super) struct Gate {
     requests: Arc<Semaphore>,
@@ -39,11 +39,11 @@ pub(super) struct Gate {
 #[derive(Debug, Default)]
 struct Shares {
     by: BTreeMap<IpAddr, Weak<Share>>,
-    /// How many there are when those that nobody has any more are looked for.
+    /// The number of addresses from which unused ones are removed.
     look_at: usize,
 }
 
-/// What the requests of one address have together, at most half of all.
+/// The counts of the requests of one address, at most half of all.
 #[derive(Debug)]
 pub(super) struct Share {
     requests: Arc<Semaphore>,
@@ -56,10 +56,10 @@ pub(super) struct Share {
     most: usize,
 }
 
-/// Something of the address, and of all.
+/// A part of the counts of an address, and of those of all.
 pub(super) type Held = [OwnedSemaphorePermit; 2];
 
-/// What counts as one address: of IPv6, the network in which a host has as many addresses as it likes.
+/// The network that counts as one address. A host of IPv6 may use all addresses of its network.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
@@ -114,34 +114,35 @@ impl Share {
         both_now([&self.requests, &self.all_requests], 1)
     }
 
-    /// Room for so many bytes, if there is some soon. Of a body larger than the address's share, it is all of
-    /// that: then it is read alone.
+    /// Room for so many bytes, if there is some soon. A body that is larger than the address's share gets the whole share,
+    /// so that it is read alone.
     pub(super) async fn bytes(&self, bytes: u64) -> Option<Held> {
         let units = usize::try_from(bytes).unwrap_or(usize::MAX).div_ceil(UNIT);
         let units = u32::try_from(units.min(self.most)).unwrap_or(u32::MAX);
         both([&self.bytes, &self.all_bytes], units).await
     }
 
-    /// The same, if there is room now.
+    /// Room for so many bytes, if there is some now.
     pub(super) fn bytes_now(&self, bytes: usize) -> Option<Held> {
         let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
         both_now([&self.bytes, &self.all_bytes], units)
     }
 
-    /// A place for a body that takes much, if there is one soon.
+    /// A place for an expensive body, if there is one soon.
     pub(super) async fn heavy(&self) -> Option<Held> {
         both([&self.heavy, &self.all_heavy], 1).await
     }
 }
 
-/// So many of both, if they are there now.
+/// Takes so many permits of both semaphores, if they are free now.
 fn both_now([own, all]: [&Arc<Semaphore>; 2], count: u32) -> Option<Held> {
     let own = own.clone().try_acquire_many_owned(count).ok()?;
     let of_all = all.clone().try_acquire_many_owned(count).ok()?;
     Some([own, of_all])
 }
 
-/// So many of both, the address's own first: who waits for that holds nothing that others want.
+/// Takes so many permits of both semaphores, those of the address first, so that a request that waits for them holds nothing
+/// that other addresses need.
 async fn both([own, all]: [&Arc<Semaphore>; 2], count: u32) -> Option<Held> {
     let taking = async {
         let own = own.clone().acquire_many_owned(count).await.ok()?;
@@ -201,7 +202,7 @@ mod tests {
     async fn bytes_are_waited_for_and_then_refused() {
         let gate = gate();
         let share = gate.share([10, 0, 0, 1].into());
-        // More than there ever is: it is read alone.
+        // It is more than the limit, so that the body is read alone.
         let held = share.bytes(100 * UNIT as u64).await.unwrap();
         assert!(share.bytes(1).await.is_none());
         assert!(gate.share([10, 0, 0, 2].into()).bytes(1).await.is_some());

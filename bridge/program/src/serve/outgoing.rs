@@ -1,5 +1,5 @@
-//! Large answers that are being sent: together they have so many bytes in this process, and who would make
-//! another one waits until a reader has taken the one before.
+//! Large answers that are being sent. In this process they have a limit of bytes together; beyond it, another answer is made
+//! only when a reader has taken one.
 
 use std::{
     collections::VecDeque,
@@ -11,19 +11,19 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
-/// From how many bytes on an answer is large.
+/// The size in bytes from which an answer is large.
 pub const LARGE: usize = 128 << 10;
 
-/// What all large answers have together, in bytes. While one of them is made it takes some four times as much.
+/// The limit of all large answers together, in bytes. An answer takes some four times its size while it is made.
 const ALL: usize = 32 << 20;
 
-/// How many large ones are read or written at once.
+/// The number of large answers that are read or written at once.
 const MADE: usize = 2;
 
-/// Of how many it is remembered that they were large.
+/// The number of things that are remembered as large.
 const REMEMBERED: usize = 256;
 
-/// In what they are counted.
+/// The unit in which bytes are counted.
 const UNIT: usize = 1 << 10;
 
 /// The large answers of this process.
@@ -37,7 +37,7 @@ pub fn outgoing() -> &'static Outgoing {
     &OUTGOING
 }
 
-/// How much of what is being sent is large.
+/// The room of large answers, with the number of callers that wait for it.
 #[derive(Debug)]
 pub struct Outgoing {
     bytes: Arc<Semaphore>,
@@ -46,8 +46,8 @@ pub struct Outgoing {
     waiting: AtomicUsize,
 }
 
-/// Room for a large answer, until it is dropped. As an extension of a response it is kept until that was sent;
-/// a stream keeps it until its next item is asked for.
+/// The room for a large answer, which is released when this is dropped. A response keeps it as an extension until it is sent;
+/// a stream keeps it until its next item is requested.
 #[derive(Clone, Debug)]
 pub struct Room {
     _held: Arc<OwnedSemaphorePermit>,
@@ -67,8 +67,8 @@ impl Outgoing {
         Some(Room { _held: held })
     }
 
-    /// Leave to read something, if it is remembered as large: few are read at once before there is room for
-    /// them. All else is just read.
+    /// The permission to read something that is remembered as large: few such things are read at once before there is room
+    /// for them. Nothing else needs it.
     pub async fn reading(&self, name: &str) -> Option<SemaphorePermit<'_>> {
         let is_large = self.large().iter().any(|large| large == name);
         self.making(if is_large { LARGE } else { 0 }).await
@@ -113,7 +113,7 @@ fn units(bytes: usize) -> u32 {
     u32::try_from(bytes.min(ALL).div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
 
-/// One that waits for room.
+/// A caller that waits for room, counted until this is dropped.
 struct Waiting<'a>(&'a Outgoing);
 
 impl<'a> Waiting<'a> {
@@ -171,7 +171,7 @@ mod tests {
         for number in 0..REMEMBERED {
             outgoing.remember(&number.to_string());
         }
-        // It is long ago.
+        // The later ones have taken its place.
         assert!(outgoing.reading("large").await.is_none());
     }
 }

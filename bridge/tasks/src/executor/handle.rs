@@ -56,7 +56,7 @@ impl TaskHandle {
         }
     }
 
-    /// The same, with which an agent may say so many bytes.
+    /// Limits the bytes that an agent may say with this handle.
     pub(crate) fn within(self, limit: usize) -> Self {
         Self {
             output: Some(Arc::new(OutputBudget::new(limit))),

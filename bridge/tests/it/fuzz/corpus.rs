@@ -1,4 +1,4 @@
-//! What was really said: the recordings of other programs, and one call of each operation in each version.
+//! Real inputs: the recordings of other programs, and one call of each operation in each version.
 
 use std::{fs, path::Path};
 

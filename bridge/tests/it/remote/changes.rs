@@ -114,7 +114,8 @@ fn leaving(silent_end: SilentEnd) -> RemoteSettings {
     }
 }
 
-/// One that says that it is at work, and what it has found in the place of that, then `slips` that it takes back.
+/// Starts a bot that says that it is at work, replaces that by its findings, and then, with `slips`, says something that it
+/// takes back.
 async fn at_work(slips: bool) -> StandIn {
     StandIn::that(move |post: Post| async move {
         let id = post.say("Working on it").await;

@@ -21,7 +21,7 @@ type Behaviour = Arc<dyn Fn(Post) -> BoxFuture<'static, Response> + Send + Sync>
 
 /// A bot.
 pub(crate) struct StandIn {
-    /// Where it takes activities.
+    /// The URL at which it takes activities.
     pub(crate) url: String,
     posts: Arc<Mutex<Vec<Post>>>,
     server: JoinHandle<()>,
@@ -36,7 +36,7 @@ pub(crate) struct Post {
 }
 
 impl StandIn {
-    /// One that does this with every activity.
+    /// Starts a bot that does this with every activity.
     pub(crate) async fn that<F, R>(does: F) -> Self
     where
         F: Fn(Post) -> R + Send + Sync + 'static,
@@ -62,7 +62,7 @@ impl StandIn {
         Self { url, posts, server }
     }
 
-    /// One that echoes, as the SDKs for JavaScript do: it answers when it has spoken.
+    /// Starts a bot that echoes as those on the SDKs for JavaScript do: it sends its message before it answers the request.
     pub(crate) async fn echo() -> Self {
         Self::that(async |post| {
             post.say(&format!("Echo: {}", post.text())).await;
@@ -71,7 +71,7 @@ impl StandIn {
         .await
     }
 
-    /// What it got so far.
+    /// The activities that it got so far.
     pub(crate) fn posts(&self) -> Vec<Post> {
         self.posts.lock().unwrap().clone()
     }

@@ -143,7 +143,7 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
     })
 }
 
-/// Returns a scenario of a part as one of the whole, whose trials nobody has counted.
+/// Returns a part's scenario as a scenario of the whole run, without the number of trials, which is not known.
 fn joined_scenario(one: &ManifestScenario) -> ManifestScenario {
     ManifestScenario {
         trials: None,

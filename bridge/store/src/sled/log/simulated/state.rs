@@ -97,7 +97,7 @@ impl State {
         })
     }
 
-    /// One that comes about wholly or not at all.
+    /// Makes a change that happens wholly or not at all.
     fn change_whole(&mut self, change: impl FnOnce(&mut Self)) -> io::Result<()> {
         match self.change()? {
             Course::Whole => change(self),
