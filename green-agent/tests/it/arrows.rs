@@ -226,6 +226,7 @@ const POSTGRES: Rooms = &[
     ("recent", &[]),
     ("rows", &[]),
     ("schema", &["failure"]),
+    ("sharing", &["connections"]),
     ("whole", &["connections", "rows"]),
 ];
 
