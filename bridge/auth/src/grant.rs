@@ -7,9 +7,8 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    FetchError, Issuer, Secret, Subject,
+    FetchError, Issuer, Secret, Subject, TokenError,
     fetch::{Fetcher, unexpected},
-    tokens::TokenError,
 };
 
 /// The lifetime of a token without one.

@@ -32,6 +32,7 @@ mod secret;
 mod signing;
 #[cfg(test)]
 mod testing;
+mod token_error;
 mod tokens;
 mod verifier;
 
@@ -49,5 +50,6 @@ pub use private_key::{PrivateKey, PrivateKeyError};
 pub use publish::router;
 pub use secret::Secret;
 pub use signing::KeyError;
-pub use tokens::{Assertion, Grant, TokenError, Tokens};
+pub use token_error::TokenError;
+pub use tokens::{Assertion, Grant, Tokens};
 pub use verifier::{Identity, Refusal, TrustedIssuer, Verifier};

@@ -1,7 +1,6 @@
 //! Tokens for requests that the bridge sends.
 
 use std::{
-    path::PathBuf,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
@@ -10,9 +9,7 @@ use jiff::Timestamp;
 use tokio::sync::{Mutex, MutexGuard};
 
 pub use super::grant::{Assertion, Grant};
-use super::{
-    FetchError, Issuer, KeyError, Secret, Subject, fetch::Fetcher, grant::Token, keyring::age,
-};
+use super::{Issuer, Secret, Subject, TokenError, fetch::Fetcher, grant::Token, keyring::age};
 
 /// The remaining lifetime below which a token is not sent, because it would expire on the way.
 const TRAVEL: Duration = Duration::from_secs(5);
@@ -31,25 +28,6 @@ pub struct Tokens(Kind);
 enum Kind {
     Own { issuer: Arc<Issuer>, app: String },
     Granted(Box<Granted>),
-}
-
-/// The reason why there is no token.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TokenError {
-    /// The bridge's own issuer failed.
-    #[error("the bridge's own issuer gave no token: {0}")]
-    Own(#[from] KeyError),
-    /// The token endpoint returned none.
-    #[error("no token: {0}")]
-    Endpoint(#[from] FetchError),
-    /// The assertion for the token endpoint cannot be read.
-    #[error("no token: the assertion in {path}: {reason}")]
-    Assertion {
-        /// The file.
-        path: PathBuf,
-        /// The problem.
-        reason: String,
-    },
 }
 
 impl Tokens {

@@ -27,6 +27,7 @@ mod model;
 mod replica;
 #[path = "../../tests/it/fuzz/rng.rs"]
 mod rng;
+mod round;
 #[expect(
     dead_code,
     clippy::unwrap_used,

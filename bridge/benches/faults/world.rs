@@ -3,30 +3,19 @@
 use std::{fmt, io::Write as _, path::PathBuf, str::FromStr, time::Duration};
 
 use tempfile::TempDir;
-use tokio::{
-    sync::watch,
-    task::block_in_place,
-    time::{Instant, sleep},
-};
+use tokio::{task::block_in_place, time::sleep};
 
 use crate::{
     Failed,
     bot::Bot,
-    breakage,
     caller::{Answer, Caller},
-    clients,
     figures::Figures,
     hook::Hooks,
     link::{Link, Place},
-    model::{BOT, BRIEF, ECHO, HANGING, KEPT, Model},
+    model::{BOT, BRIEF, ECHO, HANGING, KEPT},
     replica::Replica,
     server::Server,
-    settling,
 };
-
-/// How long things break in a round, and how long the clients' last streams may take after it.
-const RAGE: Duration = Duration::from_secs(5);
-const STREAMS: Duration = Duration::from_secs(120);
 
 /// Where bridges keep what they are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +55,8 @@ pub(crate) struct World {
     pub(crate) to_hooks: Vec<Link>,
     pub(crate) to_database: Vec<Link>,
     pub(crate) bot: Bot,
-    hooks: Hooks,
-    caller: Caller,
+    pub(crate) hooks: Hooks,
+    pub(crate) caller: Caller,
     server: Option<Server>,
     folder: Option<TempDir>,
     path: PathBuf,
@@ -193,7 +182,7 @@ impl World {
     }
 
     /// Waits until every bridge answers.
-    async fn wait(&self) {
+    pub(crate) async fn wait(&self) {
         let mut answers = 0;
         while answers < 2 * self.replicas.len() {
             let params = serde_json::json!({"pageSize": 1});
@@ -203,35 +192,6 @@ impl World {
             };
             sleep(Duration::from_millis(20)).await;
         }
-    }
-
-    /// Has clients ask while things break, and looks what became of it when nothing does any more.
-    pub(crate) async fn round(&mut self, seed: u64, figures: &mut Figures) -> Result<(), Failed> {
-        let model = Model::default();
-        self.note(&format!("round {seed}"));
-        let (end, is_over) = watch::channel(false);
-        let hooks = self.to_hooks[0].address().to_owned();
-        let clients = clients::start(seed, &self.caller, &model, &hooks, &is_over);
-        let timer = async {
-            sleep(RAGE).await;
-            end.send_replace(true);
-        };
-        let (faults, ()) = tokio::join!(breakage::rage(self, seed, &is_over), timer);
-        clients::wait(clients, &model, STREAMS).await;
-        self.wait().await;
-        let begun = Instant::now();
-        settling::settle(&self.caller, &model, &self.bot, &self.hooks).await;
-        figures.settling = figures.settling.max(begun.elapsed());
-        self.bot.forget();
-        figures.add(&model, faults);
-        figures.deleted += model
-            .messages()
-            .iter()
-            .filter(|message| message.is_gone)
-            .count() as u64;
-        figures.restarts = self.replicas.iter().map(Replica::restarts).sum();
-        figures.panics = self.replicas.iter().map(Replica::panics).sum();
-        Ok(())
     }
 
     /// Ends everything. If something was wrong, the logs stay.

@@ -7,7 +7,9 @@ use serde_json::Value;
 use super::{
     TranslationContext, full_activity,
     keys::{ADDRESS, ADDRESS_FIELDS, FIELDS, MESSAGE, SERVICE_URL, STREAM},
-    media, patch, quote, sign_in, skeleton, structured, to_activity,
+    media, patch, quote,
+    service_url::without_secret,
+    sign_in, skeleton, structured, to_activity,
 };
 use bridge_protocol::{
     a2a::{Message, Metadata, Part, Role},
@@ -114,21 +116,4 @@ fn metadata(activity: &Activity, turn: &TranslationContext, message: &mut Messag
 
 fn stream_mark(info: &StreamInfo) -> Value {
     to_object(info).into()
-}
-
-/// Removes members whose value is the service URL, at any depth: conversation references and traces contain
-/// it too.
-pub(super) fn without_secret(fields: &mut Metadata, service_url: &str) {
-    fields.retain(|_, value| value.as_str() != Some(service_url));
-    fields
-        .values_mut()
-        .for_each(|value| hide(value, service_url));
-}
-
-fn hide(value: &mut Value, service_url: &str) {
-    match value {
-        Value::Object(members) => without_secret(members, service_url),
-        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, service_url)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
 }

@@ -21,7 +21,7 @@ use alloc::{
 
 use serde_json::Value;
 
-use super::{TranslationContext, from_activity::without_secret, keys::SERVICE_URL};
+use super::{TranslationContext, keys::SERVICE_URL, service_url::without_secret};
 use bridge_protocol::{
     a2a::{Message, Metadata, Role, Task},
     activity::{Activity, ActivityType},

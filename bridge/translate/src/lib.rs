@@ -34,6 +34,7 @@ mod media;
 mod patch;
 mod quote;
 mod schema;
+mod service_url;
 pub mod sign_in;
 mod skeleton;
 mod stream;

@@ -1,7 +1,7 @@
 //! Builds the command that runs an agent's container image, as AgentBeats runs it: the image accepts
 //! `--host`, `--port` and `--card-url`.
 
-use super::supplied::PORT;
+use super::placeholder::PORT;
 
 /// A container engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ const SKIPPED: [&str; 3] = ["node_modules", "__pycache__", "target"];
 pub struct ScenarioFile {
     /// The path, as it was given or found.
     pub path: PathBuf,
-    /// The scenario's name, as [`parse::read`](super::parse::read) gives it.
+    /// The scenario's name, as [`read`](super::read) gives it.
     pub name: String,
     /// Whether the file itself was given, rather than a folder above it.
     pub as_named: bool,

@@ -44,9 +44,9 @@ pub use error::{Problem, ScenarioError, ScenarioErrors};
 pub use expected::ExpectedFailure;
 pub use files::{CollectError, ScenarioFile, collect};
 pub use fill::Cell;
-pub use parse::{parse, read};
+pub use parse::parse;
 pub use schema::schema;
-pub use source::ScenarioSource;
+pub use source::{ScenarioSource, read};
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

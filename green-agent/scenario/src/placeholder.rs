@@ -3,6 +3,9 @@
 
 use serde_json::{Map, Value};
 
+/// The placeholder in a `cmd` for a free port, on which the agent must listen.
+pub const PORT: &str = "{port}";
+
 /// Returns whether a text contains the placeholder of this role. `${ROLE}` is an environment variable and not
 /// a placeholder.
 pub fn names(text: &str, role: &str) -> bool {

@@ -34,6 +34,14 @@ pub struct ScenarioSource {
     axes: Vec<(String, Vec<Value>)>,
 }
 
+/// Reads a scenario file, with the first row of its dataset in the first cell of its matrix.
+///
+/// # Errors
+/// All mistakes in the file, or that it cannot be read.
+pub fn read(path: &Path) -> Result<Scenario, ScenarioErrors> {
+    ScenarioSource::read(path)?.first()
+}
+
 impl ScenarioSource {
     /// Reads a scenario file and its dataset.
     ///

@@ -11,10 +11,8 @@ use super::{
     meaning,
     model::{Agent, GREEN, Inherits, Requirement, Scenario, Start},
     parse,
+    placeholder::PORT,
 };
-
-/// The placeholder in a `cmd` for a free port, on which the agent must listen.
-pub const PORT: &str = "{port}";
 
 /// How to start agents, by role.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,7 @@ use crate::{
     scenario::{
         files::ScenarioFile,
         model::{Evaluator, Green, Requirement, Scenario},
-        parse,
+        source,
     },
     snapshot,
 };
@@ -34,7 +34,7 @@ pub(super) fn execute(paths: &Paths) -> Exit {
 }
 
 fn row(found: &ScenarioFile) -> [String; 4] {
-    match parse::read(&found.path) {
+    match source::read(&found.path) {
         Ok(scenario) => [
             found.name.clone(),
             agents(&scenario),

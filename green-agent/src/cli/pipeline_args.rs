@@ -12,8 +12,8 @@ use crate::{
     participant::env_vars::EnvVars,
     scenario::{
         model::{Evaluator, Green},
-        parse,
         pipeline::{Agents, Pipeline, Place},
+        source,
     },
 };
 
@@ -61,7 +61,7 @@ impl PipelineArgs {
     /// the flags or the file say, or among the participants that a request names.
     fn read(&self) -> Result<Pipeline, Box<dyn Error>> {
         let path = self.pipeline.clone().unwrap_or_default();
-        let Green::Builtin(Evaluator::Pipeline(mut pipeline)) = parse::read(&path)?.green else {
+        let Green::Builtin(Evaluator::Pipeline(mut pipeline)) = source::read(&path)?.green else {
             let path = path.display();
             return Err(format!("{path}: expected config.evaluator = \"pipeline\"").into());
         };

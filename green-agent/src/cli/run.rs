@@ -16,7 +16,7 @@ use crate::{
     record::{Manifest, RunFolder, RunSettings, Shard},
     report::{ReportKind, ReportRequest, source::ReportSource, terminal::Terminal},
     run::{self, RunLog, RunLogError, RunOptions, RunReport},
-    scenario::{files::ScenarioFile, parse, supplied::AgentOverrides},
+    scenario::{files::ScenarioFile, source, supplied::AgentOverrides},
     snapshot::SnapshotMode,
 };
 use bridge_program::Exit;
@@ -354,7 +354,7 @@ async fn serve(found: &[ScenarioFile], options: &RunOptions) -> Exit {
         ));
         return Exit::Usage;
     };
-    let scenario = match parse::read(&one.path) {
+    let scenario = match source::read(&one.path) {
         Ok(scenario) => scenario,
         Err(errors) => {
             complain(&errors);

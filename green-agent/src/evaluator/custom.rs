@@ -1,12 +1,10 @@
-//! The trait for an evaluator of one's own, with its results and errors.
+//! The trait for an evaluator of one's own, with its results.
 
 use async_trait::async_trait;
-use bridge_client::ClientError;
 use bridge_protocol::a2a::{AgentCard, Message};
-use bridge_tasks::executor::EmitError;
 use serde_json::Value;
 
-use super::{reporter::Reporter, request::AssessmentRequest};
+use super::{assess_error::AssessError, reporter::Reporter, request::AssessmentRequest};
 
 /// An evaluator of agents. [`agent`](super::agent()) makes a green agent of it, which speaks A2A with runners
 /// such as AgentBeats' and with participants that ask for an evaluation themselves.
@@ -65,44 +63,5 @@ impl Verdict {
             result,
             failure: None,
         }
-    }
-}
-
-/// The reason why an evaluation has no result.
-#[derive(Debug, thiserror::Error)]
-pub enum AssessError {
-    /// The request cannot be carried out; the text says what was expected.
-    #[error("{0}")]
-    Rejected(String),
-    /// The evaluation could not be carried out.
-    #[error("{0}")]
-    Failed(String),
-    /// Communication with a participant failed.
-    #[error("{role}: {source}")]
-    Participant {
-        /// The participant's role.
-        role: String,
-        /// The cause.
-        #[source]
-        source: Box<ClientError>,
-    },
-    /// Another server that the evaluator needs, such as a registry, could not be reached; the text says which
-    /// and why.
-    #[error("{0}")]
-    OutOfReach(String),
-    /// The environment broke; the text says how. The participant is not at fault.
-    #[error("{0}")]
-    Environment(String),
-    /// The participant's language model could not be used; the text says why.
-    #[error("{0}")]
-    Model(String),
-    /// The task has ended or was canceled, so nothing more can be sent.
-    #[error("the evaluation's task has ended: {0}")]
-    Abandoned(#[source] Box<EmitError>),
-}
-
-impl From<EmitError> for AssessError {
-    fn from(error: EmitError) -> Self {
-        Self::Abandoned(Box::new(error))
     }
 }

@@ -20,7 +20,8 @@ use mcp_tools::acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged};
 use tokio::task::AbortHandle;
 
 use super::{
-    custom::{AssessError, Evaluator, Verdict},
+    assess_error::AssessError,
+    custom::{Evaluator, Verdict},
     reporter::Reporter,
     request::AssessmentRequest,
 };

@@ -8,6 +8,7 @@
 //! - `conversation`: sends scripted turns; `external`: calls a green agent; `recorded`: reads the evaluation
 //!   that a participant asked for itself
 
+mod assess_error;
 mod collect;
 mod conversation;
 mod custom;
@@ -25,9 +26,10 @@ use bridge_client::{ClientError, Limits};
 use serde_json::{Map, Value};
 use url::Url;
 
+pub use assess_error::AssessError;
 /// Re-exported for implementations of [`Evaluator`].
 pub use async_trait::async_trait;
-pub use custom::{AssessError, Evaluator, Verdict};
+pub use custom::{Evaluator, Verdict};
 pub use evaluator_agent::agent;
 pub use reporter::Reporter;
 pub use request::AssessmentRequest;

@@ -12,7 +12,7 @@ use bridge_tasks::executor::{TaskHandle, Update};
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use super::{Listener, custom::AssessError};
+use super::{Listener, assess_error::AssessError};
 
 /// Sends messages for one evaluation. They become statuses of the evaluation's task, if there is one, and are
 /// kept for the assessment. Clones report in the same task.

@@ -14,10 +14,10 @@ use url::Url;
 
 use super::{
     Problem, ProblemKind,
-    agents::{AgentStart, TrialAgents, log_path},
     hops::to_environment,
     owner,
     problem::chain,
+    trial_agents::{AgentStart, TrialAgents, log_path},
     watch,
 };
 use crate::{

@@ -10,12 +10,12 @@ use purple_agent::{
 use url::Url;
 
 use super::{
-    agents::{AgentStart, TrialAgents},
     episode_setup::EpisodeSetup,
     hops::{caller, to_green},
     hosted::purple,
     problem::chain,
-    trial,
+    start::started,
+    trial_agents::{AgentStart, TrialAgents},
 };
 use crate::{
     assessment::Assessment,
@@ -90,7 +90,7 @@ impl<'a> EvaluationCaller<'a> {
     }
 
     async fn run_program(&self, launch: &Launch) -> Result<String, EvaluationError> {
-        let program = trial::started(launch);
+        let program = started(launch);
         let program = program.map_err(|problem| EvaluationError::NotAsked {
             role: self.role.to_owned(),
             how: problem.message,

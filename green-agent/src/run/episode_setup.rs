@@ -5,7 +5,9 @@ use std::{io, sync::Arc};
 use mcp_tools::{connection::ConnectionDetails, episodes::Episodes, secret::Secret};
 use url::Url;
 
-use super::{Problem, ProblemKind, agents::TrialAgents, hops::to_environment, problem::chain};
+use super::{
+    Problem, ProblemKind, hops::to_environment, problem::chain, trial_agents::TrialAgents,
+};
 use crate::{
     evaluator::episode::{EnvironmentAccess, EpisodeEvaluator, MCP_PATH, router},
     participant::LocalServer,

@@ -2,7 +2,7 @@
 
 use url::{Position, Url};
 
-use super::agents::TrialAgents;
+use super::trial_agents::TrialAgents;
 use crate::{
     evaluator::episode::MCP_PATH,
     recorder::HopSpec,

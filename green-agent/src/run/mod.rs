@@ -33,7 +33,10 @@ mod regrade;
 mod requirements;
 mod scenario;
 mod serve;
+mod start;
+mod supply;
 mod trial;
+mod trial_agents;
 mod watch;
 
 use std::{path::PathBuf, sync::Arc, time::Instant};

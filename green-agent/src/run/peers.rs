@@ -8,11 +8,10 @@ use url::Url;
 use uuid::Uuid;
 
 use super::{
-    Problem, ProblemKind,
-    agents::{AgentHandle, AgentStart},
-    hops,
+    Problem, ProblemKind, hops,
     hosted::Hosted,
     problem::chain,
+    trial_agents::{AgentHandle, AgentStart},
 };
 use crate::{
     evaluator::pipeline::Keyring,

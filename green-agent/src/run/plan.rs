@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{Problem, ProblemKind, RunOptions, TrialReport, scenario::supply};
+use super::{Problem, ProblemKind, RunOptions, TrialReport, supply::supply};
 use crate::{
     dataset::{Row, digest},
     record::{RunSettings, Shard},

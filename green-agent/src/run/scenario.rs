@@ -28,9 +28,7 @@ use crate::{
     scenario::{
         files::ScenarioFile,
         model::{Reuse, Scenario},
-        reuse,
         source::cell_texts,
-        supplied,
     },
 };
 
@@ -407,23 +405,4 @@ fn is_infrastructure(record: &TrialRecord) -> bool {
         )
     };
     is_broken && !record.problems.iter().any(|one| is_lasting(one.kind))
-}
-
-/// Completes a scenario that does not say how to start its agents.
-pub(super) fn supply(scenario: &mut Scenario, options: &RunOptions) -> Result<(), Problem> {
-    let applied = options.supplied.apply(scenario);
-    applied.map_err(|error| ProblemKind::NotStarted.because(error))?;
-    if let Some(engine) = options.engine {
-        supplied::contain(scenario, engine);
-    }
-    if let Some(obstacle) = reuse::obstacle(scenario) {
-        let kept_back = format!("harness.reuse: agents cannot be kept between trials: {obstacle}");
-        return Err(ProblemKind::NotStarted.because(kept_back));
-    }
-    let unknown = supplied::unknown(scenario);
-    if unknown.is_empty() {
-        return Ok(());
-    }
-    let lines: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-    Err(ProblemKind::NotStarted.because(lines.join("\n")))
 }

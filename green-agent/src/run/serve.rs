@@ -3,10 +3,11 @@
 use super::{
     Owner, Problem, RunEvent, RunOptions,
     agent_set::AgentSet,
-    agents::{AgentHandle, TrialAgents},
     hops, requirements,
-    scenario::supply,
-    trial, watch,
+    supply::supply,
+    trial,
+    trial_agents::{AgentHandle, TrialAgents},
+    watch,
 };
 use crate::{participant::ready::wait_ready, scenario::model::Scenario};
 

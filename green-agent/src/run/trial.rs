@@ -18,7 +18,7 @@ use url::Url;
 use super::{
     Phase, Problem, ProblemKind, RunEvent, RunOptions, TrialReport,
     agent_set::AgentSet,
-    agents::{AgentStart, TrialAgents, seed},
+    agents::seed,
     caller::EvaluationCaller,
     episode_setup::EpisodeSetup,
     hops::{self, hop_to},
@@ -29,13 +29,15 @@ use super::{
     problem::Owner,
     problem::chain,
     requirements::Installed,
+    start::started,
+    trial_agents::{AgentStart, TrialAgents},
     watch::{self, WatchOutcome},
 };
 use crate::{
     assessment::Assessment,
     evaluator::{Evaluation, EvaluationError, Listener},
     participant::{
-        AgentExit, AgentProcess, Launch, LocalServer,
+        AgentExit, AgentProcess, LocalServer,
         ready::{Awaited, wait_ready},
     },
     recorder::{Recorder, RecorderOptions},
@@ -513,10 +515,6 @@ pub(super) fn awaited(listens: Listens) -> Awaited {
         Listens::Agent => Awaited::Card,
         Listens::Server => Awaited::Answer,
     }
-}
-
-pub(super) fn started(launch: &Launch) -> Result<AgentProcess, Problem> {
-    AgentProcess::start(launch).map_err(|error| ProblemKind::NotStarted.because(chain(&error)))
 }
 
 pub(super) fn make_folder(folder: &Path) -> Result<(), Problem> {

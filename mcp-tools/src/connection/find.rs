@@ -33,13 +33,13 @@ pub fn find(message: &Value) -> Vec<Result<ConnectionDetails, DetailsError>> {
     merge::merged(found)
 }
 
-pub(super) fn inside(value: &Value, depth: usize) -> Findings {
+fn inside(value: &Value, depth: usize) -> Findings {
     let Some(depth) = depth.checked_sub(1) else {
         return Findings::default();
     };
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => Findings::default(),
-        Value::String(words) => text::findings(words, depth),
+        Value::String(words) => text::findings(words, |json| inside(json, depth)),
         Value::Array(items) => in_list(items, depth),
         Value::Object(members) => in_object(members, depth),
     }

@@ -16,7 +16,6 @@ use serde_json::{Map, Value, json};
 
 use super::{
     ConnectionDetails, Transport, example,
-    find::inside,
     findings::{Findings, Found},
     read::{self, SurroundingFields},
     sentence,
@@ -27,14 +26,14 @@ use crate::secret::Secret;
 const MAX_TEXT: usize = 1 << 20;
 
 /// Returns all details in a text, in ascending precedence: from sentences, from lines of Markdown, and from JSON,
-/// which is the most deliberate format.
-pub(super) fn findings(text: &str, depth: usize) -> Findings {
+/// which is the most deliberate format. `inside` finds those in JSON.
+pub(super) fn findings(text: &str, inside: impl Fn(&Value) -> Findings) -> Findings {
     let text = &text[..boundary(text, MAX_TEXT)];
     let pieces = json_in(text);
     let words = without(text, pieces.iter().map(|(range, _)| range.clone()));
     let mut said: Vec<Findings> = pieces
         .iter()
-        .map(|(range, value)| marked(&text[..range.start], inside(value, depth)))
+        .map(|(range, value)| marked(&text[..range.start], inside(value)))
         .collect();
     let lines = Findings::from(details_in(&words));
     if lines.is_empty() {

@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use super::{
     follow::{Follower, Source},
-    poll::Polling,
+    polling::Polling,
 };
 use crate::{Fault, tenant, transport::Items};
 

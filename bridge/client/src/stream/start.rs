@@ -11,7 +11,7 @@ use bridge_protocol::{
 
 use super::{
     follow::{Follower, Source, Until},
-    poll::Polling,
+    polling::Polling,
     reported::ReportedTask,
 };
 use crate::{Fault, Polls, agent::Agent};

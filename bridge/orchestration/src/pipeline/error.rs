@@ -16,6 +16,22 @@ pub enum PipelineError<E> {
     Abandoned(E),
 }
 
+/// The reason why a pipeline ends early.
+#[derive(Debug)]
+pub(super) enum RunError<E> {
+    /// A step failed, or the time was over.
+    Failure(Failure),
+    /// Nothing more can be told to the caller.
+    Abandoned(E),
+}
+
+impl<E> RunError<E> {
+    /// Returns the error of a step that failed.
+    pub(super) fn step(failure: StepFailure) -> Self {
+        Self::Failure(Failure::Step(failure))
+    }
+}
+
 /// The reason why one attempt at a step failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum AttemptError {

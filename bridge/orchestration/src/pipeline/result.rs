@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use super::{
     error::{Failure, PipelineError, StepFailure},
     model::Step,
-    run::PipelineProgress,
 };
 
 /// The result of a pipeline that was carried out, whether or not all its steps were done.
@@ -120,6 +119,19 @@ fn entry(step: &Step, state: &State) -> Value {
         }
     }
     entry
+}
+
+/// The state of a pipeline after its run.
+#[derive(Debug)]
+pub(super) struct PipelineProgress<'a> {
+    /// The states of the steps.
+    pub(super) states: States<'a>,
+    /// The file's result, filled with the outputs.
+    pub(super) result: Map<String, Value>,
+    /// The failure that ended it, if one did.
+    pub(super) failure: Option<Failure>,
+    /// The agents that may still be working, and why.
+    pub(super) still_working: Vec<String>,
 }
 
 impl PipelineProgress<'_> {

@@ -9,10 +9,10 @@ use tokio::time::timeout;
 use super::{
     agent_directory::AgentDirectory,
     document::Document,
-    error::{AttemptError, Failure, StepFailure},
+    error::{AttemptError, Failure, RunError, StepFailure},
     model::{Pipeline, Step},
     progress::Progress,
-    result::{State, States},
+    result::{PipelineProgress, State, States},
     schedule::Schedule,
     step::{Done, StepRunner},
 };
@@ -22,35 +22,6 @@ pub(super) struct PipelineRun<'a, P> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) agent_directory: &'a dyn AgentDirectory,
     pub(super) progress: &'a P,
-}
-
-/// The state of a pipeline after its run.
-#[derive(Debug)]
-pub(super) struct PipelineProgress<'a> {
-    /// The states of the steps.
-    pub(super) states: States<'a>,
-    /// The file's result, filled with the outputs.
-    pub(super) result: Map<String, Value>,
-    /// The failure that ended it, if one did.
-    pub(super) failure: Option<Failure>,
-    /// The agents that may still be working, and why.
-    pub(super) still_working: Vec<String>,
-}
-
-/// The reason why a pipeline ends early.
-#[derive(Debug)]
-pub(super) enum RunError<E> {
-    /// A step failed, or the time was over.
-    Failure(Failure),
-    /// Nothing more can be told to the caller.
-    Abandoned(E),
-}
-
-impl<E> RunError<E> {
-    /// Returns the error of a step that failed.
-    pub(super) fn step(failure: StepFailure) -> Self {
-        Self::Failure(Failure::Step(failure))
-    }
 }
 
 impl<'a, P: Progress> PipelineRun<'a, P> {

@@ -8,10 +8,9 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     agent_directory::AgentDirectory,
-    error::{AttemptError, StepFailure},
+    error::{AttemptError, RunError, StepFailure},
     model::Step,
     progress::Progress,
-    run::RunError,
 };
 
 /// A step that succeeded.

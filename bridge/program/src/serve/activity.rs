@@ -4,30 +4,21 @@
 use std::{
     mem::take,
     sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tokio::{sync::Notify, time::sleep};
 
-use super::{Limits, answer::Pace, gate::Held, outgoing};
+use super::{Limits, gate::Held, moment::now, outgoing, pace::Pace};
 
 /// The interval at which a connection is checked while a request on it is answered.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// The interval at which a connection is checked whose reader is behind.
 const LOOK_BEHIND: Duration = Duration::from_millis(500);
-
-/// A moment, in milliseconds since the first one; 0 is none.
-pub(super) fn now() -> u64 {
-    static FIRST: OnceLock<Instant> = OnceLock::new();
-    let since = FIRST.get_or_init(Instant::now).elapsed();
-    u64::try_from(since.as_millis())
-        .unwrap_or(u64::MAX)
-        .saturating_add(1)
-}
 
 /// The activity of one connection.
 #[derive(Debug)]

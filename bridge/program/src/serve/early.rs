@@ -13,7 +13,7 @@ use axum::http::{
 };
 use http_body_util::BodyExt as _;
 
-use super::service::{Refuse, Unserved};
+use super::refusal::{Refuse, Unserved};
 
 /// How much of a head is looked at: its first line and, mostly, its content type.
 pub(super) const LOOK: usize = 1 << 10;

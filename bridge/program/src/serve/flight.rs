@@ -10,7 +10,7 @@ use tokio::task_local;
 use super::{
     gate::{Held, Share},
     outgoing::LARGE,
-    question::Trouble,
+    trouble::Trouble,
 };
 
 task_local! {

@@ -7,7 +7,8 @@
 //! - `activity`: what a connection does, and when it has taken too long
 //! - `watched`: the bytes of a connection, which tell its activity
 //! - `gate`: how many requests there are, and the bytes of their bodies
-//! - `question`, `answer`: bodies, of requests and of responses
+//! - `question`, `answer`: bodies, of requests and of responses; `pace`: an answer that is cut off if nobody takes it
+//! - `trouble`, `refusal`: why a body was not read, or a request not looked at
 //! - `flight`: a request while it is answered
 //! - `service`: one request and its answer
 //! - `talk`: what is spoken on a connection
@@ -23,13 +24,17 @@ mod flight;
 mod gate;
 mod limits;
 mod listen;
+mod moment;
 mod outgoing;
+mod pace;
 mod question;
 mod quiet;
+mod refusal;
 mod service;
 mod talk;
 #[cfg(test)]
 mod tests;
+mod trouble;
 mod watched;
 
 use std::{
@@ -53,14 +58,16 @@ pub use gate::network;
 pub use limits::Limits;
 pub use listen::{ListenError, listen};
 pub use outgoing::{LARGE, Outgoing, Room, outgoing};
-pub use question::Trouble;
-pub use service::{App, Unserved};
+pub use refusal::Unserved;
+pub use service::App;
+pub use trouble::Trouble;
 
 use activity::Activity;
 use connections::Connections;
 use gate::Gate;
 use quiet::Slot;
-use service::{Asked, Refuse};
+use refusal::Refuse;
+use service::Asked;
 use talk::Talk;
 use watched::Watched;
 

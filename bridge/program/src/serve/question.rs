@@ -9,7 +9,7 @@ use std::{
 
 use axum::{
     body::Bytes,
-    http::{HeaderMap, StatusCode, Version, header::EXPECT},
+    http::{HeaderMap, Version, header::EXPECT},
 };
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -18,7 +18,7 @@ use tokio::{
     time::{Instant, Sleep, sleep_until, timeout},
 };
 
-use super::{Limits, flight::Flight, gate::Held};
+use super::{Limits, flight::Flight, gate::Held, trouble::Trouble};
 
 /// What any body may have without asking, in bytes.
 const FREE: u64 = 16 << 10;
@@ -30,25 +30,6 @@ const STEP: u64 = 256 << 10;
 /// connection would take the answer with it, and the client's next request.
 const AWAY: usize = 32 << 20;
 const AWAY_TIME: Duration = Duration::from_secs(10);
-
-/// Why a body was not read to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// It did not come on.
-    Late,
-    /// Others' bodies have all the room.
-    Full,
-}
-
-impl Trouble {
-    /// How HTTP tells it.
-    pub fn status(self) -> StatusCode {
-        match self {
-            Self::Late => StatusCode::REQUEST_TIMEOUT,
-            Self::Full => StatusCode::SERVICE_UNAVAILABLE,
-        }
-    }
-}
 
 /// The body of a request that has one.
 pub(super) struct Question {

@@ -24,10 +24,7 @@ use axum::{
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::{
-    answer::{Answer, Polled},
-    watched::Watched,
-};
+use super::{answer::Answer, pace::Polled, watched::Watched};
 
 /// From how many bytes on nothing more is asked for before they were written.
 const ENOUGH: usize = 16 << 10;

@@ -16,7 +16,7 @@ use super::{
     activity::Activity,
     early,
     gate::Share,
-    service::{Refuse, Unserved},
+    refusal::{Refuse, Unserved},
 };
 
 /// What an HTTP/2 connection begins with, as no HTTP/1 request does.

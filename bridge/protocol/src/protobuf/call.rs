@@ -4,7 +4,7 @@ use alloc::{string::ToString as _, vec::Vec};
 
 use prost::Message;
 
-use super::{Proto, v1, weight};
+use super::{Proto, message_name, v1, weight};
 use crate::{
     a2a::{Error, ErrorKind, Operation},
     dialect::Call,
@@ -54,7 +54,7 @@ pub fn write<P: Message, T: Proto<P>>(value: &T) -> Vec<u8> {
 /// # Errors
 /// [`ReadError`]
 pub fn read_call(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
-    weight::check(message(operation), bytes).map_err(ReadError::TooMuch)?;
+    weight::check(message_name::of_params(operation), bytes).map_err(ReadError::TooMuch)?;
     read_weighed(operation, bytes)
 }
 
@@ -98,22 +98,6 @@ pub fn read_weighed(operation: Operation, bytes: &[u8]) -> Result<Call, ReadErro
             Call::GetExtendedAgentCard(read::<v1::GetExtendedAgentCardRequest, _>(bytes)?)
         }
     })
-}
-
-/// The name of the message with the parameters of an operation.
-pub(super) fn message(operation: Operation) -> &'static str {
-    match operation {
-        Operation::SendMessage | Operation::SendStreamingMessage => "SendMessageRequest",
-        Operation::GetTask => "GetTaskRequest",
-        Operation::ListTasks => "ListTasksRequest",
-        Operation::CancelTask => "CancelTaskRequest",
-        Operation::SubscribeToTask => "SubscribeToTaskRequest",
-        Operation::CreateTaskPushNotificationConfig => "TaskPushNotificationConfig",
-        Operation::GetTaskPushNotificationConfig => "GetTaskPushNotificationConfigRequest",
-        Operation::ListTaskPushNotificationConfigs => "ListTaskPushNotificationConfigsRequest",
-        Operation::DeleteTaskPushNotificationConfig => "DeleteTaskPushNotificationConfigRequest",
-        Operation::GetExtendedAgentCard => "GetExtendedAgentCardRequest",
-    }
 }
 
 /// Writes the parameters of a call, for clients.

@@ -18,6 +18,7 @@ mod card;
 mod event;
 mod field;
 mod lenient;
+mod message_name;
 mod part;
 mod request;
 mod security;

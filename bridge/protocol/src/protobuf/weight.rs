@@ -10,7 +10,7 @@ use prost::{
 };
 use prost_types::{DescriptorProto, FileDescriptorSet};
 
-use super::{DESCRIPTOR, call::message};
+use super::{DESCRIPTOR, message_name};
 use crate::{
     a2a::Operation,
     wire::weight::{DEEPEST, MOST, OBJECT, SMALL, TooMuch, VALUE},
@@ -74,7 +74,7 @@ impl Scales {
     /// # Errors
     /// Returns an error if that exceeds the limit of one request.
     pub fn weigh(&self, operation: Operation, bytes: &[u8]) -> Result<usize, TooMuch> {
-        self.message(message(operation), bytes)
+        self.message(message_name::of_params(operation), bytes)
     }
 
     fn message(&self, name: &str, bytes: &[u8]) -> Result<usize, TooMuch> {

@@ -5,7 +5,7 @@ use axum::{
     Json, Router,
     body::Body,
     extract::{Path, RawQuery, State},
-    http::{StatusCode, header::CONTENT_TYPE},
+    http::header::CONTENT_TYPE,
     response::{IntoResponse, Response},
     routing::{self, get, post},
 };
@@ -13,7 +13,7 @@ use bridge_protocol::wire::to_value;
 use futures_util::stream;
 use serde_json::{Value, json};
 
-use super::{HostedAgents, admin_store};
+use super::{HostedAgents, admin_error::AdminError, admin_store};
 use crate::{
     caller::Caller,
     clock,
@@ -86,35 +86,6 @@ enum Kind {
     /// For their callers.
     Waiting,
     Ended,
-}
-
-/// Why a question is not answered.
-pub(super) struct AdminError(TurnError);
-
-impl<E: Into<TurnError>> From<E> for AdminError {
-    fn from(error: E) -> Self {
-        Self(error.into())
-    }
-}
-
-impl IntoResponse for AdminError {
-    fn into_response(self) -> Response {
-        let Self(error) = self;
-        let status = match error {
-            TurnError::NotFound { .. } => StatusCode::NOT_FOUND,
-            TurnError::Ended { .. } => StatusCode::CONFLICT,
-            TurnError::OtherContext { .. }
-            | TurnError::OtherMessage { .. }
-            | TurnError::MovedOn { .. }
-            | TurnError::Busy { .. }
-            | TurnError::OutOfMemory { .. }
-            | TurnError::AgentBusy { .. }
-            | TurnError::TaskTooLarge { .. }
-            | TurnError::NoAgent { .. }
-            | TurnError::Store(_) => StatusCode::INTERNAL_SERVER_ERROR,
-        };
-        (status, Json(json!({"error": error.to_string()}))).into_response()
-    }
 }
 
 async fn list(

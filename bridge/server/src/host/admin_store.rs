@@ -6,7 +6,7 @@ use axum::{Json, extract::State};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::admin::AdminError;
+use super::admin_error::AdminError;
 use crate::{store::StoreError, turns::Turns};
 
 /// One answer takes so long; whoever wants more room asks again.

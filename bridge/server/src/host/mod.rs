@@ -10,6 +10,7 @@
 //! - [`Grpc`]: the settings of gRPC
 
 mod admin;
+mod admin_error;
 mod admin_store;
 mod agent_routes;
 mod bot_guesses;

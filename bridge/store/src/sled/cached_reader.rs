@@ -10,9 +10,9 @@ use tokio::sync::Semaphore;
 
 use super::{
     committer::Publisher,
-    index::Tip,
     keys::{self, Key},
     reader::Reader,
+    tip::Tip,
 };
 use crate::{
     Head, Page, Snapshot, StoreError,

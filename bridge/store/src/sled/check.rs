@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::{
-    index::Tip,
     keys,
     log::{self, End},
     reader::Reader,
+    tip::Tip,
 };
 use crate::{DamagedTask, Seq, StoreError, StoreReport};
 

@@ -14,7 +14,7 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    compaction::Copies,
+    copies::Copies,
     draft::{Draft, Prepared},
     follow::Rebuilder,
     index::Changes,

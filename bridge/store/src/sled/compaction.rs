@@ -22,11 +22,13 @@ use super::{
     cached_reader::CachedReader,
     codec::{self, Appended, Record},
     committer::Committer,
-    follow::{Logged, lost},
-    index::{Tip, TipState},
+    copies::Copies,
+    follow::lost,
     keys::{self, Key},
     log::{LogEntry, LogOffset},
+    logged::Logged,
     reader::{Reader, STRIDE},
+    tip::TipState,
 };
 use crate::{DiskUse, StoreError};
 
@@ -68,21 +70,6 @@ struct Progress {
 enum Found {
     Task(String),
     Record(Key, LogOffset),
-}
-
-/// The appends of a task, oldest first.
-#[derive(Debug)]
-pub(super) struct Copies {
-    /// The newest append; if the task has a newer one, the copies are of no use.
-    pub(super) tip: Tip,
-    /// Their bytes in the log; empty if the task is damaged.
-    pub(super) records: Vec<Vec<u8>>,
-    /// The last copy before these.
-    pub(super) previous: Option<LogOffset>,
-    /// The bytes that all copies of the task have.
-    pub(super) bytes: u64,
-    /// Whether these are the last of the task.
-    pub(super) is_last: bool,
 }
 
 impl Compaction {

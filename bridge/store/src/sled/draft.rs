@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::{
     codec::{self, Appended, Link},
-    compaction::Copies,
-    follow::{Logged, tip_of},
-    index::{Changes, Tip, TipState},
+    copies::Copies,
+    index::Changes,
     keys::{self, Key},
     log::{FRAME, LogOffset, Writer},
+    logged::{Logged, tip_of},
     reader::{Reader, STRIDE},
+    tip::{Tip, TipState},
 };
 use crate::{Append, Deletion, Head, Seq, StoreError, caller::Caller};
 

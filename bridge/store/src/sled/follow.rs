@@ -4,52 +4,24 @@
 
 use std::{
     path::Path,
-    sync::{
-        Arc,
-        mpsc::{SyncSender, sync_channel},
-    },
+    sync::mpsc::{SyncSender, sync_channel},
     thread::{self, JoinHandle},
 };
 
 use super::{
-    codec::{self, Appended, Record},
+    SledSettings,
+    codec::{self, Record},
     draft::Draft,
-    index::{Tip, TipState},
-    keys::{self, Key},
+    index_folder::{FOLDERS, open_index, remove},
     log::{self, End, FRAME, Log, LogEntry, LogOffset},
-    open::{FOLDERS, SledSettings, open_index, remove},
+    logged::{Logged, tip_of},
     reader::Reader,
 };
-use crate::{Head, Seq, StoreError};
+use crate::StoreError;
 
 /// The number of records that go to the index together, and the number of such groups that wait.
 const TOGETHER: usize = 4096;
 const WAITING: usize = 2;
-
-/// The content of a record of the log, as far as the index needs it.
-#[derive(Debug)]
-pub(super) enum Logged {
-    /// A task has another append.
-    Append {
-        tip: Tip,
-        /// Whether it is the task's first.
-        is_first: bool,
-        messages: Vec<(Key, Seq)>,
-    },
-    /// An append was written anew.
-    Copy {
-        tip: Tip,
-        /// Whether the task consists of the copies from here on.
-        is_last: bool,
-        messages: Vec<(Key, Seq)>,
-    },
-    /// A task was deleted.
-    Deleted(String),
-    /// A small record is at another offset, or nowhere.
-    Small(Key, Option<LogOffset>),
-    /// An append cannot be read; it was this task's, and perhaps led to this head.
-    Lost(LogOffset, String, Option<Head>),
-}
 
 /// Brings the index up to the log. Returns the end of the log.
 pub(super) fn follow(reader: &Reader) -> Result<End, StoreError> {
@@ -121,25 +93,6 @@ fn said(offset: LogOffset, record: &[u8]) -> Result<Logged, StoreError> {
         Record::Deleted { task } => Logged::Deleted(task.to_owned()),
         Record::Small { key, value } => Logged::Small(key.into(), value.map(|_| offset)),
     })
-}
-
-/// An append as the task's newest, and the messages in it.
-pub(super) fn tip_of(
-    offset: LogOffset,
-    append: &Appended<'_>,
-    bytes: u64,
-) -> Result<(Tip, Vec<(Key, Seq)>), StoreError> {
-    let head = Arc::new(append.head()?);
-    let key = |(id, seq): (String, Seq)| (keys::message(&head.owner, &head.agent, &id), seq);
-    let messages = append.message_ids()?.into_iter().map(key).collect();
-    let tip = Tip {
-        head,
-        offset,
-        number: append.number,
-        bytes,
-        state: TipState::Intact,
-    };
-    Ok((tip, messages))
 }
 
 /// The appends in a broken stretch of the log from this position on, as far as their tasks are known: the append before

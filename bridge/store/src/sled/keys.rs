@@ -32,8 +32,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    index::{Tip, TipState},
     log::LogOffset,
+    tip::{Tip, TipState},
 };
 use crate::{Head, RecordKey, Seq, StoreError, caller::Caller, list::ListPosition};
 

@@ -22,26 +22,31 @@ mod check;
 mod codec;
 mod committer;
 mod compaction;
+mod copies;
 mod draft;
 mod follow;
 mod index;
+mod index_folder;
 mod keys;
 mod lists;
 mod log;
+mod logged;
 #[cfg(any(test, feature = "testing"))]
 mod lots;
 #[cfg(test)]
 mod model;
 mod open;
 mod reader;
+mod settings;
 #[cfg(test)]
 mod tests;
+mod tip;
 mod whole;
 
 pub use backup::copy_store;
 #[cfg(any(test, feature = "testing"))]
 pub use log::{Faults, Flaw, Gate, SimulatedDisk};
-pub use open::SledSettings;
+pub use settings::SledSettings;
 
 use std::{
     collections::BTreeMap,

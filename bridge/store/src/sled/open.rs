@@ -1,63 +1,26 @@
 //! Opening a store: locks, formats, and what a crash left behind.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{File, TryLockError},
     io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use super::{
+    SledSettings,
     follow::follow,
-    index::{Index, IndexInUse, guarded},
+    index_folder::{FOLDERS, PATIENCE, open_index, remove},
     log::{self, Disk},
     reader::Reader,
 };
 use crate::{StoreError, private};
 
-/// Small values stay out of sled's own blob files, which it never fsyncs.
-const SEGMENT: usize = if cfg!(test) { 512 << 10 } else { 8 << 20 };
-
-/// A bridge that was just stopped may need so long to let go of the folder.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-/// The two folders of which one has the index.
-pub(super) const FOLDERS: [&str; 2] = ["entries", "entries-2"];
-
 /// Where it was in earlier layouts; it is made anew from the log.
 const FORMER: [&str; 8] = [
     "index", "index-2", "parts", "parts-2", "lists", "lists-2", "tables", "tables-2",
 ];
-
-/// Where the store is and what memory it may take.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SledSettings {
-    /// The folder, which is made if need be.
-    pub folder: PathBuf,
-    /// The bytes that sled keeps of the index.
-    pub page_cache: u64,
-    /// The bytes that tasks may take, about, which are kept ready to be shown.
-    pub task_cache: usize,
-    /// The bytes of the index's filters in memory, about: 6 for each task. Tasks that are too old for them are found
-    /// more slowly.
-    pub filters: usize,
-    /// So many ids of callers' messages are remembered at least, the newest.
-    pub message_ids: u64,
-}
-
-impl SledSettings {
-    /// The settings that suit most: 64 MiB of the index, 64 MiB of tasks, 128 MiB of filters, four million messages.
-    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
-        Self {
-            folder: folder.into(),
-            page_cache: 64 << 20,
-            task_cache: 64 << 20,
-            filters: 128 << 20,
-            message_ids: 4_000_000,
-        }
-    }
-}
 
 /// What an open store consists of.
 #[derive(Debug)]
@@ -166,49 +129,5 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
             }
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-    }
-}
-
-/// Opens the index in a folder, or makes it.
-pub(super) fn open_index(folder: &Path, settings: &SledSettings) -> Result<IndexInUse, StoreError> {
-    let failed = |error| StoreError::io(format!("opening {}", folder.display()), error);
-    private::own_folder(folder).map_err(failed)?;
-    let config = sled::Config::new()
-        .path(folder)
-        .cache_capacity(settings.page_cache)
-        .segment_size(SEGMENT)
-        .flush_every_ms(None);
-    let index = guarded(|| Index::open(open_database(&config)?, folder.into(), settings))?;
-    private::close(folder);
-    IndexInUse::start(index)
-}
-
-/// Threads of sled's may hold the database for a moment after the last one has closed it. It can be nobody
-/// else: the folder is locked by us.
-fn open_database(config: &sled::Config) -> Result<sled::Db, StoreError> {
-    let begun = Instant::now();
-    loop {
-        match config.open() {
-            Err(sled::Error::Io(error)) if is_held(&error) && begun.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            opened => return Ok(opened?),
-        }
-    }
-}
-
-/// sled has no kind of error for it, only words.
-fn is_held(error: &io::Error) -> bool {
-    error.to_string().contains("could not acquire lock")
-}
-
-/// Removes a folder, if there is one.
-pub(super) fn remove(folder: &Path) -> Result<(), StoreError> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io(
-            format!("removing {}", folder.display()),
-            error,
-        )),
-        Ok(()) | Err(_) => Ok(()),
     }
 }

@@ -6,9 +6,10 @@ use jiff::Timestamp;
 
 use super::{
     codec::{self, Appended},
-    index::{Index, IndexInUse, Tip, TipState},
+    index::{Index, IndexInUse},
     keys::{self, IndexedTask, Key},
     log::{Log, LogOffset},
+    tip::{Tip, TipState},
 };
 use crate::{
     EndedTasks, Head, Seq, StoreError, StoredEvent, caller::Caller, list::ListPosition,

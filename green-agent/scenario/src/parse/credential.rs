@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bridge_client::is_loopback;
 
-use super::{pipeline::place, roles::DeclaredRoles};
+use super::{place::place, roles::DeclaredRoles};
 use crate::{
     error::Problem,
     pipeline::{Credential, CredentialForm, Place, SecretPlace},

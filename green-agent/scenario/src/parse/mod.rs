@@ -18,6 +18,7 @@ mod green;
 mod harness;
 mod part;
 mod pipeline;
+mod place;
 mod policy;
 mod roles;
 mod start;
@@ -42,16 +43,7 @@ use super::{
     model::{Agent, Scenario},
     reader::{Table, document, filled_document},
     reuse,
-    source::ScenarioSource,
 };
-
-/// Reads a scenario file, with the first row of its dataset in the first cell of its matrix.
-///
-/// # Errors
-/// All mistakes in the file, or that it cannot be read.
-pub fn read(path: &Path) -> Result<Scenario, ScenarioErrors> {
-    ScenarioSource::read(path)?.first()
-}
 
 /// Parses the text of a scenario file without a dataset; `path` is used for errors and for the name only.
 ///
@@ -164,6 +156,7 @@ fn check_reuse(root: &mut Table<'_>, scenario: &Scenario) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::read;
 
     #[test]
     fn a_name_is_the_path_below_scenarios() {

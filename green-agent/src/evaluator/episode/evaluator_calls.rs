@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::{details, running::RunningEpisode};
 use crate::{
-    evaluator::{collect::Collected, custom::AssessError, evaluator_agent::acknowledged_in},
+    evaluator::{assess_error::AssessError, collect::Collected, evaluator_agent::acknowledged_in},
     scenario::episode::{Acknowledge, Delivery, Episode},
 };
 

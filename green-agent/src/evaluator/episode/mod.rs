@@ -40,7 +40,8 @@ use tokio::sync::watch;
 use url::Url;
 
 use super::{
-    custom::{AssessError, Evaluator, Verdict},
+    assess_error::AssessError,
+    custom::{Evaluator, Verdict},
     reporter::Reporter,
     request::AssessmentRequest,
 };

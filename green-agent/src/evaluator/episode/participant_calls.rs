@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use super::{details, running::RunningEpisode};
 use crate::{
-    evaluator::{custom::AssessError, reporter::Reporter},
+    evaluator::{assess_error::AssessError, reporter::Reporter},
     scenario::episode::{Acknowledge, Delivery, Episode},
 };
 

@@ -4,7 +4,7 @@ use mcp_tools::episodes::{EndReason, Outcome};
 use serde_json::{Value, json};
 
 use super::{evaluator_calls::Participant, running::RunningEpisode};
-use crate::evaluator::custom::{AssessError, Verdict};
+use crate::evaluator::{assess_error::AssessError, custom::Verdict};
 
 /// Returns the verdict with the score of the environment's state. An episode that the participant did not end
 /// itself, by submitting, counts as failed.

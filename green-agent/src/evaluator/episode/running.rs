@@ -12,7 +12,7 @@ use mcp_tools::{
 
 use super::{EnvironmentAccess, NewEnvironment};
 use crate::{
-    evaluator::custom::AssessError,
+    evaluator::assess_error::AssessError,
     scenario::episode::{Episode, McpTransport, TokenKind},
 };
 

@@ -18,7 +18,8 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    custom::{AssessError, Evaluator, Verdict},
+    assess_error::AssessError,
+    custom::{Evaluator, Verdict},
     reporter::Reporter,
     request::AssessmentRequest,
 };

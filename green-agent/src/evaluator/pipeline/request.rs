@@ -4,7 +4,7 @@ use bridge_protocol::a2a::{AgentCard, AgentSkill, Content, Message, Metadata};
 use serde_json::{Value, json};
 
 use crate::{
-    evaluator::custom::AssessError,
+    evaluator::assess_error::AssessError,
     scenario::pipeline::{Pipeline, REQUIREMENTS, Step},
 };
 

@@ -1,15 +1,12 @@
-//! Authenticates calls from bots and finds the conversation that they refer to.
+//! A call from a bot: finds the conversation that it refers to.
 
 use std::sync::Arc;
 
 use bridge_protocol::{activity::ChannelAccount, wire::FieldError};
-use reqwest::header::HeaderValue;
 
 use super::{
-    AdmissionError, Channel, ConnectorCall, RemoteBot,
-    channel::ChannelInner,
-    files::{File, UploadError},
-    service_url::{ServiceUrlScope, UrlSecret},
+    AdmissionError, RemoteBot, channel_state::ChannelInner, files::UploadError,
+    service_url::UrlSecret, service_url_scope::ServiceUrlScope,
 };
 use crate::{
     agent::ConversationScope,
@@ -78,45 +75,6 @@ impl From<UploadError> for ConnectorError {
             UploadError::Store(error) => Self::Store(error),
             large @ UploadError::TooLarge { .. } => Self::TooLarge(large),
         }
-    }
-}
-
-impl Channel {
-    /// Authenticates a call from a bot to a service URL.
-    pub async fn admit(
-        &self,
-        secret: &str,
-        authorization: Option<&HeaderValue>,
-    ) -> Result<ConnectorSession, ConnectorError> {
-        let channel = &self.0;
-        let found = channel.service_urls.find(secret).await?;
-        let (secret, scope) = found.ok_or(ConnectorError::UnknownAddress)?;
-        let bot = channel.bot(&scope).ok_or(ConnectorError::UnknownAddress)?;
-        let call = ConnectorCall {
-            agent: &bot.name,
-            service_url: &channel.service_url(&bot, &secret),
-            authorization,
-        };
-        bot.admission.admit(&call).await?;
-        Ok(ConnectorSession {
-            channel: channel.clone(),
-            bot,
-            secret,
-            scope,
-        })
-    }
-
-    /// Returns the description of a file.
-    pub async fn file(&self, id: &str) -> Result<File, ConnectorError> {
-        let found = self.0.files.find(id).await?;
-        found.ok_or(ConnectorError::Attachment)
-    }
-
-    /// Returns the bytes of a view of a file.
-    pub async fn view(&self, id: &str, view: &str) -> Result<(File, Vec<u8>), ConnectorError> {
-        let file = self.file(id).await?;
-        let bytes = self.0.files.bytes(id, &file, view).await?;
-        Ok((file, bytes.ok_or(ConnectorError::Attachment)?))
     }
 }
 

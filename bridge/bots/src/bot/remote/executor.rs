@@ -17,12 +17,12 @@ use super::{
     RemoteBot, TurnEndRules,
     acceptance_timing::AcceptanceTiming,
     call::{self, CallError},
-    channel::ChannelInner,
+    channel_state::ChannelInner,
     open_turns::{OpenTurn, TurnOwner},
     redactor::Redactor,
     request,
     response::{ResponseOutcome, ResponseReader},
-    service_url::ServiceUrlScope,
+    service_url_scope::ServiceUrlScope,
     turn_progress::{self, TurnProgress},
 };
 use crate::{

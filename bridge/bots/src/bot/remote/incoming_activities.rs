@@ -9,13 +9,13 @@ use bridge_protocol::{
     wire::{FieldError, Wire as _},
 };
 use bridge_translate::{Input, SilentEnd, Translation, TranslationContext};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
     connector_session::{ConnectorError, ConnectorSession},
     files::{ORIGINAL, THUMBNAIL, Upload},
     open_turns,
+    posted_activity::PostedActivity,
     recent_activities::CallKey,
     turn_placement::Bringer,
 };
@@ -25,16 +25,6 @@ use crate::{
     executor::{EmitError, TaskHandle, Update},
     store::{Append, Created, Event, Head},
 };
-
-/// An activity after it was posted.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct PostedActivity {
-    /// Its id.
-    pub(super) id: String,
-    /// Whether it was dropped because the task had ended.
-    pub(super) is_late: bool,
-}
 
 /// A conversation that a bot has created.
 #[derive(Debug)]

@@ -11,7 +11,7 @@
 //! Private modules:
 //! - `executor`, `request`, `call`, `response`: calls to the bot and its HTTP answers
 //! - `open_turns`, `turn_progress`, `acceptance_timing`: open turns, and when they are over
-//! - `connector_session`, `incoming_activities`, `edits`, `follow_up_task`: calls from the bot
+//! - `connector_access`, `connector_session`, `incoming_activities`, `edits`, `follow_up_task`: calls from the bot
 //! - `turn_placement`: brings activities to their turns, in this bridge or another
 //! - `creation_locks`, `recent_activities`: protection against duplicate tasks and activities
 //! - `tokens`: authentication with tokens
@@ -21,6 +21,8 @@ mod acceptance_timing;
 mod access;
 mod call;
 mod channel;
+mod channel_state;
+mod connector_access;
 mod connector_session;
 mod creation_locks;
 mod edits;
@@ -29,22 +31,27 @@ mod files;
 mod follow_up_task;
 mod incoming_activities;
 mod open_turns;
+mod posted_activity;
 mod recent_activities;
 mod redactor;
+mod remote_bot;
 mod request;
 mod response;
 mod service_url;
 mod service_url_keys;
+mod service_url_scope;
 mod settings;
 mod tokens;
 mod turn_placement;
 mod turn_progress;
 
 pub use access::{Admission, AdmissionError, Anonymous, BotCall, ConnectorCall, Credential};
-pub use channel::{Channel, ChannelError, ChannelSettings, RemoteBot};
+pub use channel::{Channel, ChannelError};
+pub use channel_state::ChannelSettings;
 pub use connector_session::{ConnectorError, ConnectorSession};
 pub use files::forget_files;
 pub use incoming_activities::CreatedConversation;
+pub use remote_bot::RemoteBot;
 pub use service_url_keys::rotate_service_url_keys;
 pub use settings::WEBCHAT;
 pub use settings::{Delivery, RemoteSettings, TurnEndRules, UserId};

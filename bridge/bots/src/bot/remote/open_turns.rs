@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::{
     RemoteBot, TurnEndRules,
-    service_url::ServiceUrlScope,
+    service_url_scope::ServiceUrlScope,
     turn_progress::{self, ProgressState, TurnProgress},
 };
 use crate::bot::output::{BotOutput, OutputItem, SendError};

@@ -1,6 +1,6 @@
 //! Builds the activities that are posted to a bot.
 
-use super::{RemoteBot, channel::ChannelInner};
+use super::{RemoteBot, channel_state::ChannelInner};
 use crate::{executor::Turn, store::StoreError};
 use bridge_protocol::{
     a2a::{Content, Message, Task, TaskStatus},

@@ -6,12 +6,13 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
-use super::service_url_keys::ServiceUrlKeys;
+use super::{
+    service_url_keys::ServiceUrlKeys,
+    service_url_scope::{ServiceUrlScope, records_owner},
+};
 use crate::{
-    caller::Caller,
     clock,
     store::{RecordKey, Store, StoreError, decoded, encoded},
 };
@@ -37,17 +38,6 @@ impl std::fmt::Debug for UrlSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("***")
     }
-}
-
-/// The conversations that a service URL gives access to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ServiceUrlScope {
-    /// The bot's agent.
-    pub(super) agent: String,
-    /// The user.
-    pub(super) caller: Caller,
-    /// The context.
-    pub(super) context: String,
 }
 
 /// Creates and resolves service URLs.
@@ -130,11 +120,6 @@ fn is_legacy_secret(secret: &str) -> bool {
     secret.len() == clock::SECRET && secret.bytes().all(|c| c.is_ascii_hexdigit())
 }
 
-/// The owner of records that are looked up by a secret: knowing the secret is the permission.
-pub(super) fn records_owner() -> Caller {
-    Caller::anonymous()
-}
-
 fn contact_key(scope: &ServiceUrlScope) -> RecordKey {
     RecordKey {
         kind: CONTACT_KIND.into(),
@@ -146,6 +131,7 @@ fn contact_key(scope: &ServiceUrlScope) -> RecordKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::caller::Caller;
     use crate::store::MemoryStore;
 
     fn scope(agent: &str) -> ServiceUrlScope {

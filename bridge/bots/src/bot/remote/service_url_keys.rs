@@ -8,7 +8,7 @@ use ring::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::service_url::{ServiceUrlScope, records_owner};
+use super::service_url_scope::{ServiceUrlScope, records_owner};
 use crate::{
     clock,
     store::{Conversation, RecordKey, Store, StoreError, decoded, encoded},

@@ -19,12 +19,12 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
 use super::{
-    channel::ChannelInner,
+    channel_state::ChannelInner,
     connector_session::{ConnectorError, ConnectorSession},
-    incoming_activities::PostedActivity,
     open_turns::OpenTurn,
+    posted_activity::PostedActivity,
     recent_activities::CallKey,
-    service_url::ServiceUrlScope,
+    service_url_scope::ServiceUrlScope,
 };
 use crate::{
     store::{

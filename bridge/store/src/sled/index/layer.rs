@@ -13,7 +13,8 @@ use crate::{
     sled::{
         Unordered,
         keys::{self, IndexedTask, Key},
-        log::{End, LogOffset},
+        log::End,
+        tip::{Tip, TipState},
     },
 };
 
@@ -23,39 +24,6 @@ const ENTRY: usize = 120;
 /// A layer is full when it has so many appends or so many bytes of the log, because a start reads them again.
 const APPENDS: usize = 100_000;
 const SPAN: u64 = 128 << 20;
-
-/// A task's newest append.
-#[derive(Clone, Debug)]
-pub(in crate::sled) struct Tip {
-    /// The head after it.
-    pub(in crate::sled) head: Arc<Head>,
-    /// Its place in the log.
-    pub(in crate::sled) offset: LogOffset,
-    /// The number of the task's appends.
-    pub(in crate::sled) number: u32,
-    /// The bytes of all these appends in the log, with their frames.
-    pub(in crate::sled) bytes: u64,
-    /// Whether the task is there.
-    pub(in crate::sled) state: TipState,
-}
-
-/// Whether a task is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::sled) enum TipState {
-    /// The task is there, and this is its newest append.
-    Intact,
-    /// A later append is lost, perhaps the task's newest: the head is only the last that is known.
-    Broken,
-    /// The task was deleted: the head is its last one.
-    Deleted,
-}
-
-impl Tip {
-    /// This tip, unless the task was deleted.
-    pub(in crate::sled) fn unless_deleted(self) -> Option<Self> {
-        Some(self).filter(|tip| tip.state != TipState::Deleted)
-    }
-}
 
 /// The changes of one batch of the log.
 #[derive(Clone, Debug, Default)]
@@ -389,7 +357,7 @@ mod tests {
     use bridge_protocol::a2a::TaskState;
 
     use super::*;
-    use crate::testing::Sample;
+    use crate::{sled::log::LogOffset, testing::Sample};
 
     fn tip(state: TaskState) -> Tip {
         let sample = Sample::new("t");

@@ -25,7 +25,7 @@ mod parts;
 mod tests;
 
 pub(super) use in_use::IndexInUse;
-pub(super) use layer::{Changes, Tip, TipState};
+pub(super) use layer::Changes;
 
 use std::{
     borrow::Cow,
@@ -46,6 +46,7 @@ use super::{
     SledSettings,
     keys::{self, IndexedTask, Key},
     log::End,
+    tip::Tip,
 };
 use crate::{StoreError, private};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bridge_protocol::a2a::TaskState;
 
 use super::{
-    super::{log::LogOffset, lots::Lots},
+    super::{log::LogOffset, lots::Lots, tip::TipState},
     *,
 };
 use crate::{Append, Head, TurnState, caller::Caller, testing::Sample};

@@ -11,10 +11,10 @@ mod tests;
 
 use std::time::Duration;
 
-use super::{credential, roles::DeclaredRoles, values};
+use super::{credential, place::place, roles::DeclaredRoles, values};
 use crate::{
     model::Evaluator,
-    pipeline::{Agents, Pipeline, Place},
+    pipeline::{Agents, Pipeline},
     reader::{Node, Table},
 };
 use reference::result;
@@ -73,15 +73,6 @@ fn agents(config: &mut Table<'_>, roles: &DeclaredRoles) -> Agents {
     Agents {
         listed: listed.unwrap_or_default(),
         registry: config.get("registry").and_then(|node| place(&node, roles)),
-    }
-}
-
-/// Reads a URL or a role: whatever looks like a URL is one.
-pub(super) fn place(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Place> {
-    let text = node.text()?;
-    match text.contains("://") {
-        true => values::endpoint(node).map(Place::Url),
-        false => roles.check(text, &[], node).map(Place::Role),
     }
 }
 

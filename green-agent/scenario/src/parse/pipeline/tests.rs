@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     model::Green,
-    pipeline::Input,
+    pipeline::{Input, Place},
     tests::{errors_of, scenario_of},
 };
 

@@ -133,7 +133,7 @@ impl Trial {
     }
 
     fn lose_index(&self) {
-        for name in crate::sled::open::FOLDERS {
+        for name in crate::sled::index_folder::FOLDERS {
             let _ = fs::remove_dir_all(self.folder.path().join(name));
         }
     }

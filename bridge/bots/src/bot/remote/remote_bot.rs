@@ -1,0 +1,72 @@
+//! A bot behind a URL.
+
+use std::sync::Arc;
+
+use bridge_protocol::activity::ChannelAccount;
+use url::Url;
+
+use super::{Admission, Anonymous, Credential, RemoteSettings, UserId};
+use crate::{agent::ConversationScope, bot::local_bot::UNKNOWN, caller::Caller};
+
+/// A bot behind a URL, and its settings.
+#[derive(Clone)]
+pub struct RemoteBot {
+    /// The agent's name.
+    pub name: String,
+    /// The bot's endpoint for activities, such as `http://localhost:3979/api/messages`.
+    pub url: Url,
+    /// The settings of the bot.
+    pub settings: RemoteSettings,
+    /// Authenticates calls to the bot.
+    pub credential: Arc<dyn Credential>,
+    /// Authenticates calls from the bot.
+    pub admission: Arc<dyn Admission>,
+}
+
+impl RemoteBot {
+    /// Returns a bot in default settings, without authentication in either direction.
+    pub fn new(name: impl Into<String>, url: Url) -> Self {
+        Self {
+            name: name.into(),
+            url,
+            settings: RemoteSettings::default(),
+            credential: Arc::new(Anonymous),
+            admission: Arc::new(Anonymous),
+        }
+    }
+
+    /// Returns the bot's own account.
+    pub(super) fn account(&self) -> ChannelAccount {
+        let RemoteSettings {
+            bot_id, bot_name, ..
+        } = &self.settings;
+        let id = bot_id.as_ref().unwrap_or(&self.name);
+        ChannelAccount::new(id, bot_name.as_ref().unwrap_or(&self.name), "bot")
+    }
+
+    /// Returns the account of a caller.
+    pub(super) fn user(&self, caller: &Caller) -> ChannelAccount {
+        let id = match &self.settings.user {
+            UserId::Fixed(id) => id,
+            UserId::Caller if caller.is_anonymous() => UNKNOWN,
+            UserId::Caller => caller.name(),
+        };
+        ChannelAccount::new(id, id, "user")
+    }
+
+    /// Returns the id of the conversation that a task belongs to.
+    pub(super) fn conversation<'a>(&self, task: &'a str, context: &'a str) -> &'a str {
+        match self.settings.conversation {
+            ConversationScope::Task => task,
+            ConversationScope::Context => context,
+        }
+    }
+}
+
+impl std::fmt::Debug for RemoteBot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RemoteBot")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
