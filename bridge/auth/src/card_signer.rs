@@ -3,11 +3,12 @@
 use std::{
     collections::BTreeMap,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use axum::{Json, Router, http::header::CACHE_CONTROL, routing::get};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use bridge_program::lock;
 use bridge_protocol::{
     a2a::{AgentCardSignature, Metadata},
     signing::{self, Header},
@@ -78,7 +79,7 @@ impl CardSigner {
     fn signature(&self, protected: &str, payload: &str) -> AgentCardSignature {
         let input = signing::signing_input(protected, payload);
         let print = Sha256::digest(&input).to_vec();
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = lock(&self.made);
         if let Some(known) = made.get(&print) {
             return known.clone();
         }

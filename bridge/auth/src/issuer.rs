@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use bridge_program::lock;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
@@ -184,14 +185,14 @@ impl Issuer {
     /// A cached token with at least a quarter of its lifetime left, since the receiver may not use it at
     /// once.
     fn made_before(&self, subject: &Subject, now: Timestamp) -> Option<Secret> {
-        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = lock(&self.made);
         let (at, token) = made.get(subject)?;
         let is_fresh = *at <= now && age(*at, now) < self.settings.lifetime / 4 * 3;
         is_fresh.then(|| token.clone())
     }
 
     fn keep(&self, subject: &Subject, now: Timestamp, token: &Secret) {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = lock(&self.made);
         if made.len() >= CACHE {
             made.retain(|_, (at, _)| age(*at, now) < self.settings.lifetime);
         }

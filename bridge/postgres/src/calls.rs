@@ -6,10 +6,11 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
+use bridge_program::lock;
 use tokio::{
     sync::{Notify, Semaphore},
     time::{Instant, timeout},
@@ -77,7 +78,7 @@ impl Calls {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Arc<Notify>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.waiting)
     }
 }
 

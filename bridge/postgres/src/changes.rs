@@ -6,7 +6,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -26,7 +26,7 @@ use crate::{
     failure::{told, unavailable},
     rows::{Key, signed, unsigned},
 };
-use bridge_program::clock;
+use bridge_program::{clock, lock};
 use bridge_store::{Head, Seq, StoreError};
 
 /// The least time between two notifications of a process.
@@ -130,7 +130,7 @@ impl Changes {
     }
 
     fn change(&self, change: impl FnOnce(&mut Untold)) {
-        change(&mut self.untold.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut lock(&self.untold));
         self.added.notify_one();
     }
 
@@ -142,7 +142,7 @@ impl Changes {
             answers,
             is_any_free,
         } = {
-            let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut untold = lock(&self.untold);
             std::mem::take(&mut *untold)
         };
         let (mut texts, mut tasks, mut size) = (Vec::new(), Vec::new(), 0);

@@ -5,10 +5,11 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
+use bridge_program::lock;
 use tokio::{
     sync::{Notify, Semaphore, oneshot},
     time::{Instant, sleep, timeout},
@@ -87,7 +88,7 @@ impl CommitQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Pending>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.waiting)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::{
     mem::take,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
+use bridge_program::lock;
 use bridge_store::{Head, Seq, Unordered};
 
 /// The number of heads after which the older half is forgotten.
@@ -23,14 +24,14 @@ struct Generations {
 impl RecentHeads {
     /// Returns the task's head after exactly this event.
     pub(super) fn get(&self, task: &str, seq: Seq) -> Option<Arc<Head>> {
-        let heads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let heads = lock(&self.0);
         let head = heads.young.get(task).or_else(|| heads.old.get(task))?;
         (head.seq == seq).then(|| Arc::clone(head))
     }
 
     /// Stores a head. One that cannot be continued is forgotten instead.
     pub(super) fn put(&self, head: &Arc<Head>) {
-        let mut heads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut heads = lock(&self.0);
         if !head.is_open() {
             heads.young.remove(&head.task);
             heads.old.remove(&head.task);
@@ -49,7 +50,7 @@ impl RecentHeads {
     }
 
     pub(super) fn forget(&self, task: &str) {
-        let mut heads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut heads = lock(&self.0);
         heads.young.remove(task);
         heads.old.remove(task);
     }

@@ -7,11 +7,12 @@ use std::{
     collections::BTreeMap,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, OnceLock, Weak,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use bridge_program::lock;
 use tokio::{runtime::Handle, sync::watch, task::JoinHandle};
 
 use super::{event_reader::EventReader, setting::SettingKey};
@@ -185,7 +186,7 @@ impl DeliveryWorkers {
     }
 
     fn lock(&self) -> MutexGuard<'_, WorkerTable> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.all)
     }
 
     /// The number of running workers and of idle settings.

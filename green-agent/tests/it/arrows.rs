@@ -57,7 +57,7 @@ const PROGRAM: Rooms = &[
     ("lock", &[]),
     ("path", &[]),
     ("secret", &[]),
-    ("serve", &[]),
+    ("serve", &["lock"]),
     ("split_mix", &[]),
     ("stop", &["serve"]),
     ("terminal", &[]),

@@ -17,9 +17,10 @@ pub use outcome::{EndReason, Outcome, TracedCall};
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
+use bridge_program::lock;
 use jiff::{SignedDuration, Timestamp};
 use url::Url;
 use uuid::Uuid;
@@ -161,7 +162,7 @@ impl Episodes {
 
     /// A poisoned lock is ignored, because a panic under the lock cannot leave the maps inconsistent.
     fn lock(&self) -> MutexGuard<'_, Open> {
-        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.open)
     }
 }
 

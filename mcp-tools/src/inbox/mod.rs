@@ -13,8 +13,9 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
+use bridge_program::lock;
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -102,6 +103,6 @@ impl Inbox {
     }
 
     fn stored(&self) -> MutexGuard<'_, StoredMessages> {
-        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.stored)
     }
 }

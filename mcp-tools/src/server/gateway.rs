@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use axum::{
@@ -13,6 +13,7 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::any,
 };
+use bridge_program::lock;
 use rmcp::{
     ServerHandler,
     transport::streamable_http_server::{
@@ -83,7 +84,7 @@ where
     /// authenticator no longer knows.
     fn service(&self, headers: &HeaderMap) -> Result<Arc<GuestService<H>>, Unauthorized> {
         let admission = self.authenticator.admit(authenticator::token(headers)?)?;
-        let mut services = self.services.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut services = lock(&self.services);
         if let Some(service) = services.get(&admission.key) {
             return Ok(Arc::clone(service));
         }

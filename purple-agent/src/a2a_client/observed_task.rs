@@ -2,9 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
+use bridge_program::lock;
 use bridge_protocol::a2a::{Artifact, Message, Role, StreamResponse, Task};
 use mcp_tools::{
     context::AgentContext,
@@ -195,7 +196,7 @@ impl ObservedTask {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

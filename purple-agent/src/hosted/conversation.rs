@@ -1,9 +1,10 @@
 //! One conversation: an inbox, and a policy that works on its messages.
 
 use bridge::executor::Turn;
+use bridge_program::lock;
 use bridge_protocol::a2a::{Message, Role, Task};
 use mcp_tools::{context::AgentContext, inbox::Receipt};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use super::acknowledge::{self, StatusAcknowledger};
@@ -142,6 +143,6 @@ impl Conversation {
     }
 
     fn task_lock(&self) -> std::sync::MutexGuard<'_, String> {
-        self.task.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.task)
     }
 }

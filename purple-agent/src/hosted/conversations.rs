@@ -2,10 +2,11 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use bridge::caller::Caller;
+use bridge_program::lock;
 use bridge_protocol::a2a::Task;
 
 use super::conversation::Conversation;
@@ -74,7 +75,7 @@ impl Conversations {
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.kept)
     }
 }
 

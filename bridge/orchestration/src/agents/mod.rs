@@ -10,7 +10,7 @@ mod site_override;
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
 use bridge_client::{
@@ -18,6 +18,7 @@ use bridge_client::{
     discovery::{Discovered, DiscoveryError, DiscoveryOptions, discover},
     invocation::{Invocation, InvocationError, Outcome, invoke},
 };
+use bridge_program::lock;
 use jiff::{SignedDuration, Timestamp};
 use url::Url;
 
@@ -177,7 +178,7 @@ impl Agents {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Url, (Timestamp, Discovered)>> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.found)
     }
 }
 

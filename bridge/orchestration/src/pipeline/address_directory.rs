@@ -3,13 +3,14 @@
 use std::{
     cmp::Reverse,
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use async_trait::async_trait;
 use bridge_client::discovery::{
     Discovered, DiscoveryError, DiscoveryOptions, discover, discover_all,
 };
+use bridge_program::lock;
 use futures_util::{StreamExt as _, stream};
 use url::Url;
 
@@ -82,7 +83,7 @@ impl AddressDirectory {
     }
 
     fn known(&self, url: &Url) -> Option<Found> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock(&self.known);
         known.get(url.as_str()).cloned()
     }
 
@@ -99,7 +100,7 @@ impl AddressDirectory {
             false => vec![discover(&listed.url, &options).await?],
         };
         let found: Found = found.into_iter().map(Arc::new).collect();
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         known.insert(listed.url.to_string(), found.clone());
         Ok(found)
     }

@@ -2,7 +2,7 @@
 //! canceled when the call is dropped. Agents that cannot be told to stop are reported.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -12,6 +12,7 @@ use bridge_client::{
     discovery::{Discovered, Skill},
     invocation::{Invocation, InvocationError, Invoker, Outcome, State},
 };
+use bridge_program::lock;
 use bridge_protocol::a2a::ErrorKind;
 use serde_json::{Map, Value};
 use tokio::{runtime::Handle, task::JoinHandle, time::timeout};
@@ -58,7 +59,7 @@ impl PendingCancellations {
     }
 
     fn lock(&self) -> MutexGuard<'_, CancellationTasks> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -10,6 +10,7 @@ use bridge_client::{
     Limits, Options,
     registry::{Registry, RegistryAuth},
 };
+use bridge_program::lock;
 use bridge_protocol::a2a::Part;
 use serde_json::Value;
 use url::Url;
@@ -131,7 +132,7 @@ impl Engine {
     }
 
     fn registry(&self, url: &Url) -> Result<Arc<Registry>, String> {
-        let mut known = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.registry);
         if let Some((_, registry)) = known.as_ref().filter(|(known, _)| known == url) {
             return Ok(registry.clone());
         }

@@ -4,11 +4,13 @@
 use std::{
     mem::take,
     sync::{
-        Mutex, MutexGuard, PoisonError, Weak,
+        Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
+
+use crate::lock;
 
 use tokio::{sync::Notify, time::sleep};
 
@@ -144,12 +146,12 @@ impl Activity {
     }
 
     fn held(&self) -> MutexGuard<'_, Vec<Held>> {
-        self.head.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.head)
     }
 
     /// Watches an answer whose reader may be behind even if the reader of the connection is not.
     pub(super) fn watch(&self, pace: Weak<Pace>) {
-        let mut paces = self.paces.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paces = lock(&self.paces);
         if paces.len() == paces.capacity() {
             paces.retain(|pace| pace.strong_count() > 0);
         }
@@ -239,7 +241,7 @@ impl Activity {
 
     /// Cuts off the answers whose readers are too far behind. Returns whether any reader is behind.
     fn pace(&self, stalled: Duration) -> bool {
-        let paces = self.paces.lock().unwrap_or_else(PoisonError::into_inner);
+        let paces = lock(&self.paces);
         let paces: Vec<_> = paces.iter().filter_map(Weak::upgrade).collect();
         let mut is_behind = false;
         for pace in paces {

@@ -1,9 +1,11 @@
 //! The request that is being answered, as its handler and what goes on after it know it.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc, Mutex, MutexGuard,
     atomic::{AtomicBool, AtomicU8, Ordering},
 };
+
+use crate::lock;
 
 use tokio::task_local;
 
@@ -87,7 +89,7 @@ impl Flight {
     }
 
     fn held(&self) -> MutexGuard<'_, Vec<Held>> {
-        self.0.held.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.held)
     }
 
     pub(super) fn note(&self, trouble: Trouble) {

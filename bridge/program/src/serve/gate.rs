@@ -3,9 +3,11 @@
 use std::{
     collections::BTreeMap,
     net::{IpAddr, Ipv6Addr},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
     time::Duration,
 };
+
+use crate::lock;
 
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -86,7 +88,7 @@ impl Gate {
     /// The share of an address, see [`network`].
     pub(super) fn share(&self, address: IpAddr) -> Arc<Share> {
         let key = network(address);
-        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shares = lock(&self.shares);
         if let Some(share) = shares.by.get(&key).and_then(Weak::upgrade) {
             return share;
         }

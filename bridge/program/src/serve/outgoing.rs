@@ -4,10 +4,12 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
+        Arc, LazyLock, Mutex, MutexGuard,
         atomic::{AtomicUsize, Ordering},
     },
 };
+
+use crate::lock;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
@@ -92,7 +94,7 @@ impl Outgoing {
     }
 
     fn large(&self) -> MutexGuard<'_, VecDeque<String>> {
-        self.large.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.large)
     }
 
     /// Room for an answer of so many bytes, if there is some now.

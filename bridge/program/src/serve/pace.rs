@@ -4,12 +4,14 @@ use std::{
     io,
     pin::Pin,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll, ready},
     time::Duration,
 };
+
+use crate::lock;
 
 use axum::body::{Body, Bytes};
 use hyper::body::{Body as _, Frame, SizeHint};
@@ -89,7 +91,7 @@ impl Pace {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Option<Content>> {
-        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.content)
     }
 
     pub(super) fn poll(&self, context: &mut Context<'_>) -> Polled {

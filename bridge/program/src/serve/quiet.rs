@@ -8,11 +8,13 @@ use std::{
     io,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, ready},
 };
+
+use crate::lock;
 
 use axum::{
     body::Bytes,
@@ -99,7 +101,7 @@ impl Lent {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Answer>> {
-        self.answer.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.answer)
     }
 }
 
@@ -130,7 +132,7 @@ impl Slot {
     }
 
     fn lock(&self) -> MutexGuard<'_, Weak<Lent>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -6,10 +6,11 @@ use std::{
     fmt,
     hash::{BuildHasher as _, Hash},
     num::NonZeroU32,
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     time::Duration,
 };
 
+use bridge_program::lock;
 use foldhash::quality::RandomState;
 
 use crate::store::Unordered;
@@ -109,9 +110,7 @@ impl Buckets {
         change: impl FnOnce(&mut Spot) -> T,
     ) -> T {
         let index = usize::try_from(key % SHARDS as u64).unwrap_or_default();
-        let mut shard = self.shards[index]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut shard = lock(&self.shards[index]);
         let is_kept = |spot: &Spot| self.keeps_counts && spot.count.max(spot.running) > 0;
         if shard.len() >= CALLERS_PER_SHARD && !shard.contains_key(&key) {
             shard.retain(|_, spot| is_kept(spot) || spot.until > now);

@@ -19,6 +19,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
+use bridge_program::lock;
 use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
@@ -217,10 +218,7 @@ impl Retention {
     }
 
     fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.0
-            .progress
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.progress)
     }
 }
 

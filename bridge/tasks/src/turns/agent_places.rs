@@ -4,11 +4,12 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
+use bridge_program::lock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::TurnLimits;
@@ -91,7 +92,7 @@ impl AgentPlaces {
     }
 
     fn of(&self, agent: &str) -> Arc<AgentTurns> {
-        let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut agents = lock(&self.agents);
         if let Some(known) = agents.get(agent) {
             return known.clone();
         }

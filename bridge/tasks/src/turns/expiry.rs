@@ -2,10 +2,11 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, MutexGuard, PoisonError, Weak},
+    sync::{Arc, MutexGuard, Weak},
     time::Duration,
 };
 
+use bridge_program::lock;
 use bridge_protocol::a2a::TaskState;
 use jiff::Timestamp;
 use tokio::time::sleep;
@@ -87,10 +88,7 @@ impl Turns {
     }
 
     fn last_checked(&self) -> MutexGuard<'_, BTreeMap<String, ListPosition>> {
-        self.0
-            .last_checked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.last_checked)
     }
 
     async fn expire_task(

@@ -3,9 +3,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
 };
 
+use bridge_program::lock;
 use bridge_protocol::a2a::{Message, Task};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -118,7 +119,7 @@ impl BudgetPool {
     }
 
     fn caller_share(&self, caller: &Caller) -> Arc<Semaphore> {
-        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut callers = lock(&self.callers);
         if let Some(caller_share) = callers.shares.get(caller).and_then(Weak::upgrade) {
             return caller_share;
         }

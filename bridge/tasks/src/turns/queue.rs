@@ -7,9 +7,10 @@ use std::{
         BTreeMap, VecDeque,
         hash_map::{Entry, VacantEntry},
     },
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
+use bridge_program::lock;
 use bridge_telemetry::TraceContext;
 
 use super::agent_places::Unended;
@@ -176,7 +177,7 @@ impl ConversationQueues {
     }
 
     fn lock(&self) -> MutexGuard<'_, Unordered<ConversationKey, ConversationQueue>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -3,10 +3,11 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::Duration,
 };
 
+use bridge_program::lock;
 use tokio::{
     sync::Notify,
     time::{Instant, sleep},
@@ -65,7 +66,7 @@ impl UnloggedEnds {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, BTreeMap<u64, UnloggedEnd>>> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.turns)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
+use bridge_program::lock;
 use bridge_protocol::{a2a::Task, activity::ConversationAccount};
 use bridge_translate::{TranslationContext, full_activity};
 use url::Url;
@@ -109,10 +110,7 @@ impl ChannelInner {
 
     /// Returns what is known about the timing of a bot's 202. It is kept when the configuration is reloaded.
     pub(super) fn acceptance(&self, bot: &RemoteBot) -> Arc<AcceptanceTiming> {
-        let mut all = self
-            .acceptances
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.acceptances);
         all.entry(bot.url.clone()).or_default().clone()
     }
 
@@ -161,6 +159,6 @@ impl ChannelInner {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<RemoteBot>>> {
-        self.bots.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.bots)
     }
 }

@@ -2,8 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
 };
+
+use bridge_program::lock;
 
 /// The locks that are held or waited for.
 #[derive(Debug, Default)]
@@ -12,7 +14,7 @@ pub(super) struct CreationLocks(Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<(
 impl CreationLocks {
     /// Returns the lock of the service URL with this secret. It exists as long as somebody holds it.
     pub(super) fn of(&self, secret: &str) -> Arc<tokio::sync::Mutex<()>> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         all.retain(|_, lock| lock.strong_count() > 0);
         if let Some(lock) = all.get(secret).and_then(Weak::upgrade) {
             return lock;

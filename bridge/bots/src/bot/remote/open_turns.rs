@@ -3,11 +3,12 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use bridge_program::lock;
 use bridge_protocol::activity::Activity;
 use tokio::sync::{mpsc, watch};
 
@@ -96,7 +97,7 @@ impl OpenTurns {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<OpenTurn>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
+use bridge_program::lock;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::OnceCell;
@@ -93,7 +94,7 @@ impl RecentActivities {
             return None;
         }
         let key = key.digest;
-        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = lock(&self.0);
         if let Some(cell) = recent.cells.get(&key) {
             return Some(cell.clone());
         }
