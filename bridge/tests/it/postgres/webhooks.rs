@@ -148,6 +148,9 @@ async fn a_webhook_is_told_in_order_while_its_deliverers_die() {
     }
     hook.reaches(LAST).await;
     saying.await.unwrap();
+    // A request that was decided on before its sender stood still may go out when the sender goes on.
+    let most = hook.most.load(Ordering::SeqCst);
+    assert_eq!(most, 1, "{:?}", hook.got.lock().unwrap());
     // The one that stood still goes on, and ends, since others do its work.
     if let Some(index) = paused {
         let is_known = format!(
@@ -163,7 +166,6 @@ async fn a_webhook_is_told_in_order_while_its_deliverers_die() {
         assert_eq!(bridges[index].bridge.ended().await, Some(4));
     }
     let got = hook.got.lock().unwrap().clone();
-    assert_eq!(hook.most.load(Ordering::SeqCst), 1, "{got:?}");
     let mut once = got.clone();
     once.dedup();
     assert_eq!(once, (1..=LAST).collect::<Vec<_>>());
