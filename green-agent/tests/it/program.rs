@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
+    time::Duration,
 };
 
 use green_agent::{
@@ -17,7 +18,10 @@ use nix::{
 };
 use serde_json::Value;
 
-use crate::support::{eventually, pid_in_text, wait_until_gone};
+use crate::support::{eventually, pid_in_text, wait_until_gone, within};
+
+/// The limit for a start that may install packages before.
+const INSTALL: Duration = Duration::from_secs(900);
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -226,7 +230,7 @@ fn served_agents_can_be_reached_until_the_program_is_stopped() {
         .stdout(fs::File::create(&log).unwrap())
         .spawn()
         .unwrap();
-    let url = eventually("the agent's address", || {
+    let url = within(INSTALL, "the agent's address", || {
         let text = fs::read_to_string(&log).ok()?;
         let (_, url) = text.split_once("interviewer listening on ")?;
         url.split_once('\n').map(|(url, _)| url.to_owned())
