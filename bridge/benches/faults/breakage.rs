@@ -68,7 +68,7 @@ const FAULTS: [Fault; 22] = [
     Fault::Delay(Hop::Database),
 ];
 
-/// Breaks things until the round is over, and mends them all. Returns how many there were.
+/// Causes faults until the round is over, and then repairs all of them. Returns the number of faults.
 pub(crate) async fn rage(world: &World, seed: u64, is_over: &watch::Receiver<bool>) -> u64 {
     let (mut rng, mut count) = (Rng::new(!seed), 0);
     while !*is_over.borrow() {

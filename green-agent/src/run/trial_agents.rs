@@ -32,7 +32,7 @@ pub(super) struct AgentHandle {
 }
 
 impl AgentHandle {
-    /// Returns the command that starts a server as a program, the same for each trial, whatever its port.
+    /// Returns the command that starts a server as a program. Its port is 0, so that the command is the same in each trial.
     pub(super) fn program(&self) -> Option<String> {
         let AgentStart::Program { launch, .. } = &self.start else {
             return None;

@@ -11,7 +11,7 @@ pub(super) type Refuse = fn(&Parts, Unserved) -> Response<Body>;
 /// Why a request is not looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unserved {
-    /// There are too many of them, or too many connections: it may be sent again.
+    /// Too many requests or connections are open. The client may send the request again.
     Full,
     /// Its head is too large.
     Head,

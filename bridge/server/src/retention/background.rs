@@ -49,7 +49,7 @@ impl Retention {
         Ok(())
     }
 
-    /// Shows what the store takes, and warns of a disk that gets full.
+    /// Updates the metrics of the store's size on disk, and logs a warning when the disk is nearly full.
     async fn measure(&self) -> Result<(), StoreError> {
         let Some(disk_use) = self.0.store.disk_use().await? else {
             return Ok(());

@@ -19,7 +19,7 @@ pub(in crate::sled) struct Log {
     pub(super) segments: Segments,
     /// All segments by their first positions; those that are open have their files.
     files: Mutex<BTreeMap<u64, Option<LogFile>>>,
-    /// Held by readers of whole segments, so that none is removed meanwhile.
+    /// Readers of whole segments hold this lock, so that no segment is removed while they read.
     removing: RwLock<()>,
     /// The positions that were missing when the log was opened.
     lost: Mutex<Vec<Range<u64>>>,
