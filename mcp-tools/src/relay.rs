@@ -66,7 +66,7 @@ impl ServerHandler for Relay {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let span = trace::incoming(&request.name, &context.meta);
+        let span = trace::incoming(&request.name, &context);
         let caller = context.meta.get_traceparent();
         let calling = self.0.call_for(caller, &request.name, arguments);
         let result = calling.instrument(span).await;

@@ -1,8 +1,13 @@
-//! The spans of tool calls. The place in the trace is in the call's `_meta`, as `traceparent`: it goes through every
-//! transport of MCP.
+//! The spans of tool calls. The place in the trace is in the call's `_meta`, as `traceparent`, which goes through every
+//! transport of MCP; a caller that has it in the header of its HTTP request alone is understood too.
 
+use axum::http::request::Parts;
 use bridge_telemetry::{Kind, Span, TraceContext, set, span};
-use rmcp::model::{CallToolRequestParams, RequestMetaObject, RequestParamsMeta as _};
+use rmcp::{
+    RoleServer,
+    model::{CallToolRequestParams, RequestParamsMeta as _},
+    service::RequestContext,
+};
 
 /// Begins the span of a call that goes out, and puts it into the call.
 pub(crate) fn outgoing(request: &mut CallToolRequestParams) -> Span {
@@ -14,9 +19,14 @@ pub(crate) fn outgoing(request: &mut CallToolRequestParams) -> Span {
 }
 
 /// Begins the span of a call that came in, below the caller's.
-pub(crate) fn incoming(tool: &str, meta: &RequestMetaObject) -> Span {
-    let caller = meta.get_traceparent().map(TraceContext::parse);
+pub(crate) fn incoming(tool: &str, context: &RequestContext<RoleServer>) -> Span {
+    let header = || {
+        let request = context.extensions.get::<Parts>();
+        request.map(|request| TraceContext::read(&request.headers))
+    };
+    let caller = context.meta.get_traceparent().map(TraceContext::parse);
     caller
+        .or_else(header)
         .unwrap_or_default()
         .adopt(tool_span(Kind::Server, tool))
 }

@@ -21,6 +21,8 @@ pub(super) struct Notification {
     pub(super) response: StreamResponse,
     /// Whether the task ends with this event.
     pub(super) is_last: bool,
+    /// The span of the last turn's message.
+    pub(super) traceparent: Option<String>,
 }
 
 /// Reads the events of a task from a position in its log on.
@@ -30,6 +32,7 @@ pub(super) struct EventReader {
     projection: EventProjection,
     head: Arc<Head>,
     version: Version,
+    traceparent: Option<String>,
 }
 
 impl EventReader {
@@ -49,6 +52,7 @@ impl EventReader {
         Ok(Self {
             follower: Follower::new(store.clone(), caller.clone(), task.to_owned(), seen),
             projection: EventProjection::new(store, caller, task.to_owned()),
+            traceparent: head.traceparent.clone(),
             head,
             version,
         })
@@ -83,6 +87,9 @@ impl EventReader {
     ) -> Result<Option<Notification>, StoreError> {
         self.projection.observe(&stored);
         let StoredEvent { seq, event, .. } = stored;
+        if let Event::TurnQueued { traceparent, .. } = &event {
+            self.traceparent.clone_from(traceparent);
+        }
         let is_last = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
         let needed = self.projection.needed_task(seq, &event).await?;
         let context = &self.head.context_id;
@@ -98,6 +105,7 @@ impl EventReader {
             seq,
             response,
             is_last,
+            traceparent: self.traceparent.clone(),
         }))
     }
 

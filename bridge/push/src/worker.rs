@@ -347,7 +347,8 @@ impl Worker {
     async fn try_once(&self, notification: &Notification, slot: DeliverySlot) -> Outcome {
         let delivery = DeliveryRequest::new(&self.setting, notification);
         let (agent, task) = (&self.progress.agent, &self.key.task);
-        let span = trace::delivery(agent, task, &self.setting.host());
+        let cause = trace::of_message(notification.traceparent.as_deref());
+        let span = trace::delivery(agent, task, &self.setting.host(), &cause);
         let begun = Instant::now();
         let outcome = tokio::select! {
             biased;

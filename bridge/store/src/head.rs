@@ -37,6 +37,9 @@ pub struct Head {
     /// The turns that have not ended, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
+    /// The span of the last turn's message, see [`Event::TurnQueued`]: what follows from the turn later belongs to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
 }
 
 /// A turn that has not ended.
@@ -143,6 +146,7 @@ impl Head {
             status_time: append.time,
             last_turn: 0,
             turns: Vec::new(),
+            traceparent: None,
         })
     }
 
@@ -188,6 +192,7 @@ impl Head {
             return Err(self.invalid(format!("turn {turn} is queued, expected turn {next}")));
         }
         self.last_turn = turn;
+        self.traceparent = traceparent.cloned();
         // Few tasks have more than one open.
         self.turns.reserve_exact(1);
         self.turns.push(Turn {

@@ -218,7 +218,7 @@ async def talk(collector, url):
     assert parent_of(request) == (asked, parent), request
     assert parent_of(turn) == ids(request), turn
     assert parent_of(bot) == ids(turn), bot
-    assert parent_of(pushed) == ids(turn), pushed
+    assert parent_of(pushed) == ids(request), pushed
     assert append.trace_id.hex() == asked, append
     said = attributes(turn)
     assert said["gen_ai.operation.name"] == "invoke_agent" and said["gen_ai.agent.name"] == "helper", said
@@ -226,9 +226,9 @@ async def talk(collector, url):
     assert collector.headers["bot"]["traceparent"] == f"00-{asked}-{bot.span_id.hex()}-01"
     webhook = collector.headers["webhook"]["traceparent"]
     assert webhook.startswith(f"00-{asked}-"), webhook
-    # The bot's own call begins a trace, which is linked to the turn; its path has a secret, which no span has.
+    # The bot's own call begins a trace, which is linked to the request; its path has a secret, which no span has.
     route = next(span for of, span in collector.spans if of == "bridge" and "conversation" in span.name)
-    assert ids(turn) in [(link.trace_id.hex(), link.span_id.hex()) for link in route.links], route
+    assert ids(request) in [(link.trace_id.hex(), link.span_id.hex()) for link in route.links], route
     assert "{secret}" in attributes(route)["http.route"], route
     assert not any("healthz" in span.name for _, span in collector.spans)
 

@@ -14,7 +14,7 @@ use rmcp::transport::{
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use url::Url;
 
-use super::{options::Limits, resolver::Resolver};
+use super::{options::Limits, resolver::Resolver, traced_http::TracedClient};
 use crate::{allow_list::AllowList, secret::Secret};
 
 /// The headers that details may not set, because they belong to HTTP or to the protocol. `Host` matters most:
@@ -67,14 +67,14 @@ pub(super) fn transport(
     url: &Url,
     headers: Headers,
     client: Client,
-) -> StreamableHttpClientTransport<Client> {
+) -> StreamableHttpClientTransport<TracedClient> {
     let mut retry = ExponentialBackoff::default();
     retry.max_times = Some(RESUMPTIONS);
     retry.base_duration = Duration::from_millis(200);
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
         .custom_headers(headers.into_iter().collect());
     config.retry_config = Arc::new(retry);
-    StreamableHttpClientTransport::with_client(client, config)
+    StreamableHttpClientTransport::with_client(TracedClient(client), config)
 }
 
 /// Creates an HTTP client that follows no redirects and uses no proxies, because those would lead to hosts that

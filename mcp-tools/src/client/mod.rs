@@ -19,6 +19,7 @@ mod options;
 mod program;
 mod resolver;
 mod sse;
+mod traced_http;
 
 pub use bridge_program::supervisor::Supervisor;
 pub use connection::Connection;

@@ -53,7 +53,7 @@ impl ServerHandler for EpisodeHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let span = trace::incoming(&request.name, &context.meta);
+        let span = trace::incoming(&request.name, &context);
         let result = self.0.call(&request.name, arguments).instrument(span).await;
         Ok(result.into())
     }

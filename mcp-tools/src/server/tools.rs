@@ -87,7 +87,7 @@ impl ServerHandler for ToolServer {
             return Err(ErrorData::invalid_params(message, None));
         };
         let arguments = request.arguments.unwrap_or_default();
-        let span = trace::incoming(&request.name, &context.meta);
+        let span = trace::incoming(&request.name, &context);
         let result = tool.call(&self.context, arguments).instrument(span).await;
         Ok(result.into())
     }

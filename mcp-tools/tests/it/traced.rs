@@ -1,8 +1,8 @@
-//! Trace context in `_meta` of tool calls: it comes into the program, and goes out of it.
+//! Trace context of tool calls, in `_meta` and in the header: it comes into the program, and goes out of it.
 
 use std::{sync::Arc, time::Duration};
 
-use axum::Router;
+use axum::{Router, body::Bytes, http::request::Parts};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -16,7 +16,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use crate::program::{mcp_tools, output};
+use crate::program::{Listening, mcp_tools, output};
 
 const LIMIT: Duration = Duration::from_secs(30);
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -48,7 +48,12 @@ impl ServerHandler for Witness {
         _request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let seen = json!({"traceparent": context.meta.get_traceparent()});
+        let request = context.extensions.get::<Parts>();
+        let header = request.and_then(|request| request.headers.get("traceparent"));
+        let header = header.and_then(|value| value.to_str().ok());
+        let in_call = context.meta.get_traceparent();
+        assert_eq!(header, in_call, "the header says the same as the call");
+        let seen = json!({"traceparent": in_call});
         Ok(CallToolResult::structured(seen).into())
     }
 }
@@ -119,4 +124,65 @@ async fn a_relay_that_exports_no_spans_passes_the_callers_context_on() {
     for target in [["--url", &url], ["--command", &relay]] {
         assert_eq!(seen(target, &[]).await, Value::Null, "{target:?}");
     }
+}
+
+/// Posts a message to an MCP server; returns the id of its session, if it says one.
+async fn post(url: &str, headers: &[(&str, &str)], message: &Value) -> Option<String> {
+    let mut request = reqwest::Client::new().post(url).json(message);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let accepted = "application/json, text/event-stream";
+    let answer = request.header("accept", accepted).send().await.unwrap();
+    let session = answer.headers().get("mcp-session-id").cloned();
+    let (status, text) = (answer.status(), answer.text().await.unwrap());
+    assert!(status.is_success(), "{status}: {text}");
+    session.map(|id| id.to_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn a_caller_that_has_its_context_in_the_header_alone_is_understood() {
+    let (spans, mut exported) = tokio::sync::mpsc::unbounded_channel();
+    let collect = async move |body: Bytes| drop(spans.send(body));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let collector = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async {
+        axum::serve(listener, Router::new().fallback(collect))
+            .await
+            .unwrap()
+    });
+    let mut command = mcp_tools(&["serve", "--environment", "sum"]);
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector);
+    command.env("OTEL_BSP_SCHEDULE_DELAY", "10");
+    let mut served = Listening::start(&mut command).await;
+    let details = served.printed().await;
+    let server = &details["mcpServers"]["environment"];
+    let url = server["url"].as_str().unwrap();
+    let token = server["headers"]["Authorization"].as_str().unwrap();
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}});
+    let mut headers = vec![("authorization", token)];
+    let session = post(url, &headers, &hello).await;
+    if let Some(session) = &session {
+        headers.push(("mcp-session-id", session));
+    }
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    post(url, &headers, &ready).await;
+    let caller = format!("00-{TRACE}-{SPAN}-01");
+    headers.push(("traceparent", &caller));
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+        "name": "list_numbers", "arguments": {}}});
+    post(url, &headers, &call).await;
+    let parent = u64::from_str_radix(SPAN, 16).unwrap().to_be_bytes();
+    let below = async {
+        while let Some(body) = exported.recv().await {
+            if body.windows(parent.len()).any(|bytes| bytes == parent) {
+                return;
+            }
+        }
+        panic!("nothing more is exported");
+    };
+    let found = tokio::time::timeout(LIMIT, below).await;
+    found.expect("a span below the caller's is exported");
 }

@@ -272,6 +272,7 @@ mod tests {
             status_time: "2026-01-01T00:00:00Z".parse().unwrap(),
             last_turn: 0,
             turns: Vec::new(),
+            traceparent: None,
         };
         let handle = TaskHandle::new(store, Arc::new(head));
         let (output, queue) = BotOutput::open("t", "a");

@@ -88,6 +88,7 @@ impl IndexedTask {
             status_time: Timestamp::from_millisecond(self.millis).unwrap_or_default(),
             last_turn: 0,
             turns: Vec::new(),
+            traceparent: None,
         };
         Tip {
             head: Arc::new(head),

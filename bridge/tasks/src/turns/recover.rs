@@ -97,7 +97,7 @@ impl Turns {
                 task: head.task.clone(),
                 turn: turn.turn,
                 is_watched: false,
-                cause: cause(turn),
+                cause: trace::of_message(turn.traceparent.as_deref()),
                 unended: Some(self.0.places.enter_anyway(&head.agent, 0)),
             });
             // A turn is in the queue before it is logged. One that is logged but not in the queue is abandoned.
@@ -194,12 +194,6 @@ impl Turns {
             }
         }
     }
-}
-
-/// The span of the message that a turn answers.
-fn cause(turn: &Turn) -> TraceContext {
-    let known = turn.traceparent.as_deref().map(TraceContext::parse);
-    known.unwrap_or_default()
 }
 
 fn survives_restart(agent: &Agent) -> bool {

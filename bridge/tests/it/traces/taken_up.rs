@@ -1,4 +1,5 @@
-//! Turns that are taken up by another process stay in the trace of the message that began them.
+//! Turns that are taken up by another process, and push notifications from there, stay in the trace of the message that
+//! began them.
 
 use std::{
     fs,
@@ -7,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, body::Bytes};
+use axum::{Router, body::Bytes, http::Uri};
 use prost::Message as _;
 use serde_json::{Value, json};
 use tokio::{
@@ -50,7 +51,7 @@ struct Span {
     name: String,
 }
 
-/// Collects spans.
+/// Collects spans; it is a webhook too.
 struct Collector {
     url: String,
     spans: Arc<Mutex<Vec<Span>>>,
@@ -62,7 +63,10 @@ impl Collector {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let spans: Arc<Mutex<Vec<Span>>> = Arc::default();
         let all = spans.clone();
-        let take = async move |body: Bytes| {
+        let take = async move |uri: Uri, body: Bytes| {
+            if uri.path() == "/webhook" {
+                return;
+            }
             let Export { resources } = Export::decode(body).unwrap();
             let scopes = resources.into_iter().flat_map(|resource| resource.scopes);
             let mut all = all.lock().unwrap();
@@ -141,7 +145,12 @@ async fn stay_in_their_traces(start: impl Fn(&Collector) -> Bridge, comes_later:
         assert!(begun.elapsed() < LONG, "{task}");
         sleep(Duration::from_millis(5)).await;
     }
+    let setting = json!({"taskId": waiting, "url": format!("{}/webhook", collector.url)});
+    let set = "CreateTaskPushNotificationConfig";
+    call(&two, &elsewhere, set, &setting).await;
     call(&two, &elsewhere, "CancelTask", &id).await;
+    let pushed = collector.below(&second.id, "push notification").await;
+    assert_eq!(pushed.trace, [2; 16]);
     assert_eq!(collector.below(&second.id, name).await.trace, [2; 16]);
 }
 
@@ -153,7 +162,13 @@ fn hex(bytes: &[u8]) -> String {
 fn serve(collector: &Collector, arguments: &[&str]) -> Bridge {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
     command
-        .args(["serve", "--listen", "127.0.0.1:0"])
+        .args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--push-allow",
+            "loopback",
+        ])
         .args(arguments)
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url)
         .env("OTEL_BSP_SCHEDULE_DELAY", "10");

@@ -83,7 +83,8 @@ impl ConnectorSession {
         bringer: Bringer,
     ) -> Result<PostedActivity, ConnectorError> {
         // Most bots call without trace context.
-        let _linked = trace::of_task(&head.task).link(bridge_telemetry::current());
+        let cause = trace::of_message(head.traceparent.as_deref());
+        let _linked = cause.link(bridge_telemetry::current());
         let activity = Box::new(activity);
         let open_turn = match Box::pin(self.place(head, &activity, key, bringer)).await? {
             Place::Done(posted) => return Ok(posted),

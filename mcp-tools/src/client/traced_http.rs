@@ -1,0 +1,112 @@
+//! An HTTP client that repeats the trace context of a tool call as a header of its request, for servers whose framework
+//! reads it there.
+
+use std::{collections::HashMap, sync::Arc};
+
+use futures::stream::BoxStream;
+use reqwest_0_13::{
+    Client,
+    header::{HeaderName, HeaderValue},
+};
+use rmcp::{
+    model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestParamsMeta as _},
+    transport::streamable_http_client::{
+        StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+    },
+};
+use sse_stream::{Error as SseError, Sse};
+
+type Headers = HashMap<HeaderName, HeaderValue>;
+type Outcome<T> = Result<T, StreamableHttpError<reqwest_0_13::Error>>;
+type Events = BoxStream<'static, Result<Sse, SseError>>;
+
+/// The client; everything but the header is reqwest's.
+#[derive(Clone)]
+pub(super) struct TracedClient(pub(super) Client);
+
+/// The name of the header, W3C Trace Context.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+/// Adds the trace context of a tool call, unless the connection details have one.
+fn trace(message: &ClientJsonRpcMessage, headers: &mut Headers) {
+    if let JsonRpcMessage::Request(request) = message
+        && let ClientRequest::CallToolRequest(call) = &request.request
+        && let Some(Ok(value)) = call.params.traceparent().map(HeaderValue::from_str)
+    {
+        headers.entry(TRACEPARENT).or_insert(value);
+    }
+}
+
+impl StreamableHttpClient for TracedClient {
+    type Error = reqwest_0_13::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        auth: Option<String>,
+        mut headers: Headers,
+    ) -> Outcome<StreamableHttpPostResponse> {
+        trace(&message, &mut headers);
+        let client = &self.0;
+        client
+            .post_message(uri, message, session, auth, headers)
+            .await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        auth: Option<String>,
+        mut headers: Headers,
+        limit: usize,
+    ) -> Outcome<StreamableHttpPostResponse> {
+        trace(&message, &mut headers);
+        let client = &self.0;
+        client
+            .post_message_with_max_sse_event_size(uri, message, session, auth, headers, limit)
+            .await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        auth: Option<String>,
+        headers: Headers,
+    ) -> Outcome<()> {
+        self.0.delete_session(uri, session, auth, headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth: Option<String>,
+        headers: Headers,
+    ) -> Outcome<Events> {
+        let client = &self.0;
+        client
+            .get_stream(uri, session, last_event_id, auth, headers)
+            .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth: Option<String>,
+        headers: Headers,
+        limit: usize,
+    ) -> Outcome<Events> {
+        let client = &self.0;
+        client
+            .get_stream_with_max_sse_event_size(uri, session, last_event_id, auth, headers, limit)
+            .await
+    }
+}
