@@ -395,4 +395,20 @@ impl Store for PostgresStore {
         };
         Ok(rows.iter().map(record).collect())
     }
+
+    async fn have_records(
+        &self,
+        kind: &str,
+        scopes: &[(Caller, String)],
+    ) -> Result<Vec<bool>, StoreError> {
+        let key = |(caller, scope): &(Caller, String)| rows::scope(caller, kind, scope);
+        let scopes: Vec<rows::Key> = scopes.iter().map(key).collect();
+        let some = "SELECT DISTINCT scope FROM bridge.records WHERE scope = ANY($1)";
+        let rows = self.shared.connections.read(some, &[&scopes]).await?;
+        let found: Vec<&[u8]> = rows.iter().map(|row| row.get(0)).collect();
+        Ok(scopes
+            .iter()
+            .map(|scope| found.contains(&scope.as_ref()))
+            .collect())
+    }
 }

@@ -217,6 +217,14 @@ impl Push {
 
 /// Deleting the settings of a task that is deleted.
 impl Push {
+    /// Returns which of these tasks have settings, in the order of the tasks.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn have_settings(&self, tasks: &[(Caller, String)]) -> Result<Vec<bool>, StoreError> {
+        self.0.repository.have_settings(tasks).await
+    }
+
     /// Removes all settings of a task, also those that cannot be decrypted.
     ///
     /// # Errors

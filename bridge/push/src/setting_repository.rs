@@ -108,6 +108,13 @@ impl SettingRepository {
         Ok(records.into_iter().map(|(id, _)| id).collect())
     }
 
+    pub(super) async fn have_settings(
+        &self,
+        tasks: &[(Caller, String)],
+    ) -> Result<Vec<bool>, StoreError> {
+        self.store.have_records(SETTING, tasks).await
+    }
+
     pub(super) async fn put_setting(
         &self,
         key: &SettingKey,

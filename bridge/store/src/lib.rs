@@ -263,4 +263,18 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         kind: &str,
         scope: &str,
     ) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
+
+    /// Returns which of these scopes have records of a kind, in the order of the scopes. A backend overrides it if it can
+    /// find that out in one reading.
+    async fn have_records(
+        &self,
+        kind: &str,
+        scopes: &[(Caller, String)],
+    ) -> Result<Vec<bool>, StoreError> {
+        let mut found = Vec::with_capacity(scopes.len());
+        for (caller, scope) in scopes {
+            found.push(!self.records(caller, kind, scope).await?.is_empty());
+        }
+        Ok(found)
+    }
 }

@@ -272,4 +272,12 @@ impl Store for MeteredStore {
     ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         self.count_failure(self.store.records(caller, kind, scope).await)
     }
+
+    async fn have_records(
+        &self,
+        kind: &str,
+        scopes: &[(Caller, String)],
+    ) -> Result<Vec<bool>, StoreError> {
+        self.count_failure(self.store.have_records(kind, scopes).await)
+    }
 }

@@ -1,9 +1,9 @@
 //! An HTTP client that repeats the trace context of a tool call as a header of its request, for servers whose framework
 //! reads it there.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
-use futures::stream::BoxStream;
+use futures_util::stream::BoxStream;
 use reqwest_0_13::{
     Client,
     header::{HeaderName, HeaderValue},
@@ -16,7 +16,8 @@ use rmcp::{
 };
 use sse_stream::{Error as SseError, Sse};
 
-type Headers = HashMap<HeaderName, HeaderValue>;
+#[expect(clippy::disallowed_types, reason = "rmcp names it")]
+type Headers = std::collections::HashMap<HeaderName, HeaderValue>;
 type Outcome<T> = Result<T, StreamableHttpError<reqwest_0_13::Error>>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 

@@ -149,7 +149,7 @@ async fn a_caller_that_has_its_context_in_the_header_alone_is_understood() {
     tokio::spawn(async {
         axum::serve(listener, Router::new().fallback(collect))
             .await
-            .unwrap()
+            .unwrap();
     });
     let mut command = mcp_tools(&["serve", "--environment", "sum"]);
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector);

@@ -28,7 +28,7 @@ use pace::Pace;
 pub use rule::{RetentionRule, RetentionSettings};
 
 use crate::{
-    bot::remote::forget_files,
+    bot::remote::{forget_files, have_files},
     caller::Caller,
     metrics::Metrics,
     push::Push,
@@ -117,11 +117,16 @@ impl Retention {
             Err(StoreError::Damaged { .. }) if deletion == Deletion::Forced => {}
             Err(error) => return Err(error),
         }
+        self.delete_belongings(caller, task).await?;
+        store.delete(caller, task, deletion).await
+    }
+
+    /// Deletes what belongs to a task.
+    async fn delete_belongings(&self, caller: &Caller, task: &str) -> Result<(), StoreError> {
         if let Some(push) = &self.0.push {
             push.forget(caller, task).await?;
         }
-        forget_files(&**store, task).await?;
-        store.delete(caller, task, deletion).await
+        forget_files(&*self.0.store, task).await
     }
 
     /// Deletes the tasks that the rules do not keep as of `now`, and returns how many they were. The agents take turns. It
@@ -186,8 +191,10 @@ impl Retention {
 
     /// Deletes tasks that have ended. One that cannot be deleted is passed over until the next start from the beginning.
     async fn delete_all(&self, due: Vec<Head>) -> Result<usize, StoreError> {
-        let deletions = stream::iter(due).map(|head| async move {
-            let deleted = self.delete(&head.owner, &head.task, Deletion::Ended).await;
+        let have_belongings = self.have_belongings(&due).await?;
+        let due = due.into_iter().zip(have_belongings);
+        let deletions = stream::iter(due).map(|(head, has_belongings)| async move {
+            let deleted = self.delete_ended(&head, has_belongings).await;
             (head, deleted)
         });
         let (mut count, mut failed) = (0, None);
@@ -207,6 +214,31 @@ impl Retention {
             }
         }
         failed.map_or(Ok(count), Err)
+    }
+
+    /// Returns which of these tasks have something that belongs to them. One look for all of them is much cheaper than one
+    /// for each, and few tasks have anything.
+    async fn have_belongings(&self, tasks: &[Head]) -> Result<Vec<bool>, StoreError> {
+        let ids = tasks.iter().map(|head| head.task.as_str());
+        let mut found = have_files(&*self.0.store, ids).await?;
+        if let Some(push) = &self.0.push {
+            let named = |head: &Head| (head.owner.clone(), head.task.clone());
+            let named: Vec<(Caller, String)> = tasks.iter().map(named).collect();
+            let have_settings = push.have_settings(&named).await?;
+            let found = found.iter_mut();
+            found
+                .zip(have_settings)
+                .for_each(|(found, has)| *found |= has);
+        }
+        Ok(found)
+    }
+
+    async fn delete_ended(&self, head: &Head, has_belongings: bool) -> Result<(), StoreError> {
+        if has_belongings {
+            self.delete_belongings(&head.owner, &head.task).await?;
+        }
+        let store = &self.0.store;
+        store.delete(&head.owner, &head.task, Deletion::Ended).await
     }
 
     fn begin(&self) {

@@ -1,17 +1,17 @@
 //! Reads durable data: from the caches if possible, otherwise from the disk.
 //!
-//! Data in memory is returned at once. Reads from the disk run on a blocking thread. Most readers request data that was
+//! Data in memory is returned at once. Reads from the disk run on a thread of the store. Most readers request data that was
 //! written a moment ago, so most reads need no thread.
 
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use tokio::sync::Semaphore;
 
 use super::{
     committer::Publisher,
     keys::{self, Key},
     reader::Reader,
+    reader_threads::ReaderThreads,
     tip::Tip,
 };
 use crate::{
@@ -24,25 +24,21 @@ use crate::{
 /// The number of events that are read at a time when a task is computed.
 const PAGE: usize = 256;
 
-/// So many reads wait for the disk at a time, each on a thread; others wait for one of them. Each thread keeps memory that it
-/// has used, some megabytes.
-pub(super) const READERS: usize = if cfg!(test) { 8 } else { 32 };
-
 /// A reader with the caches in front of it.
 #[derive(Clone, Debug)]
 pub(super) struct CachedReader {
     pub(super) disk: Reader,
     pub(super) publisher: Publisher,
-    room: Arc<Semaphore>,
+    threads: Arc<ReaderThreads>,
 }
 
 impl CachedReader {
-    pub(super) fn new(disk: Reader, publisher: Publisher) -> Self {
-        Self {
+    pub(super) fn new(disk: Reader, publisher: Publisher) -> Result<Self, StoreError> {
+        Ok(Self {
             disk,
             publisher,
-            room: Arc::new(Semaphore::new(READERS)),
-        }
+            threads: Arc::new(ReaderThreads::new()?),
+        })
     }
 
     /// Returns the head of the caller's task.
@@ -92,21 +88,13 @@ impl CachedReader {
         }
     }
 
-    /// Runs work that waits for the disk on a blocking thread.
+    /// Runs work that waits for the disk on a thread of the store.
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let place = Arc::clone(&self.room).acquire_owned().await;
-        let place = place.map_err(|_| StoreError::Closed)?;
         let reader = self.clone();
-        let work = move || {
-            // Held to the end of the work, even if nobody waits for it any more.
-            let _place = place;
-            work(&reader)
-        };
-        let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(|_| StoreError::Closed)?
+        self.threads.run(move || work(&reader)).await
     }
 
     /// Returns a page of tasks. Damaged tasks are counted, but not returned.

@@ -185,7 +185,7 @@ fn next_segment(
     Ok((is_within || is_due).then_some((start, end)))
 }
 
-/// The owners of the next records of a segment, and the position behind these records.
+/// The owners of the next records of a segment that are still there, and the position behind these records.
 fn records(reader: &Reader, start: u64, end: u64) -> Result<(Vec<Found>, u64), StoreError> {
     let (mut tasks, mut found) = (BTreeSet::new(), Vec::new());
     let mut visit = |entry: &LogEntry<'_>| match *entry {
@@ -208,7 +208,11 @@ fn records(reader: &Reader, start: u64, end: u64) -> Result<(Vec<Found>, u64), S
         }
     };
     let next = reader.log.records(start, end, STEP, &mut visit)?;
-    found.extend(tasks.into_iter().map(Found::Task));
+    for task in tasks {
+        if reader.indexed_task(&task)?.is_some() {
+            found.push(Found::Task(task));
+        }
+    }
     Ok((found, next))
 }
 

@@ -279,11 +279,11 @@ impl<'a> Draft<'a> {
         &mut self,
         offset: LogOffset,
         task: &str,
-        head: Option<Head>,
+        head: Option<Arc<Head>>,
     ) -> Result<(), StoreError> {
         let before = self.last_tip(task)?;
         let known = before.as_ref().map(|before| Arc::clone(&before.head));
-        let Some(head) = known.or_else(|| head.map(Arc::new)) else {
+        let Some(head) = known.or(head) else {
             return Ok(());
         };
         let tip = Tip {

@@ -4,7 +4,10 @@
 
 use std::{
     path::Path,
-    sync::mpsc::{SyncSender, sync_channel},
+    sync::{
+        Arc,
+        mpsc::{SyncSender, sync_channel},
+    },
     thread::{self, JoinHandle},
 };
 
@@ -117,7 +120,7 @@ pub(super) fn lost(mut at: u64, mut stretch: &[u8]) -> Vec<Logged> {
 
 fn lost_one(offset: LogOffset, record: &[u8]) -> Option<Logged> {
     let (task, head) = codec::guess(record)?;
-    Some(Logged::Lost(offset, task, head))
+    Some(Logged::Lost(offset, task, head.map(Arc::new)))
 }
 
 /// Opens indexes.

@@ -32,7 +32,7 @@ pub(super) enum Logged {
     /// A small record is at another offset, or nowhere.
     Small(Key, Option<LogOffset>),
     /// An append cannot be read; it was this task's, and perhaps led to this head.
-    Lost(LogOffset, String, Option<Head>),
+    Lost(LogOffset, String, Option<Arc<Head>>),
 }
 
 /// An append as the task's newest, and the messages in it.

@@ -37,6 +37,7 @@ mod lots;
 mod model;
 mod open;
 mod reader;
+mod reader_threads;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -106,7 +107,7 @@ impl SledStore {
         let rebuilder = Rebuilder(settings.clone());
         Ok(Self {
             committer: Committer::start(reader.clone(), log, rebuilder)?,
-            reader: CachedReader::new(reader, publisher),
+            reader: CachedReader::new(reader, publisher)?,
             compaction: Compaction::default(),
         })
     }
@@ -162,7 +163,7 @@ impl SledStore {
         })
     }
 
-    /// Reads from the disk on a blocking thread.
+    /// Reads from the disk on a thread of the store.
     async fn read_disk<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
@@ -291,10 +292,6 @@ impl Store for SledStore {
         task: &str,
         deletion: Deletion,
     ) -> Result<(), StoreError> {
-        // Data are read here, so that the thread that writes finds them in caches.
-        if let Err(error @ StoreError::NotFound { .. }) = self.reader.tip(caller, task).await {
-            return Err(error);
-        }
         let (reader, gone) = (self.reader.clone(), task.to_owned());
         let forget = move || {
             reader.disk.quarantine.remove(&gone);
@@ -411,5 +408,19 @@ impl Store for SledStore {
     ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let prefix = keys::records(caller, kind, scope);
         self.read_disk(move |disk| disk.records(prefix)).await
+    }
+
+    async fn have_records(
+        &self,
+        kind: &str,
+        scopes: &[(Caller, String)],
+    ) -> Result<Vec<bool>, StoreError> {
+        let key = |(caller, scope): &(Caller, String)| keys::records(caller, kind, scope);
+        let prefixes: Vec<keys::Key> = scopes.iter().map(key).collect();
+        self.read_disk(move |disk| {
+            let prefixes = prefixes.into_iter();
+            prefixes.map(|prefix| disk.has_record(prefix)).collect()
+        })
+        .await
     }
 }

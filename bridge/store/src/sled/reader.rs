@@ -280,6 +280,16 @@ impl Reader {
         Ok(records)
     }
 
+    /// Whether there is a small record whose key begins with `prefix`.
+    pub(super) fn has_record(&self, prefix: Key) -> Result<bool, StoreError> {
+        Ok(self
+            .index()
+            .scan(prefix, None)
+            .next()
+            .transpose()?
+            .is_some())
+    }
+
     /// Returns the value of a small record.
     pub(super) fn record(
         &self,

@@ -215,4 +215,12 @@ impl Store for FailingStore {
     ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         self.store.records(caller, kind, scope).await
     }
+
+    async fn have_records(
+        &self,
+        kind: &str,
+        scopes: &[(Caller, String)],
+    ) -> Result<Vec<bool>, StoreError> {
+        self.store.have_records(kind, scopes).await
+    }
 }

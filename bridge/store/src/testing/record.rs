@@ -37,6 +37,14 @@ pub async fn small_records_come_back(backend: &impl Backend) {
     assert_eq!(store.records(&alice, "push", "t").await.unwrap().len(), 1);
     assert_eq!(store.records(&bob, "push", "t").await.unwrap().len(), 1);
 
+    let scopes = [(&alice, "t"), (&bob, "tt"), (&alice, "tt"), (&alice, "")];
+    let scopes = scopes.map(|(caller, scope)| (caller.clone(), scope.to_owned()));
+    let found = store.have_records("push", &scopes).await.unwrap();
+    assert_eq!(found, [true, false, true, false]);
+    let found = store.have_records("other", &scopes).await.unwrap();
+    assert_eq!(found, [false; 4]);
+    assert!(store.have_records("push", &[]).await.unwrap().is_empty());
+
     let large = store
         .put_record(&alice, &key("t", "l"), vec![0; 1 << 20])
         .await;

@@ -13,10 +13,10 @@ use crate::{
     agent::Agent,
     executor::{EmitError, TaskHandle},
     metered::tells_open_tasks,
-    store::{Event, Head, Seq, StoreError, Turn, TurnState},
+    store::{Event, Head, Seq, StoreError, TurnState},
     trace,
 };
-use bridge_telemetry::{Instrument as _, TraceContext};
+use bridge_telemetry::Instrument as _;
 
 /// The texts for turns whose agent ended with the bridge, and for turns whose agent may not have the message.
 const INTERRUPTED: &str = "The bridge was restarted while the agent worked on this message.";

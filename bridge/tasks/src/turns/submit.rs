@@ -1,6 +1,6 @@
 //! Accepts messages: logs a message, and starts or queues its turn.
 
-use std::{borrow::Cow, mem, sync::Arc, time::Duration};
+use std::{borrow::Cow, future::poll_fn, mem, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use bridge_program::Flight;
 use bridge_protocol::a2a::{Message, Metadata};
@@ -86,8 +86,16 @@ impl Turns {
         // Boxed, since tokio copies what it runs several times.
         let carrying = tokio::spawn(Box::pin(async move {
             // The span of the request ends before the turn does.
-            let submitting = turns.submit_with_retries(&incoming).instrument(span);
-            let done = submitting.await;
+            let mut has_waited = false;
+            let done = {
+                let mut submitting = pin!(turns.submit_with_retries(&incoming).instrument(span));
+                let observed = poll_fn(|context| {
+                    let polled = submitting.as_mut().poll(context);
+                    has_waited |= polled.is_pending();
+                    polled
+                });
+                observed.await
+            };
             // The turn reads the message from the log, and may take long.
             drop(incoming);
             if let Some(flight) = flight {
@@ -100,6 +108,10 @@ impl Turns {
             // The caller may be gone.
             let _ = answer.send(submitted);
             if let Some(ready) = ready {
+                // A store in memory makes nobody wait, and has everything at hand when the caller reads.
+                if has_waited {
+                    woken_first().await;
+                }
                 turns.run_all(ready).await;
             }
         }));
@@ -401,4 +413,18 @@ impl Turns {
         }
         Ok(false)
     }
+}
+
+/// Lets the task that was woken last run first: the caller of a turn subscribes to its events before there are any, and so
+/// need not read them from the disk. `yield_now` would look for input and output first, at the price of system calls.
+async fn woken_first() {
+    let mut has_waited = false;
+    poll_fn(|context| {
+        if mem::replace(&mut has_waited, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

@@ -238,6 +238,20 @@ impl FileStore {
     }
 }
 
+/// Returns which of these tasks have uploads, in the order of the tasks.
+///
+/// # Errors
+/// If the store fails.
+pub async fn have_files(
+    store: &dyn Store,
+    tasks: impl Iterator<Item = &str>,
+) -> Result<Vec<bool>, StoreError> {
+    let scopes: Vec<(Caller, String)> = tasks
+        .map(|task| (records_owner(), task.to_owned()))
+        .collect();
+    store.have_records(OF_TASK, &scopes).await
+}
+
 /// Deletes the uploads of a task that is deleted. A file whose bytes are in the task goes with it: its description leads
 /// nowhere then.
 ///

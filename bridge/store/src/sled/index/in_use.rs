@@ -8,6 +8,11 @@ use std::{
 use super::{Index, Phase, guarded};
 use crate::StoreError;
 
+/// How much lower the priority is: a tenth of the processor while others want all of it. At 19, the lowest, the index falls
+/// behind, and the committer waits for it.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
+
 /// The index that is in use, shared by its readers and its writer. Another index takes its place when it has failed. The
 /// last owner waits until the index's thread has ended.
 #[derive(Clone, Debug)]
@@ -52,6 +57,7 @@ impl Drop for Running {
 fn start(index: &Arc<Index>) -> Result<JoinHandle<()>, StoreError> {
     let index = Arc::clone(index);
     let write = move || {
+        give_way();
         while let Some(layer) = index.seal() {
             let written = guarded(|| index.write_part(&layer));
             if let Err(error) = written {
@@ -65,3 +71,15 @@ fn start(index: &Arc<Index>) -> Result<JoinHandle<()>, StoreError> {
         .spawn(write)
         .map_err(|error| StoreError::io("starting the indexer", error))
 }
+
+/// Lowers the priority of this thread, and of the threads that sled starts from it: nobody waits for what they write, but
+/// everybody for the committer, which may have to share a core with them.
+#[cfg(target_os = "linux")]
+fn give_way() {
+    // A system that does not allow it is only slower.
+    let _ = rustix::process::nice(NICE);
+}
+
+/// Elsewhere a priority is that of the whole process.
+#[cfg(not(target_os = "linux"))]
+fn give_way() {}

@@ -1,7 +1,7 @@
 //! A disk that hangs.
 
 use super::*;
-use crate::sled::cached_reader::READERS;
+use crate::sled::reader_threads::READERS;
 
 /// Returns a store with twenty tasks on a disk that can hang, and without a cache of tasks.
 async fn filled() -> (Sled, SledSettings, SimulatedDisk, Arc<SledStore>) {
