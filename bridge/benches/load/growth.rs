@@ -1,5 +1,6 @@
-//! A store with many tasks: `grow TASKS FOLDER` writes them through the store and ends without closing it, as if it was
-//! killed; `grown TASKS FOLDER` opens it and reads. Without the folder `entries` in it, the index is made anew first.
+//! A store with many tasks: `grow TASKS FOLDER [N]` writes them through the store and ends without closing it, as if it was
+//! killed; one in N waits for input, one in 10 if N is absent. `grown TASKS FOLDER` opens it and reads. Without the folder
+//! `entries` in it, the index is made anew first.
 
 use std::{
     path::Path,
@@ -24,13 +25,17 @@ const AGENT: &str = "grown";
 const WRITERS: u64 = 512;
 /// There is one caller for so many tasks.
 const PER_CALLER: u64 = 1000;
-/// Every tenth task waits for input, the others are completed.
-const WAITING: u64 = 10;
+/// Every tenth task waits for input if nothing else is asked for, the others are completed.
+pub(crate) const WAITING: u64 = 10;
+/// How often it is looked for tasks that have waited too long.
+const LOOKS: u32 = 1_000;
+/// How many of those tasks are asked for at once.
+const PAGE: usize = 256;
 /// How long each kind of reading is measured.
 const READING: Duration = Duration::from_secs(3);
 
 /// Writes tasks.
-pub(crate) async fn grow(tasks: u64, folder: &Path) -> Outcome<()> {
+pub(crate) async fn grow(tasks: u64, folder: &Path, waiting: u64) -> Outcome<()> {
     let store = Arc::new(SledStore::open(&SledSettings::in_folder(folder))?);
     let (next, begun) = (Arc::new(AtomicU64::new(0)), Instant::now());
     let write = |_| {
@@ -41,7 +46,7 @@ pub(crate) async fn grow(tasks: u64, folder: &Path) -> Outcome<()> {
                 if number >= tasks {
                     return Ok(());
                 }
-                for append in appends(number) {
+                for append in appends(number, waiting) {
                     store.append(&caller(number), append).await?;
                 }
             }
@@ -82,6 +87,17 @@ pub(crate) async fn grown(tasks: u64, folder: &Path) -> Outcome<()> {
         begun.elapsed()
     );
     println!("memory {} MiB", resident()? >> 20);
+    let before = cpu()?;
+    for _ in 0..LOOKS {
+        let due = store.waiting_tasks(AGENT, None, Timestamp::UNIX_EPOCH, PAGE);
+        if !due.await?.is_empty() {
+            return Err("no task has waited for so long".into());
+        }
+    }
+    println!(
+        "a look for tasks that wait too long: {:.1} us of processor time",
+        (cpu()? - before) * 1e6 / f64::from(LOOKS)
+    );
     for (what, spread) in [("any task", tasks), ("the newest 1000", tasks.min(1000))] {
         let (begun, mut count) = (Instant::now(), 0_u64);
         while begun.elapsed() < READING {
@@ -121,7 +137,7 @@ pub(crate) async fn grown(tasks: u64, folder: &Path) -> Outcome<()> {
 }
 
 /// What a task consists of: a message whose turn begins, and its end.
-fn appends(number: u64) -> [Append; 2] {
+fn appends(number: u64, waiting: u64) -> [Append; 2] {
     let text = format!("hello {number}, and a text of some length that stands for what people say");
     let message_id = format!("{}-message", id(number));
     let message = Message::new(
@@ -129,7 +145,7 @@ fn appends(number: u64) -> [Append; 2] {
         Role::User,
         vec![Part::text(text.as_str())],
     );
-    let state = match number % WAITING {
+    let state = match number % waiting {
         0 => TaskState::InputRequired,
         _ => TaskState::Completed,
     };

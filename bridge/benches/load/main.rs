@@ -13,7 +13,7 @@
 //! | `--peer 'NAME=COMMAND'` | another server; `{port}` in its command becomes the port; `peers/README.md` has some |
 //! | `--json` | a line of JSON for each server and round in place of the table |
 //!
-//! `grow TASKS FOLDER` and `grown TASKS FOLDER` measure a store with many tasks, see `growth.rs`.
+//! `grow TASKS FOLDER [N]` and `grown TASKS FOLDER` measure a store with many tasks, see `growth.rs`.
 //! `floor` measures what a send costs part by part, see `floor.rs`.
 //! `replicas` measures bridges on one PostgreSQL, see `replicas.rs`.
 //! `soak` leaves the program alone under load for a long time, see `soak.rs`.
@@ -78,7 +78,9 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match &arguments[..] {
         ["serve", kind, port, folder @ ..] => serve(kind, port, folder.first().copied()),
-        [mode @ ("grow" | "grown"), tasks, folder] => grow(mode, tasks, Path::new(folder)),
+        [mode @ ("grow" | "grown"), tasks, folder, waiting @ ..] => {
+            grow(mode, tasks, Path::new(folder), waiting.first().copied())
+        }
         ["bots", arguments @ ..] => bots::run(arguments),
         ["floor", arguments @ ..] => floor::run(arguments),
         #[cfg(feature = "postgres")]
@@ -95,10 +97,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn grow(mode: &str, tasks: &str, folder: &Path) -> Outcome<()> {
+fn grow(mode: &str, tasks: &str, folder: &Path, waiting: Option<&str>) -> Outcome<()> {
     let (runtime, tasks) = (tokio::runtime::Runtime::new()?, tasks.parse()?);
+    let waiting = waiting.map_or(Ok(growth::WAITING), str::parse)?;
     match mode {
-        "grow" => runtime.block_on(growth::grow(tasks, folder)),
+        "grow" => runtime.block_on(growth::grow(tasks, folder, waiting)),
         _ => runtime.block_on(growth::grown(tasks, folder)),
     }
 }
