@@ -3,6 +3,7 @@
 //! `entries` in it, the index is made anew first.
 
 use std::{
+    num::NonZeroU64,
     path::Path,
     sync::{
         Arc,
@@ -26,8 +27,8 @@ const WRITERS: u64 = 512;
 /// There is one caller for so many tasks.
 const PER_CALLER: u64 = 1000;
 /// Every tenth task waits for input if nothing else is asked for, the others are completed.
-pub(crate) const WAITING: u64 = 10;
-/// How often it is looked for tasks that have waited too long.
+pub(crate) const WAITING: NonZeroU64 = NonZeroU64::new(10).unwrap();
+/// The number of times that the store is asked for tasks that have waited too long.
 const LOOKS: u32 = 1_000;
 /// How many of those tasks are asked for at once.
 const PAGE: usize = 256;
@@ -35,7 +36,7 @@ const PAGE: usize = 256;
 const READING: Duration = Duration::from_secs(3);
 
 /// Writes tasks.
-pub(crate) async fn grow(tasks: u64, folder: &Path, waiting: u64) -> Outcome<()> {
+pub(crate) async fn grow(tasks: u64, folder: &Path, waiting: NonZeroU64) -> Outcome<()> {
     let store = Arc::new(SledStore::open(&SledSettings::in_folder(folder))?);
     let (next, begun) = (Arc::new(AtomicU64::new(0)), Instant::now());
     let write = |_| {
@@ -137,7 +138,7 @@ pub(crate) async fn grown(tasks: u64, folder: &Path) -> Outcome<()> {
 }
 
 /// What a task consists of: a message whose turn begins, and its end.
-fn appends(number: u64, waiting: u64) -> [Append; 2] {
+fn appends(number: u64, waiting: NonZeroU64) -> [Append; 2] {
     let text = format!("hello {number}, and a text of some length that stands for what people say");
     let message_id = format!("{}-message", id(number));
     let message = Message::new(

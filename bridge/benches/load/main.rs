@@ -43,7 +43,7 @@ mod replicas;
 mod soak;
 mod table;
 
-use std::{path::Path, process::ExitCode, time::Duration};
+use std::{num::NonZeroU64, path::Path, process::ExitCode, time::Duration};
 
 use process::Server;
 
@@ -78,9 +78,12 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match &arguments[..] {
         ["serve", kind, port, folder @ ..] => serve(kind, port, folder.first().copied()),
-        [mode @ ("grow" | "grown"), tasks, folder, waiting @ ..] => {
-            grow(mode, tasks, Path::new(folder), waiting.first().copied())
-        }
+        ["grow", tasks, folder] => grow(tasks, folder, growth::WAITING),
+        ["grow", tasks, folder, waiting] => waiting
+            .parse()
+            .map_err(Into::into)
+            .and_then(|waiting| grow(tasks, folder, waiting)),
+        ["grown", tasks, folder] => grown(tasks, folder),
         ["bots", arguments @ ..] => bots::run(arguments),
         ["floor", arguments @ ..] => floor::run(arguments),
         #[cfg(feature = "postgres")]
@@ -97,13 +100,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn grow(mode: &str, tasks: &str, folder: &Path, waiting: Option<&str>) -> Outcome<()> {
-    let (runtime, tasks) = (tokio::runtime::Runtime::new()?, tasks.parse()?);
-    let waiting = waiting.map_or(Ok(growth::WAITING), str::parse)?;
-    match mode {
-        "grow" => runtime.block_on(growth::grow(tasks, folder, waiting)),
-        _ => runtime.block_on(growth::grown(tasks, folder)),
-    }
+fn grow(tasks: &str, folder: &str, waiting: NonZeroU64) -> Outcome<()> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(growth::grow(tasks.parse()?, Path::new(folder), waiting))
+}
+
+fn grown(tasks: &str, folder: &str) -> Outcome<()> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(growth::grown(tasks.parse()?, Path::new(folder)))
 }
 
 fn options(arguments: &[&str]) -> Outcome<Options> {
