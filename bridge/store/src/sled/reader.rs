@@ -280,7 +280,7 @@ impl Reader {
         Ok(records)
     }
 
-    /// Whether there is a small record whose key begins with `prefix`.
+    /// Returns whether there is a small record whose key begins with `prefix`.
     pub(super) fn has_record(&self, prefix: Key) -> Result<bool, StoreError> {
         Ok(self
             .index()

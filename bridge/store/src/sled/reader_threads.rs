@@ -9,8 +9,8 @@ use tokio::{
 
 use crate::StoreError;
 
-/// So many reads wait for the disk at a time, each on a thread; others wait for one of them. Each thread keeps memory that it
-/// has used, some megabytes.
+/// The largest number of reads that wait for the disk at a time, each on a thread. Each thread keeps some megabytes of memory
+/// that it has used.
 pub(super) const READERS: usize = if cfg!(test) { 8 } else { 16 };
 
 /// Threads of this store alone, which are started when they are needed. tokio's pool for blocking work, which a program has
@@ -19,6 +19,7 @@ pub(super) const READERS: usize = if cfg!(test) { 8 } else { 16 };
 pub(super) struct ReaderThreads {
     /// Taken when this is dropped.
     runtime: Option<Runtime>,
+    /// Further reads wait here and not in the runtime's queue, which would run those whose callers have left.
     room: Arc<Semaphore>,
 }
 
