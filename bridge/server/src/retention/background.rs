@@ -1,7 +1,10 @@
 //! The work that is done now and then, each kind by itself: deleting old tasks must not wait for room to be given back, and
 //! room must be given back while more and more tasks get old.
 
-use std::sync::{Arc, Weak};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use bridge_program::lock;
 use tokio::time::sleep;
@@ -11,6 +14,9 @@ use super::{
     pace::{EVERY, Pace},
 };
 use crate::{clock, store::StoreError};
+
+/// The time from the start until the first work. A program that ends soon after each start must do it too, or its disk fills.
+const FIRST: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug)]
 enum Work {
@@ -76,8 +82,10 @@ impl Retention {
 
 /// Works until the last clone of the retention is dropped, which drops the work too.
 async fn repeat(inner: Weak<Inner>, work: Work) {
+    let mut rest = FIRST;
     loop {
-        sleep(EVERY).await;
+        sleep(rest).await;
+        rest = EVERY;
         let Some(retention) = inner.upgrade().map(Retention) else {
             return;
         };

@@ -381,7 +381,23 @@ mod tests {
         assert_eq!(deleted, 594, "590, and one for each look");
         retention.start();
         tokio::time::sleep(Duration::from_secs(100)).await;
-        assert_eq!(busy.maintained.load(Ordering::SeqCst), 3);
+        assert_eq!(busy.maintained.load(Ordering::SeqCst), 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_never_lives_long_deletes_what_is_old_too() {
+        let store = store(600).await;
+        for _ in 0..2 {
+            let rule = RetentionRule {
+                age: None,
+                tasks: Some(10),
+                bytes: None,
+            };
+            let retention = retention(&store, rule);
+            retention.start();
+            tokio::time::sleep(Duration::from_secs(10)).await;
+        }
+        assert_eq!(there(&store).await.tasks, 10);
     }
 
     #[tokio::test]
