@@ -2,7 +2,8 @@
 //!
 //! `-- NAME...` runs only the attacks of these names, `--short` all of them with less. `--flips=500` says how many
 //! bytes `bad_records` flips, `--disk=FOLDER` names a small file system of its own for `full_disk`, such as a tmpfs
-//! of 12 MB. Every attack starts a
+//! of 12 MB. `--together=4` carries out four attacks at a time, each in a process of its own; then the times are those of a
+//! busy machine. Every attack starts a
 //! program of its own with a store of its own, on loopback, and is bounded in time. The exit code is 1 when a
 //! promise is broken that is no wall time: memory beyond its bound, an acknowledged message that is lost, a
 //! service that is gone. How much longer others waited is printed, and never judged.
@@ -26,13 +27,24 @@ mod structure;
 mod turns;
 mod webhooks;
 
-use std::{path::PathBuf, pin::Pin, process::ExitCode, time::Duration};
+use std::{
+    io::Write as _,
+    path::PathBuf,
+    pin::Pin,
+    process::{Command, ExitCode},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
 
 use frame::Scene;
 
 /// How long an attack may take, with all that is looked at after it, and for each byte that is flipped.
 const LIMIT: Duration = Duration::from_secs(180);
 const FLIP: Duration = Duration::from_secs(3);
+
+/// The option that says how many attacks are carried out at a time.
+const TOGETHER: &str = "--together=";
 
 /// An attack, or why it could not be carried out.
 type Running<'a> = Pin<Box<dyn Future<Output = Result<(), frame::Failed>> + 'a>>;
@@ -138,7 +150,6 @@ fn main() -> ExitCode {
     if arguments.iter().any(|argument| argument == "--test") {
         return ExitCode::SUCCESS;
     }
-    let is_short = arguments.iter().any(|argument| argument == "--short");
     let names: Vec<&String> = arguments
         .iter()
         .filter(|argument| !argument.starts_with("--"))
@@ -153,18 +164,59 @@ fn main() -> ExitCode {
         }
         return ExitCode::from(2);
     }
-    let option = |name: &str| {
-        let value = |argument: &String| argument.strip_prefix(name).map(str::to_owned);
-        arguments.iter().find_map(value)
+    let is_chosen =
+        |attack: &&Attack| names.is_empty() || names.iter().any(|name| *name == attack.name);
+    let chosen: Vec<&Attack> = ATTACKS.iter().filter(is_chosen).collect();
+    let (together, others): (Vec<&String>, Vec<&String>) = arguments
+        .iter()
+        .filter(|argument| argument.starts_with("--"))
+        .partition(|argument| argument.starts_with(TOGETHER));
+    let together = together
+        .iter()
+        .find_map(|one| one[TOGETHER.len()..].parse().ok());
+    let is_well = match together {
+        Some(together) => all_together(&chosen, &others, together),
+        None => one_by_one(&chosen, &others),
     };
+    ExitCode::from(u8::from(!is_well))
+}
+
+/// Carries out so many attacks at a time, each in a process of its own with these options.
+fn all_together(chosen: &[&Attack], options: &[&String], together: usize) -> bool {
+    let next = AtomicUsize::new(0);
+    let is_well = AtomicBool::new(true);
+    let program = std::env::current_exe().expect("the system says which program this is");
+    thread::scope(|scope| {
+        for _ in 0..together {
+            scope.spawn(|| {
+                while let Some(attack) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let mut process = Command::new(&program);
+                    let ended = process.arg(attack.name).args(options).output();
+                    let ended = ended.expect("this program can be started again");
+                    let mut shown = std::io::stdout().lock();
+                    let _ = shown.write_all(&ended.stdout);
+                    let _ = shown.write_all(&ended.stderr);
+                    is_well.fetch_and(ended.status.success(), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    is_well.into_inner()
+}
+
+/// Carries out the attacks in this process, one after the other.
+fn one_by_one(chosen: &[&Attack], options: &[&String]) -> bool {
+    let option = |name: &str| {
+        let value = |argument: &&String| argument.strip_prefix(name).map(str::to_owned);
+        options.iter().find_map(value)
+    };
+    let is_short = options.iter().any(|option| *option == "--short");
     let flips = option("--flips=").and_then(|flips| flips.parse().ok());
     let disk = option("--disk=").map(PathBuf::from);
     frame::raise_descriptors();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
-    let is_chosen =
-        |attack: &&Attack| names.is_empty() || names.iter().any(|name| *name == attack.name);
     let mut broken = Vec::new();
-    for attack in ATTACKS.iter().filter(is_chosen) {
+    for attack in chosen {
         println!("\n== {}: {}", attack.name, attack.what);
         let scene = Scene::new(is_short, flips, disk.clone());
         let found = runtime.block_on(carry_out(attack, scene));
@@ -174,7 +226,7 @@ fn main() -> ExitCode {
     for (name, what) in &broken {
         println!("BROKEN {name}: {what}");
     }
-    ExitCode::from(u8::from(!broken.is_empty()))
+    broken.is_empty()
 }
 
 /// The promises that an attack broke.

@@ -1,18 +1,18 @@
 //! Counts operations and faults of a round.
 
-use std::{fmt, time::Duration};
+use std::{fmt, ops::AddAssign, time::Duration};
 
 use crate::model::{Model, Wrong};
 
 /// The figures of all rounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Figures {
-    pub(crate) rounds: u64,
-    pub(crate) faults: u64,
+    rounds: u64,
+    faults: u64,
     pub(crate) restarts: u64,
-    pub(crate) messages: u64,
-    pub(crate) acknowledged: u64,
-    pub(crate) deleted: u64,
+    messages: u64,
+    acknowledged: u64,
+    deleted: u64,
     lost: usize,
     duplicated: usize,
     changed: usize,
@@ -20,26 +20,27 @@ pub(crate) struct Figures {
     refused: usize,
     pub(crate) panics: u64,
     /// The longest time until all that was said in a round had its end.
-    pub(crate) settling: Duration,
+    settling: Duration,
 }
 
 impl Figures {
-    /// Adds those of a round.
-    pub(crate) fn add(&mut self, model: &Model, faults: u64) {
+    /// Those of one round, but for what its bridges know.
+    pub(crate) fn of(model: &Model, faults: u64, settling: Duration) -> Self {
         let messages = model.messages();
-        self.rounds += 1;
-        self.faults += faults;
-        self.messages += messages.len() as u64;
-        self.acknowledged += model.operations();
-        self.add_wrong(model);
-    }
-
-    fn add_wrong(&mut self, model: &Model) {
-        self.lost += model.count(Wrong::Lost);
-        self.duplicated += model.count(Wrong::Duplicated);
-        self.changed += model.count(Wrong::Changed);
-        self.stuck += model.count(Wrong::Stuck);
-        self.refused += model.count(Wrong::Refused);
+        Self {
+            rounds: 1,
+            faults,
+            messages: messages.len() as u64,
+            acknowledged: model.operations(),
+            deleted: messages.iter().filter(|message| message.is_gone).count() as u64,
+            lost: model.count(Wrong::Lost),
+            duplicated: model.count(Wrong::Duplicated),
+            changed: model.count(Wrong::Changed),
+            stuck: model.count(Wrong::Stuck),
+            refused: model.count(Wrong::Refused),
+            settling,
+            ..Self::default()
+        }
     }
 
     /// Whether all promises were kept.
@@ -52,6 +53,24 @@ impl Figures {
             self.refused,
         ];
         wrong == [0; 5] && self.panics == 0
+    }
+}
+
+impl AddAssign for Figures {
+    fn add_assign(&mut self, other: Self) {
+        self.rounds += other.rounds;
+        self.faults += other.faults;
+        self.restarts += other.restarts;
+        self.messages += other.messages;
+        self.acknowledged += other.acknowledged;
+        self.deleted += other.deleted;
+        self.lost += other.lost;
+        self.duplicated += other.duplicated;
+        self.changed += other.changed;
+        self.stuck += other.stuck;
+        self.refused += other.refused;
+        self.panics += other.panics;
+        self.settling = self.settling.max(other.settling);
     }
 }
 

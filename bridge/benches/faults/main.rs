@@ -11,6 +11,7 @@
 //! | `--store sled`, `--store postgres` | only with this store; with both by default |
 //! | `--rounds N` | 20 by default |
 //! | `--seed N` | of the first round, 1 by default; what is asked and what breaks follows from it, and chance does the rest |
+//! | `--worlds N` | how many rounds run at the same time, each with bridges and a database of its own; 1 by default |
 //! | `--short` | three rounds with each store |
 //!
 //! Clocks jump if faketime is installed (Debian's package of that name). The exit code is 1 when something was lost,
@@ -39,9 +40,14 @@ mod settling;
 mod stream;
 mod world;
 
-use std::process::ExitCode;
+use std::{
+    ops::Range,
+    process::ExitCode,
+    sync::{Arc, Mutex},
+};
 
 use figures::Figures;
+use tokio::task::JoinSet;
 use world::{StoreKind, World};
 
 /// Why the program could not go on.
@@ -52,6 +58,7 @@ struct Options {
     stores: Vec<StoreKind>,
     rounds: u64,
     seed: u64,
+    worlds: u64,
 }
 
 fn main() -> ExitCode {
@@ -78,6 +85,7 @@ fn options(arguments: &[String]) -> Result<Options, Failed> {
         stores: vec![StoreKind::Sled, StoreKind::Postgres],
         rounds: 20,
         seed: 1,
+        worlds: 1,
     };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
@@ -86,6 +94,7 @@ fn options(arguments: &[String]) -> Result<Options, Failed> {
             "--store" => options.stores = vec![value()?.parse()?],
             "--rounds" => options.rounds = value()?.parse()?,
             "--seed" => options.seed = value()?.parse()?,
+            "--worlds" => options.worlds = value()?.parse()?,
             "--short" => options.rounds = 3,
             unknown => {
                 return Err(format!("{unknown} is unknown: see benches/faults/main.rs").into());
@@ -107,13 +116,36 @@ fn run(options: &Options) -> Result<bool, Failed> {
     Ok(is_well)
 }
 
+/// Runs the rounds with a store, in as many worlds as were asked for.
 async fn rounds(store: StoreKind, options: &Options) -> Result<Figures, Failed> {
-    let mut world = World::start(store).await?;
-    let mut figures = Figures::default();
-    for seed in (options.seed..).take(usize::try_from(options.rounds)?) {
-        world.round(seed, &mut figures).await?;
-        eprintln!("{store}, round {seed}: {figures}");
+    let seeds = Arc::new(Mutex::new(options.seed..options.seed + options.rounds));
+    let total = Arc::new(Mutex::new(Figures::default()));
+    let mut worlds = JoinSet::new();
+    for _ in 0..options.worlds.clamp(1, options.rounds.max(1)) {
+        worlds.spawn(rounds_of_world(store, seeds.clone(), total.clone()));
     }
-    world.end(&mut figures).await;
-    Ok(figures)
+    while let Some(ended) = worlds.join_next().await {
+        ended??;
+    }
+    Ok(*total.lock().expect("nobody panics with it"))
+}
+
+/// Takes one seed after the other and runs its round.
+async fn rounds_of_world(
+    store: StoreKind,
+    seeds: Arc<Mutex<Range<u64>>>,
+    total: Arc<Mutex<Figures>>,
+) -> Result<(), Failed> {
+    let next_seed = || seeds.lock().expect("nobody panics with it").next();
+    let world = World::start(store).await?;
+    let mut is_well = true;
+    while let Some(seed) = next_seed() {
+        let figures = world.round(seed).await;
+        is_well &= figures.is_well();
+        let mut total = total.lock().expect("nobody panics with it");
+        *total += figures;
+        eprintln!("{store}, round {seed}: {total}");
+    }
+    world.end(is_well).await;
+    Ok(())
 }

@@ -104,14 +104,14 @@ impl Replica {
         })
     }
 
-    /// How often it has panicked.
-    pub(crate) fn panics(&self) -> u64 {
-        self.shared.panics.load(Ordering::Relaxed)
+    /// How often it has panicked since this was last asked.
+    pub(crate) fn take_panics(&self) -> u64 {
+        self.shared.panics.swap(0, Ordering::Relaxed)
     }
 
-    /// How often it was started after the first time.
-    pub(crate) fn restarts(&self) -> u64 {
-        self.shared.exits.load(Ordering::Relaxed)
+    /// How often it was started again since this was last asked.
+    pub(crate) fn take_restarts(&self) -> u64 {
+        self.shared.exits.swap(0, Ordering::Relaxed)
     }
 }
 

@@ -8,8 +8,7 @@ use tokio::{
 };
 
 use crate::{
-    Failed, breakage, clients, figures::Figures, model::Model, replica::Replica, settling,
-    world::World,
+    breakage, clients, figures::Figures, model::Model, replica::Replica, settling, world::World,
 };
 
 /// How long things break in a round, and how long the clients' last streams may take after it.
@@ -18,7 +17,7 @@ const STREAMS: Duration = Duration::from_secs(120);
 
 impl World {
     /// Has clients ask while things break, and looks what became of it when nothing does any more.
-    pub(crate) async fn round(&mut self, seed: u64, figures: &mut Figures) -> Result<(), Failed> {
+    pub(crate) async fn round(&self, seed: u64) -> Figures {
         let model = Model::default();
         self.note(&format!("round {seed}"));
         let (end, is_over) = watch::channel(false);
@@ -33,16 +32,11 @@ impl World {
         self.wait().await;
         let begun = Instant::now();
         settling::settle(&self.caller, &model, &self.bot, &self.hooks).await;
-        figures.settling = figures.settling.max(begun.elapsed());
+        let settling = begun.elapsed();
         self.bot.forget();
-        figures.add(&model, faults);
-        figures.deleted += model
-            .messages()
-            .iter()
-            .filter(|message| message.is_gone)
-            .count() as u64;
-        figures.restarts = self.replicas.iter().map(Replica::restarts).sum();
-        figures.panics = self.replicas.iter().map(Replica::panics).sum();
-        Ok(())
+        let mut figures = Figures::of(&model, faults, settling);
+        figures.restarts = self.replicas.iter().map(Replica::take_restarts).sum();
+        figures.panics = self.replicas.iter().map(Replica::take_panics).sum();
+        figures
     }
 }

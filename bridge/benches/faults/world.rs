@@ -9,7 +9,6 @@ use crate::{
     Failed,
     bot::Bot,
     caller::{Answer, Caller},
-    figures::Figures,
     hook::Hooks,
     link::{Link, Place},
     model::{BOT, BRIEF, ECHO, HANGING, KEPT},
@@ -195,12 +194,10 @@ impl World {
     }
 
     /// Ends everything. If something was wrong, the logs stay.
-    pub(crate) async fn end(mut self, figures: &mut Figures) {
+    pub(crate) async fn end(mut self, is_well: bool) {
         self.replicas.clear();
         sleep(Duration::from_millis(100)).await;
-        if !figures.is_well()
-            && let Some(folder) = self.folder.take()
-        {
+        if !is_well && let Some(folder) = self.folder.take() {
             eprintln!("the logs are in {}", folder.keep().display());
         }
     }

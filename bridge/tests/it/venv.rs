@@ -72,8 +72,11 @@ pub(crate) async fn with(packages: &[&str]) -> PathBuf {
 }
 
 async fn fill(folder: &Path, packages: &[&str]) {
+    if by_uv(folder, packages).await {
+        return;
+    }
     let mut venv = Command::new("python3");
-    let venv = venv.args(["-I", "-m", "venv"]).arg(folder);
+    let venv = venv.args(["-I", "-m", "venv", "--clear"]).arg(folder);
     let (done, said) = run(venv, INSTALL).await;
     assert!(
         done,
@@ -91,4 +94,18 @@ async fn fill(folder: &Path, packages: &[&str]) {
     ]);
     let (done, said) = run(pip.args(packages), INSTALL).await;
     assert!(done, "{packages:?} cannot be installed:\n{said}");
+}
+
+/// Installs with uv, which needs a tenth of pip's time. Returns false if it is not there, or needs settings that pip has.
+async fn by_uv(folder: &Path, packages: &[&str]) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    if !std::env::split_paths(&folders).any(|folder| folder.join("uv").is_file()) {
+        return false;
+    }
+    let mut venv = Command::new("python3");
+    let venv = venv.args(["-I", "-m", "venv", "--without-pip"]).arg(folder);
+    let mut uv = Command::new("uv");
+    let uv = uv.args(["pip", "install", "-q", "--python"]);
+    let uv = uv.arg(folder.join("bin/python")).arg("--").args(packages);
+    run(venv, INSTALL).await.0 && run(uv, INSTALL).await.0
 }

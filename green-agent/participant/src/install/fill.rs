@@ -29,7 +29,7 @@ const LOCK_LIMIT: Duration = Duration::from_secs(630);
 
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// pip and npm get no time to clean up. An incomplete folder is emptied by the next attempt, and its lock is
+/// uv, pip and npm get no time to clean up. An incomplete folder is emptied by the next attempt, and its lock is
 /// released as soon as the runner has ended: they must not write on while another run fills it.
 const GRACE: Duration = Duration::ZERO;
 
@@ -85,10 +85,27 @@ async fn fill(spec: &PackageFolder, supervisor: &Supervisor) -> Result<(), Insta
             program: program.to_owned(),
         });
     }
-    spec.clear().map_err(cache_error(spec, &spec.folder))?;
     forget(&spec.beside("log")).map_err(cache_error(spec, &spec.beside("log")))?;
     let deadline = Instant::now() + INSTALL_LIMIT;
-    for argv in spec.commands() {
+    let mut outcome = Ok(());
+    for way in spec.ways(is_on_path("uv")) {
+        outcome = fill_by(spec, supervisor, way, deadline).await;
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+/// Fills the folder by these commands.
+async fn fill_by(
+    spec: &PackageFolder,
+    supervisor: &Supervisor,
+    commands: Vec<Vec<String>>,
+    deadline: Instant,
+) -> Result<(), InstallError> {
+    spec.clear().map_err(cache_error(spec, &spec.folder))?;
+    for argv in commands {
         run(spec, &launch(spec, supervisor, argv), deadline).await?;
     }
     spec.mark_ready().map_err(cache_error(spec, &spec.folder))

@@ -18,7 +18,7 @@ const MARKER: &str = "ready.json";
 /// The program that installs packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PackageManager {
-    /// pip, into a virtual environment created by `python3`.
+    /// uv or pip, into a virtual environment created by `python3`.
     Python,
     /// npm, into the folder's `node_modules`.
     Npm,
@@ -68,27 +68,13 @@ impl Checkout {
         format!("{}#{:016x}", self.folder.display(), self.digest)
     }
 
-    /// Returns the command that installs its dependencies: those in its lock file, without writing to the
-    /// checkout, or otherwise those that its project names now.
-    fn command(&self) -> Vec<String> {
+    /// Returns the command of this uv that installs its dependencies: those in its lock file, without writing to
+    /// the checkout, or otherwise those that its project names now.
+    fn command(&self, uv: &str) -> Vec<String> {
         let folder = self.folder.to_string_lossy();
         match self.locked {
-            true => words(&[
-                "bin/uv",
-                "sync",
-                "--frozen",
-                "--inexact",
-                "--project",
-                &folder,
-            ]),
-            false => words(&[
-                "bin/uv",
-                "pip",
-                "install",
-                "--python",
-                "bin/python",
-                &folder,
-            ]),
+            true => words(&[uv, "sync", "--frozen", "--inexact", "--project", &folder]),
+            false => words(&[uv, "pip", "install", "--python", "bin/python", &folder]),
         }
     }
 }
@@ -229,8 +215,42 @@ impl PackageFolder {
         BTreeMap::from([(name.to_owned(), value.to_string_lossy().into_owned())])
     }
 
-    /// Returns the commands that fill the empty folder, in order.
-    pub fn commands(&self) -> Vec<Vec<String>> {
+    /// Returns the ways to fill the empty folder, the preferred one first. A way is the commands to run in order; when one
+    /// of them fails, the next way may work.
+    ///
+    /// uv installs Python packages many times faster than pip. It reads none of pip's settings, such as another index, and
+    /// refuses some versions before release that pip takes, so pip is the second way.
+    pub fn ways(&self, has_uv: bool) -> Vec<Vec<Vec<String>>> {
+        match self.manager {
+            PackageManager::Python if has_uv => vec![self.by_uv(), self.by_pip()],
+            PackageManager::Python => vec![self.by_pip()],
+            PackageManager::Npm => vec![vec![self.by_npm()]],
+        }
+    }
+
+    fn by_uv(&self) -> Vec<Vec<String>> {
+        let venv = ["-I", "-m", "venv", "--without-pip", "."];
+        // As with pip, programs find pip in the environment.
+        let uv = words(&[
+            "uv",
+            "pip",
+            "install",
+            "--python",
+            "bin/python",
+            "-q",
+            "--",
+            "pip",
+        ]);
+        let venv = std::iter::once(self.python.clone()).chain(words(&venv));
+        let checkouts = self.checkouts.iter().map(|checkout| checkout.command("uv"));
+        let packages = uv.into_iter().chain(self.packages.iter().cloned());
+        std::iter::once(venv.collect())
+            .chain(checkouts)
+            .chain([packages.collect()])
+            .collect()
+    }
+
+    fn by_pip(&self) -> Vec<Vec<String>> {
         // `-I` keeps packages on the caller's PYTHONPATH from counting as installed.
         let venv = [&self.python, "-I", "-m", "venv", "."];
         let pip = [
@@ -242,26 +262,26 @@ impl PackageFolder {
             "--disable-pip-version-check",
             "-q",
         ];
+        let uv = (!self.checkouts.is_empty()).then(|| [words(&pip), words(&["uv"])].concat());
+        let packages = (!self.packages.is_empty()).then(|| self.with_packages(&pip));
+        let checkouts = self.checkouts.iter();
+        let steps = uv
+            .into_iter()
+            .chain(checkouts.map(|checkout| checkout.command("bin/uv")))
+            .chain(packages);
+        std::iter::once(words(&venv)).chain(steps).collect()
+    }
+
+    fn by_npm(&self) -> Vec<String> {
         // Install scripts of indirect dependencies would run with the user's rights, so they are off;
         // packages that need them, to compile native code, must be installed by hand.
-        let npm = [
+        self.with_packages(&[
             "npm",
             "install",
             "--no-audit",
             "--no-fund",
             "--ignore-scripts",
-        ];
-        match self.manager {
-            PackageManager::Python => {
-                let uv =
-                    (!self.checkouts.is_empty()).then(|| [words(&pip), words(&["uv"])].concat());
-                let packages = (!self.packages.is_empty()).then(|| self.with_packages(&pip));
-                let checkouts = self.checkouts.iter().map(Checkout::command);
-                let steps = uv.into_iter().chain(checkouts).chain(packages);
-                std::iter::once(words(&venv)).chain(steps).collect()
-            }
-            PackageManager::Npm => vec![self.with_packages(&npm)],
-        }
+        ])
     }
 
     /// Returns a command with the packages after `--`, so that no package is read as an option.
@@ -319,6 +339,10 @@ mod tests {
             PackageManager::Python,
             &packages.iter().copied().collect(),
         )
+    }
+
+    fn shown(way: &[Vec<String>]) -> Vec<String> {
+        way.iter().map(|words| words.join(" ")).collect()
     }
 
     #[test]
@@ -379,11 +403,7 @@ mod tests {
             )
         };
         let loose = spec();
-        let shown: Vec<_> = loose
-            .commands()
-            .iter()
-            .map(|words| words.join(" "))
-            .collect();
+        let shown: Vec<_> = shown(&loose.ways(false)[0]);
         let folder = dir.path().display();
         assert_eq!(shown[0], "python3.12 -I -m venv .");
         assert!(
@@ -398,7 +418,7 @@ mod tests {
         assert!(shown[3].ends_with("-- a"), "{}", shown[3]);
         std::fs::write(dir.path().join("uv.lock"), "version = 1").unwrap();
         let locked = spec();
-        let shown = locked.commands()[2].join(" ");
+        let shown = locked.ways(false)[0][2].join(" ");
         assert_eq!(
             shown,
             format!("bin/uv sync --frozen --inexact --project {folder}")
@@ -414,7 +434,27 @@ mod tests {
     #[test]
     fn packages_cannot_pass_for_options() {
         let spec = python(Path::new("/cache"), &["--index-url=http://evil"]);
-        let pip = spec.commands().pop().unwrap();
+        let pip = spec.ways(false)[0].pop().unwrap();
         assert_eq!(pip[pip.len() - 2..], ["--", "--index-url=http://evil"]);
+        let uv = spec.ways(true)[0].pop().unwrap();
+        assert_eq!(uv[uv.len() - 3..], ["--", "pip", "--index-url=http://evil"]);
+    }
+
+    #[test]
+    fn uv_comes_first_where_it_is_present() {
+        let checkout = Checkout::of(PathBuf::from("/checkout"));
+        let packages = BTreeSet::from(["a"]);
+        let python = "python3.12".to_owned();
+        let spec = PackageFolder::python(Path::new("/cache"), &packages, vec![checkout], python);
+        let ways = spec.ways(true);
+        assert_eq!(
+            shown(&ways[0]),
+            [
+                "python3.12 -I -m venv --without-pip .",
+                "uv pip install --python bin/python /checkout",
+                "uv pip install --python bin/python -q -- pip a",
+            ]
+        );
+        assert_eq!(ways[1..], spec.ways(false));
     }
 }
