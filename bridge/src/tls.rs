@@ -8,15 +8,16 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+use async_trait::async_trait;
 use axum::http::Extensions;
-use bridge_program::{App, Door, Limits, serve_within};
+use bridge_program::{App, Door, Io, Limits, serve_within};
 use rustls::{
     ServerConfig,
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
 use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio_rustls::TlsAcceptor;
 
 /// The reason why TLS cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -155,12 +156,9 @@ pub async fn serve(
 }
 
 /// The handshake runs separately from accepting connections, so that a slow client does not delay others.
+#[async_trait]
 impl Door for Certificate {
-    type Io = TlsStream<TcpStream>;
-
-    const IS_PLAIN: bool = false;
-
-    async fn open(&self, connection: TcpStream) -> io::Result<(Self::Io, Extensions)> {
+    async fn open(&self, connection: TcpStream) -> io::Result<(Io, Extensions)> {
         let stream = self.acceptor().accept(connection).await?;
         let mut known = Extensions::new();
         let (_, session) = stream.get_ref();
@@ -168,6 +166,6 @@ impl Door for Certificate {
         if let Some(certificate) = shown.and_then(|der| clients::read(der)) {
             known.insert(certificate);
         }
-        Ok((stream, known))
+        Ok((Io::new(stream), known))
     }
 }

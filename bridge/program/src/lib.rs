@@ -31,7 +31,7 @@ pub mod terminal;
 pub use exit::Exit;
 pub use lock::lock;
 pub use serve::{
-    App, Door, Flight, LARGE, Limits, ListenError, Outgoing, Plain, Room, Trouble, Unserved,
+    App, Door, Flight, Io, LARGE, Limits, ListenError, Outgoing, Plain, Room, Trouble, Unserved,
     listen, network, outgoing, serve, serve_within,
 };
 pub use split_mix::SplitMix64;

@@ -109,7 +109,11 @@ impl Executor for Selecting {
         let mut first = pin!(turn.handle.emit(says("first")));
         tokio::select! {
             biased;
-            emitted = &mut first => emitted.unwrap(),
+            // It was over at once.
+            emitted = &mut first => {
+                emitted.unwrap();
+                turn.handle.emit(says("second")).await.unwrap();
+            }
             () = ready(()) => {
                 turn.handle.emit(says("second")).await.unwrap();
                 first.await.unwrap();

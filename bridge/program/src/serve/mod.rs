@@ -3,6 +3,7 @@
 //!
 //! - `limits`: what connections and requests may take
 //! - `listen`: where connections come in
+//! - `door`: what happens on a connection before HTTP is spoken
 //! - `connections`: how many there are, and which one goes when there are too many
 //! - `activity`: what a connection does, and when it has taken too long
 //! - `watched`: the bytes of a connection, which tell its activity
@@ -19,6 +20,7 @@
 mod activity;
 mod answer;
 mod connections;
+mod door;
 mod early;
 mod flight;
 mod gate;
@@ -37,22 +39,17 @@ mod tests;
 mod trouble;
 mod watched;
 
-use std::{
-    io,
-    net::SocketAddr,
-    pin::{Pin, pin},
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use axum::http::Extensions;
 use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     sync::{Semaphore, watch},
     time::{sleep, timeout},
 };
 
+pub use door::{Door, Io, Plain};
 pub use flight::Flight;
 pub use gate::network;
 pub use limits::Limits;
@@ -84,35 +81,6 @@ const NO_FILE: Duration = Duration::from_millis(20);
 const REFUSALS: usize = 64;
 const LISTENING: Duration = Duration::from_millis(500);
 
-/// What happens on a connection before HTTP is spoken.
-pub trait Door: Clone + Send + Sync + 'static {
-    /// The connection behind it.
-    type Io: AsyncRead + AsyncWrite + Send + Unpin + 'static;
-
-    /// Whether those who come too late can be told so on the connection as it is.
-    const IS_PLAIN: bool;
-
-    /// Opens a connection; what is found out about the client is added to each of its requests.
-    fn open(
-        &self,
-        connection: TcpStream,
-    ) -> impl Future<Output = io::Result<(Self::Io, Extensions)>> + Send;
-}
-
-/// Nothing happens before.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Plain;
-
-impl Door for Plain {
-    type Io = TcpStream;
-
-    const IS_PLAIN: bool = true;
-
-    async fn open(&self, connection: TcpStream) -> io::Result<(TcpStream, Extensions)> {
-        Ok((connection, Extensions::new()))
-    }
-}
-
 /// Serves with the default [`Limits`] until the future `stop` is ready, and then until the open requests have ended.
 /// Drop the returned future to stop without waiting for them. Pass `std::future::pending()` to serve for ever.
 /// [`axum::extract::ConnectInfo`] gives handlers the client's address.
@@ -131,25 +99,35 @@ pub async fn serve(
 ///
 /// # Errors
 /// None at present.
-pub async fn serve_within<D: Door>(
+pub async fn serve_within(
     limits: Limits,
     listener: TcpListener,
-    door: D,
+    door: impl Door,
     app: impl Into<App>,
     stop: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    // Compiled here, once, and not again for each who serves: with HTTP it is much.
+    serve_behind(limits, listener, Arc::new(door), app.into(), Box::pin(stop)).await
+}
+
+async fn serve_behind(
+    limits: Limits,
+    listener: TcpListener,
+    door: Arc<dyn Door>,
+    app: App,
+    mut stop: Pin<Box<dyn Future<Output = ()> + Send>>,
 ) -> io::Result<()> {
     let (stopping, stopped) = watch::channel(false);
     let (open, mut closed) = watch::channel(());
     let house = House {
         limits,
-        app: app.into(),
+        app,
         door,
         gate: Arc::new(Gate::new(&limits)),
         connections: Arc::new(Connections::new(listen::room(limits.connections))),
         refusals: Arc::new(Semaphore::new(REFUSALS)),
         stopped,
     };
-    let mut stop = pin!(stop);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -170,23 +148,26 @@ pub async fn serve_within<D: Door>(
 
 /// What all connections share.
 #[derive(Clone)]
-struct House<D> {
+struct House {
     limits: Limits,
     app: App,
-    door: D,
+    door: Arc<dyn Door>,
     gate: Arc<Gate>,
     connections: Arc<Connections>,
     refusals: Arc<Semaphore>,
     stopped: watch::Receiver<bool>,
 }
 
-impl<D: Door> House<D> {
+impl House {
     /// Takes a connection in, or tells it to come back.
     fn take(&self, connection: TcpStream, peer: SocketAddr, open: &watch::Sender<()>) {
         listen::hurry(&connection);
         let Some(place) = self.connections.enter() else {
             tracing::debug!(%peer, "there are too many connections");
-            if let (true, Ok(refusal)) = (D::IS_PLAIN, self.refusals.clone().try_acquire_owned()) {
+            if let (true, Ok(refusal)) = (
+                self.door.is_plain(),
+                self.refusals.clone().try_acquire_owned(),
+            ) {
                 let how = self.app.refuse;
                 tokio::spawn(async move {
                     refuse(connection, how).await;
@@ -216,13 +197,7 @@ impl<D: Door> House<D> {
     }
 
     /// Speaks HTTP until the connection is closed.
-    async fn speak(
-        &self,
-        io: D::Io,
-        peer: SocketAddr,
-        known: Extensions,
-        activity: &Arc<Activity>,
-    ) {
+    async fn speak(&self, io: Io, peer: SocketAddr, known: Extensions, activity: &Arc<Activity>) {
         let service = Asked {
             app: self.app.clone(),
             peer,

@@ -24,7 +24,7 @@ use axum::{
     },
 };
 use hyper::body::{Body, Frame, SizeHint};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 
 use super::{answer::Answer, pace::Polled, watched::Watched};
 
@@ -137,8 +137,8 @@ impl Slot {
 }
 
 /// A stream that was taken over in the middle of its body, whose head was written.
-pub(super) struct Quiet<I> {
-    io: Watched<I>,
+pub(super) struct Quiet {
+    io: Watched,
     /// Absent once it has ended.
     answer: Option<Answer>,
     /// What is still to be written of it.
@@ -149,8 +149,8 @@ pub(super) struct Quiet<I> {
     ahead: Vec<u8>,
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin> Quiet<I> {
-    pub(super) fn new(io: Watched<I>, answer: Answer, ahead: &[u8]) -> Self {
+impl Quiet {
+    pub(super) fn new(io: Watched, answer: Answer, ahead: &[u8]) -> Self {
         Self {
             io: io.answering(),
             answer: Some(answer),
@@ -163,7 +163,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Quiet<I> {
     }
 
     /// The connection after the stream, on which the next request may have begun.
-    pub(super) fn ended(self) -> Watched<I> {
+    pub(super) fn ended(self) -> Watched {
         let Self { mut io, ahead, .. } = self;
         io.read_again(ahead);
         io
@@ -266,7 +266,7 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, duplex};
 
     use super::*;
-    use crate::serve::{Limits, activity::Activity, answer::Asking, gate::Gate, service::App};
+    use crate::serve::{Io, Limits, activity::Activity, answer::Asking, gate::Gate, service::App};
 
     #[tokio::test]
     async fn a_quiet_stream_has_no_buffers() {
@@ -274,7 +274,7 @@ mod tests {
         let share = Gate::new(&Limits::default()).share([127, 0, 0, 1].into());
         let app = App::from(axum::Router::new());
         let (near, mut far) = duplex(1 << 10);
-        let io = Watched::new(near, activity.clone(), share, app.refuse);
+        let io = Watched::new(Io::new(near), activity.clone(), share, app.refuse);
         let said = stream::iter([Ok::<_, Infallible>("hello")]).chain(stream::pending());
         let asking = Asking::new(activity, None);
         let answer = Answer::new(AnyBody::from_stream(said), None, asking, false);

@@ -12,7 +12,7 @@ use std::{
 
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::AsyncWrite as _;
 
 use super::{
     activity::Activity,
@@ -31,12 +31,12 @@ const WINDOW: u32 = 512 << 10;
 /// How often an HTTP/2 client is asked whether it is there.
 const PING: Duration = Duration::from_secs(30);
 
-type Http1<I> = http1::Connection<TokioIo<Watched<I>>, Asked>;
-type Http2<I> = http2::Connection<TokioIo<Watched<I>>, Asked, TokioExecutor>;
+type Http1 = http1::Connection<TokioIo<Watched>, Asked>;
+type Http2 = http2::Connection<TokioIo<Watched>, Asked, TokioExecutor>;
 
 /// A connection, which speaks until it is closed.
-pub(super) struct Talk<I: AsyncRead + AsyncWrite + Unpin + 'static> {
-    now: Now<I>,
+pub(super) struct Talk {
+    now: Now,
     slot: Slot,
     activity: Arc<Activity>,
     is_stopping: bool,
@@ -44,20 +44,20 @@ pub(super) struct Talk<I: AsyncRead + AsyncWrite + Unpin + 'static> {
 
 /// What is spoken now. What is large stands apart, so that a quiet stream has nothing of it.
 #[derive(Default)]
-enum Now<I: AsyncRead + AsyncWrite + Unpin + 'static> {
+enum Now {
     /// That shows in the first bytes.
-    Unknown(Watched<I>, Box<Asked>),
-    Http1(Box<Http1<I>>),
-    Http2(Pin<Box<Http2<I>>>),
-    Quiet(Box<Quiet<I>>, Box<Asked>),
+    Unknown(Watched, Box<Asked>),
+    Http1(Box<Http1>),
+    Http2(Pin<Box<Http2>>),
+    Quiet(Box<Quiet>, Box<Asked>),
     /// Nothing but the end of it.
-    Ending(Watched<I>),
+    Ending(Watched),
     #[default]
     Nothing,
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin + Send + 'static> Talk<I> {
-    pub(super) fn new(io: Watched<I>, asked: Asked) -> Self {
+impl Talk {
+    pub(super) fn new(io: Watched, asked: Asked) -> Self {
         Self {
             slot: asked.slot.clone(),
             activity: asked.activity.clone(),
@@ -132,7 +132,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin + Send + 'static> Talk<I> {
     }
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin + Send + 'static> Future for Talk<I> {
+impl Future for Talk {
     type Output = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -156,10 +156,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin + Send + 'static> Future for Talk<I> {
 }
 
 /// How long anything may take is watched by [`Activity`].
-fn http1<I>(io: Watched<I>, asked: Asked) -> Box<Http1<I>>
-where
-    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+fn http1(io: Watched, asked: Asked) -> Box<Http1> {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -168,10 +165,7 @@ where
     Box::new(builder.serve_connection(TokioIo::new(io), asked))
 }
 
-fn http2<I>(io: Watched<I>, asked: Asked) -> Pin<Box<Http2<I>>>
-where
-    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
+fn http2(io: Watched, asked: Asked) -> Pin<Box<Http2>> {
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
         .timer(TokioTimer::new())

@@ -1,6 +1,6 @@
 //! What slow, silent and many clients get.
 
-use std::{convert::Infallible, future::pending};
+use std::{convert::Infallible, future::pending, pin::pin};
 
 use axum::{
     Router,

@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{
     activity::Activity,
+    door::Io,
     early,
     gate::Share,
     refusal::{Refuse, Unserved},
@@ -33,8 +34,8 @@ const AWAY: usize = 4 << 20;
 pub(super) const FREE: usize = 8 << 10;
 
 /// A connection that tells what it does.
-pub(super) struct Watched<I> {
-    io: I,
+pub(super) struct Watched {
+    io: Io,
     activity: Arc<Activity>,
     share: Arc<Share>,
     /// What was read already and is to be read once more.
@@ -50,8 +51,8 @@ pub(super) struct Watched<I> {
     is_refused: bool,
 }
 
-impl<I> Watched<I> {
-    pub(super) fn new(io: I, activity: Arc<Activity>, share: Arc<Share>, refuse: Refuse) -> Self {
+impl Watched {
+    pub(super) fn new(io: Io, activity: Arc<Activity>, share: Arc<Share>, refuse: Refuse) -> Self {
         Self {
             io,
             activity,
@@ -120,7 +121,7 @@ impl<I> Watched<I> {
     }
 }
 
-impl<I: AsyncRead + Unpin> Watched<I> {
+impl Watched {
     /// Reads the first bytes, which are to be read again, until it shows whether HTTP/2 is spoken.
     pub(super) fn poll_is_http2(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
         let mut bytes = [0; HTTP2.len()];
@@ -156,7 +157,7 @@ impl<I: AsyncRead + Unpin> Watched<I> {
     }
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin> AsyncRead for Watched<I> {
+impl AsyncRead for Watched {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -180,7 +181,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncRead for Watched<I> {
     }
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin> Watched<I> {
+impl Watched {
     /// Writes what is said instead, if that was not done.
     fn poll_instead(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some((answer, _)) = &mut self.instead
@@ -221,7 +222,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Watched<I> {
     }
 }
 
-impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Watched<I> {
+impl AsyncWrite for Watched {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
