@@ -1,8 +1,7 @@
 //! The `bridge` program.
 
 #[cfg(feature = "mimalloc")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+use bridge_allocator as _;
 
 fn main() -> std::process::ExitCode {
     bridge::cli::main()

@@ -26,6 +26,8 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+// As the program has it.
+use bridge_allocator as _;
 use bytes::Bytes;
 use futures_util::stream;
 use green_agent::{
@@ -39,10 +41,6 @@ use tokio::{
     task::JoinSet,
 };
 use url::Url;
-
-/// The same allocator as the program's.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const ROUNDS: usize = 3;
 const CONNECTIONS: [usize; 3] = [1, 16, 64];

@@ -2,11 +2,9 @@
 
 use std::process::ExitCode;
 
+use bridge_allocator as _;
 use bridge_program::supervisor;
 use green_agent::{cli, recorder};
-
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     supervisor::main(|| {

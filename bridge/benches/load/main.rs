@@ -45,12 +45,9 @@ mod table;
 
 use std::{num::NonZeroU64, path::Path, process::ExitCode, time::Duration};
 
-use process::Server;
-
-/// As the program has it, see `main.rs`.
 #[cfg(feature = "mimalloc")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+use bridge_allocator as _;
+use process::Server;
 
 /// The result of everything here: figures, or why there are none.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;

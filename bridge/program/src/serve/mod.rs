@@ -106,16 +106,29 @@ pub async fn serve_within(
     app: impl Into<App>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    // Compiled here, once, and not again for each who serves: with HTTP it is much.
     serve_behind(limits, listener, Arc::new(door), app.into(), Box::pin(stop)).await
 }
 
-async fn serve_behind(
+type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Serves. It returns a box, and is no `async fn`, so that it is compiled here and not again for each crate that serves: with
+/// HTTP it is much.
+fn serve_behind(
     limits: Limits,
     listener: TcpListener,
     door: Arc<dyn Door>,
     app: App,
-    mut stop: Pin<Box<dyn Future<Output = ()> + Send>>,
+    stop: Boxed<()>,
+) -> Boxed<io::Result<()>> {
+    Box::pin(async move { accept(limits, listener, door, app, stop).await })
+}
+
+async fn accept(
+    limits: Limits,
+    listener: TcpListener,
+    door: Arc<dyn Door>,
+    app: App,
+    mut stop: Boxed<()>,
 ) -> io::Result<()> {
     let (stopping, stopped) = watch::channel(false);
     let (open, mut closed) = watch::channel(());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::{
     runtime::{Builder, Runtime},
-    sync::Semaphore,
+    sync::{Semaphore, oneshot},
 };
 
 use crate::StoreError;
@@ -40,14 +40,22 @@ impl ReaderThreads {
         &self,
         work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let (sender, result) = oneshot::channel();
+        // Boxed, so that little is compiled for each kind of work.
+        let work = Box::new(move || drop(sender.send(work())));
+        self.start(work).await?;
+        result.await.map_err(|_| StoreError::Closed)?
+    }
+
+    async fn start(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), StoreError> {
         let place = Arc::clone(&self.room).acquire_owned().await;
         let place = place.map_err(|_| StoreError::Closed)?;
         let runtime = self.runtime.as_ref().ok_or(StoreError::Closed)?;
-        let done = runtime.spawn_blocking(move || {
+        runtime.spawn_blocking(move || {
             let _place = place;
-            work()
+            work();
         });
-        done.await.map_err(|_| StoreError::Closed)?
+        Ok(())
     }
 }
 
