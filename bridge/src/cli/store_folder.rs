@@ -251,9 +251,15 @@ fn restore(from: &Path, store: &StoreChoice) -> Result<Exit, String> {
 }
 
 fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<(), String> {
-    block_on(async {
-        let store = store.open_known().await?;
-        Ok(rotate_service_url_keys(&*store, withdraws).await?)
+    runtime()?.block_on(async {
+        let store = store.open_known().await.map_err(|error| match error {
+            StoreMissing::Unusable(StoreError::InUse { .. }) => {
+                format!("{error} Stop it first: it would go on with the keys that it has read")
+            }
+            _ => error.to_string(),
+        })?;
+        let rotated = rotate_service_url_keys(&*store, withdraws).await;
+        rotated.map_err(|error| error.to_string())
     })
 }
 

@@ -186,6 +186,9 @@ async fn the_store_of_a_bridge_whose_socket_is_elsewhere_is_checked_and_compacte
             let (code, told, error) = command(&[what, "--admin", named]).await;
             assert_eq!((code, error.as_str()), (Some(0), ""), "{told}");
         }
+        let (code, _, error) = command(&["turn-keys", "--store", &store]).await;
+        assert_eq!(code, Some(4), "{error}");
+        assert!(error.contains("Stop it first"), "{error}");
         bridge.kill();
     }
     // A socket that was named is meant, though the store could be opened.

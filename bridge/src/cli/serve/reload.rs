@@ -52,7 +52,9 @@ impl Reload {
     }
 
     #[cfg(not(feature = "tls"))]
-    fn renew(&self, _: &Encryption) {}
+    fn renew(&self, _: &Encryption) {
+        debug_assert!(self.encryption.is_none());
+    }
 }
 
 /// Changed keys that need a restart.

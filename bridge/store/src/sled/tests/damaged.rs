@@ -1,6 +1,6 @@
 //! A disk that gives back something else than was written.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
 use super::*;
 
@@ -60,6 +60,16 @@ async fn damaged(store: &SledStore, what: &str) -> (BTreeSet<String>, usize) {
     (damaged, missing)
 }
 
+/// Waits until the index on the disk has all of the log. Of a task that it does not have, nothing is left when its only
+/// record is damaged.
+async fn wait_for_index(store: &SledStore) {
+    let index = store.reader.disk.index();
+    while index.durable_end() < index.end().at {
+        index.write_soon();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
 /// Every task is as it was, or says that it is damaged; lists show the others; all can be continued but those.
 /// Answers with those that are damaged.
 async fn serves(store: &SledStore, what: &str) -> BTreeSet<String> {
@@ -100,6 +110,7 @@ async fn one_flipped_byte_costs_one_task_at_most_and_never_the_start() {
     let folder = backend.0.path();
     let store = backend.try_open().unwrap();
     fill(&store, 0..TASKS).await;
+    wait_for_index(&store).await;
     drop(store);
     let whole = files(folder);
     let total: usize = whole.iter().map(|(_, bytes)| bytes.len()).sum();
@@ -192,6 +203,7 @@ async fn any_file_may_be_missing() {
     let folder = backend.0.path();
     let store = backend.try_open().unwrap();
     fill(&store, 0..TASKS).await;
+    wait_for_index(&store).await;
     drop(store);
     let whole = files(folder);
     for (path, _) in &whole {
