@@ -89,3 +89,8 @@ pub(crate) fn is_passing(error: &Value) -> bool {
     let text = error.to_string();
     text.contains("UNAVAILABLE") || text.contains("retryDelay")
 }
+
+/// Whether an error says that there is no such task.
+pub(crate) fn is_not_found(error: &Value) -> bool {
+    error.to_string().contains("TASK_NOT_FOUND")
+}

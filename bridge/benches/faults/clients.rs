@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use crate::{
-    caller::{Answer, Caller},
+    caller::{Answer, Caller, is_not_found},
     model::{AGENTS, BOT, BRIEF, ECHO, HANGING, Message, Model, Wrong},
     rng::Rng,
     stream::{self, without_sequence},
@@ -201,6 +201,10 @@ pub(crate) async fn insist(
             Answer::Done(result) => {
                 model.shown(&message.id, &without_sequence(&result["task"]));
                 return true;
+            }
+            // By a clock that goes behind the others its task was old when it ended, and was deleted before the answer.
+            Answer::Refused(error) if message.agent == BRIEF && is_not_found(&error) => {
+                sleep(PAUSE).await;
             }
             Answer::Refused(error) => {
                 model.wrong(Wrong::Refused, format!("{}: {error}", message.id));

@@ -35,6 +35,8 @@ pub struct FailingStore {
     pub looked_at: AtomicUsize,
     /// The number of next counts of ended tasks before each of which another one ends.
     pub ending: AtomicUsize,
+    /// The number of the oldest ended tasks that another process deletes before the next list of them.
+    pub racing: AtomicUsize,
     /// The number of steps in which room was given back.
     pub maintained: AtomicUsize,
     /// The number of small records that were stored.
@@ -52,6 +54,7 @@ impl FailingStore {
             reads: AtomicUsize::new(0),
             looked_at: AtomicUsize::new(0),
             ending: AtomicUsize::new(0),
+            racing: AtomicUsize::new(0),
             maintained: AtomicUsize::new(0),
             stored: AtomicUsize::new(0),
         }
@@ -158,6 +161,12 @@ impl Store for FailingStore {
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
+        let racing = self.racing.swap(0, Ordering::SeqCst);
+        let oldest = self.store.ended_tasks(agent, None, Timestamp::MAX, racing);
+        for head in oldest.await? {
+            let deletion = Deletion::Ended;
+            self.store.delete(&head.owner, &head.task, deletion).await?;
+        }
         self.store.ended_tasks(agent, after, until, limit).await
     }
 

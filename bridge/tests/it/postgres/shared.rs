@@ -2,10 +2,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge::store::{
-    Deletion, Event, Head, Listener, PostgresStore, Store, StoreError, testing::Sample,
+use bridge::{
+    metrics::Metrics,
+    retention::{Retention, RetentionRule, RetentionSettings},
+    store::{
+        Deletion, Event, Head, Listener, PostgresStore, Store, StoreError,
+        testing::{Sample, status},
+    },
 };
-use bridge_protocol::a2a::{Message, Part, Role};
+use bridge_protocol::a2a::{Message, Part, Role, TaskState};
+use jiff::Timestamp;
 use tokio::{sync::mpsc, time::timeout};
 
 use super::server::{Database, Server};
@@ -167,6 +173,42 @@ async fn a_deletion_is_noticed_without_its_notification() {
     let gone = "WITH gone AS (DELETE FROM bridge.tasks RETURNING task) SELECT count(*) FROM gone";
     assert_eq!(database.number(gone).await, 1);
     assert_eq!(timeout(LONG, watch.after(3)).await.unwrap(), None);
+}
+
+/// A process that counts before another one has deleted, and looks for the oldest afterwards, would find those that the
+/// rule keeps.
+#[tokio::test(flavor = "multi_thread")]
+async fn processes_delete_no_more_together_than_one_alone() {
+    let database = Server::shared().database().await;
+    let stores = [open(&database).await, open(&database).await].map(Arc::new);
+    let rule = RetentionRule {
+        age: None,
+        tasks: Some(5),
+        bytes: None,
+    };
+    let settings = RetentionSettings {
+        usual: rule,
+        ..RetentionSettings::default()
+    };
+    for round in 0..20 {
+        for number in 0..8 {
+            let sample = Sample::new(format!("{round}-{number}"));
+            sample.create(&*stores[0], 1).await;
+            let done = status(TaskState::Completed, "done");
+            sample.then(&*stores[0], 2, done).await;
+            let over = Event::TurnEnded { turn: 1 };
+            sample.then(&*stores[0], 3, over).await;
+        }
+        let passes = stores.clone().map(|store| {
+            let retention = Retention::new(store, None, Metrics::default(), settings.clone());
+            tokio::spawn(async move { retention.pass(Timestamp::now()).await })
+        });
+        for pass in passes {
+            pass.await.unwrap().unwrap();
+        }
+        let left = stores[0].ended_counts().await.unwrap();
+        assert_eq!(left.values().map(|ended| ended.tasks).sum::<usize>(), 5);
+    }
 }
 
 /// A process that takes up the work of others may be busy with it when another process leaves.
