@@ -66,8 +66,10 @@ impl CommitQueue {
             room,
         });
         self.added.notify_one();
-        let committed = committed.await;
-        committed.unwrap_or(Err(Refusal::Failed(StoreError::Closed)))
+        committed.await.unwrap_or_else(|_| {
+            // The program ends, which takes the lanes away. Whether the append is in the log, only the log knows.
+            Err(Refusal::Failed(unavailable("the bridge ends")))
+        })
     }
 
     async fn next(&self) -> Vec<Pending> {

@@ -166,13 +166,13 @@ impl Connections {
                 Ok(connection)
             }
             Err(error) => {
-                let failed = failure::of_pool(&error);
+                let reason = failure::of_pool(&error);
                 // A pool that is used up is no outage.
                 let is_busy = matches!(&error, PoolError::Timeout(TimeoutType::Wait));
                 if !is_busy {
-                    self.note_outage(failed.to_string());
+                    self.note_outage(reason.clone());
                 }
-                Err(failed)
+                Err(unavailable(reason))
             }
         }
     }

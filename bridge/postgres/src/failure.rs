@@ -70,11 +70,11 @@ fn refused(code: &SqlState, reason: String) -> StoreError {
 }
 
 /// Why there is no connection.
-pub(super) fn of_pool(error: &PoolError) -> StoreError {
+pub(super) fn of_pool(error: &PoolError) -> String {
     match error {
-        PoolError::Backend(error) => unavailable(told(error)),
-        PoolError::Timeout(_) => unavailable("no connection became free in time"),
-        other => unavailable(other.to_string()),
+        PoolError::Backend(error) => told(error),
+        PoolError::Timeout(_) => "no connection became free in time".to_owned(),
+        other => other.to_string(),
     }
 }
 

@@ -130,8 +130,8 @@ pub enum StoreError {
         /// The operation that needed space.
         doing: String,
     },
-    /// The database cannot be reached, or does not accept anything at present.
-    #[error("the database is not available: {reason}")]
+    /// The database cannot be reached or does not accept anything at present, or the program ends.
+    #[error("the store is not available: {reason}")]
     Unavailable {
         /// The reason, without secrets.
         reason: String,

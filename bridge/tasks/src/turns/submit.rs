@@ -120,7 +120,11 @@ impl Turns {
         }
         match carrying.await {
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Err(_) | Ok(()) => Err(StoreError::Closed.into()),
+            // The runtime was shut down meanwhile, so that nobody knows whether the message is in the log.
+            Err(_) | Ok(()) => {
+                let reason = "the bridge ends".to_owned();
+                Err(StoreError::Unavailable { reason }.into())
+            }
         }
     }
 

@@ -3,10 +3,12 @@
 use std::{
     fs,
     path::Path,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
@@ -161,6 +163,28 @@ async fn a_message_whose_taking_panics_leaves_its_conversation_free() {
         settled(&turns, &next.task).await.state,
         TaskState::Completed
     );
+}
+
+#[test]
+fn a_message_on_its_way_when_the_program_ends_may_be_sent_again() {
+    let turns = Turns::new(Arc::new(MemoryStore::new()), [agent(&Acting::new(0))]);
+    let program = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let mut submitting = pin!(turns.submit(incoming("m-1", "hello", None)));
+    let mut context = Context::from_waker(Waker::noop());
+    {
+        let _inside = program.enter();
+        assert!(submitting.as_mut().poll(&mut context).is_pending());
+    }
+    drop(program);
+    let ended = submitting.as_mut().poll(&mut context);
+    let may_be_sent_again = matches!(
+        ended,
+        Poll::Ready(Err(TurnError::Store(StoreError::Unavailable { .. })))
+    );
+    assert!(may_be_sent_again, "{ended:?}");
 }
 
 #[tokio::test]
