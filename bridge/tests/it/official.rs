@@ -14,7 +14,9 @@ const BUILD: Duration = Duration::from_secs(900);
 pub(crate) async fn program(name: &str) -> PathBuf {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/rust/Cargo.toml");
     let built = target().join("interop-rust");
-    let mut cargo = Command::new(env!("CARGO"));
+    // By name, since rustup's `cargo` tells `rustc` which toolchain is meant. A crate with a toolchain file of its own would
+    // get another one otherwise.
+    let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--locked", "--manifest-path", manifest]);
     let (done, said) = run(cargo.arg("--target-dir").arg(&built), BUILD).await;
     assert!(

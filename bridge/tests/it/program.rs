@@ -18,8 +18,9 @@ use tokio::time::{Instant, sleep};
 
 pub(crate) use crate::running::{output, run, target};
 
-/// How long the program may take until it listens, and until it has ended.
-const START: Duration = Duration::from_secs(60);
+/// How long the program may take until it listens, and until it has ended. Some in Python read thousands of files first, and
+/// on a busy machine that takes more than a minute.
+const START: Duration = Duration::from_secs(300);
 
 /// `bridge serve` on a port of its own, or a bot that listens; it is killed when this is dropped.
 pub(crate) struct Bridge {

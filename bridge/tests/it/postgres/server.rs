@@ -7,10 +7,14 @@ use std::{
         Mutex, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use bridge::store::PostgresSettings;
 use tokio_postgres::NoTls;
+
+/// How long the connections of killed clients may last.
+const LEAVING: Duration = Duration::from_secs(60);
 
 /// A running server. It ends when this is dropped, or when the tests end in any other way.
 pub(crate) struct Server {
@@ -155,5 +159,17 @@ impl Database {
     pub(crate) async fn number(&self, sql: &str) -> i64 {
         let client = self.connect().await;
         client.query_one(sql, &[]).await.unwrap().get(0)
+    }
+
+    /// Waits until no other client is connected, so that what killed ones had sent is done.
+    pub(crate) async fn is_left(&self) {
+        const OTHERS: &str =
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+            AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
+        let begun = Instant::now();
+        while self.number(OTHERS).await > 0 {
+            assert!(begun.elapsed() < LEAVING, "other clients stay connected");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 }
