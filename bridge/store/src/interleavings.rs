@@ -1,8 +1,8 @@
 //! The notifications and the cache in the orders in which their threads may run.
 //!
 //! Both modules are compiled here a second time, with shuttle's locks and atomics in place of the standard library's:
-//! shuttle chooses which thread goes on whenever one of them is touched, and finds out when none can. The committer's
-//! hand-over itself has no locks of its own; what follows from it is tried here with a log in memory.
+//! shuttle chooses which thread goes on whenever one of them is touched, and finds out when none can. What follows from
+//! commits is tried here with a log in memory; `sled/interleavings` tries the queue of the commits itself.
 
 use bridge_protocol::a2a::TaskState;
 use shuttle::{
@@ -43,13 +43,13 @@ const CHANGES: usize = 3;
 /// The number of the last event.
 const LAST: Seq = 4;
 
-fn check(tried: fn()) {
+pub(crate) fn check(tried: fn()) {
     shuttle::check_random(tried, ORDERS);
     shuttle::check_pct(tried, ORDERS, CHANGES);
 }
 
 /// Whether shuttle finds an order in which this fails.
-fn is_found_out(tried: fn()) -> bool {
+pub(crate) fn is_found_out(tried: fn()) -> bool {
     std::panic::catch_unwind(|| check(tried)).is_err()
 }
 

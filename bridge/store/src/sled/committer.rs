@@ -1,9 +1,8 @@
 //! The one thread that writes.
 //!
-//! It takes the waiting writes, makes room for them, makes one batch of them, appends the batch to the log with one fsync,
-//! updates the index, and only then answers. So each write is durable when it is acknowledged or shown, and one fsync
-//! serves all writes that waited for the last one. The thread answers each writer itself, so that no answer waits for
-//! another writer. Each writer that has its answer then updates the cache and notifies the watchers of the task.
+//! It makes room for the writes that it takes from its queue, makes one batch of them, appends the batch to the log with
+//! one fsync, and updates the index, before the queue answers. Each writer that has its answer then updates the cache and
+//! notifies the watchers of the task.
 
 use std::{
     sync::Arc,
@@ -11,9 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::{mpsc, oneshot};
-
 use super::{
+    commit_queue::{Answer, CommitQueue, Limits, Reply, Writer},
     copies::Copies,
     draft::{Draft, Prepared},
     follow::Rebuilder,
@@ -24,11 +22,12 @@ use super::{
 };
 use crate::{Append, Deletion, Head, StoreError, cache::Cache, caller::Caller, feed::Feed};
 
-/// The number of writes that may wait; further writers wait for room.
-const QUEUE: usize = 1024;
-/// A batch takes no more writes when it has so many, or so many bytes, because readers wait for it too.
-const BATCH: usize = 1024;
-const BATCH_BYTES: usize = 4 << 20;
+/// Batches have limits because readers wait for them too.
+const LIMITS: Limits = Limits {
+    queue: 1024,
+    jobs: 1024,
+    bytes: 4 << 20,
+};
 /// The usual overhead of a write in the log, in bytes.
 const AROUND: usize = 2 << 10;
 /// The time after which an index that could not be made anew is tried again.
@@ -36,10 +35,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 
 /// The handle of the thread. Dropping it waits for the last batch.
 #[derive(Debug)]
-pub(super) struct Committer {
-    jobs: Option<mpsc::Sender<Job>>,
-    thread: Option<JoinHandle<()>>,
-}
+pub(super) struct Committer(CommitQueue<Job>);
 
 /// A write that waits.
 struct Job {
@@ -69,9 +65,6 @@ type Stage = Box<dyn FnOnce(Result<Batch<'_, '_>, &StoreError>) -> Answer + Send
 
 type Batch<'b, 'r> = (&'b mut Draft<'r>, &'b mut log::Writer);
 
-/// Answers a writer once the outcome of the batch is known: a refusal may refer to another write of the same batch.
-type Answer = Box<dyn FnOnce(&Result<(), StoreError>) + Send>;
-
 impl Committer {
     /// Starts the thread at the end of the log.
     pub(super) fn start(
@@ -79,24 +72,17 @@ impl Committer {
         log: log::Writer,
         rebuilder: Rebuilder,
     ) -> Result<Self, StoreError> {
-        let (jobs, waiting) = mpsc::channel(QUEUE);
-        let mut writer = Writer {
+        let writer = LogWriter {
             reader,
             log,
-            waiting,
             has_failed: false,
             rebuilder,
             rebuilding: None,
             tried: None,
         };
-        let thread = std::thread::Builder::new()
-            .name("store-committer".into())
-            .spawn(move || writer.run())
-            .map_err(|error| StoreError::io("starting the committer", error))?;
-        Ok(Self {
-            jobs: Some(jobs),
-            thread: Some(thread),
-        })
+        let queue = CommitQueue::start(writer, LIMITS);
+        let failed = |error| StoreError::io("starting the committer", error);
+        Ok(Self(queue.map_err(failed)?))
     }
 
     /// Commits an append and publishes it. Returns the task's new head.
@@ -166,42 +152,19 @@ impl Committer {
         self.send(Size::Adds(0), |_| Ok(()), |()| ()).await
     }
 
-    /// Hands a write to the thread, which shows it when it is durable. The thread answers every job that it takes, so the
-    /// wait is as long as that for the disk.
-    async fn send<S: Send + 'static, T: Send + 'static>(
+    /// Hands a write to the thread, which shows it when it is durable.
+    fn send<S: Send + 'static, T: Send + 'static>(
         &self,
         size: Size,
         stage: impl FnOnce(Batch<'_, '_>) -> Result<S, StoreError> + Send + 'static,
         show: impl FnOnce(S) -> T + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let (reply, answer) = oneshot::channel();
-        let stage = move |batch: Result<Batch<'_, '_>, &StoreError>| -> Answer {
-            let staged = batch.map_err(StoreError::replicate).and_then(stage);
-            Box::new(move |outcome| {
-                let settled = staged.and_then(|staged| match outcome {
-                    Ok(()) => Ok(show(staged)),
-                    Err(error) => Err(error.replicate()),
-                });
-                // The caller may have gone; the write stays valid.
-                drop(reply.send(settled));
-            })
-        };
-        let stage = Box::new(stage);
-        let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
-        let sent = jobs.send(Job { size, stage }).await;
-        sent.map_err(|_| StoreError::Closed)?;
-        answer.await.map_err(|_| StoreError::Closed)?
-    }
-}
-
-impl Drop for Committer {
-    fn drop(&mut self) {
-        drop(self.jobs.take());
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the store's committer has panicked");
-        }
+    ) -> impl Future<Output = Result<T, StoreError>> {
+        self.0.send(move |reply: Reply<T>| {
+            let stage = Box::new(move |batch: Result<Batch<'_, '_>, &StoreError>| {
+                reply.answer(batch.map_err(StoreError::replicate).and_then(stage), show)
+            });
+            Job { size, stage }
+        })
     }
 }
 
@@ -231,10 +194,9 @@ impl Drop for Durable {
 }
 
 /// The state of the thread.
-struct Writer {
+struct LogWriter {
     reader: Reader,
     log: log::Writer,
-    waiting: mpsc::Receiver<Job>,
     /// Whether it is unknown if a batch was lost, so that none may follow.
     has_failed: bool,
     rebuilder: Rebuilder,
@@ -243,40 +205,47 @@ struct Writer {
     tried: Option<Instant>,
 }
 
-impl Writer {
-    fn run(&mut self) {
-        while let Some(first) = self.waiting.blocking_recv() {
-            let jobs = self.take(first);
-            let prepared = self.prepare(&jobs);
-            let mut draft = Draft::new(&self.reader);
-            let mut answers = Vec::with_capacity(jobs.len());
-            for job in jobs {
-                let batch = prepared.as_ref().map(|()| (&mut draft, &mut self.log));
-                answers.push((job.stage)(batch));
+impl Writer for LogWriter {
+    type Job = Job;
+    type Batch = Changes;
+
+    fn bytes(job: &Job) -> usize {
+        job.size.bytes()
+    }
+
+    fn stage(&mut self, jobs: Vec<Job>) -> (Changes, Vec<Answer>) {
+        let prepared = self.prepare(&jobs);
+        let mut draft = Draft::new(&self.reader);
+        let mut answers = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            let batch = prepared.as_ref().map(|()| (&mut draft, &mut self.log));
+            answers.push((job.stage)(batch));
+        }
+        (draft.changes, answers)
+    }
+
+    /// Makes a batch durable and shows it. If there was no room, nothing of it is on the disk; after any other failure it is
+    /// unknown what the disk has, so that no batch may follow.
+    fn commit(&mut self, changes: Changes) -> Result<(), StoreError> {
+        if self.log.is_empty() {
+            return Ok(());
+        }
+        let end = match self.log.commit() {
+            Ok(end) => end,
+            Err(error) => {
+                self.has_failed = !matches!(error, StoreError::Full { .. });
+                if self.has_failed {
+                    tracing::error!("the store takes no more events: {error}");
+                }
+                return Err(error);
             }
-            let changes = draft.changes;
-            let outcome = self.commit(changes);
-            answers.into_iter().for_each(|answer| answer(&outcome));
-        }
-        if let Some(rebuilding) = self.rebuilding.take() {
-            let _ = rebuilding.join();
-        }
+        };
+        // Durable records that are missing in the index are added when it is made anew.
+        self.reader.index().apply(changes, end)
     }
+}
 
-    /// The waiting jobs, up to the size of a batch.
-    fn take(&mut self, first: Job) -> Vec<Job> {
-        let mut bytes = first.size.bytes();
-        let mut jobs = vec![first];
-        while jobs.len() < BATCH
-            && bytes < BATCH_BYTES
-            && let Ok(next) = self.waiting.try_recv()
-        {
-            bytes += next.size.bytes();
-            jobs.push(next);
-        }
-        jobs
-    }
-
+impl LogWriter {
     /// Prepares the disk and the index for the jobs, before any of them is added to the batch.
     fn prepare(&mut self, jobs: &[Job]) -> Result<(), StoreError> {
         if self.has_failed {
@@ -313,24 +282,12 @@ impl Writer {
         }
         Err(StoreError::Rebuilding)
     }
+}
 
-    /// Makes a batch durable and shows it. If there was no room, nothing of it is on the disk; after any other failure it is
-    /// unknown what the disk has, so that no batch may follow.
-    fn commit(&mut self, changes: Changes) -> Result<(), StoreError> {
-        if self.log.is_empty() {
-            return Ok(());
+impl Drop for LogWriter {
+    fn drop(&mut self) {
+        if let Some(rebuilding) = self.rebuilding.take() {
+            let _ = rebuilding.join();
         }
-        let end = match self.log.commit() {
-            Ok(end) => end,
-            Err(error) => {
-                self.has_failed = !matches!(error, StoreError::Full { .. });
-                if self.has_failed {
-                    tracing::error!("the store takes no more events: {error}");
-                }
-                return Err(error);
-            }
-        };
-        // Durable records that are missing in the index are added when it is made anew.
-        self.reader.index().apply(changes, end)
     }
 }

@@ -9,7 +9,7 @@
 //! - `log`: the files, frames and checksums
 //! - `codec`, `keys`: the content of the log and of the index
 //! - `index`: entries in memory and in sled
-//! - `draft`, `committer`: batches, their changes of the index, and the thread that makes them durable
+//! - `draft`, `committer`, `commit_queue`: batches, their changes of the index, and the thread that makes them durable
 //! - `reader`, `lists`, `cached_reader`: reading
 //! - `compaction`: frees disk space
 //! - `backup`: copies of the folder
@@ -20,6 +20,7 @@ mod backup;
 mod cached_reader;
 mod check;
 mod codec;
+mod commit_queue;
 mod committer;
 mod compaction;
 mod copies;
@@ -27,6 +28,8 @@ mod draft;
 mod follow;
 mod index;
 mod index_folder;
+#[cfg(test)]
+mod interleavings;
 mod keys;
 mod lists;
 mod log;
@@ -52,10 +55,13 @@ pub use settings::SledSettings;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Weak},
+    // By these names, `commit_queue` finds others in their place when `interleavings` tries it.
+    thread,
 };
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use tokio::sync as channels;
 
 use self::{
     cached_reader::CachedReader,
