@@ -434,6 +434,17 @@ impl Index {
         self.lock().parts.all.len()
     }
 
+    /// Waits until all that is to be written is on the disk.
+    #[cfg(test)]
+    pub(super) fn settle(&self) {
+        let mut state = self.lock();
+        while state.phase == Phase::Running
+            && (state.sealed.is_some() || state.is_hurried || state.young.is_full(self.room))
+        {
+            state = self.wait(state);
+        }
+    }
+
     /// Acts as if a write had failed.
     #[cfg(test)]
     pub(super) fn fail(&self) {

@@ -13,6 +13,9 @@
 /// The bytes before a record.
 pub(in crate::sled) const HEADER: usize = 16;
 
+/// The bytes of a record's length.
+const LENGTH: usize = 4;
+
 const LAST: u64 = 1 << 63;
 
 /// A record with the data of its frame.
@@ -83,9 +86,13 @@ pub(super) fn holds_later(bytes: &[u8], batch: u64) -> bool {
 pub(super) fn find(bytes: &[u8], batch: u64) -> Option<(usize, Frame<'_>)> {
     let mut at = 0;
     while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() > HEADER) {
-        // Most of these bytes are zeros, and there may be many.
-        let is_empty = rest[..4] == [0; 4];
-        if !is_empty && let Some(frame) = Frame::read_near(rest, batch) {
+        // Most of these bytes are zeros, and there may be many: no length of a record is zero.
+        let zeros = rest.iter().position(|byte| *byte != 0)?;
+        if zeros >= LENGTH {
+            at += zeros + 1 - LENGTH;
+            continue;
+        }
+        if let Some(frame) = Frame::read_near(rest, batch) {
             return Some((at, frame));
         }
         at += 1;

@@ -33,7 +33,7 @@ impl Pages {
     pub(super) fn set_length(&mut self, length: usize) {
         let shortest = self.shortest.unwrap_or(self.seen.len());
         self.shortest = Some(shortest.min(length));
-        self.seen.resize(length, 0);
+        resize(&mut self.seen, length);
         self.dirty.retain(|page| page * PAGE < length);
         // The rest of the last page becomes zeros.
         if !length.is_multiple_of(PAGE) {
@@ -47,7 +47,7 @@ impl Pages {
             self.keep(page * PAGE..(page + 1) * PAGE);
         }
         if is_resized {
-            self.kept.resize(self.seen.len(), 0);
+            resize(&mut self.kept, self.seen.len());
         }
     }
 
@@ -80,7 +80,7 @@ impl Pages {
             }
         }
         if is_resized && lots.below(2) == 0 {
-            self.kept.resize(self.seen.len(), 0);
+            resize(&mut self.kept, self.seen.len());
         }
         self.shortest = None;
     }
@@ -92,7 +92,10 @@ impl Pages {
 
     pub(super) fn flip(&mut self, at: usize, bit: usize) {
         self.seen[at] ^= 1 << bit;
-        self.kept[at] ^= 1 << bit;
+        // A store that does not sync may have nothing there.
+        if let Some(byte) = self.kept.get_mut(at) {
+            *byte ^= 1 << bit;
+        }
     }
 
     fn settle_length(&mut self) -> bool {
@@ -107,8 +110,14 @@ impl Pages {
             return;
         }
         if self.kept.len() < end {
-            self.kept.resize(end, 0);
+            resize(&mut self.kept, end);
         }
         self.kept[start..end].copy_from_slice(&self.seen[start..end]);
     }
+}
+
+/// Cuts bytes off or adds zeros, many at a time: `Vec::resize` adds one by one in a program that is not optimised.
+fn resize(bytes: &mut Vec<u8>, length: usize) {
+    bytes.truncate(length);
+    bytes.extend_from_slice(&vec![0; length - bytes.len()]);
 }

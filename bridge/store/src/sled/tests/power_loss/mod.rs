@@ -4,7 +4,7 @@
 //!     cargo test --workspace --lib power_loss -- --nocapture
 //!     BRIDGE_DISK_SECONDS=3600 BRIDGE_DISK_SEED=1000000 cargo test --release --workspace --lib power_loss -- --nocapture
 //!
-//! The index is lost too at most power losses: sled is on a real disk, and all of it follows from the log.
+//! The index is lost too at most power losses: sled is on a real disk or in memory, and all of it follows from the log.
 //!
 //! - `model`: what was done, and what must be there
 //! - `trial`: one disk, over several power losses
@@ -12,7 +12,13 @@
 mod model;
 mod trial;
 
-use std::time::{Duration, Instant};
+use std::{
+    ops::RangeInclusive,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
 
 use self::{
     model::{Count, Violation},
@@ -22,13 +28,56 @@ use super::*;
 use crate::sled::log::Flaw;
 
 /// The number of disks that each run of the tests tries.
-const DISKS: u64 = 400;
+const DISKS: u64 = 3_000;
 /// The number of disks among which one must reveal a deliberate flaw in the store.
 const FLAWED: u64 = 32;
+/// The disks of which each is tried twice: some compact while the index is being written.
+const TWICE: RangeInclusive<u64> = 201..=300;
+/// The number of disks that are tried at a time, at most: each has its index in memory.
+const TOGETHER: usize = 8;
+
+/// What was tried, and the violations by seed.
+#[derive(Default)]
+struct Tried {
+    count: Count,
+    found: Vec<(u64, Violation)>,
+}
 
 fn runtime() -> tokio::runtime::Runtime {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.max_blocking_threads(1).build().unwrap()
+}
+
+/// Tries the disks of these seeds until the time is over, if there is a limit.
+fn tried(seeds: RangeInclusive<u64>, flaw: Option<Flaw>, limit: Option<Duration>) -> Tried {
+    let (next, begun) = (AtomicU64::new(*seeds.start()), Instant::now());
+    let is_over = || limit.is_some_and(|limit| begun.elapsed() > limit);
+    let work = || {
+        let (runtime, mut tried) = (runtime(), Tried::default());
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if !seeds.contains(&seed) || is_over() {
+                return tried;
+            }
+            let run = || runtime.block_on(Trial::new(seed, flaw).run(&mut tried.count));
+            let outcome = catch_unwind(AssertUnwindSafe(run));
+            let outcome = outcome.unwrap_or_else(|_| Err(Violation::Wrong("it panicked".into())));
+            tried.found.extend(outcome.err().map(|found| (seed, found)));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let mut all = thread::scope(|scope| {
+        let threads = (0..threads.min(TOGETHER)).map(|_| scope.spawn(work));
+        let threads: Vec<_> = threads.collect();
+        let tried = threads.into_iter().map(|thread| thread.join().unwrap());
+        tried.fold(Tried::default(), |mut all, tried| {
+            all.count.add(&tried.count);
+            all.found.extend(tried.found);
+            all
+        })
+    });
+    all.found.sort_by_key(|found| found.0);
+    all
 }
 
 fn number(variable: &str) -> Option<u64> {
@@ -37,38 +86,43 @@ fn number(variable: &str) -> Option<u64> {
 
 #[test]
 fn what_was_acknowledged_is_there_after_every_power_loss() {
-    let (runtime, mut count, begun) = (runtime(), Count::default(), Instant::now());
     let limit = number("BRIDGE_DISK_SECONDS").map(Duration::from_secs);
     let first = number("BRIDGE_DISK_SEED").unwrap_or(1);
-    let disks = match limit {
-        None => first + DISKS,
+    let last = match limit {
+        None => first + DISKS - 1,
         Some(_) => u64::MAX,
     };
-    let mut found = Vec::new();
-    let is_over = || limit.is_some_and(|limit| begun.elapsed() > limit);
-    for seed in first..disks {
-        if is_over() {
-            break;
-        }
-        let outcome = runtime.block_on(Trial::new(seed, None).run(&mut count));
-        found.extend(outcome.err().map(|violation| (seed, violation)));
-    }
-    let violations: Vec<String> = found
-        .iter()
-        .map(|found| format!("seed {}: {:?}", found.0, found.1))
-        .collect();
+    let Tried { count, found } = tried(first..=last, None, limit);
     println!("{count}, {} violations", found.len());
-    assert!(found.is_empty(), "{}", violations.join("\n"));
+    let violation = |found: &(u64, Violation)| format!("seed {}: {:?}", found.0, found.1);
+    let violations: Vec<String> = found.iter().map(violation).collect();
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
-/// How many disks with this flaw are needed until something is found.
-fn disks_until_found(flaw: Flaw) -> (u64, Violation) {
-    let runtime = runtime();
-    let tried = (1..=FLAWED).find_map(|seed| {
-        let outcome = runtime.block_on(Trial::new(seed, Some(flaw)).run(&mut Count::default()));
-        outcome.err().map(|violation| (seed, violation))
-    });
-    tried.unwrap_or_else(|| panic!("{flaw:?} was not found"))
+/// What a trial did, and what is on its disk afterwards.
+fn outcome(seed: u64) -> (Count, Vec<Vec<u8>>) {
+    let trial = Trial::new(seed, None);
+    let (disk, mut count) = (trial.disk.clone(), Count::default());
+    runtime().block_on(trial.run(&mut count)).unwrap();
+    let files = disk.files().into_iter().map(|(_, bytes)| bytes);
+    (count, files.collect())
+}
+
+#[test]
+fn the_same_seed_makes_the_same_disk() {
+    let mut seeds = TWICE;
+    let differs = seeds.find(|seed| outcome(*seed) != outcome(*seed));
+    assert_eq!(differs, None, "its disk differs the second time");
+}
+
+/// The first violation of a store with this flaw.
+fn violation(flaw: Flaw) -> Violation {
+    let found = tried(1..=FLAWED, Some(flaw), None).found;
+    let number = found.len();
+    let first = found.into_iter().next();
+    let (seed, first) = first.unwrap_or_else(|| panic!("{flaw:?} was not found"));
+    println!("{flaw:?}: {number} of {FLAWED}, after {seed}: {first:?}");
+    first
 }
 
 /// Whether what was acknowledged is gone, or cannot be read any more.
@@ -78,28 +132,24 @@ fn is_loss(found: &Violation) -> bool {
 
 #[test]
 fn a_store_that_does_not_sync_its_files_is_found_out() {
-    let (disks, found) = disks_until_found(Flaw::NoFileSync);
-    println!("after {disks}: {found:?}");
+    let found = violation(Flaw::NoFileSync);
     assert!(is_loss(&found), "{found:?}");
 }
 
 #[test]
 fn a_store_that_does_not_sync_its_folders_is_found_out() {
-    let (disks, found) = disks_until_found(Flaw::NoFolderSync);
-    println!("after {disks}: {found:?}");
+    let found = violation(Flaw::NoFolderSync);
     // An index that is kept knows of it.
     assert!(is_loss(&found), "{found:?}");
 }
 
 #[test]
 fn a_store_that_believes_a_second_sync_is_found_out() {
-    let (disks, found) = disks_until_found(Flaw::SyncRetried);
-    println!("after {disks}: {found:?}");
+    let found = violation(Flaw::SyncRetried);
     assert!(is_loss(&found), "{found:?}");
 }
 
 #[test]
 fn a_store_that_leaves_a_torn_end_is_found_out() {
-    let (disks, found) = disks_until_found(Flaw::NoTruncation);
-    println!("after {disks}: {found:?}");
+    violation(Flaw::NoTruncation);
 }

@@ -10,7 +10,7 @@ use crate::{StoredEvent, sled::lots::Lots, testing::status};
 
 const RECORDS: usize = 4;
 /// Texts have one of few lengths, so that what is written takes the exact place of what was torn.
-const LENGTHS: [usize; 6] = [8, 8, 8, 300, 3_000, 20_000];
+const LENGTHS: [usize; 6] = [8, 8, 8, 300, 3_000, 9_000];
 
 /// What a store did that it must not do.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) enum Violation {
 }
 
 /// What was done in all.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Count {
     pub(super) disks: usize,
     pub(super) starts: usize,
@@ -40,6 +40,20 @@ pub(super) struct Count {
     /// Nobody was told whether it was kept.
     pub(super) open: usize,
     pub(super) open_and_kept: usize,
+}
+
+impl Count {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.disks += other.disks;
+        self.starts += other.starts;
+        self.flips += other.flips;
+        self.removed += other.removed;
+        self.deleted += other.deleted;
+        self.acknowledged += other.acknowledged;
+        self.refused += other.refused;
+        self.open += other.open;
+        self.open_and_kept += other.open_and_kept;
+    }
 }
 
 impl fmt::Display for Count {
