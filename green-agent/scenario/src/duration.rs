@@ -3,9 +3,27 @@
 use std::time::Duration;
 
 use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+use serde_json::json;
+
+use crate::reader::kind;
 
 /// The description of a duration in messages.
 pub(super) const EXPECTED: &str = "a duration such as \"30s\", \"1m30s\" or \"1500ms\"";
+
+kind! {
+    /// A duration such as "30s", "1m30s", "1500ms" or "0s".
+    pub(crate) enum AnyDuration as "Duration" => Duration, |node| node.read(EXPECTED, parse);
+    |_| json!({"type": "string", "minLength": 1, "pattern": r"^(\d+h)?(\d+m)?(\d+s)?(\d+ms)?$"})
+}
+
+kind! {
+    /// A duration longer than zero, such as "30s", "1m30s" or "1500ms".
+    pub(crate) enum Limit => Duration, |node| {
+        let expected = format!("{EXPECTED}, longer than zero");
+        node.read(&expected, |text| parse(text).filter(|limit| !limit.is_zero()))
+    };
+    |_| json!({"type": "string", "pattern": r"^(?=.*[1-9])(\d+h)?(\d+m)?(\d+s)?(\d+ms)?$"})
+}
 
 /// The units of a duration in milliseconds, in the order in which they must be written.
 const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];

@@ -6,6 +6,8 @@ use clap::ValueEnum;
 use mcp_tools::episodes::Limits;
 use serde::{Deserialize, Serialize};
 
+use super::{duration::Limit, reader::table};
+
 /// An evaluation in an environment that is reached over MCP.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -133,15 +135,17 @@ impl Default for EpisodeLimits {
     }
 }
 
-/// The repetition of messages that the participant does not acknowledge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Acknowledge {
-    /// The time after which an unacknowledged message is sent again.
-    #[serde(with = "super::duration")]
-    pub after: Duration,
-    /// The most repetitions of a message.
-    pub resend: u32,
+table! {
+    /// The repetition of messages that are not acknowledged.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct Acknowledge as "Resending", closed {
+        /// The time after which an unacknowledged message is sent again.
+        #[serde(with = "super::duration")]
+        default after: Duration as Limit = "5s",
+        /// The most repetitions of a message.
+        default resend: u32 = 2,
+    }
 }
 
 impl Default for Acknowledge {

@@ -75,9 +75,7 @@ fn exit_code(node: &Node<'_>) -> Option<u8> {
 
 /// Reads the message. An empty one is an error, because every report contains it.
 fn message(node: &Node<'_>) -> Option<String> {
-    node.read("a text that is not empty", |text| {
-        (!text.trim().is_empty()).then(|| text.to_owned())
-    })
+    node.filled("a text that is not empty")
 }
 
 #[cfg(test)]

@@ -3,6 +3,9 @@
 use std::{fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::reader::{kind, table};
 
 /// The demands on a scenario's figures. If there are any, they decide whether the scenario passes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -50,18 +53,6 @@ pub enum Comparison {
     Upper,
 }
 
-impl Comparison {
-    /// All comparisons with their keys.
-    pub const ALL: [(&'static str, Self); 6] = [
-        ("ge", Self::Ge),
-        ("gt", Self::Gt),
-        ("le", Self::Le),
-        ("lt", Self::Lt),
-        ("lower", Self::Lower),
-        ("upper", Self::Upper),
-    ];
-}
-
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = match self.comparison {
@@ -76,26 +67,57 @@ impl fmt::Display for Condition {
     }
 }
 
-/// `regress`: a figure may not drop against an earlier run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RegressionGate {
-    /// The earlier run: its folder or its records, relative to the scenario's file.
-    pub against: PathBuf,
-    /// The figure: `pass_rate` or the name of a metric.
-    pub figure: String,
-    /// The most that the figure may drop.
-    pub max_drop: f64,
+table! {
+    /// A comparison with an earlier run.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct RegressionGate as "Regress", closed {
+        /// The folder of the earlier run, or a file of its records, relative to this file.
+        required against: PathBuf as RunPath => RUN_PATH,
+        /// The figure: pass_rate or a metric.
+        default figure("metric"): String = "pass_rate",
+        /// The most that the figure may drop.
+        default max_drop: f64 as NotNegative = 0.0,
+    }
 }
 
-/// When a scenario needs no more trials.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StopWhen {
-    /// The figure: `pass_rate` or the name of a metric.
-    pub figure: String,
-    /// Half the width of the figure's interval at which trials end.
-    pub half_width: f64,
-    /// The number of trials before which nothing ends.
-    pub min_trials: u32,
+table! {
+    /// Ends a scenario's trials early, once the interval of a figure is narrow enough.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct StopWhen as "StopWhen", closed {
+        /// Half the width of the 95 % interval at which no more trials are started.
+        required half_width: f64 as NotNegative => "half the width of the interval, such as 0.05",
+        /// The figure: pass_rate or a metric.
+        default figure("metric"): String = "pass_rate",
+        /// The number of trials before which nothing ends.
+        default min_trials: u32 as AtLeastTwo = 10,
+    }
+}
+
+/// The description of an earlier run in messages.
+const RUN_PATH: &str = "the folder of a run, or a file of records";
+
+kind! {
+    /// The path of an earlier run.
+    inline RunPath => PathBuf, |node| node.read(RUN_PATH, |text| (!text.is_empty()).then(|| text.into()));
+    |_| json!({"type": "string", "minLength": 1})
+}
+
+kind! {
+    /// A number of at least 0.
+    inline NotNegative => f64, |node| {
+        let number = node.number()?;
+        match number >= 0.0 {
+            true => Some(number),
+            false => node.expected("a number of at least 0"),
+        }
+    };
+    |_| json!({"type": "number", "format": "double", "minimum": 0})
+}
+
+kind! {
+    /// A whole number of at least 2.
+    inline AtLeastTwo => u32, |node| node.integer(2);
+    |_| json!({"type": "integer", "format": "uint32", "minimum": 2})
 }
 
 impl Gates {

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
+use clap::ValueEnum;
 use green_agent_transcript::SnapshotSettings;
 use serde_json::{Map, Value};
 use url::Url;
@@ -9,11 +10,13 @@ use url::Url;
 use mcp_tools::allow_list::AllowList;
 
 use super::{
+    duration::Limit,
     episode::Episode,
     expectation::Expectation,
     gate::{Gates, StopWhen},
     pipeline::{Pipeline, Place},
     placeholder,
+    reader::table,
 };
 
 /// One scenario file.
@@ -293,20 +296,24 @@ pub struct ConversationTurn {
 }
 
 /// The A2A versions that a turn can use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProtocolVersion {
     /// `0.1`
+    #[value(name = "0.1")]
     V0_1,
     /// `0.3`
+    #[value(name = "0.3")]
     V0_3,
     /// `1.0`
+    #[value(name = "1.0")]
     V1_0,
 }
 
 /// The protocol bindings that a turn can use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProtocolBinding {
     /// `jsonrpc`
+    #[value(name = "jsonrpc")]
     JsonRpc,
     /// `rest`: HTTP+JSON
     Rest,
@@ -378,7 +385,7 @@ pub struct Harness {
 }
 
 /// What stays from one trial to the next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Reuse {
     /// Nothing: each trial starts its own agents.
     #[default]
@@ -387,15 +394,17 @@ pub enum Reuse {
     Agents,
 }
 
-/// How often a trial is tried again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Retries {
-    /// After the environment, the model, the harness or the machine broke.
-    pub infrastructure: u32,
+table! {
+    /// How often a trial is tried again.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Retries as "Retries", closed {
+        /// How often after the environment, the model, the harness or the machine broke, but not the agent.
+        default infrastructure: u32 = 0,
+    }
 }
 
 /// How a crash, a hang or a broken protocol of an evaluated agent counts, once it was ready.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum AgentErrors {
     /// It counts as a failure of the agent, with a score of 0.
     #[default]
@@ -405,23 +414,26 @@ pub enum AgentErrors {
 }
 
 /// The ports on which agents listen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Ports {
-    /// The ports in the file.
-    Fixed,
     /// Free ports, which replace the file's ports in endpoint and cmd.
     Auto,
+    /// The ports in the file.
+    Fixed,
 }
 
-/// Time limits; every wait of a run is under one of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// The time from an agent's start until its card can be read.
-    pub ready: Duration,
-    /// The time without any sign of life.
-    pub idle: Duration,
-    /// The time for the whole evaluation.
-    pub total: Duration,
-    /// The time from SIGTERM to SIGKILL.
-    pub stop: Duration,
+table! {
+    /// Time limits; every wait of a run is under one of them.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Timeouts as "Timeout", closed {
+        /// The time from an agent's start until its card can be read.
+        default ready: Duration as Limit = "30s",
+        /// The time without a sign of life: no byte passes between any two agents, on open replies too, and no
+        /// agent that was started prints anything.
+        default idle: Duration as Limit = "5m",
+        /// The time for the whole evaluation.
+        default total: Duration as Limit = "30m",
+        /// The time from asking an agent to end until it is killed.
+        default stop: Duration as Limit = "5s",
+    }
 }

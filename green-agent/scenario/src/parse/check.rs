@@ -4,10 +4,11 @@
 use regex::Regex;
 use serde_json::Value;
 
+use super::expect::ExpectationKeys;
 use crate::{
     error::Problem,
     expectation::Check,
-    reader::{Node, Table},
+    reader::{Key, Node},
 };
 
 /// The advice for two checks in one expectation.
@@ -15,51 +16,40 @@ pub(super) const APART: &str = "write an expectation for each";
 
 type Read = fn(&Node<'_>) -> Option<Check>;
 
-/// The checks by key; a value expectation has one of them.
-const CHECKS: [(&str, Read); 11] = [
-    ("eq", |node| node.json().map(Check::Eq)),
-    ("ne", |node| node.json().map(Check::Ne)),
-    ("gt", |node| node.number().map(Check::Gt)),
-    ("ge", |node| node.number().map(Check::Ge)),
-    ("lt", |node| node.number().map(Check::Lt)),
-    ("le", |node| node.number().map(Check::Le)),
-    ("contains", |node| node.json().map(Check::Contains)),
-    ("matches", |node| pattern(node).map(Check::Matches)),
-    ("schema", |node| schema(node).map(Check::Schema)),
-    ("exists", |node| node.flag().map(Check::Exists)),
-    ("count", |node| node.integer(0).map(Check::Count)),
-];
-
-/// Returns the keys of the checks.
-pub(crate) fn names() -> [&'static str; CHECKS.len()] {
-    CHECKS.map(|(name, _)| name)
-}
-
-/// The checks in one expectation.
-pub(super) struct Checks<'a>(Vec<(&'static str, Read, Node<'a>)>);
-
-impl<'a> Checks<'a> {
-    pub(super) fn get(table: &mut Table<'a>) -> Self {
-        let found = CHECKS
-            .into_iter()
-            .filter_map(|(name, read)| Some((name, read, table.get(name)?)));
-        Self(found.collect())
-    }
-
-    /// Returns their positions.
-    pub(super) fn nodes(&self) -> impl Iterator<Item = &Node<'a>> {
-        self.0.iter().map(|(_, _, node)| node)
+impl<'a> ExpectationKeys<'a> {
+    /// Returns the checks, of which a value expectation has one.
+    pub(super) fn checks(&self) -> [(&Key<'a>, Read); 11] {
+        [
+            (&self.eq, |node| node.json().map(Check::Eq)),
+            (&self.ne, |node| node.json().map(Check::Ne)),
+            (&self.gt, |node| node.number().map(Check::Gt)),
+            (&self.ge, |node| node.number().map(Check::Ge)),
+            (&self.lt, |node| node.number().map(Check::Lt)),
+            (&self.le, |node| node.number().map(Check::Le)),
+            (&self.contains, |node| node.json().map(Check::Contains)),
+            (&self.matches, |node| pattern(node).map(Check::Matches)),
+            (&self.schema, |node| schema(node).map(Check::Schema)),
+            (&self.exists, |node| node.flag().map(Check::Exists)),
+            (&self.count, |node| node.integer(0).map(Check::Count)),
+        ]
     }
 
     /// Returns the only check; reports an error if there is none or several.
-    pub(super) fn single(&self, table: &Table<'_>) -> Option<Check> {
-        let [(first, read, node), others @ ..] = &self.0[..] else {
-            let expected = format!("exactly one of {}", names().join(", "));
-            return table.missing("eq", &expected);
+    pub(super) fn single_check(&self) -> Option<Check> {
+        let checks = self.checks();
+        let mut found = checks
+            .iter()
+            .filter_map(|(key, read)| Some((key.name(), read, key.node()?)));
+        let Some((other, read, node)) = found.next() else {
+            let names = checks.map(|(key, _)| key.name()).join(", ");
+            return self.eq.missing(&format!("exactly one of {names}"));
         };
-        for (_, _, node) in others {
-            let (other, advice) = (*first, APART);
-            node.report(Problem::Together { other, advice });
+        let others: Vec<_> = found.map(|(_, _, node)| node).collect();
+        for node in &others {
+            node.report(Problem::Together {
+                other,
+                advice: APART,
+            });
         }
         read(node).filter(|_| others.is_empty())
     }

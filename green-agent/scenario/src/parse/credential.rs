@@ -1,29 +1,59 @@
 //! Reads `[[config.credential]]`: the credentials for the agents of a pipeline.
 
-use std::path::PathBuf;
-
 use bridge_client::is_loopback;
+use serde_json::json;
 
-use super::{place::place, roles::DeclaredRoles};
+use super::{
+    place::{PlaceText, place},
+    roles::DeclaredRoles,
+};
 use crate::{
     error::Problem,
     pipeline::{Credential, CredentialForm, Place, SecretPlace},
-    reader::{Node, Table},
+    reader::{Key, Node, Table, table},
 };
+
+table! {
+    /// A credential for one agent, or for the registry: sent either by a scheme of the agent's card or in a
+    /// header.
+    pub(super) struct CredentialKeys<'a> as "Credential", closed,
+    with(|_| json!({"oneOf": [{"required": ["scheme"]}, {"required": ["header"]}]})) {
+        /// The receiver: a role, or a URL, which must be https unless it is on this machine. The secret is sent
+        /// to that address only.
+        later_required agent: Key<'a> as PlaceText,
+        /// The security scheme of this name in the agent's card, which says how the secret is sent; for a
+        /// registry basic, with user:password, or bearer.
+        later scheme: Key<'a> as String {"pattern": r"\S"},
+        /// The header that carries the secret unchanged, for agents whose cards name no schemes.
+        later header: Key<'a> as String {"pattern": r"\S"},
+        /// The source of the secret, which is never written in the file itself.
+        later_required secret: Key<'a> as SecretKeys,
+    }
+}
+
+table! {
+    /// An environment variable or one of .env, or a file whose path is relative to the folder in which agents
+    /// run.
+    struct SecretKeys as "SecretPlace", closed,
+    with(|_| json!({"oneOf": [{"required": ["env"]}, {"required": ["file"]}]})) {
+        /// The variable's name.
+        optional env: String {"minLength": 1},
+        /// The file's path.
+        optional file: String {"minLength": 1},
+    }
+}
 
 const SECRET: &str = "{ env = \"NAME\" } or { file = \"PATH\" }";
 
-/// Reads all credentials.
-pub(super) fn credentials(config: &mut Table<'_>, roles: &DeclaredRoles) -> Vec<Credential> {
-    config.tables("credential", |table| credential(table, roles))
-}
-
-fn credential(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Credential> {
-    let agent = table.need("agent", "the role or the URL of the agent that is shown it");
-    let agent = agent.and_then(|node| agent_of(&node, roles));
-    let shown = shown(table);
-    let secret = table.need("secret", SECRET).and_then(|node| secret(&node));
-    table.reject_unknown();
+/// Reads one credential.
+pub(super) fn credential(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Credential> {
+    let keys = CredentialKeys::of(table)?;
+    let agent = keys
+        .agent
+        .need("the role or the URL of the agent that is shown it");
+    let agent = agent.and_then(|node| agent_of(node, roles));
+    let shown = shown(&keys);
+    let secret = keys.secret.need(SECRET).and_then(secret);
     Some(Credential {
         agent: agent?,
         shown: shown?,
@@ -42,19 +72,16 @@ fn agent_of(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Place> {
     }
 }
 
-fn shown(table: &mut Table<'_>) -> Option<CredentialForm> {
+fn shown(keys: &CredentialKeys<'_>) -> Option<CredentialForm> {
     const SCHEME: &str = "a security scheme of the agent's card by its name";
     const HEADER: &str = "the name of an HTTP header";
-    let filled = |node: &Node<'_>, expected: &str| {
-        node.read(expected, |text| {
-            (!text.trim().is_empty()).then(|| text.to_owned())
-        })
-    };
-    match (table.get("scheme"), table.get("header")) {
-        (Some(scheme), None) => filled(&scheme, SCHEME).map(CredentialForm::Scheme),
-        (None, Some(header)) => filled(&header, HEADER).map(CredentialForm::Header),
+    match (keys.scheme.node(), keys.header.node()) {
+        (Some(scheme), None) => scheme.filled(SCHEME).map(CredentialForm::Scheme),
+        (None, Some(header)) => header.filled(HEADER).map(CredentialForm::Header),
         (Some(_), Some(header)) => header.expected("it only without scheme"),
-        (None, None) => table.missing("scheme", &format!("{SCHEME}, or header, {HEADER}")),
+        (None, None) => keys
+            .scheme
+            .missing(&format!("{SCHEME}, or header, {HEADER}")),
     }
 }
 
@@ -63,15 +90,13 @@ fn secret(node: &Node<'_>) -> Option<SecretPlace> {
         node.report(Problem::SecretInFile);
         return None;
     }
-    let mut table = node.table()?;
-    let (env, file) = (table.text("env"), table.text("file"));
-    table.reject_unknown();
+    let keys = SecretKeys::of(&mut node.table()?)?;
     match (
-        env.filter(|name| !name.is_empty()),
-        file.filter(|path| !path.is_empty()),
+        keys.env.filter(|name| !name.is_empty()),
+        keys.file.filter(|path| !path.is_empty()),
     ) {
-        (Some(name), None) => Some(SecretPlace::Env(name.to_owned())),
-        (None, Some(path)) => Some(SecretPlace::File(PathBuf::from(path))),
+        (Some(name), None) => Some(SecretPlace::Env(name)),
+        (None, Some(path)) => Some(SecretPlace::File(path.into())),
         (Some(_), Some(_)) | (None, None) => node.expected(SECRET),
     }
 }

@@ -1,88 +1,117 @@
 //! Reads the `[config]` of `evaluator = "episode"`.
 
-use clap::ValueEnum;
-use mcp_tools::environments::BUILTINS;
+use std::time::Duration;
 
-use super::{roles::DeclaredRoles, values};
+use mcp_tools::environments::BUILTINS;
+use serde_json::json;
+
+use super::{
+    evaluator::EPISODE,
+    roles::DeclaredRoles,
+    values::{Positive, choices, one_of},
+};
 use crate::{
-    episode::{Acknowledge, Delivery, Direction, Episode, EpisodeLimits, names},
+    duration::Limit,
+    episode::{
+        Acknowledge, Delivery, DetailsShape, Direction, Episode, EpisodeLimits, McpTransport,
+        TokenKind,
+    },
     model::{Agent, Evaluator, Listens, Start},
-    reader::{FlagOrTable, Node, Table},
+    reader::{FlagOrTable, Key, Node, Table, kind, table},
 };
 
+table! {
+    /// The settings of the built-in evaluator that has one participant work in an environment, over MCP.
+    pub(crate) struct EpisodeKeys<'a> as "Episode", closed {
+        /// The name of the built-in evaluator.
+        later_required evaluator: Key<'a> as String {"const": EPISODE},
+        /// The name of the built-in environment, which is created from the trial's seed.
+        later_required environment: Key<'a> as String {"enum": BUILTINS.map(|(name, _)| name)},
+        /// The direction of A2A calls: green-calls, as in AgentBeats, or purple-calls.
+        later direction: Key<'a> as Direction = "green-calls",
+        /// The form in which connection details are sent: data parts, nested in a data part, or a text.
+        default details: DetailsShape = "data",
+        /// The MCP transport to the environment: http, or a program over stdio that relays to it.
+        default transport: McpTransport = "http",
+        /// How details are delivered: in messages; with purple-calls also in a synchronous reply; or preset in a
+        /// policy, which has them from the start.
+        later delivery: Key<'a> as Delivery = "messages",
+        /// The token in the details. A participant must get access with the valid one only.
+        default token: TokenKind = "valid",
+        /// The participant's limits.
+        default limits: Limits = {},
+        /// Whether messages are repeated until a participant that supports it acknowledges them.
+        optional acknowledge: Option<Acknowledge> as Acknowledging,
+    }
+}
+
+table! {
+    /// The participant's limits.
+    pub(crate) struct Limits as "Limits", closed {
+        /// The most calls of the environment's tools.
+        optional steps: u32 as Positive,
+        /// The longest time from the episode's beginning to its end.
+        optional time: Duration as Limit,
+    }
+}
+
+kind! { impl Direction => one_of; |_| choices::<Direction>() }
+kind! { impl DetailsShape => one_of; |_| choices::<DetailsShape>() }
+kind! { impl McpTransport => one_of; |_| choices::<McpTransport>() }
+kind! { impl Delivery => one_of; |_| choices::<Delivery>() }
+kind! { impl TokenKind => one_of; |_| choices::<TokenKind>() }
+
+kind! {
+    /// Whether messages are to be acknowledged: true, false, or a table with details.
+    enum Acknowledging as "Acknowledge" => Option<Acknowledge>, acknowledge;
+    |generator| {
+        let settings = generator.subschema_for::<Acknowledge>();
+        json!({"anyOf": [generator.subschema_for::<bool>(), settings]})
+    }
+}
+
 pub(super) fn episode(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Evaluator> {
-    let _ = config.get("evaluator");
+    let keys = EpisodeKeys::of(config)?;
     let names = BUILTINS.map(|(name, _)| name);
     let expected = format!("a built-in environment: {}", names.join(", "));
-    let environment = config.need("environment", &expected).and_then(|node| {
+    let environment = keys.environment.need(&expected).and_then(|node| {
         node.read(&expected, |name| {
             names.contains(&name).then(|| name.to_owned())
         })
     });
+    let default = EpisodeLimits::default();
     // An episode without an environment is dropped, but its other keys are still checked.
     let episode = Episode {
         environment: environment.clone().unwrap_or_default(),
-        direction: choice(config, "direction"),
-        details: choice(config, "details"),
-        transport: choice(config, "transport"),
-        delivery: choice(config, "delivery"),
-        token: choice(config, "token"),
-        limits: config
-            .table("limits")
-            .map_or_else(EpisodeLimits::default, |mut table| limits(&mut table)),
-        acknowledge: config
-            .get("acknowledge")
-            .and_then(|node| acknowledge(&node)),
+        direction: keys.direction.read::<Direction>().unwrap_or_default(),
+        details: keys.details,
+        transport: keys.transport,
+        delivery: keys.delivery.read::<Delivery>().unwrap_or_default(),
+        token: keys.token,
+        limits: EpisodeLimits {
+            steps: keys.limits.steps.unwrap_or(default.steps),
+            time: keys.limits.time.unwrap_or(default.time),
+        },
+        acknowledge: keys.acknowledge.flatten(),
     };
-    check(config, &episode, roles);
-    config.reject_unknown();
+    check(&keys, &episode, roles);
     environment.map(|_| Evaluator::Episode(episode))
 }
 
-/// Reads one of several words; the default if the key is absent.
-fn choice<T: ValueEnum + Default>(table: &mut Table<'_>, name: &'static str) -> T {
-    let Some(node) = table.get(name) else {
-        return T::default();
-    };
-    let expected = format!("one of {}", names::<T>().join(", "));
-    node.read(&expected, |text| T::from_str(text, false).ok())
-        .unwrap_or_default()
-}
-
-fn limits(table: &mut Table<'_>) -> EpisodeLimits {
-    let default = EpisodeLimits::default();
-    let steps = table.get("steps").and_then(|node| node.integer(1));
-    let time = table.get("time").and_then(|node| values::limit(&node));
-    table.reject_unknown();
-    EpisodeLimits {
-        steps: steps.unwrap_or(default.steps),
-        time: time.unwrap_or(default.time),
-    }
-}
-
-fn acknowledge(node: &Node<'_>) -> Option<Acknowledge> {
+fn acknowledge(node: &Node<'_>) -> Option<Option<Acknowledge>> {
     match node.flag_or_table("true, false, or a table with after and resend")? {
-        FlagOrTable::Flag(asked) => asked.then(Acknowledge::default),
-        FlagOrTable::Table(mut table) => {
-            let default = Acknowledge::default();
-            let after = table.get("after").and_then(|node| values::limit(&node));
-            let resend = table.get("resend").and_then(|node| node.integer(0));
-            table.reject_unknown();
-            Some(Acknowledge {
-                after: after.unwrap_or(default.after),
-                resend: resend.unwrap_or(default.resend),
-            })
-        }
+        FlagOrTable::Flag(asked) => Some(asked.then(Acknowledge::default)),
+        FlagOrTable::Table(mut table) => Acknowledge::of(&mut table).map(Some),
     }
 }
 
 /// Checks that the direction of calls is possible, and that no key is set which the direction ignores.
-fn check(config: &mut Table<'_>, episode: &Episode, roles: &DeclaredRoles) {
+fn check(keys: &EpisodeKeys<'_>, episode: &Episode, roles: &DeclaredRoles) {
     let is_agent = |agent: &&Agent| agent.listens == Listens::Agent;
     let agents: Vec<&Agent> = roles.agents.iter().filter(is_agent).collect();
     let [agent] = agents[..] else {
         // A participant may be missing because of another mistake, which is reported at its place.
-        if let (false, Some(node)) = (roles.has_mistakes(), config.get("evaluator")) {
+        if let (false, Some(node)) = (roles.has_mistakes(), keys.evaluator.node()) {
             let found = agents.len();
             node.expected::<()>(format!("one participant for it, not {found}"));
         }
@@ -99,9 +128,9 @@ fn check(config: &mut Table<'_>, episode: &Episode, roles: &DeclaredRoles) {
         }
     };
     if let Some(expected) = wrong {
-        match config.get("direction") {
+        match keys.direction.node() {
             Some(node) => node.expected::<()>(expected),
-            None => config.missing("direction", expected),
+            None => keys.direction.missing(expected),
         };
     }
     let delivered = match (episode.delivery, episode.direction, &agent.start) {
@@ -113,7 +142,7 @@ fn check(config: &mut Table<'_>, episode: &Episode, roles: &DeclaredRoles) {
         }
         (Delivery::Messages | Delivery::Synchronous | Delivery::Preset, _, _) => None,
     };
-    if let (Some(expected), Some(node)) = (delivered, config.get("delivery")) {
+    if let (Some(expected), Some(node)) = (delivered, keys.delivery.node()) {
         node.expected::<()>(expected);
     }
 }

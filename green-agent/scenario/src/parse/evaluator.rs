@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// The evaluator that sends scripted turns.
-pub(crate) const CONVERSATION: &str = "conversation";
+pub(super) const CONVERSATION: &str = "conversation";
 
 /// The evaluator that has participants work in an environment.
 pub(crate) const EPISODE: &str = "episode";

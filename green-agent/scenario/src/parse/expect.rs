@@ -1,44 +1,125 @@
 //! Reads `[[harness.expect]]`: either a check of a value (`on`, `path`, one check) or a `sequence` of labels.
 
+use serde_json::{Value, json};
 use serde_json_path::JsonPath;
 
-use super::{
-    check::{APART, Checks},
-    roles::DeclaredRoles,
-    values,
-};
+use super::{check::APART, roles::DeclaredRoles, values};
 use crate::{
     error::Problem,
     expectation::{Expectation, Rule, Target, ValuePath},
-    reader::{ALIKE, Node, Table},
+    reader::{ALIKE, Key, Node, Table, table},
 };
 use green_agent_transcript::{
     Hop,
     label::{KINDS, PLAIN, STATES, UNKNOWN},
 };
 
+table! {
+    /// An expectation of the run: either a check of a value (on, optionally path, and one check), or a sequence.
+    pub(super) struct ExpectationKeys<'a> as "Expectation", closed, with(either_rule) {
+        /// Whether the check is negated.
+        default not: bool = false,
+        /// The target: artifact:NAME, task:ROLE, status:N, mcp:TOOL, result, or a metric's name.
+        later on: Key<'a> as String {"minLength": 1},
+        /// The path in the target: a JSON pointer such as "/score" or a JSONPath such as "$.score"; the whole
+        /// target if absent.
+        later path: Key<'a> as String {"pattern": r"^($|/|\$)"},
+        /// The value is equal; numbers are compared by value.
+        later eq: Key<'a> as Value,
+        /// The value is not equal.
+        later ne: Key<'a> as Value,
+        /// The value is a number greater than this.
+        later gt: Key<'a> as f64,
+        /// The value is a number of at least this.
+        later ge: Key<'a> as f64,
+        /// The value is a number less than this.
+        later lt: Key<'a> as f64,
+        /// The value is a number of at most this.
+        later le: Key<'a> as f64,
+        /// The value is a text that contains this text, a list that contains this element, or an object that has
+        /// these members.
+        later contains: Key<'a> as Value,
+        /// A regular expression that finds a match in the text.
+        later matches: Key<'a> as String,
+        /// A JSON Schema under which the value is valid.
+        later schema: Key<'a> as Value,
+        /// Whether the value must exist, or must not.
+        later exists: Key<'a> as bool,
+        /// The number of nodes, elements, members or characters.
+        later count: Key<'a> as i64 {"minimum": 0},
+        /// Labels of events that must occur in this order, with others allowed between them: status:working,
+        /// mcp:tools/call, task:completed; * matches any text.
+        later sequence: Key<'a> as Vec<String> {"items": {"type": "string", "pattern": r"\S"}, "minItems": 1},
+        /// The hop on which the sequence is searched for, such as "green -> purple"; any hop if absent.
+        later hop: Key<'a> as String {"pattern": r"\S\s*->\s*\S"},
+    }
+}
+
+/// Returns the rule that an expectation is either a check of a value or a sequence.
+fn either_rule(keys: &[&str]) -> Value {
+    let has = |name: &&str| json!({"required": [name]});
+    let others = ["not", "on", "path", "sequence", "hop"];
+    let checks = keys.iter().filter(|name| !others.contains(name));
+    let checks: Vec<Value> = checks.map(has).collect();
+    let value_keys = [has(&"on"), has(&"path")].into_iter().chain(checks.clone());
+    json!({"oneOf": [
+        {
+            "required": ["on"],
+            "not": {"anyOf": [has(&"sequence"), has(&"hop")]},
+            "oneOf": checks,
+        },
+        {"required": ["sequence"], "not": {"anyOf": value_keys.collect::<Value>()}},
+    ]})
+}
+
 /// Reads one expectation.
 pub(super) fn expectation(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Expectation> {
-    let not = table.flag("not");
-    let sequence = table.get("sequence");
-    let hop = table.get("hop");
-    let value = ValueKeys::get(table);
-    table.reject_unknown();
-    let rule = match sequence {
+    let keys = ExpectationKeys::of(table)?;
+    let rule = match keys.sequence.node() {
         Some(labels) => {
-            value.reject_beside_sequence();
-            sequence_rule(&labels, hop.as_ref(), roles)
+            keys.reject_beside_sequence();
+            sequence_rule(labels, keys.hop.node(), roles)
         }
         None => {
-            reject_hop(hop.as_ref());
-            value.rule(table, roles)
+            if let Some(node) = keys.hop.node() {
+                node.expected::<()>("it only beside sequence");
+            }
+            keys.value_rule(roles)
         }
     };
     Some(Expectation {
         line: table.line(),
-        not,
+        not: keys.not,
         rule: rule?,
     })
+}
+
+impl ExpectationKeys<'_> {
+    fn reject_beside_sequence(&self) {
+        let checks = self.checks().map(|(key, _)| key);
+        for node in [&self.on, &self.path]
+            .into_iter()
+            .chain(checks)
+            .filter_map(Key::node)
+        {
+            let (other, advice) = ("sequence", APART);
+            node.report(Problem::Together { other, advice });
+        }
+    }
+
+    fn value_rule(&self, roles: &DeclaredRoles) -> Option<Rule> {
+        let on = self
+            .on
+            .need("what is looked at, such as \"artifact:Result\", or sequence");
+        let on = on.and_then(|node| target(node, roles));
+        let path = self.path.node().and_then(value_path);
+        let check = self.single_check();
+        Some(Rule::Value {
+            on: on?,
+            path,
+            check: check?,
+        })
+    }
 }
 
 fn sequence_rule(labels: &Node<'_>, hop: Option<&Node<'_>>, roles: &DeclaredRoles) -> Option<Rule> {
@@ -47,9 +128,7 @@ fn sequence_rule(labels: &Node<'_>, hop: Option<&Node<'_>>, roles: &DeclaredRole
         return labels.expected("at least one label such as \"task:completed\"");
     }
     let labels = labels.list_of(|label| {
-        let text = label.read("a label such as \"status:working\"", |text| {
-            (!text.trim().is_empty()).then(|| text.to_owned())
-        })?;
+        let text = label.filled("a label such as \"status:working\"")?;
         can_occur(label, &text).then_some(text)
     })?;
     Some(Rule::Sequence { labels, hop })
@@ -91,54 +170,6 @@ fn hop(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Hop> {
         roles.check(end, &["green", "runner", "environment"], node)?;
     }
     Some(hop)
-}
-
-fn reject_hop(hop: Option<&Node<'_>>) {
-    if let Some(node) = hop {
-        node.expected::<()>("it only beside sequence");
-    }
-}
-
-/// The keys of a value expectation.
-struct ValueKeys<'a> {
-    on: Option<Node<'a>>,
-    path: Option<Node<'a>>,
-    checks: Checks<'a>,
-}
-
-impl<'a> ValueKeys<'a> {
-    fn get(table: &mut Table<'a>) -> Self {
-        Self {
-            on: table.get("on"),
-            path: table.get("path"),
-            checks: Checks::get(table),
-        }
-    }
-
-    fn reject_beside_sequence(&self) {
-        let keys = self.on.iter().chain(&self.path).chain(self.checks.nodes());
-        for node in keys {
-            let (other, advice) = ("sequence", APART);
-            node.report(Problem::Together { other, advice });
-        }
-    }
-
-    fn rule(&self, table: &Table<'_>, roles: &DeclaredRoles) -> Option<Rule> {
-        let on = match &self.on {
-            Some(node) => target(node, roles),
-            None => table.missing(
-                "on",
-                "what is looked at, such as \"artifact:Result\", or sequence",
-            ),
-        };
-        let path = self.path.as_ref().and_then(value_path);
-        let check = self.checks.single(table);
-        Some(Rule::Value {
-            on: on?,
-            path,
-            check: check?,
-        })
-    }
 }
 
 fn target(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Target> {

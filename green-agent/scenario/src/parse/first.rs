@@ -54,7 +54,7 @@ pub(super) fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
         participants: participants.collect(),
         green: Green::Agent(absent("green")),
         config: Map::new(),
-        harness: harness::harness(root, &DeclaredRoles::default()),
+        harness: harness::harness(root, &DeclaredRoles::default())?,
     };
     check_reuse(root, &scenario);
     Some(scenario)

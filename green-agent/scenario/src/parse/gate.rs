@@ -1,29 +1,56 @@
-//! Reads `[harness.gate]` and `stop_when`.
+//! Reads `[harness.gate]`.
 
-use std::path::PathBuf;
+use serde_json::json;
 
 use crate::{
     error::Problem,
-    gate::{Comparison, Condition, FigureGate, Gates, RegressionGate, StopWhen},
-    reader::{Node, Table},
+    gate::{Comparison, Condition, FigureGate, Gates, RegressionGate},
+    reader::{Kind as _, Node, described, kind, table},
 };
 
-/// The figure that is meant unless a file names another one.
-const PASS_RATE: &str = "pass_rate";
+// By hand, because every key but one is a figure.
+kind! {
+    /// Demands on the scenario's figures, by figure: pass_rate, pass@K, pass^K or a metric. If there are any, they
+    /// decide whether the scenario passes, and single failed trials do not. They have to hold in each cell of a
+    /// matrix.
+    pub(super) enum GateTable as "Gates" => Gates, gates;
+    |generator| {
+        let regress = generator.subschema_for::<RegressionGate>().to_value();
+        json!({
+            "type": "object",
+            "properties": {"regress": described(regress, &["A figure may not drop against an earlier run."])},
+            "additionalProperties": generator.subschema_for::<Bounds>(),
+        })
+    }
+}
 
-/// The trials before which nothing ends, unless a file says otherwise.
-const MIN_TRIALS: u32 = 10;
+table! {
+    /// The bounds of a figure.
+    struct Bounds as "Bounds", closed, with(|_| json!({"minProperties": 1})) {
+        /// The figure is at least this.
+        optional ge: f64,
+        /// The figure is greater than this.
+        optional gt: f64,
+        /// The figure is at most this.
+        optional le: f64,
+        /// The figure is less than this.
+        optional lt: f64,
+        /// The lower bound of the 95 % interval is at least this.
+        optional lower: f64,
+        /// The upper bound of the 95 % interval is at most this.
+        optional upper: f64,
+    }
+}
 
-/// Reads `[harness.gate]`: each key is a figure, except for `regress`.
-pub(super) fn gates(table: &Table<'_>) -> Gates {
+fn gates(node: &Node<'_>) -> Option<Gates> {
     let mut gates = Gates::default();
-    for (name, node) in table.entries() {
+    for (name, node) in node.table()?.entries() {
         match name {
-            "regress" => gates.regress = regress(&node),
+            "regress" => gates.regress = RegressionGate::read(&node),
             figure => gates.figures.extend(figure_gate(figure, &node)),
         }
     }
-    gates
+    Some(gates)
 }
 
 fn figure_gate(figure: &str, node: &Node<'_>) -> Option<FigureGate> {
@@ -31,22 +58,25 @@ fn figure_gate(figure: &str, node: &Node<'_>) -> Option<FigureGate> {
     if !is_figure(figure) {
         return node.expected("a figure: pass_rate, pass@K or pass^K with K from 1, or a metric");
     }
-    let conditions: Vec<Condition> = Comparison::ALL
-        .into_iter()
-        .filter_map(|(key, comparison)| {
-            let number = table.get(key)?.number()?;
-            Some(Condition { comparison, number })
-        })
-        .collect();
-    let is_empty = Comparison::ALL.iter().all(|(key, _)| !table.has(key));
-    table.reject_unknown();
-    if is_empty && table.entries().next().is_none() {
+    let bounds = Bounds::of(&mut table)?;
+    if table.entries().next().is_none() {
         let expected = "one of ge, gt, le, lt, lower, upper".to_owned();
         table.report(Problem::Missing { expected });
     }
+    let numbers = [
+        (Comparison::Ge, bounds.ge),
+        (Comparison::Gt, bounds.gt),
+        (Comparison::Le, bounds.le),
+        (Comparison::Lt, bounds.lt),
+        (Comparison::Lower, bounds.lower),
+        (Comparison::Upper, bounds.upper),
+    ];
+    let conditions = numbers
+        .into_iter()
+        .filter_map(|(comparison, number)| number.map(|number| Condition { comparison, number }));
     Some(FigureGate {
         figure: figure.to_owned(),
-        conditions,
+        conditions: conditions.collect(),
     })
 }
 
@@ -56,54 +86,6 @@ fn is_figure(name: &str) -> bool {
         .strip_prefix("pass@")
         .or_else(|| name.strip_prefix("pass^"));
     k.is_none_or(|k| k.parse::<usize>().is_ok_and(|k| k > 0))
-}
-
-fn regress(node: &Node<'_>) -> Option<RegressionGate> {
-    let mut table = node.table()?;
-    let against = table.need("against", "the folder of a run, or a file of records");
-    let against = against.and_then(|node| {
-        node.read("the folder of a run, or a file of records", |text| {
-            (!text.is_empty()).then(|| PathBuf::from(text))
-        })
-    });
-    let figure = table.text("metric").unwrap_or(PASS_RATE).to_owned();
-    let max_drop = match table.get("max_drop") {
-        Some(node) => not_negative(&node),
-        None => Some(0.0),
-    };
-    table.reject_unknown();
-    Some(RegressionGate {
-        against: against?,
-        figure,
-        max_drop: max_drop?,
-    })
-}
-
-/// Reads `stop_when`.
-pub(super) fn stop_when(node: &Node<'_>) -> Option<StopWhen> {
-    let mut table = node.table()?;
-    let half_width = table
-        .need("half_width", "half the width of the interval, such as 0.05")
-        .and_then(|node| not_negative(&node));
-    let figure = table.text("metric").unwrap_or(PASS_RATE).to_owned();
-    let min_trials = match table.get("min_trials") {
-        Some(node) => node.integer(2),
-        None => Some(MIN_TRIALS),
-    };
-    table.reject_unknown();
-    Some(StopWhen {
-        figure,
-        half_width: half_width?,
-        min_trials: min_trials?,
-    })
-}
-
-fn not_negative(node: &Node<'_>) -> Option<f64> {
-    let number = node.number()?;
-    match number >= 0.0 {
-        true => Some(number),
-        false => node.expected("a number of at least 0"),
-    }
 }
 
 #[cfg(test)]
@@ -134,10 +116,10 @@ mod tests {
         let regress = harness.gate.regress.unwrap();
         assert_eq!(
             (regress.figure.as_str(), regress.max_drop),
-            (PASS_RATE, 0.05)
+            ("pass_rate", 0.05)
         );
         let stop = harness.stop_when.unwrap();
-        assert_eq!((stop.figure.as_str(), stop.min_trials), (PASS_RATE, 10));
+        assert_eq!((stop.figure.as_str(), stop.min_trials), ("pass_rate", 10));
     }
 
     #[test]

@@ -1,142 +1,210 @@
 //! Reads `[harness]`: how the scenario is run and judged. An unknown key in it is a mistake.
 
-use std::time::Duration;
-
+use clap::ValueEnum;
 use green_agent_transcript::SnapshotSettings;
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use toml::de::DeValue;
 
-use super::{expect, gate, roles::DeclaredRoles, values};
+use super::{
+    expect::{self, ExpectationKeys},
+    gate::GateTable,
+    roles::DeclaredRoles,
+    values::{self, Positive, Python, choices, either, quoted, word},
+};
 use crate::{
-    gate::Gates,
-    model::{AgentErrors, Harness, Ports, Retries, Reuse, Timeouts},
-    reader::{FlagOrTable, Node, Table},
+    gate::{Gates, StopWhen},
+    model::{AgentErrors, Harness, Ports, Requirement, Retries, Reuse, Timeouts},
+    reader::{DefaultValue, FlagOrTable, Key, Kind as _, Node, Table, kind, table},
 };
 
 /// The only version of the table.
-pub(crate) const VERSION: i64 = 1;
+const VERSION: i64 = 1;
 
-/// The default time limits.
-const TIMEOUTS: Timeouts = Timeouts {
-    ready: Duration::from_secs(30),
-    idle: Duration::from_secs(5 * 60),
-    total: Duration::from_secs(30 * 60),
-    stop: Duration::from_secs(5),
-};
+table! {
+    /// How the harness runs and judges the scenario.
+    pub(crate) struct HarnessKeys<'a> as "Harness", closed {
+        /// The version of this table.
+        later_required version: Key<'a> as i64 {"const": VERSION},
+        /// How many times the scenario runs.
+        default trials: u32 as Positive = 1,
+        /// The seed for environments and for agents' random choices, so that a run can be repeated.
+        default seed: u64 as Seed = 0,
+        /// The variables of the caller's environment and of .env that started agents get: clean passes those that
+        /// every program needs (PATH, HOME, the locale, folders for temporary files, proxies, certificates,
+        /// Python's and uv's variables) and those that an agent's env and pass_env name; inherit passes all of
+        /// both, as in files without this table.
+        default env: Inherited = "clean",
+        /// The requirements of every agent of the scenario. If one is missing, the scenario is reported as not
+        /// run, never as passed.
+        default requires: Vec<Requirement> = [],
+        /// The version of Python with which the agents run, such as 3.12.
+        optional python: Requirement as Python,
+        /// The ports on which agents listen: those of the file (fixed), or free ones that replace them in
+        /// endpoint and cmd (auto).
+        default ports: Ports = "fixed",
+        /// The limits of each phase.
+        default timeout: Timeouts = {},
+        /// The comparison of the transcript with a snapshot: false for none, or a table with details.
+        optional snapshot: Option<SnapshotSettings> as Snapshot,
+        /// The expectations of the run.
+        later expect: Key<'a> as Vec<ExpectationKeys<'a>>,
+        /// The lowest score with which the evaluation passes. Without it an episode passes when its environment
+        /// reports success, and another evaluation when it completes.
+        optional pass_score: f64,
+        /// How a crash, a hang or a broken protocol of an evaluated agent counts, once it was ready: failed (exit
+        /// code 1, score 0) or infrastructure (exit code 4, no score).
+        default agent_errors: AgentErrors = "failed",
+        /// The demands on the figures of all trials, which decide whether the scenario passes.
+        default gate: Gates as GateTable = {},
+        /// When no more trials are needed.
+        optional stop_when: StopWhen,
+        /// How often a trial is tried again; the last attempt counts.
+        default retries: Retries = {},
+        /// What stays from one trial to the next: nothing, or agents, whose programs are then started once for many
+        /// trials, each with its own transcript, episode and contexts. Such an agent must treat each context
+        /// independently. It gets the first trial's HARNESS_SEED and no HARNESS_TRIAL.
+        default reuse: Reuse = "nothing",
+    }
+    // Read before the rest of the file, which they fill.
+    known {
+        /// A file whose rows fill {row.FIELD} in the texts of this file, each row a sample: JSON Lines (.jsonl), CSV
+        /// (.csv) or TOML with [[row]] (.toml), relative to this file. The field id names the sample.
+        dataset: DatasetFile,
+        /// Axes whose values fill {matrix.AXIS} in the texts of this file. Every sample runs in every combination of
+        /// values.
+        matrix: BTreeMap<String, Axis>,
+    }
+}
+
+table! {
+    /// The settings of a snapshot.
+    struct SnapshotKeys as "SnapshotSettings", closed {
+        /// JSON pointers into bodies, with * for any one segment, to values that differ from run to run.
+        default redact: Vec<String> as Vec<Pointer> = [],
+    }
+}
+
+kind! {
+    /// A seed.
+    inline Seed => u64, |node| node.integer(0);
+    |_| json!({"type": "integer", "format": "int64", "minimum": 0})
+}
+
+/// The environment that started agents get.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum Inherited {
+    Clean,
+    Inherit,
+}
+
+kind! {
+    /// The environment that started agents get.
+    impl Inherited => |node| {
+        word(node, &format!("{} (variables stand in the env of each agent)", quoted::<Inherited>()))
+    };
+    |_| choices::<Inherited>()
+}
+
+kind! {
+    /// The ports on which agents listen.
+    impl Ports => either;
+    |_| choices::<Ports>()
+}
+
+kind! {
+    /// How an evaluated agent's own error counts.
+    impl AgentErrors => either;
+    |_| choices::<AgentErrors>()
+}
+
+kind! {
+    /// What stays from one trial to the next.
+    impl Reuse => either;
+    |_| choices::<Reuse>()
+}
+
+kind! {
+    /// Whether and how the transcript is compared with the snapshot.
+    enum Snapshot => Option<SnapshotSettings>, snapshot;
+    |generator| {
+        let settings = generator.subschema_for::<SnapshotKeys>();
+        json!({"anyOf": [generator.subschema_for::<bool>(), settings]})
+    }
+}
+
+kind! {
+    /// A JSON pointer (RFC 6901).
+    enum Pointer => String, |node| {
+        let expected = "a JSON pointer such as \"/result/artifacts/*/parts\"";
+        node.read(expected, |text| values::is_pointer(text).then(|| text.to_owned()))
+    };
+    |_| json!({"type": "string", "pattern": r"^(/([^/~]|~[01])*)*$"})
+}
+
+kind! {
+    /// The name of a dataset's file.
+    enum DatasetFile;
+    |_| json!({"type": "string", "pattern": r"\.(jsonl|ndjson|csv|toml)$"})
+}
+
+kind! {
+    /// The values of an axis.
+    enum Axis;
+    |generator| {
+        let value = generator.subschema_for::<AxisValue>();
+        json!({"type": "array", "items": value, "minItems": 1, "uniqueItems": true})
+    }
+}
+
+kind! {
+    /// One value of an axis.
+    enum AxisValue => Value, axis_value;
+    |_| values::single()
+}
 
 /// Reads `[harness]`, or returns the defaults for a plain AgentBeats file, which has no snapshot.
-pub(super) fn harness(root: &mut Table<'_>, roles: &DeclaredRoles) -> Harness {
-    match root.table("harness") {
-        Some(mut table) => declared(&mut table, roles),
-        None => Harness {
-            declared: false,
-            trials: 1,
-            seed: 0,
-            // AgentBeats' own runner does the same.
-            inherit: true,
-            requires: Vec::new(),
-            ports: Ports::Fixed,
-            timeout: TIMEOUTS,
-            snapshot: None,
-            expect: Vec::new(),
-            pass_score: None,
-            agent_errors: AgentErrors::default(),
-            gate: Gates::default(),
-            stop_when: None,
-            retries: Retries::default(),
-            reuse: Reuse::default(),
-        },
-    }
-}
-
-fn declared(table: &mut Table<'_>, roles: &DeclaredRoles) -> Harness {
-    check_version(table);
-    let harness = Harness {
-        declared: true,
-        trials: number(table, "trials", 1).unwrap_or(1),
-        seed: number(table, "seed", 0).unwrap_or(0),
-        inherit: table
-            .get("env")
-            .and_then(|node| inherit(&node))
-            .unwrap_or_default(),
-        requires: values::requires(table),
-        ports: table
-            .get("ports")
-            .and_then(|node| ports(&node))
-            .unwrap_or(Ports::Fixed),
-        timeout: table
-            .table("timeout")
-            .map_or(TIMEOUTS, |mut table| timeouts(&mut table)),
-        snapshot: match table.get("snapshot") {
-            Some(node) => snapshot(&node),
-            None => Some(SnapshotSettings::default()),
-        },
-        expect: table.tables("expect", |table| expect::expectation(table, roles)),
-        pass_score: table.get("pass_score").and_then(|node| node.number()),
-        agent_errors: table
-            .get("agent_errors")
-            .and_then(|node| agent_errors(&node))
-            .unwrap_or_default(),
-        gate: table
-            .table("gate")
-            .map(|table| gate::gates(&table))
-            .unwrap_or_default(),
-        stop_when: table
-            .get("stop_when")
-            .and_then(|node| gate::stop_when(&node)),
-        retries: table
-            .table("retries")
-            .map(|mut table| retries(&mut table))
-            .unwrap_or_default(),
-        reuse: table
-            .get("reuse")
-            .and_then(|node| reuse(&node))
-            .unwrap_or_default(),
+pub(super) fn harness(root: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Harness> {
+    static ABSENT: DefaultValue = DefaultValue::new(|| DeValue::parse("{}").ok());
+    let table = root.table("harness");
+    let declared = table.is_some();
+    let mut table = match table {
+        Some(table) => table,
+        None => root.node("harness", ABSENT.as_ref()?).table()?,
     };
-    // Read before the rest of the file, which they fill.
-    for name in ["dataset", "matrix"] {
-        table.get(name);
+    let keys = HarnessKeys::of(&mut table)?;
+    if declared {
+        check_version(&keys.version);
     }
-    table.reject_unknown();
-    harness
-}
-
-fn inherit(node: &Node<'_>) -> Option<bool> {
-    let expected = "\"clean\" or \"inherit\" (variables stand in the env of each agent)";
-    node.read(expected, |text| match text {
-        "clean" => Some(false),
-        "inherit" => Some(true),
-        _ => None,
+    Some(Harness {
+        declared,
+        trials: keys.trials,
+        seed: keys.seed,
+        // AgentBeats' own runner does the same.
+        inherit: keys.env == Inherited::Inherit || !declared,
+        requires: keys.requires.into_iter().chain(keys.python).collect(),
+        ports: keys.ports,
+        timeout: keys.timeout,
+        snapshot: match declared {
+            true => keys.snapshot.unwrap_or(Some(SnapshotSettings::default())),
+            false => None,
+        },
+        expect: keys
+            .expect
+            .tables(|table| expect::expectation(table, roles)),
+        pass_score: keys.pass_score,
+        agent_errors: keys.agent_errors,
+        gate: keys.gate,
+        stop_when: keys.stop_when,
+        retries: keys.retries,
+        reuse: keys.reuse,
     })
-}
-
-fn agent_errors(node: &Node<'_>) -> Option<AgentErrors> {
-    node.read("\"failed\" or \"infrastructure\"", |text| match text {
-        "failed" => Some(AgentErrors::Failed),
-        "infrastructure" => Some(AgentErrors::Infrastructure),
-        _ => None,
-    })
-}
-
-fn reuse(node: &Node<'_>) -> Option<Reuse> {
-    node.read("\"nothing\" or \"agents\"", |text| match text {
-        "nothing" => Some(Reuse::Nothing),
-        "agents" => Some(Reuse::Agents),
-        _ => None,
-    })
-}
-
-fn retries(table: &mut Table<'_>) -> Retries {
-    let retries = Retries {
-        infrastructure: number(table, "infrastructure", 0).unwrap_or_default(),
-    };
-    table.reject_unknown();
-    retries
 }
 
 /// Reads the axes of `matrix`, in alphabetical order, each with its values.
 pub(crate) fn matrix(table: &mut Table<'_>) -> Option<Vec<(String, Vec<Value>)>> {
     let axes = table.entries().map(|(name, node)| {
-        let values = node.list_of(axis_value)?;
+        let values = Vec::<AxisValue>::read(&node)?;
         if values.is_empty() {
             return node.expected("at least one value");
         }
@@ -160,9 +228,9 @@ fn axis_value(node: &Node<'_>) -> Option<Value> {
     }
 }
 
-fn check_version(table: &mut Table<'_>) {
+fn check_version(version: &Key<'_>) {
     let expected = format!("version = {VERSION}");
-    let Some(node) = table.need("version", &expected) else {
+    let Some(node) = version.need(&expected) else {
         return;
     };
     if node.json().is_some_and(|version| version != VERSION) {
@@ -170,53 +238,14 @@ fn check_version(table: &mut Table<'_>) {
     }
 }
 
-fn number<T: TryFrom<i64>>(table: &mut Table<'_>, name: &'static str, least: i64) -> Option<T> {
-    table.get(name)?.integer(least)
-}
-
-fn ports(node: &Node<'_>) -> Option<Ports> {
-    node.read("\"auto\" or \"fixed\"", |text| match text {
-        "auto" => Some(Ports::Auto),
-        "fixed" => Some(Ports::Fixed),
-        _ => None,
-    })
-}
-
-fn timeouts(table: &mut Table<'_>) -> Timeouts {
-    let timeouts = Timeouts {
-        ready: limit(table, "ready", TIMEOUTS.ready),
-        idle: limit(table, "idle", TIMEOUTS.idle),
-        total: limit(table, "total", TIMEOUTS.total),
-        stop: limit(table, "stop", TIMEOUTS.stop),
-    };
-    table.reject_unknown();
-    timeouts
-}
-
-fn limit(table: &mut Table<'_>, name: &'static str, default: Duration) -> Duration {
-    table
-        .get(name)
-        .and_then(|node| values::limit(&node))
-        .unwrap_or(default)
-}
-
-fn snapshot(node: &Node<'_>) -> Option<SnapshotSettings> {
-    match node.flag_or_table("false, or a table with redact")? {
+fn snapshot(node: &Node<'_>) -> Option<Option<SnapshotSettings>> {
+    Some(match node.flag_or_table("false, or a table with redact")? {
         FlagOrTable::Flag(asked) => asked.then(SnapshotSettings::default),
         FlagOrTable::Table(mut table) => {
-            let redact = table.get("redact").and_then(|list| list.list_of(pointer));
-            table.reject_unknown();
-            let redact = redact.unwrap_or_default();
+            let redact = SnapshotKeys::of(&mut table)?.redact;
             Some(SnapshotSettings { redact })
         }
-    }
-}
-
-fn pointer(node: &Node<'_>) -> Option<String> {
-    node.read(
-        "a JSON pointer such as \"/result/artifacts/*/parts\"",
-        |text| values::is_pointer(text).then(|| text.to_owned()),
-    )
+    })
 }
 
 #[cfg(test)]
@@ -241,7 +270,11 @@ mod tests {
             (plain.trials, plain.seed, plain.ports),
             (1, 0, Ports::Fixed)
         );
-        assert_eq!(plain.timeout, TIMEOUTS);
+        let timeout = plain.timeout;
+        assert_eq!(
+            [timeout.ready, timeout.idle, timeout.total, timeout.stop].map(|limit| limit.as_secs()),
+            [30, 300, 1800, 5]
+        );
         let declared = harness_of("[harness]\nversion = 1\n");
         assert!(declared.declared);
         assert_eq!(declared.snapshot, Some(SnapshotSettings::default()));

@@ -28,13 +28,12 @@ mod values;
 use std::{fs, path::Path};
 
 pub(super) use self::{
-    check::names as check_names,
-    evaluator::{CONVERSATION, EPISODE, PIPELINE},
-    harness::VERSION,
-    harness::matrix,
-    part::CONTENTS,
-    pipeline::PARALLEL,
-    turns::endings,
+    episode::EpisodeKeys,
+    evaluator::{EPISODE, PIPELINE},
+    harness::{HarnessKeys, matrix},
+    pipeline::PipelineKeys,
+    turns::ConversationKeys,
+    values::Python,
 };
 
 use super::{
@@ -127,7 +126,7 @@ fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
     let mut config = root.table("config");
     let green = green::green(root, config.as_mut(), &roles);
     let config = config.map(|table| table.json()).unwrap_or_default();
-    let harness = harness::harness(root, &roles);
+    let harness = harness::harness(root, &roles)?;
     let scenario = Scenario {
         path: path.to_owned(),
         name: name(path),

@@ -1,17 +1,39 @@
 //! Reads the parts of a turn's message, in A2A 1.0 form.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     error::Problem,
-    reader::{Node, Table},
+    reader::{Key, Node, Table, table},
 };
 
-/// The kinds of content; each part has exactly one.
-pub(crate) const CONTENTS: [&str; 4] = ["text", "data", "url", "raw"];
+table! {
+    /// A part of a message: exactly one of text, data, url and raw, and optional details.
+    pub(super) struct PartKeys<'a> as "Part", closed, with(|_| one_content()) {
+        /// Plain text.
+        later text: Key<'a> as String,
+        /// JSON of any kind.
+        later data: Key<'a> as Value,
+        /// The URL of the content.
+        later url: Key<'a> as String,
+        /// The content itself, in base64.
+        later raw: Key<'a> as String,
+        /// The content's media type.
+        later media_type("mediaType"): Key<'a> as String,
+        /// The content's file name.
+        later filename: Key<'a> as String,
+        /// Further data about the part.
+        later metadata: Key<'a> as Map<String, Value>,
+    }
+}
 
 /// The expected content, for messages.
 const EXPECTED: &str = "exactly one of text, data, url and raw";
+
+fn one_content() -> Value {
+    let one = ["text", "data", "url", "raw"].map(|name| json!({"required": [name]}));
+    json!({"oneOf": one})
+}
 
 /// Reads a list of parts, at least one.
 pub(super) fn parts(node: &Node<'_>) -> Option<Vec<Value>> {
@@ -21,19 +43,25 @@ pub(super) fn parts(node: &Node<'_>) -> Option<Vec<Value>> {
     node.list_of(|part| read(&mut part.table()?))
 }
 
+/// Reads a part. Whether a URL or base64 text is valid is for the receiver to decide, because a scenario may send an
+/// invalid one on purpose.
 fn read(table: &mut Table<'_>) -> Option<Value> {
-    let contents = CONTENTS.map(|name| table.get(name).map(|node| (name, node)));
-    for (name, node) in contents.iter().flatten() {
-        check_content(name, node);
+    let keys = PartKeys::of(table)?;
+    for text in [
+        &keys.text,
+        &keys.url,
+        &keys.raw,
+        &keys.media_type,
+        &keys.filename,
+    ] {
+        text.read::<String>();
     }
-    for name in ["mediaType", "filename"] {
-        table.text(name);
-    }
-    table.table("metadata");
-    table.reject_unknown();
-    let found: Vec<&str> = contents.iter().flatten().map(|(name, _)| *name).collect();
+    keys.metadata.node().and_then(Node::table);
+    let contents = [&keys.text, &keys.data, &keys.url, &keys.raw];
+    let found = contents.into_iter().filter(|key| key.node().is_some());
+    let found: Vec<&str> = found.map(Key::name).collect();
     if found.is_empty() {
-        return table.missing("text", EXPECTED);
+        return keys.text.missing(EXPECTED);
     }
     if found.len() > 1 {
         let (expected, found) = (EXPECTED.to_owned(), found.join(" and "));
@@ -41,14 +69,6 @@ fn read(table: &mut Table<'_>) -> Option<Value> {
         return None;
     }
     Some(json!(table.json()))
-}
-
-/// Checks the type of a content: all but `data` are texts. Whether a URL or base64 text is valid is for the
-/// receiver to decide, because a scenario may send an invalid one on purpose.
-fn check_content(name: &str, node: &Node<'_>) {
-    if name != "data" {
-        node.text();
-    }
 }
 
 #[cfg(test)]

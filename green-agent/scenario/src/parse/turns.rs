@@ -1,35 +1,134 @@
 //! Reads `evaluator = "conversation"` with its `[[config.turn]]`.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
-use super::{part, roles::DeclaredRoles, values};
+use super::{
+    evaluator::CONVERSATION,
+    part::{self, PartKeys},
+    roles::DeclaredRoles,
+    values::{choices, quoted, word},
+};
 use crate::{
+    duration::AnyDuration,
     error::Problem,
     model::{ConversationTurn, Evaluator, Listens, ProtocolBinding, ProtocolVersion},
-    reader::{Node, Table},
+    reader::{Key, Node, Table, kind, table},
 };
 use green_agent_transcript::label::STATES;
+
+table! {
+    /// The settings of the built-in evaluator that sends these turns, one after the other.
+    pub(crate) struct ConversationKeys<'a> as "Conversation", open {
+        /// The name of the built-in evaluator.
+        later_required evaluator: Key<'a> as String {"const": CONVERSATION},
+        /// The turns, in this order.
+        later_required turn: Key<'a> as Vec<TurnKeys<'a>> {"minItems": 1},
+    }
+}
+
+table! {
+    /// One scripted turn: a message, and what the answer must be.
+    struct TurnKeys<'a> as "Turn", closed, with(|_| says_something()) {
+        /// The role of the receiver.
+        later_required to: Key<'a> as String,
+        /// The message, if it is one text.
+        later text: Key<'a> as String,
+        /// The message's parts, in A2A 1.0 form.
+        later parts: Key<'a> as Vec<PartKeys<'a>> {"minItems": 1},
+        /// The A2A version to use; chosen from the agent's card if absent.
+        optional version: ProtocolVersion,
+        /// The protocol binding to use: JSON-RPC, HTTP+JSON (rest) or gRPC; chosen from the agent's card if
+        /// absent.
+        optional binding: ProtocolBinding,
+        /// The URIs of the A2A extensions to activate; the turn fails if the agent requires another one.
+        default extensions: Vec<String> as Vec<Extension> = [],
+        /// Whether to use the streaming operation.
+        default stream: bool = false,
+        /// Whether to cancel the task. Without text and parts this is the whole turn; with them, the task is
+        /// canceled while the turn runs.
+        default cancel: bool = false,
+        /// The pause before the turn; with a message and cancel, the pause between the two.
+        optional after: Duration as AnyDuration,
+        /// Whether to begin a new task and context although the role's last task is still open.
+        default fresh: bool = false,
+        /// The state that the task must have after the turn; message if the answer must be a bare Message.
+        optional state: String as Ending,
+        /// A text that the answer must contain.
+        optional contains: String,
+    }
+}
+
+kind! {
+    /// An A2A version.
+    impl ProtocolVersion as "Version" => |node| {
+        word(node, &format!("the text {}", quoted::<ProtocolVersion>()))
+    };
+    |_| choices::<ProtocolVersion>()
+}
+
+kind! {
+    /// A protocol binding.
+    impl ProtocolBinding as "Binding" => |node| {
+        word(node, &format!("the text {}", quoted::<ProtocolBinding>()))
+    };
+    |_| choices::<ProtocolBinding>()
+}
+
+kind! {
+    /// An extension's URI, which must not contain a comma because all are sent in one header.
+    inline Extension => String, |node| {
+        node.read("the URI of an extension", |text| {
+            let is_uri = text.contains(':') && !text.contains([',', ' ']);
+            let is_legible = text.chars().all(|one| one.is_ascii_graphic());
+            (is_uri && is_legible).then(|| text.to_owned())
+        })
+    };
+    |_| json!({"type": "string"})
+}
+
+kind! {
+    /// A state, or the word for an answer without a task.
+    inline Ending => String, |node| {
+        let expected = format!("one of {}", endings().join(", "));
+        node.read(&expected, |text| endings().contains(&text).then(|| text.to_owned()))
+    };
+    |_| json!({"type": "string", "enum": endings()})
+}
+
+fn says_something() -> Value {
+    json!({
+        "anyOf": [
+            {"required": ["text"]},
+            {"required": ["parts"]},
+            {"required": ["cancel"], "properties": {"cancel": {"const": true}}},
+        ],
+        "not": {"required": ["text", "parts"]},
+    })
+}
 
 /// The word for an answer without a task, used instead of a state.
 const MESSAGE: &str = "message";
 
 /// Returns the accepted values of `state`: the states, and [`MESSAGE`].
-pub(crate) fn endings() -> Vec<&'static str> {
+fn endings() -> Vec<&'static str> {
     [&STATES[..], &[MESSAGE]].concat()
 }
 
 /// Reads the turns of `evaluator = "conversation"`.
 pub(super) fn conversation(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Evaluator> {
     const EXPECTED: &str = "at least one [[config.turn]] that says something";
+    let keys = ConversationKeys::of(config)?;
     if let Some(client) = roles.agents.iter().find(|agent| agent.start.is_client())
-        && let Some(node) = config.get("evaluator")
+        && let Some(node) = keys.evaluator.node()
     {
         let role = &client.role;
         node.expected::<()>(format!(
             "another one for {role:?}, which listens nowhere and cannot be spoken to"
         ));
     }
-    let node = config.need("turn", EXPECTED)?;
+    let node = keys.turn.need(EXPECTED)?;
     let tables = node.list()?;
     if tables.is_empty() {
         return node.expected(EXPECTED);
@@ -51,82 +150,42 @@ fn spoken_to(node: &Node<'_>, roles: &DeclaredRoles) -> Option<String> {
 }
 
 fn turn(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<ConversationTurn> {
-    let to = table
-        .need("to", "the role that this is said to")
-        .and_then(|node| spoken_to(&node, roles));
+    let keys = TurnKeys::of(table)?;
+    let to = keys.to.need("the role that this is said to");
+    let to = to.and_then(|node| spoken_to(node, roles));
+    if !keys.cancel && keys.text.node().is_none() && keys.parts.node().is_none() {
+        keys.text.missing::<()>("text, parts or cancel = true");
+    }
     // A turn without a role is dropped, but its other keys are still checked.
-    let turn = ConversationTurn {
+    Some(ConversationTurn {
         line: table.line(),
         to: to.unwrap_or_default(),
-        parts: parts(table),
-        version: table.get("version").and_then(|node| version(&node)),
-        binding: table.get("binding").and_then(|node| binding(&node)),
-        extensions: table
-            .get("extensions")
-            .and_then(|node| node.list_of(extension))
-            .unwrap_or_default(),
-        stream: table.flag("stream"),
-        cancel: table.flag("cancel"),
-        after: table.get("after").and_then(|node| values::duration(&node)),
-        fresh: table.flag("fresh"),
-        state: table.get("state").and_then(|node| state(&node)),
-        contains: table.text("contains").map(str::to_owned),
-    };
-    if !turn.cancel && table.get("text").is_none() && table.get("parts").is_none() {
-        table.missing::<()>("text", "text, parts or cancel = true");
+        parts: keys.message(),
+        version: keys.version,
+        binding: keys.binding,
+        extensions: keys.extensions,
+        stream: keys.stream,
+        cancel: keys.cancel,
+        after: keys.after,
+        fresh: keys.fresh,
+        state: keys.state,
+        contains: keys.contains,
+    })
+}
+
+impl TurnKeys<'_> {
+    fn message(&self) -> Vec<Value> {
+        if let (Some(_), Some(parts)) = (self.text.node(), self.parts.node()) {
+            let advice = "write the text as one of the parts, { text = \"...\" }";
+            parts.report(Problem::Together {
+                other: "text",
+                advice,
+            });
+        }
+        let text = self.text.read::<String>().map(|text| json!({"text": text}));
+        let parts = self.parts.node().and_then(part::parts);
+        text.into_iter().chain(parts.unwrap_or_default()).collect()
     }
-    table.reject_unknown();
-    Some(turn)
-}
-
-fn parts(table: &mut Table<'_>) -> Vec<Value> {
-    let text = table.get("text");
-    let parts = table.get("parts");
-    if let (Some(_), Some(parts)) = (&text, &parts) {
-        let advice = "write the text as one of the parts, { text = \"...\" }";
-        parts.report(Problem::Together {
-            other: "text",
-            advice,
-        });
-    }
-    let text = text.and_then(|node| Some(json!({"text": node.text()?})));
-    let parts = parts.and_then(|node| part::parts(&node));
-    text.into_iter().chain(parts.unwrap_or_default()).collect()
-}
-
-fn version(node: &Node<'_>) -> Option<ProtocolVersion> {
-    node.read("the text \"0.1\", \"0.3\" or \"1.0\"", |text| match text {
-        "0.1" => Some(ProtocolVersion::V0_1),
-        "0.3" => Some(ProtocolVersion::V0_3),
-        "1.0" => Some(ProtocolVersion::V1_0),
-        _ => None,
-    })
-}
-
-/// Reads an extension's URI, which must not contain a comma because all are sent in one header.
-fn extension(node: &Node<'_>) -> Option<String> {
-    node.read("the URI of an extension", |text| {
-        let is_uri = text.contains(':') && !text.contains([',', ' ']);
-        let is_legible = text.chars().all(|one| one.is_ascii_graphic());
-        (is_uri && is_legible).then(|| text.to_owned())
-    })
-}
-
-fn binding(node: &Node<'_>) -> Option<ProtocolBinding> {
-    const EXPECTED: &str = "the text \"jsonrpc\", \"rest\" or \"grpc\"";
-    node.read(EXPECTED, |text| match text {
-        "jsonrpc" => Some(ProtocolBinding::JsonRpc),
-        "rest" => Some(ProtocolBinding::Rest),
-        "grpc" => Some(ProtocolBinding::Grpc),
-        _ => None,
-    })
-}
-
-fn state(node: &Node<'_>) -> Option<String> {
-    let expected = format!("one of {}", endings().join(", "));
-    node.read(&expected, |text| {
-        endings().contains(&text).then(|| text.to_owned())
-    })
 }
 
 #[cfg(test)]

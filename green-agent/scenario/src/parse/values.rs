@@ -1,15 +1,15 @@
 //! Reads texts with a grammar of their own that several tables share: URLs, commands, durations,
 //! requirements.
 
-use std::time::Duration;
-
+use clap::ValueEnum;
+use serde_json::{Value, json};
 use url::Url;
 
 use crate::{
-    duration,
+    episode::names,
     error::Problem,
     model::Requirement,
-    reader::{Node, Table},
+    reader::{Kind as _, Node, Table, kind},
 };
 
 /// Reads the address of an agent.
@@ -34,45 +34,84 @@ pub(super) fn words(node: &Node<'_>) -> Option<Vec<String>> {
         .filter(|words| !words.is_empty())
 }
 
-/// Reads a duration, which may be zero.
-pub(super) fn duration(node: &Node<'_>) -> Option<Duration> {
-    node.read(duration::EXPECTED, duration::parse)
+/// Reads one of several words.
+pub(super) fn word<T: ValueEnum>(node: &Node<'_>, expected: &str) -> Option<T> {
+    node.read(expected, |text| T::from_str(text, false).ok())
 }
 
-/// Reads a time limit, which must not be zero.
-pub(super) fn limit(node: &Node<'_>) -> Option<Duration> {
-    let expected = format!("{}, longer than zero", duration::EXPECTED);
-    node.read(&expected, |text| {
-        duration::parse(text).filter(|limit| !limit.is_zero())
-    })
+/// Reads one of several words, which messages list.
+pub(super) fn one_of<T: ValueEnum>(node: &Node<'_>) -> Option<T> {
+    word(node, &format!("one of {}", names::<T>().join(", ")))
+}
+
+/// Reads one of a few words, which messages quote.
+pub(super) fn either<T: ValueEnum>(node: &Node<'_>) -> Option<T> {
+    word(node, &quoted::<T>())
+}
+
+/// Returns the words in quotes, the last one after `or`.
+pub(super) fn quoted<T: ValueEnum>() -> String {
+    let mut names: Vec<String> = names::<T>()
+        .iter()
+        .map(|name| format!("{name:?}"))
+        .collect();
+    let last = names.pop().unwrap_or_default();
+    format!("{} or {last}", names.join(", "))
+}
+
+/// Returns the schema of one of several words.
+pub(super) fn choices<T: ValueEnum>() -> Value {
+    json!({"type": "string", "enum": names::<T>()})
+}
+
+/// Returns the schema of a text, a number, true or false.
+pub(super) fn single() -> Value {
+    json!({"anyOf": [{"type": "string"}, {"type": "number", "format": "double"}, {"type": "boolean"}]})
+}
+
+kind! {
+    /// A whole number of at least 1.
+    pub(super) inline Positive => u32, |node| node.integer(1);
+    |_| json!({"type": "integer", "format": "uint32", "minimum": 1})
+}
+
+kind! {
+    /// A version of Python.
+    pub(crate) enum Python => Requirement, |node| {
+        node.read("a version of Python such as \"3.12\"", |text| {
+            is_python(text).then(|| Requirement::Interpreter(text.to_owned()))
+        })
+    };
+    |_| json!({"type": "string", "pattern": r"^3\.[0-9]+$"})
+}
+
+kind! {
+    /// A requirement on this machine: python:REQUIREMENT in pip's syntax, python:FOLDER for a checkout with a
+    /// pyproject.toml (and uv.lock), which begins with a dot or a slash, npm:PACKAGE@VERSION, command:NAME.
+    impl Requirement => |node| {
+        let expected = "python:REQUIREMENT, python:FOLDER such as python:., npm:PACKAGE@VERSION or command:NAME";
+        node.read(expected, parse_requirement)
+    };
+    |_| json!({"type": "string", "pattern": r"^(python|npm|command):\s*\S"})
 }
 
 /// Reads the table's `requires`, and `python`, the version of the interpreter.
 pub(super) fn requires(table: &mut Table<'_>) -> Vec<Requirement> {
-    let python = table.get("python").and_then(|node| {
-        let expected = "a version of Python such as \"3.12\"";
-        node.read(expected, |text| {
-            is_python(text).then(|| Requirement::Interpreter(text.to_owned()))
-        })
-    });
+    let python = table.get("python").and_then(|node| Python::read(&node));
     let listed = table
         .get("requires")
-        .and_then(|list| list.list_of(requirement))
-        .unwrap_or_default();
-    listed.into_iter().chain(python).collect()
+        .and_then(|list| Vec::<Requirement>::read(&list));
+    listed
+        .unwrap_or_default()
+        .into_iter()
+        .chain(python)
+        .collect()
 }
 
 /// Returns whether a text is `3.MINOR`.
 fn is_python(text: &str) -> bool {
     let minor = text.strip_prefix("3.");
     minor.is_some_and(|minor| minor.parse::<u8>().is_ok())
-}
-
-fn requirement(node: &Node<'_>) -> Option<Requirement> {
-    node.read(
-        "python:REQUIREMENT, python:FOLDER such as python:., npm:PACKAGE@VERSION or command:NAME",
-        parse_requirement,
-    )
 }
 
 fn parse_requirement(text: &str) -> Option<Requirement> {

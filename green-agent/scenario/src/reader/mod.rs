@@ -2,8 +2,13 @@
 //! mistakes at once.
 //!
 //! In all of these functions, `None` means absent, or wrong and reported.
+//!
+//! - [`kind`]: kinds of values
+//! - [`declare`]: the macro `table!`, which makes reader and schema of a table from a list of its keys
 
+mod declare;
 mod json;
+mod kind;
 mod node;
 mod table;
 
@@ -12,8 +17,10 @@ use std::{cell::RefCell, path::Path};
 use toml::de::DeTable;
 
 pub(super) use self::{
+    declare::{DefaultValue, KeySchema, Rule, described, table, table_schema},
+    kind::{Kind, kind},
     node::{FlagOrTable, Node},
-    table::{ALIKE, Table},
+    table::{ALIKE, Key, Table},
 };
 use super::{
     error::{Problem, ScenarioError, ScenarioErrors},

@@ -28,6 +28,11 @@ pub(crate) enum FlagOrTable<'a> {
 }
 
 impl<'a> Node<'a> {
+    /// Returns the line on which the value begins, from 1.
+    pub(crate) fn line(&self) -> usize {
+        self.source.position(self.value.span().start).0
+    }
+
     /// Reports a mistake in this value.
     pub(crate) fn report(&self, problem: Problem) {
         self.source
@@ -68,6 +73,13 @@ impl<'a> Node<'a> {
     ) -> Option<T> {
         let text = self.value.get_ref().as_str();
         text.and_then(read).or_else(|| self.expected(expected))
+    }
+
+    /// Returns the text, which must not be blank.
+    pub(crate) fn filled(&self, expected: &str) -> Option<String> {
+        self.read(expected, |text| {
+            (!text.trim().is_empty()).then(|| text.to_owned())
+        })
     }
 
     /// Returns the value as a boolean.

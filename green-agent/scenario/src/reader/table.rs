@@ -1,9 +1,12 @@
 //! Reads one table of the file.
 
 use serde_json::{Map, Value};
-use toml::{Spanned, de::DeTable};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
 
-use super::{Node, Source};
+use super::{Kind, Node, Source};
 use crate::error::Problem;
 
 /// The similarity, from 0 to 1, from which a known key is suggested in place of an unknown one.
@@ -17,6 +20,54 @@ pub(crate) struct Table<'a> {
     start: usize,
     entries: &'a DeTable<'a>,
     asked: Vec<&'static str>,
+}
+
+/// A key of a table, which may be absent.
+pub(crate) struct Key<'a> {
+    source: &'a Source<'a>,
+    /// Where its table starts.
+    start: usize,
+    name: &'static str,
+    /// The name after those of the tables around it.
+    path: String,
+    node: Option<Node<'a>>,
+}
+
+impl<'a> Key<'a> {
+    /// Returns the name.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Returns the value.
+    pub(crate) fn node(&self) -> Option<&Node<'a>> {
+        self.node.as_ref()
+    }
+
+    /// Returns the value as one of a kind.
+    pub(crate) fn read<K: Kind>(&self) -> Option<K::Value> {
+        K::read(self.node()?)
+    }
+
+    /// Returns the value of a required key; `expected` describes it for the message.
+    pub(crate) fn need(&self, expected: &str) -> Option<&Node<'a>> {
+        self.node().or_else(|| self.missing(expected))
+    }
+
+    /// Reports that the key is missing; always returns `None`.
+    pub(crate) fn missing<T>(&self, expected: &str) -> Option<T> {
+        let expected = expected.to_owned();
+        self.source
+            .report(self.start, &self.path, Problem::Missing { expected });
+        None
+    }
+
+    /// Returns the tables of a list, converted by `read`; empty if the list is absent.
+    pub(crate) fn tables<T>(&self, mut read: impl FnMut(&mut Table<'a>) -> Option<T>) -> Vec<T> {
+        self.node()
+            .and_then(|list| list.list_of(|node| read(&mut node.table()?)))
+            .unwrap_or_default()
+    }
 }
 
 impl<'a> Table<'a> {
@@ -64,6 +115,17 @@ impl<'a> Table<'a> {
         self.entries.contains_key(name)
     }
 
+    /// Returns a key.
+    pub(crate) fn key(&mut self, name: &'static str) -> Key<'a> {
+        Key {
+            source: self.source,
+            start: self.start,
+            name,
+            path: self.key_of(name),
+            node: self.get(name),
+        }
+    }
+
     /// Returns the value of a key.
     pub(crate) fn get(&mut self, name: &'static str) -> Option<Node<'a>> {
         self.asked.push(name);
@@ -81,11 +143,6 @@ impl<'a> Table<'a> {
         self.get(name)?.text()
     }
 
-    /// Returns a boolean; `false` if absent.
-    pub(crate) fn flag(&mut self, name: &'static str) -> bool {
-        self.get(name).and_then(|node| node.flag()).unwrap_or(false)
-    }
-
     /// Returns a table inside this one.
     pub(crate) fn table(&mut self, name: &'static str) -> Option<Table<'a>> {
         self.get(name)?.table()
@@ -95,11 +152,9 @@ impl<'a> Table<'a> {
     pub(crate) fn tables<T>(
         &mut self,
         name: &'static str,
-        mut read: impl FnMut(&mut Table<'a>) -> Option<T>,
+        read: impl FnMut(&mut Table<'a>) -> Option<T>,
     ) -> Vec<T> {
-        self.get(name)
-            .and_then(|list| list.list_of(|node| read(&mut node.table()?)))
-            .unwrap_or_default()
+        self.key(name).tables(read)
     }
 
     /// Returns the keys and their values, in alphabetical order.
@@ -139,7 +194,8 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn node(&self, name: &str, value: &'a Spanned<toml::de::DeValue<'a>>) -> Node<'a> {
+    /// Returns a value as that of a key.
+    pub(crate) fn node(&self, name: &str, value: &'a Spanned<DeValue<'a>>) -> Node<'a> {
         Node {
             source: self.source,
             key: self.key_of(name),

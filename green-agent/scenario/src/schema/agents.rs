@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
-use super::harness::{Python, Requirement};
+use crate::{model::Requirement, parse::Python};
 
 /// Matches the command of an agent that calls the green one.
 const NAMES_GREEN: &str = r"\{green\}";

@@ -5,23 +5,12 @@
 //! expressions. Tests compare the two, key by key and file by file.
 
 mod agents;
-mod conversation;
-mod episode;
-mod expect;
-mod gate;
-mod harness;
-mod pipeline;
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Map, Value, json};
 
-use self::{
-    agents::{GreenAgent, Participant},
-    conversation::Conversation,
-    episode::Episode,
-    harness::Harness,
-    pipeline::Pipeline,
-};
+use self::agents::{GreenAgent, Participant};
+use crate::parse::{ConversationKeys, EPISODE, EpisodeKeys, HarnessKeys, PIPELINE, PipelineKeys};
 
 /// Returns the schema, draft 2020-12; `scenarios/scenario.schema.json` contains it.
 pub fn schema() -> Value {
@@ -46,7 +35,7 @@ struct ScenarioFile {
     /// The settings of the evaluator.
     config: Option<Config>,
     /// How the harness runs and judges the scenario; AgentBeats' own tools ignore this table.
-    harness: Option<Harness>,
+    harness: Option<HarnessKeys<'static>>,
 }
 
 /// The settings of the evaluator: of a conversation, an episode or a pipeline for the built-in ones, anything
@@ -55,9 +44,9 @@ struct ScenarioFile {
 #[schemars(untagged)]
 #[expect(dead_code, reason = "only its shape is used")]
 enum Config {
-    Conversation(Conversation),
-    Episode(Episode),
-    Pipeline(Pipeline),
+    Conversation(ConversationKeys<'static>),
+    Episode(EpisodeKeys<'static>),
+    Pipeline(PipelineKeys<'static>),
     Other(Map<String, Value>),
 }
 
@@ -73,9 +62,17 @@ fn with_builtin() -> Value {
         |name: &str| json!({"properties": {"config": {"$ref": format!("#/$defs/{name}")}}});
     json!({
         "required": ["config"],
-        "if": episode::named(),
+        "if": named(EPISODE),
         "then": config("Episode"),
-        "else": {"if": pipeline::named(), "then": config("Pipeline"), "else": config("Conversation")},
+        "else": {"if": named(PIPELINE), "then": config("Pipeline"), "else": config("Conversation")},
+    })
+}
+
+/// Returns the condition that a config names this evaluator.
+fn named(evaluator: &str) -> Value {
+    json!({
+        "required": ["config"],
+        "properties": {"config": {"required": ["evaluator"], "properties": {"evaluator": {"const": evaluator}}}},
     })
 }
 

@@ -9,76 +9,108 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
-
-use super::{credential, place::place, roles::DeclaredRoles, values};
-use crate::{
-    model::Evaluator,
-    pipeline::{Agents, Pipeline},
-    reader::{Node, Table},
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
 };
-use reference::result;
-use step::{ids, step};
 
-/// The default for the number of steps that run at the same time.
-pub(crate) const PARALLEL: usize = 4;
+use serde_json::{Value, json};
 
-/// The default time limit of a pipeline.
-const TIMEOUT: Duration = Duration::from_secs(10 * 60);
+use super::{
+    credential::{self, CredentialKeys},
+    evaluator::PIPELINE,
+    place::{PlaceText, place},
+    roles::DeclaredRoles,
+};
+use crate::{
+    duration::Limit,
+    model::Evaluator,
+    pipeline::{Agents, Pipeline, RESERVED_RESULTS},
+    reader::{Key, Node, Table, kind, table},
+};
+use reference::{ReferenceText, result};
+use step::{StepKeys, step};
+
+table! {
+    /// The settings of the built-in evaluator that has agents, found by skill, carry out steps.
+    pub(crate) struct PipelineKeys<'a> as "Pipeline", closed {
+        /// The name of the built-in evaluator.
+        later_required evaluator: Key<'a> as String {"const": PIPELINE},
+        /// The requirements, JSON of any kind. A pipeline that is served gets them from its caller.
+        optional requirements: Value,
+        /// Agents, and catalogues of agents, among which those with the skills are found: URLs or roles. The
+        /// participants if there are neither agents nor a registry.
+        later agents: Key<'a> as Vec<PlaceText>,
+        /// An OCI registry in which the cards of agents with the skills are found: its URL or role.
+        later registry: Key<'a> as PlaceText,
+        /// The credentials that agents and the registry are sent.
+        later credential: Key<'a> as Vec<CredentialKeys<'a>>,
+        /// The most steps that run at the same time.
+        default parallel: usize as Parallel = 4,
+        /// The longest that all steps together may take.
+        default timeout: Duration as Limit = "10m",
+        /// The steps. Each begins when those whose outputs it needs have ended.
+        later_required step: Key<'a> as Vec<StepKeys<'a>> {"minItems": 1},
+        /// The members of the result, by name; every step's output under its id if absent.
+        later result: Key<'a> as BTreeMap<String, ReferenceText> {"propertyNames": {"not": {"enum": RESERVED_RESULTS}}},
+    }
+}
+
+kind! {
+    /// A number of steps.
+    inline Parallel => usize, |node| node.integer(1);
+    |_| json!({"type": "integer", "format": "uint32", "minimum": 1})
+}
 
 /// Reads `[config]` of `evaluator = "pipeline"`.
 pub(super) fn pipeline(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Evaluator> {
-    let _ = config.get("evaluator");
-    let requirements = config.get("requirements").and_then(|node| node.json());
-    let steps = config.need("step", "at least one [[config.step]] with id and skill");
-    let nodes = steps.as_ref().and_then(Node::list).unwrap_or_default();
+    const EXPECTED: &str = "at least one [[config.step]] with id and skill";
+    let keys = PipelineKeys::of(config)?;
+    let steps = keys.step.need(EXPECTED);
+    let nodes = steps.and_then(Node::list).unwrap_or_default();
     if let (true, Some(steps)) = (nodes.is_empty(), &steps) {
-        steps.expected::<()>("at least one [[config.step]] with id and skill");
+        steps.expected::<()>(EXPECTED);
     }
-    let ids = ids(&nodes);
-    let steps = nodes
+    let tables = nodes
         .iter()
-        .filter_map(|node| step(&mut node.table()?, &ids));
+        .filter_map(|node| Some((node.line(), StepKeys::of(&mut node.table()?)?)));
+    let tables: Vec<_> = tables.collect();
+    // Also of those whose other keys are wrong.
+    let ids = tables
+        .iter()
+        .filter_map(|(_, step)| step.id.node()?.as_text());
+    let ids: BTreeSet<String> = ids.map(str::to_owned).collect();
+    let steps = tables
+        .iter()
+        .filter_map(|(line, keys)| step(*line, keys, &ids));
+    let listed = keys.agents.node();
+    let listed = listed.and_then(|list| list.list_of(|node| place(node, roles)));
+    let result = keys.result.node().and_then(|node| result(node, &ids));
     let pipeline = Pipeline {
-        requirements,
-        agents: agents(config, roles),
-        credentials: credential::credentials(config, roles),
         steps: steps.collect(),
-        result: config
-            .table("result")
-            .map(|table| result(&table, &ids))
-            .unwrap_or_default(),
-        parallel: config
-            .get("parallel")
-            .and_then(|node| node.integer(1))
-            .unwrap_or(PARALLEL),
-        timeout: config
-            .get("timeout")
-            .and_then(|node| values::limit(&node))
-            .unwrap_or(TIMEOUT),
+        agents: Agents {
+            listed: listed.unwrap_or_default(),
+            registry: keys.registry.node().and_then(|node| place(node, roles)),
+        },
+        credentials: keys
+            .credential
+            .tables(|table| credential::credential(table, roles)),
+        result: result.unwrap_or_default(),
+        requirements: keys.requirements.clone(),
+        parallel: keys.parallel,
+        timeout: keys.timeout,
     };
-    check_participants(config, &pipeline, roles);
+    check_participants(&keys, &pipeline, roles);
     let whole = pipeline.steps.len() == nodes.len() && !nodes.is_empty();
     if whole {
         order::check(&nodes, &pipeline);
     }
-    config.reject_unknown();
     whole.then_some(Evaluator::Pipeline(pipeline))
 }
 
-fn agents(config: &mut Table<'_>, roles: &DeclaredRoles) -> Agents {
-    let listed = config
-        .get("agents")
-        .and_then(|list| list.list_of(|node| place(node, roles)));
-    Agents {
-        listed: listed.unwrap_or_default(),
-        registry: config.get("registry").and_then(|node| place(&node, roles)),
-    }
-}
-
 /// Checks that there is a participant to call, and none that only calls.
-fn check_participants(config: &mut Table<'_>, pipeline: &Pipeline, roles: &DeclaredRoles) {
-    let Some(node) = config.get("evaluator") else {
+fn check_participants(keys: &PipelineKeys<'_>, pipeline: &Pipeline, roles: &DeclaredRoles) {
+    let Some(node) = keys.evaluator.node() else {
         return;
     };
     if let Some(client) = roles.agents.iter().find(|agent| agent.start.is_client()) {
@@ -88,9 +120,7 @@ fn check_participants(config: &mut Table<'_>, pipeline: &Pipeline, roles: &Decla
         ));
     }
     if pipeline.agents.is_empty() && roles.declared == 0 {
-        config.missing::<()>(
-            "agents",
-            "agents or registry where there are no participants to look among",
-        );
+        keys.agents
+            .missing::<()>("agents or registry where there are no participants to look among");
     }
 }

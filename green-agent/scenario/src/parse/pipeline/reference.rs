@@ -2,11 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::json;
+
 use super::super::expect;
 use crate::{
     pipeline::{REQUIREMENTS, RESERVED_RESULTS, Reference, first_name},
-    reader::{Node, Table},
+    reader::{Node, kind},
 };
+
+kind! {
+    /// A reference to a value in the requirements or in the outputs of steps: a JSON pointer such as
+    /// "/plan/steps" or a JSONPath such as "$.plan.steps", which begins with requirements or a step's id.
+    pub(super) enum ReferenceText as "Reference";
+    |_| json!({"type": "string", "pattern": r"^[/$]"})
+}
 
 /// The description of a reference in messages.
 pub(super) const REFERENCE: &str = "a JSON pointer such as \"/plan/steps\" or a JSONPath such as \"$.plan.steps\" that begins \
@@ -27,7 +36,11 @@ pub(super) fn reference(node: &Node<'_>, ids: &BTreeSet<String>) -> Option<Refer
 }
 
 /// Reads `[config.result]`.
-pub(super) fn result(table: &Table<'_>, ids: &BTreeSet<String>) -> BTreeMap<String, Reference> {
+pub(super) fn result(
+    node: &Node<'_>,
+    ids: &BTreeSet<String>,
+) -> Option<BTreeMap<String, Reference>> {
+    let table = node.table()?;
     let members = table.entries().filter_map(|(name, node)| {
         if RESERVED_RESULTS.contains(&name) {
             return node.expected(format!(
@@ -37,5 +50,5 @@ pub(super) fn result(table: &Table<'_>, ids: &BTreeSet<String>) -> BTreeMap<Stri
         }
         Some((name.to_owned(), reference(&node, ids)?))
     });
-    members.collect()
+    Some(members.collect())
 }

@@ -5,56 +5,73 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    super::values,
-    reference::{REFERENCE, reference},
-};
+use serde_json::{Value, json};
+
+use super::reference::{REFERENCE, ReferenceText, reference};
 use crate::{
+    duration::{AnyDuration, Limit},
     pipeline::{Input, REQUIREMENTS, Step},
-    reader::{Node, Table},
+    reader::{Key, Node, kind, table},
 };
 
-/// The default pause before the first retry.
-const BACKOFF: Duration = Duration::from_millis(500);
-
-/// Returns the ids of all steps, also of those whose other keys are wrong.
-pub(super) fn ids(steps: &[Node<'_>]) -> BTreeSet<String> {
-    let tables = steps.iter().filter(|node| node.is_table());
-    let id = |node: &Node<'_>| Some(node.table()?.get("id")?.as_text()?.to_owned());
-    tables.filter_map(id).collect()
+table! {
+    /// One step of a pipeline.
+    pub(super) struct StepKeys<'a> as "Step", closed {
+        /// The name of the step's output in references.
+        later_required id: Key<'a> as String {"pattern": "^[A-Za-z0-9_-]+$", "not": {"const": REQUIREMENTS}},
+        /// The id of the step's skill.
+        later_required skill: Key<'a> as String {"pattern": r"\S"},
+        /// The skill's parameters.
+        later input: Key<'a> as BTreeMap<String, Parameter>,
+        /// Steps that must have ended before, in addition to those whose outputs it needs.
+        later after: Key<'a> as Vec<String>,
+        /// The number of retries.
+        default retries: u32 = 0,
+        /// The pause before the first retry; each further pause is twice as long.
+        default backoff: Duration as AnyDuration = "500ms",
+        /// The longest that one attempt may take.
+        optional timeout: Duration as Limit,
+    }
 }
 
-pub(super) fn step(table: &mut Table<'_>, ids: &BTreeSet<String>) -> Option<Step> {
-    let id = table
-        .need("id", "what the step's output is called")
+table! {
+    /// A literal value.
+    // Open, because other keys are reported only beside a value.
+    struct LiteralKeys<'a> as "Literal", open, with(|_| json!({"additionalProperties": false})) {
+        /// JSON of any kind.
+        later_required value: Key<'a> as Value,
+    }
+}
+
+kind! {
+    /// A parameter: a reference, or a table with the value itself.
+    enum Parameter;
+    |generator| {
+        let reference = generator.subschema_for::<ReferenceText>();
+        json!({"anyOf": [reference, generator.subschema_for::<LiteralKeys<'_>>()]})
+    }
+}
+
+/// Reads the step on a line; `ids` are those of all steps.
+pub(super) fn step(line: usize, keys: &StepKeys<'_>, ids: &BTreeSet<String>) -> Option<Step> {
+    let id = keys
+        .id
+        .need("what the step's output is called")
         .and_then(|node| node.read(&id_expected(), |text| is_id(text).then(|| text.to_owned())));
-    let skill = table.need("skill", "the id of the skill that does it");
-    let skill = skill.and_then(|node| {
-        node.read("the id of a skill", |text| {
-            (!text.trim().is_empty()).then(|| text.to_owned())
-        })
-    });
-    let step = Step {
-        line: table.line(),
-        id: id.clone().unwrap_or_default(),
-        skill: skill.clone().unwrap_or_default(),
-        input: table
-            .table("input")
-            .map(|table| input(&table, ids))
-            .unwrap_or_default(),
-        after: after(table, ids),
-        retries: table
-            .get("retries")
-            .and_then(|node| node.integer(0))
-            .unwrap_or(0),
-        backoff: table
-            .get("backoff")
-            .and_then(|node| values::duration(&node))
-            .unwrap_or(BACKOFF),
-        timeout: table.get("timeout").and_then(|node| values::limit(&node)),
-    };
-    table.reject_unknown();
-    id.and(skill).map(|_| step)
+    let skill = keys.skill.need("the id of the skill that does it");
+    let skill = skill.and_then(|node| node.filled("the id of a skill"));
+    let input = keys.input.node().and_then(|node| input(node, ids));
+    let after = keys.after.node().and_then(|node| after(node, ids));
+    Some(Step {
+        line,
+        id: id?,
+        skill: skill?,
+        input: input.unwrap_or_default(),
+        after: after.unwrap_or_default(),
+        retries: keys.retries,
+        backoff: keys.backoff,
+        timeout: keys.timeout,
+    })
 }
 
 fn id_expected() -> String {
@@ -68,11 +85,12 @@ fn is_id(text: &str) -> bool {
     !text.is_empty() && text.chars().all(plain) && text != REQUIREMENTS
 }
 
-fn input(table: &Table<'_>, ids: &BTreeSet<String>) -> BTreeMap<String, Input> {
+fn input(node: &Node<'_>, ids: &BTreeSet<String>) -> Option<BTreeMap<String, Input>> {
+    let table = node.table()?;
     let parameters = table.entries();
-    parameters
-        .filter_map(|(name, node)| Some((name.to_owned(), parameter(&node, ids)?)))
-        .collect()
+    let parameters =
+        parameters.filter_map(|(name, node)| Some((name.to_owned(), parameter(&node, ids)?)));
+    Some(parameters.collect())
 }
 
 /// Reads a parameter. A text is a reference; a literal value is in a table under `value`.
@@ -84,24 +102,19 @@ fn parameter(node: &Node<'_>, ids: &BTreeSet<String>) -> Option<Input> {
         true => node.table()?,
         false => return node.expected(format!("{REFERENCE}, or {{ value = ... }}")),
     };
-    let value = table.need("value", "the parameter's value")?.json();
+    let keys = LiteralKeys::of(&mut table)?;
+    let value = keys.value.need("the parameter's value")?.json();
     table.reject_unknown();
     value.map(Input::Value)
 }
 
-fn after(table: &mut Table<'_>, ids: &BTreeSet<String>) -> BTreeSet<String> {
-    let known = ids
-        .iter()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .join(", ");
-    let expected = format!("the id of a step: {known}");
-    let named = table.get("after").and_then(|list| {
-        list.list_of(|node| {
-            node.read(&expected, |text| {
-                ids.contains(text).then(|| text.to_owned())
-            })
+fn after(node: &Node<'_>, ids: &BTreeSet<String>) -> Option<BTreeSet<String>> {
+    let known: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let expected = format!("the id of a step: {}", known.join(", "));
+    let named = node.list_of(|node| {
+        node.read(&expected, |text| {
+            ids.contains(text).then(|| text.to_owned())
         })
     });
-    named.unwrap_or_default().into_iter().collect()
+    Some(named?.into_iter().collect())
 }

@@ -54,7 +54,10 @@ fn a_step_is_a_skill_and_little_else() {
     let pipeline = pipeline_of("[[config.step]]\nid = 'plan'\nskill = 'create_plan'\n");
     assert_eq!(pipeline.requirements, None);
     assert!(pipeline.agents.is_empty() && pipeline.result.is_empty());
-    assert_eq!((pipeline.parallel, pipeline.timeout), (PARALLEL, TIMEOUT));
+    assert_eq!(
+        (pipeline.parallel, pipeline.timeout),
+        (4, Duration::from_secs(600))
+    );
     assert_eq!(pipeline.steps[0].retries, 0);
 }
 
