@@ -1,36 +1,205 @@
-//! `[[participants]]`, in both of AgentBeats' dialects.
+//! `[green_agent]` and `[[participants]]`, in both of AgentBeats' dialects.
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{
     bot,
     roles::DeclaredRoles,
     start::{listens, start},
-    values,
+    values::{self, Endpoint, Python},
 };
 use crate::{
     error::Problem,
-    model::{Agent, Inherits, Listens},
-    reader::{Node, Table},
+    model::{Agent, Inherits, Listens, Requirement},
+    reader::{Key, Kind as _, Node, kind, table},
 };
+
+/// Matches the command of an agent that calls the green one.
+const NAMES_GREEN: &str = r"\{green\}";
+
+table! {
+    /// An agent that is evaluated.
+    pub(crate) struct AgentKeys<'a> as "Participant", open, with(|_| one_start()) {
+        /// Its name, here and for the evaluator; unique in the file.
+        later role: Key<'a> as RoleText,
+        /// The same as role, as AgentBeats' leaderboards call it.
+        later name: Key<'a> as RoleText,
+        /// The URL at which it listens. Required unless bot, server, builtin or policy is given, or cmd contains
+        /// {green}.
+        later endpoint: Key<'a> as Endpoint,
+        /// The URL of a server that is no A2A agent but is used by the other participants: a bot, a model, an MCP
+        /// server, a web site. It is ready when it answers HTTP, and it is not evaluated.
+        later server: Key<'a> as Endpoint,
+        /// The URL at which a bot receives activities, such as "http://127.0.0.1:3979/api/messages". The harness
+        /// hosts it behind the bridge and evaluates it as an A2A agent; the activities are recorded in the
+        /// transcript too.
+        later bot: Key<'a> as Endpoint,
+        /// The name of a built-in bot of the bridge, hosted inside the harness; without endpoint and cmd.
+        later builtin: Key<'a> as String {"enum": bridge_bots::bot::BUILTINS.map(|(name, _)| name)},
+        /// The name of a built-in policy of the purple agent, run inside the harness; without endpoint and cmd.
+        later policy: Key<'a> as String {"enum": purple_agent::policy::BUILTINS.map(|(name, _)| name)},
+        /// The settings of the policy, which depend on the policy.
+        later settings: Key<'a> as Map<String, Value>,
+        /// The hosts and commands to which the policy may connect; HTTP to this machine if absent.
+        later allow: Key<'a> as Allow,
+        /// The role of the participant that is the policy's MCP server from the start. That server gets a token
+        /// in MCP_TOKEN, which the policy sends to it.
+        later tools: Key<'a> as String,
+        /// The command that starts it, split into words as a shell would, without a shell. Without it the agent
+        /// runs already. {green} becomes the URL of the green agent; a command with it starts an agent that calls
+        /// the green one and does not listen. {ROLE}, here, in env and in settings, becomes the recorded URL of
+        /// the participant in that role; for the agent's own role, the URL at which the evaluator reaches it.
+        later cmd: Key<'a> as String,
+        /// Its id on agentbeats.org, written to the results file.
+        later agentbeats_id: Key<'a> as String,
+        /// Its container image, which docker or podman runs unless endpoint, --agent or --overlay say otherwise.
+        later image: Key<'a> as String,
+        /// Environment variables for cmd; ${NAME} is replaced by a variable of the caller's environment or of
+        /// .env. The word "inherit" passes all of both instead of a clean environment.
+        later env: Key<'a> as Env,
+        /// Names of variables of the caller's environment and of .env that cmd gets if they are set; NAME*
+        /// matches all that begin with NAME.
+        later pass_env: Key<'a> as Vec<Variable>,
+        /// The requirements of this agent on this machine, in addition to the scenario's.
+        later requires: Key<'a> as Vec<Requirement>,
+        /// The version of Python with which it runs, such as 3.12.
+        later python: Key<'a> as Python,
+    }
+}
+
+// The same keys as a participant's that runs elsewhere or is a program, some with another description.
+kind! {
+    /// The agent that evaluates.
+    pub(super) enum GreenAgent;
+    |generator| {
+        let mut green = AgentKeys::json_schema(generator).to_value();
+        let properties = ["image", "env", "pass_env", "requires", "python", "endpoint", "cmd", "agentbeats_id"];
+        let properties = properties.map(|name| (name, green["properties"][name].take()));
+        let mut properties = Map::from_iter(properties.map(|(name, key)| (name.to_owned(), key)));
+        for (name, description) in [
+            ("endpoint", "The URL at which it listens."),
+            ("agentbeats_id", "Its id on agentbeats.org."),
+            (
+                "cmd",
+                "The command that starts it, split into words as a shell would, without a shell. Without it the agent \
+                 runs already. {environment} in it becomes the origin at which participants reach its MCP endpoint, \
+                 which is the recorder's.",
+            ),
+        ] {
+            properties[name]["description"] = json!(description);
+        }
+        json!({
+            "type": "object",
+            "properties": properties,
+            "if": {"required": ["cmd"], "properties": {"cmd": {"pattern": r"\S"}}},
+            "then": {"required": ["endpoint"]},
+        })
+    }
+}
+
+kind! {
+    /// A role. green, runner, environment and names that end in .bot are reserved.
+    enum RoleText as "Role";
+    |_| json!({
+        "type": "string",
+        "pattern": r"^[^\s./\\]([^/\\]*[^\s/\\])?$",
+        "not": {"anyOf": [{"enum": RESERVED}, {"pattern": r"\.bot$"}]},
+    })
+}
+
+kind! {
+    /// A table of variables, or the word inherit.
+    enum Env;
+    |generator| {
+        let table = generator.subschema_for::<BTreeMap<String, Setting>>();
+        json!({"anyOf": [{"type": "string", "const": "inherit"}, table]})
+    }
+}
+
+kind! {
+    /// A variable's value: text, a number, true or false.
+    enum Setting => String, text_of;
+    |_| values::single()
+}
+
+kind! {
+    /// The name of a variable, or a prefix of names and *.
+    enum Variable => String, |node| {
+        node.read("a variable's name", |text| {
+            let name = text.strip_suffix('*').unwrap_or(text);
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            (!name.is_empty() && name.chars().all(plain)).then(|| text.to_owned())
+        })
+    };
+    |_| json!({"type": "string", "pattern": r"^[A-Za-z0-9_]+\*?$"})
+}
+
+// By hand, because the policies' own reader reads it.
+kind! {
+    /// The hosts and commands to which an agent may connect, whatever connection details it receives.
+    enum Allow;
+    |_| json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "loopback": {
+                "type": "boolean", "default": true,
+                "description": "Whether HTTP to this machine is allowed.",
+            },
+            "hosts": {
+                "type": "array", "items": {"type": "string"},
+                "description": "Further hosts for HTTP: names or addresses without a port.",
+            },
+            "commands": {
+                "type": "array", "items": {"type": "string"},
+                "description": "Programs that may be started, each exactly as connection details name them.",
+            },
+        },
+    })
+}
+
+/// Returns the rule that a participant has a role and is started in one way.
+fn one_start() -> Value {
+    let has = |name: &str| json!({"required": [name]});
+    let but = |own: &str| {
+        let starts = ["endpoint", "server", "bot", "builtin", "policy", "cmd"].into_iter();
+        let others: Vec<Value> = starts.filter(|name| *name != own).map(has).collect();
+        json!({"anyOf": others})
+    };
+    let calls = json!({"cmd": {"pattern": NAMES_GREEN}});
+    json!({
+        "anyOf": [has("role"), has("name")],
+        "oneOf": [
+            {"required": ["endpoint"], "not": {"properties": calls, "required": ["cmd"]}},
+            has("server"),
+            has("bot"),
+            {"anyOf": [has("image"), has("agentbeats_id")], "not": but("")},
+            {"required": ["builtin"], "not": has("cmd")},
+            {"required": ["policy"], "not": has("cmd")},
+            {"required": ["cmd"], "properties": calls, "not": but("cmd")},
+        ],
+        "dependentRequired": {"settings": ["policy"], "allow": ["policy"], "tools": ["policy"]},
+    })
+}
 
 /// Roles that name the harness's own parties in transcripts.
 const RESERVED: [&str; 3] = ["green", "runner", "environment"];
 
 /// Reads `[[participants]]`.
-pub(super) fn participants(root: &mut Table<'_>) -> DeclaredRoles {
+pub(super) fn participants(list: &Key<'_>) -> DeclaredRoles {
     let mut roles = DeclaredRoles::default();
     let mut declared = 0;
     let mut tools = Vec::new();
-    let read = root.tables("participants", |table| {
+    let read = list.tables(|table| {
         declared += 1;
-        tools.extend(table.get("tools"));
-        let role = role(table, &mut roles.roles);
+        let keys = AgentKeys::of(table)?;
+        let role = role(&keys, table.line(), &mut roles.roles);
         // An agent without a role is dropped, but its other keys are still checked.
-        let agent = agent(table, role.clone().unwrap_or_default());
-        let bot = table.get("bot").is_some();
+        let agent = agent(&keys, role.clone().unwrap_or_default());
+        let bot = keys.bot.node().is_some();
+        tools.extend(keys.tools.into_node());
         role.and(agent).map(|agent| (agent, bot))
     });
     roles.declared = declared;
@@ -51,14 +220,13 @@ fn check_tools(node: &Node<'_>, roles: &DeclaredRoles) {
 }
 
 /// Reads the role, called `role` here and `name` on AgentBeats' leaderboards, and registers it.
-fn role(table: &mut Table<'_>, roles: &mut BTreeMap<String, usize>) -> Option<String> {
-    let (role, name) = (table.get("role"), table.get("name"));
-    let node = match (role, name) {
+fn role(keys: &AgentKeys<'_>, line: usize, roles: &mut BTreeMap<String, usize>) -> Option<String> {
+    let node = match (keys.role.node(), keys.name.node()) {
         (Some(role), Some(name)) if role.text()? != name.text()? => {
             return name.expected(format!("the same as role, {:?}", role.text()?));
         }
         (Some(node), _) | (None, Some(node)) => node,
-        (None, None) => return table.missing("role", "what this participant is called"),
+        (None, None) => return keys.role.missing("what this participant is called"),
     };
     let role = node.read(
         "a role: a text without \"->\", slashes or blanks around it",
@@ -72,7 +240,7 @@ fn role(table: &mut Table<'_>, roles: &mut BTreeMap<String, usize>) -> Option<St
         node.report(Problem::DuplicateRole { role, line });
         return None;
     }
-    roles.insert(role.clone(), table.line());
+    roles.insert(role.clone(), line);
     Some(role)
 }
 
@@ -87,46 +255,38 @@ fn is_role(text: &str) -> bool {
 }
 
 /// Reads all keys of an agent except its role.
-pub(super) fn agent(table: &mut Table<'_>, role: String) -> Option<Agent> {
-    let cmd = table.get("cmd").and_then(|node| values::words(&node));
-    let passed = table.get("pass_env");
-    let passed =
-        passed.and_then(|list| list.list_of(|node| node.read("a variable's name", variable)));
-    let (env, inherits) = match table.get("env") {
+pub(super) fn agent(keys: &AgentKeys<'_>, role: String) -> Option<Agent> {
+    let cmd = keys.cmd.node().and_then(values::words);
+    let passed = Inherits::Named(keys.pass_env.read::<Vec<Variable>>().unwrap_or_default());
+    let (env, inherits) = match keys.env.node() {
         Some(node) if node.as_text().is_some() => {
             node.read("a table, or \"inherit\"", |text| {
                 (text == "inherit").then_some(())
             });
             (BTreeMap::new(), Inherits::Everything)
         }
-        Some(node) => (env(&node), Inherits::Named(passed.unwrap_or_default())),
-        None => (BTreeMap::new(), Inherits::Named(passed.unwrap_or_default())),
+        Some(node) => (env(node), passed),
+        None => (BTreeMap::new(), passed),
     };
-    let requires = values::requires(table);
-    let agentbeats_id = table
-        .text("agentbeats_id")
-        .filter(|id| !id.trim().is_empty());
+    let python = keys.python.read::<Python>();
+    let requires = keys.requires.read::<Vec<Requirement>>();
+    let agentbeats_id = keys.agentbeats_id.read::<String>();
     Some(Agent {
         role,
-        agentbeats_id: agentbeats_id.map(str::to_owned),
-        listens: listens(table),
-        start: start(table, cmd)?,
+        agentbeats_id: agentbeats_id.filter(|id| !id.trim().is_empty()),
+        listens: listens(keys),
+        start: start(keys, cmd)?,
         env,
         inherits,
-        requires,
+        requires: requires.into_iter().flatten().chain(python).collect(),
     })
-}
-
-/// Reads the name of a variable, or a prefix of names and `*`.
-fn variable(text: &str) -> Option<String> {
-    let name = text.strip_suffix('*').unwrap_or(text);
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    (!name.is_empty() && name.chars().all(plain)).then(|| text.to_owned())
 }
 
 fn env(node: &Node<'_>) -> BTreeMap<String, String> {
     let entries = node.table().into_iter().flat_map(|table| {
-        let texts = table.entries().map(|(name, value)| (name, text_of(&value)));
+        let texts = table
+            .entries()
+            .map(|(name, value)| (name, Setting::read(&value)));
         texts.collect::<Vec<_>>()
     });
     entries

@@ -55,7 +55,7 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
             .collect(),
         config: roles.config,
         harness: document(path, "", |root| {
-            harness::harness(root, &DeclaredRoles::default())
+            harness::harness(&root.key("harness"), &DeclaredRoles::default())
         })?,
     })
 }

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde_json::Map;
 
-use super::{check_reuse, harness, name, roles::DeclaredRoles};
+use super::{FileKeys, check_reuse, harness, name, roles::DeclaredRoles};
 use crate::{
     model::{Agent, Green, Inherits, Listens, Scenario, Start},
     reader::Table,
@@ -27,9 +27,9 @@ pub(super) const EXPECTED: &str = "AgentBeats' [green_agent] and [[participants]
 
 /// Reads the file. The green agent is the one with `is_green`; otherwise the only one that names the
 /// participants it needs; otherwise the only one whose card is in a folder or file with its name.
-pub(super) fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
+pub(super) fn scenario(path: &Path, root: &mut Table<'_>, keys: &FileKeys<'_>) -> Option<Scenario> {
     if root.get("agents").is_some_and(|node| node.is_table()) {
-        return root.missing("green_agent", EXPECTED);
+        return keys.green_agent.missing(EXPECTED);
     }
     let mut cards = Vec::new();
     let listed = root.tables("agents", |table| {
@@ -54,9 +54,9 @@ pub(super) fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
         participants: participants.collect(),
         green: Green::Agent(absent("green")),
         config: Map::new(),
-        harness: harness::harness(root, &DeclaredRoles::default())?,
+        harness: harness::harness(&keys.harness, &DeclaredRoles::default())?,
     };
-    check_reuse(root, &scenario);
+    check_reuse(keys, &scenario);
     Some(scenario)
 }
 

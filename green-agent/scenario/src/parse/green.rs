@@ -1,30 +1,35 @@
 //! Reads `[green_agent]`: a program, a server, or the built-in evaluator.
 
-use super::{agents::agent, evaluator, first::EXPECTED, roles::DeclaredRoles, start::is_filled};
+use super::{
+    agents::{AgentKeys, agent},
+    evaluator,
+    first::EXPECTED,
+    roles::DeclaredRoles,
+    start::is_filled,
+};
 use crate::{
     model::{Agent, ENVIRONMENT, Green, Listens, Start},
-    reader::Table,
+    reader::{Key, Table},
 };
 
 /// Reads `[green_agent]`: a program, a server, or the built-in evaluator that `[config]` chooses.
 pub(super) fn green(
-    root: &mut Table<'_>,
+    green_agent: &Key<'_>,
     config: Option<&mut Table<'_>>,
     roles: &DeclaredRoles,
 ) -> Option<Green> {
-    let mut table = root.need("green_agent", EXPECTED)?.table()?;
-    let names_agent = ["endpoint", "cmd", "image", "agentbeats_id"]
-        .into_iter()
-        .any(|name| is_filled(&mut table, name));
+    let keys = AgentKeys::of(&mut green_agent.need(EXPECTED)?.table()?)?;
+    let filled = [&keys.endpoint, &keys.cmd, &keys.image, &keys.agentbeats_id];
+    let names_agent = filled.into_iter().any(is_filled);
     // AgentBeats' leaderboard template leaves the id empty.
-    let is_template = table.get("agentbeats_id").is_some() || table.get("image").is_some();
+    let is_template = keys.agentbeats_id.node().is_some() || keys.image.node().is_some();
     let is_builtin = config
         .as_ref()
         .is_some_and(|config| config.has("evaluator"));
     let names_agent = names_agent || is_template && !is_builtin;
     if names_agent {
-        check_environment(&mut table, roles);
-        let green = agent(&mut table, "green".to_owned())?;
+        check_environment(&keys, roles);
+        let green = agent(&keys, "green".to_owned())?;
         return match green.start {
             Start::Absent { .. } | Start::Running { .. } | Start::Program { .. }
                 if green.listens == Listens::Agent =>
@@ -38,26 +43,25 @@ pub(super) fn green(
             | Start::Builtin { .. }
             | Start::Bot { .. }
             | Start::Policy(_)
-            | Start::Client { .. } => {
-                table.missing("endpoint", "the URL at which the green agent listens")
-            }
+            | Start::Client { .. } => keys
+                .endpoint
+                .missing("the URL at which the green agent listens"),
         };
     }
-    reject_process_keys(&mut table);
+    reject_process_keys(&keys);
     let chosen = config.and_then(|config| Some((config.get("evaluator")?, config)));
     match chosen {
         Some((name, config)) => evaluator::evaluator(config, &name, roles).map(Green::Builtin),
-        None => table.missing(
-            "endpoint",
-            "the evaluator's URL, or config.evaluator for a built-in one",
-        ),
+        None => keys
+            .endpoint
+            .missing("the evaluator's URL, or config.evaluator for a built-in one"),
     }
 }
 
 /// Checks `{environment}`: it is only clear which participant works in the environment if there is one agent
 /// beside servers.
-fn check_environment(table: &mut Table<'_>, roles: &DeclaredRoles) {
-    let Some(node) = table.get("cmd") else {
+fn check_environment(keys: &AgentKeys<'_>, roles: &DeclaredRoles) {
+    let Some(node) = keys.cmd.node() else {
         return;
     };
     let names_it = node.text().is_some_and(|cmd| cmd.contains(ENVIRONMENT));
@@ -71,13 +75,16 @@ fn check_environment(table: &mut Table<'_>, roles: &DeclaredRoles) {
 
 /// Reports keys about a process: a built-in evaluator runs in this process, and these keys would have no
 /// effect.
-fn reject_process_keys(table: &mut Table<'_>) {
-    for (name, expected) in [
-        ("env", "it only where cmd starts the evaluator"),
-        ("pass_env", "it only where cmd starts the evaluator"),
-        ("requires", "it in [harness], for nothing is started here"),
+fn reject_process_keys(keys: &AgentKeys<'_>) {
+    for (key, expected) in [
+        (&keys.env, "it only where cmd starts the evaluator"),
+        (&keys.pass_env, "it only where cmd starts the evaluator"),
+        (
+            &keys.requires,
+            "it in [harness], for nothing is started here",
+        ),
     ] {
-        if let Some(node) = table.get(name) {
+        if let Some(node) = key.node() {
             node.expected::<()>(expected);
         }
     }

@@ -164,13 +164,13 @@ kind! {
 }
 
 /// Reads `[harness]`, or returns the defaults for a plain AgentBeats file, which has no snapshot.
-pub(super) fn harness(root: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Harness> {
+pub(super) fn harness(harness: &Key<'_>, roles: &DeclaredRoles) -> Option<Harness> {
     static ABSENT: DefaultValue = DefaultValue::new(|| DeValue::parse("{}").ok());
-    let table = root.table("harness");
+    let table = harness.table();
     let declared = table.is_some();
     let mut table = match table {
         Some(table) => table,
-        None => root.node("harness", ABSENT.as_ref()?).table()?,
+        None => harness.with(ABSENT.as_ref()?).table()?,
     };
     let keys = HarnessKeys::of(&mut table)?;
     if declared {

@@ -12,6 +12,7 @@ mod credential;
 mod episode;
 mod evaluator;
 mod expect;
+mod file;
 mod first;
 mod gate;
 mod green;
@@ -27,15 +28,9 @@ mod values;
 
 use std::{fs, path::Path};
 
-pub(super) use self::{
-    episode::EpisodeKeys,
-    evaluator::{EPISODE, PIPELINE},
-    harness::{HarnessKeys, matrix},
-    pipeline::PipelineKeys,
-    turns::ConversationKeys,
-    values::Python,
-};
+pub(super) use self::{file::FileKeys, harness::matrix};
 
+use self::agents::AgentKeys;
 use super::{
     error::{Problem, ScenarioError, ScenarioErrors},
     fill::Filling,
@@ -76,10 +71,14 @@ pub(super) fn is_manifest(path: &Path) -> bool {
 pub fn overlay(path: &Path) -> Result<Vec<Agent>, ScenarioErrors> {
     let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
     document(path, &text, |root| {
-        let roles = agents::participants(root);
+        let keys = FileKeys::of(root)?;
+        let roles = agents::participants(&keys.participants);
         let whole = !roles.has_mistakes();
-        let green = match root.table("green_agent") {
-            Some(mut table) => Some(agents::agent(&mut table, "green".to_owned())?),
+        let green = match keys.green_agent.table() {
+            Some(mut table) => Some(agents::agent(
+                &AgentKeys::of(&mut table)?,
+                "green".to_owned(),
+            )?),
             None => None,
         };
         whole.then(|| roles.agents.into_iter().chain(green).collect())
@@ -119,14 +118,15 @@ pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> ScenarioErrors 
 }
 
 fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
-    if !root.has("green_agent") && root.has("agents") {
-        return first::scenario(path, root);
+    let keys = FileKeys::of(root)?;
+    if keys.green_agent.node().is_none() && root.has("agents") {
+        return first::scenario(path, root, &keys);
     }
-    let roles = agents::participants(root);
-    let mut config = root.table("config");
-    let green = green::green(root, config.as_mut(), &roles);
+    let roles = agents::participants(&keys.participants);
+    let mut config = keys.config.table();
+    let green = green::green(&keys.green_agent, config.as_mut(), &roles);
     let config = config.map(|table| table.json()).unwrap_or_default();
-    let harness = harness::harness(root, &roles)?;
+    let harness = harness::harness(&keys.harness, &roles)?;
     let scenario = Scenario {
         path: path.to_owned(),
         name: name(path),
@@ -135,18 +135,17 @@ fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
         config,
         harness,
     };
-    check_reuse(root, &scenario);
+    check_reuse(&keys, &scenario);
     Some(scenario)
 }
 
 /// Reports why the agents of a scenario that asks for it cannot be kept.
-fn check_reuse(root: &mut Table<'_>, scenario: &Scenario) {
+fn check_reuse(keys: &FileKeys<'_>, scenario: &Scenario) {
     let Some(obstacle) = reuse::obstacle(scenario) else {
         return;
     };
-    let node = root
-        .table("harness")
-        .and_then(|mut table| table.get("reuse"));
+    let harness = keys.harness.table();
+    let node = harness.and_then(|mut table| table.get("reuse"));
     if let Some(node) = node {
         node.report(Problem::NotKept(obstacle));
     }

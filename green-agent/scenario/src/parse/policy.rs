@@ -4,24 +4,19 @@ use mcp_tools::allow_list::AllowList;
 use purple_agent::policy::{BUILTINS, SettingsError, builtin, builtin_name};
 use serde_json::{Map, Value};
 
-use crate::{
-    model::Policy,
-    placeholder,
-    reader::{Node, Table},
-};
+use super::agents::AgentKeys;
+use crate::{model::Policy, placeholder, reader::Node};
 
 /// Reads the policy that `chosen` names, with its settings from the participant's table.
-pub(super) fn policy(table: &mut Table<'_>, chosen: &Node<'_>) -> Option<Policy> {
+pub(super) fn policy(keys: &AgentKeys<'_>, chosen: &Node<'_>) -> Option<Policy> {
     let names = BUILTINS.map(|(name, _)| name);
     let expected = format!("a built-in policy: {}", names.join(", "));
     let name = chosen.read(&expected, |name| builtin_name(name).map(str::to_owned));
-    let settings = table.get("settings");
-    let allow = table.get("allow");
-    let tools = table.text("tools").map(str::to_owned);
+    let tools = keys.tools.read::<String>();
     let name = name?;
     Some(Policy {
-        settings: read_settings(&name, chosen, settings.as_ref())?,
-        allow: allow.map_or(Some(AllowList::default()), |node| allowed(&node))?,
+        settings: read_settings(&name, chosen, keys.settings.node())?,
+        allow: (keys.allow.node()).map_or(Some(AllowList::default()), allowed)?,
         tools,
         name,
     })

@@ -9,7 +9,7 @@ use crate::{
     episode::names,
     error::Problem,
     model::Requirement,
-    reader::{Kind as _, Node, Table, kind},
+    reader::{Node, kind},
 };
 
 /// Reads the address of an agent.
@@ -76,8 +76,14 @@ kind! {
 }
 
 kind! {
+    /// An http or https URL with a host and without user and password, such as "http://127.0.0.1:9009".
+    pub(super) enum Endpoint => Url, endpoint;
+    |_| json!({"type": "string", "pattern": r"^\s*[Hh][Tt][Tt][Pp][Ss]?:"})
+}
+
+kind! {
     /// A version of Python.
-    pub(crate) enum Python => Requirement, |node| {
+    pub(super) enum Python => Requirement, |node| {
         node.read("a version of Python such as \"3.12\"", |text| {
             is_python(text).then(|| Requirement::Interpreter(text.to_owned()))
         })
@@ -93,19 +99,6 @@ kind! {
         node.read(expected, parse_requirement)
     };
     |_| json!({"type": "string", "pattern": r"^(python|npm|command):\s*\S"})
-}
-
-/// Reads the table's `requires`, and `python`, the version of the interpreter.
-pub(super) fn requires(table: &mut Table<'_>) -> Vec<Requirement> {
-    let python = table.get("python").and_then(|node| Python::read(&node));
-    let listed = table
-        .get("requires")
-        .and_then(|list| Vec::<Requirement>::read(&list));
-    listed
-        .unwrap_or_default()
-        .into_iter()
-        .chain(python)
-        .collect()
 }
 
 /// Returns whether a text is `3.MINOR`.

@@ -191,10 +191,9 @@ macro_rules! table {
     (@read default $table:ident, $key:expr, [$kind:ty $(, $type:ty)?] = $default:tt) => {{
         static DEFAULT: $crate::reader::DefaultValue =
             $crate::reader::DefaultValue::new(|| ::toml::de::DeValue::parse(stringify!($default)).ok());
+        let key = $table.key($key);
         let read = <$kind as $crate::reader::Kind>::read;
-        let node = $table.get($key);
-        node.and_then(|node| read(&node))
-            .or_else(|| read(&$table.node($key, DEFAULT.as_ref()?)))
+        key.node().and_then(read).or_else(|| read(&key.with(DEFAULT.as_ref()?)))
     }};
     (@read $later:ident $table:ident, $key:expr, [$kind:ty $(, $type:ty)?] $(= $default:tt)?) => {
         Some($table.key($key))

@@ -44,9 +44,28 @@ impl<'a> Key<'a> {
         self.node.as_ref()
     }
 
+    /// Returns the value alone.
+    pub(crate) fn into_node(self) -> Option<Node<'a>> {
+        self.node
+    }
+
     /// Returns the value as one of a kind.
     pub(crate) fn read<K: Kind>(&self) -> Option<K::Value> {
         K::read(self.node()?)
+    }
+
+    /// Returns another value in the place of this key's.
+    pub(crate) fn with(&self, value: &'a Spanned<DeValue<'a>>) -> Node<'a> {
+        Node {
+            source: self.source,
+            key: self.path.clone(),
+            value,
+        }
+    }
+
+    /// Returns the value as a table; reports it if it is none.
+    pub(crate) fn table(&self) -> Option<Table<'a>> {
+        self.node()?.table()
     }
 
     /// Returns the value of a required key; `expected` describes it for the message.
@@ -143,11 +162,6 @@ impl<'a> Table<'a> {
         self.get(name)?.text()
     }
 
-    /// Returns a table inside this one.
-    pub(crate) fn table(&mut self, name: &'static str) -> Option<Table<'a>> {
-        self.get(name)?.table()
-    }
-
     /// Returns the tables of a list, converted by `read`; empty if the list is absent.
     pub(crate) fn tables<T>(
         &mut self,
@@ -194,8 +208,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Returns a value as that of a key.
-    pub(crate) fn node(&self, name: &str, value: &'a Spanned<DeValue<'a>>) -> Node<'a> {
+    fn node(&self, name: &str, value: &'a Spanned<DeValue<'a>>) -> Node<'a> {
         Node {
             source: self.source,
             key: self.key_of(name),

@@ -1,72 +1,16 @@
-//! Compares the schema with the kept file, with the parser's keys, and with scenario files.
+//! Compares the schema with the kept file, and with scenario files.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
 use super::schema;
-use crate::{Problem, parse, template::Template};
+use crate::{parse, template::Template};
 
 const KEPT: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../scenarios/scenario.schema.json"
 );
-
-/// A file in which every table that allows only known keys has an unknown one.
-const UNKNOWN_KEYS: &str = "
-[green_agent]
-[[participants]]
-role = 'a'
-endpoint = 'http://h'
-[config]
-evaluator = 'conversation'
-[[config.turn]]
-to = 'a'
-parts = [{ text = '', zz = 1 }]
-zz = 1
-[harness]
-version = 1
-zz = 1
-timeout = { zz = 1 }
-retries = { zz = 1 }
-snapshot = { zz = 1 }
-stop_when = { half_width = 0, zz = 1 }
-gate = { score = { zz = 1 }, regress = { against = 'a', zz = 1 } }
-[[harness.expect]]
-on = 'x'
-eq = 1
-zz = 1
-";
-
-/// The same for the evaluator `episode`.
-const UNKNOWN_KEYS_OF_EPISODES: &str = "
-[green_agent]
-[[participants]]
-role = 'a'
-policy = 'sum-and-shop'
-[config]
-evaluator = 'episode'
-environment = 'sum'
-zz = 1
-limits = { zz = 1 }
-acknowledge = { zz = 1 }
-";
-
-/// The same for the evaluator `pipeline`. An unknown key of a parameter is reported with its table's key.
-const UNKNOWN_KEYS_OF_PIPELINES: &str = "
-[green_agent]
-[[participants]]
-role = 'a'
-endpoint = 'http://h'
-[config]
-evaluator = 'pipeline'
-zz = 1
-[[config.step]]
-id = 'a'
-skill = 'x'
-zz = 1
-input = { a = { value = 1, zz = 1 } }
-";
 
 /// Returns the text of a TOML file as JSON, to which the schema is applied.
 fn to_json(text: &str) -> Value {
@@ -96,52 +40,6 @@ fn the_kept_file_is_the_generated_one() {
 fn the_schema_is_a_schema() {
     jsonschema::draft202012::meta::validate(&schema()).unwrap();
     jsonschema::validator_for(&schema()).unwrap();
-}
-
-/// The parser's known keys are those that it requests, so this compares the schema with the code itself.
-#[test]
-fn parser_and_schema_know_the_same_keys() {
-    let files = [
-        (UNKNOWN_KEYS, "Conversation"),
-        (UNKNOWN_KEYS_OF_EPISODES, "Episode"),
-        (UNKNOWN_KEYS_OF_PIPELINES, "Pipeline"),
-    ];
-    let errors = files.iter().flat_map(|(text, evaluator)| {
-        let errors = parse(Path::new("a.toml"), text).unwrap_err().0;
-        errors.into_iter().map(move |error| (error, *evaluator))
-    });
-    let schema = schema();
-    let mut compared = 0;
-    for (error, evaluator) in errors {
-        let Problem::UnknownKey { known, .. } = error.problem else {
-            panic!("only keys are wrong here: {error}");
-        };
-        let definition = match error.key.as_str() {
-            "config.turn[0].zz" => "Turn",
-            "config.turn[0].parts[0].zz" => "Part",
-            "config.zz" => evaluator,
-            "config.step[0].zz" => "Step",
-            "config.step[0].input.a.zz" => "Literal",
-            "config.limits.zz" => "Limits",
-            "config.acknowledge.zz" => "Resending",
-            "harness.zz" => "Harness",
-            "harness.timeout.zz" => "Timeout",
-            "harness.retries.zz" => "Retries",
-            "harness.snapshot.zz" => "SnapshotSettings",
-            "harness.stop_when.zz" => "StopWhen",
-            "harness.gate.score.zz" => "Bounds",
-            "harness.gate.regress.zz" => "Regress",
-            "harness.expect[0].zz" => "Expectation",
-            key => panic!("{key} is not compared with the schema"),
-        };
-        let properties = schema["$defs"][definition]["properties"]
-            .as_object()
-            .unwrap();
-        let described: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
-        assert_eq!(described, known.into_iter().collect(), "{definition}");
-        compared += 1;
-    }
-    assert_eq!(compared, 16);
 }
 
 #[test]
