@@ -3,19 +3,20 @@
 //! Most settings wait for their task most of the time. Such a setting is *idle*: it has no worker, only an entry in a
 //! table.
 
-use std::{
-    collections::BTreeMap,
-    pin::Pin,
+use std::{collections::BTreeMap, pin::Pin, sync::OnceLock};
+
+use tokio::sync::watch;
+
+use super::{
+    Handle, JoinHandle,
+    event_reader::EventReader,
+    lock,
+    setting::SettingKey,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, Weak,
+        Arc, Mutex, MutexGuard, Weak,
         atomic::{AtomicBool, Ordering},
     },
 };
-
-use bridge_program::lock;
-use tokio::{runtime::Handle, sync::watch, task::JoinHandle};
-
-use super::{event_reader::EventReader, setting::SettingKey};
 use crate::{
     caller::Caller,
     store::{Head, Listener, Seq},

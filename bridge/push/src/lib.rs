@@ -59,19 +59,19 @@ pub use signature::Signature;
 pub use undelivered::Undelivered;
 
 use std::{
-    // By this name, the parts that `interleavings` tries find another's in its place.
+    // By these names, the parts that `interleavings` tries find others in their place.
     sync::{self, Arc, Weak},
     time::Duration,
 };
 
-use tokio::{sync::Mutex, time::sleep};
+use tokio::{runtime::Handle, sync::Mutex, task::JoinHandle, time::sleep};
 
 use bridge_auth as auth;
 use bridge_store::{self as store, caller};
 use bridge_tasks::{metrics, trace, turns};
 
 use auth::Issuer;
-use bridge_program::clock;
+use bridge_program::{clock, lock};
 use metrics::Metrics;
 use store::{Leases, Store, StoreError};
 

@@ -2,6 +2,8 @@
 //!
 //! The module is compiled here a second time, with shuttle's lock in place of the standard library's.
 
+mod workers;
+
 use futures_util::FutureExt as _;
 use shuttle::{future::block_on, sync, sync::Arc, thread};
 
@@ -19,6 +21,11 @@ use delivery_slots::DeliverySlots;
 
 /// In so many orders.
 const ORDERS: usize = 3_000;
+
+/// Whether shuttle finds an order in which this fails.
+fn is_found_out(tried: fn()) -> bool {
+    std::panic::catch_unwind(tried).is_err()
+}
 
 fn to(host: &str) -> SlotRequest {
     SlotRequest {
