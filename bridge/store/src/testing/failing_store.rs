@@ -11,6 +11,7 @@ use std::{
 use async_trait::async_trait;
 use bridge_protocol::a2a::TaskState;
 use jiff::Timestamp;
+use tokio::sync::Semaphore;
 
 use crate::{
     Append, Deletion, EndedTasks, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq,
@@ -29,6 +30,10 @@ pub struct FailingStore {
     pub panicking: AtomicUsize,
     /// The number of next appends that fail with [`StoreError::Closed`].
     pub unwritable: AtomicUsize,
+    /// The number of next appends whose outcome is only told when [`told`](Self::told) has a permit.
+    pub untold: AtomicUsize,
+    /// See `untold`.
+    pub told: Semaphore,
     /// The number of reads of a log.
     pub reads: AtomicUsize,
     /// The number of waiting tasks that were looked at.
@@ -51,6 +56,8 @@ impl FailingStore {
             unreadable: AtomicUsize::new(0),
             panicking: AtomicUsize::new(0),
             unwritable: AtomicUsize::new(0),
+            untold: AtomicUsize::new(0),
+            told: Semaphore::new(0),
             reads: AtomicUsize::new(0),
             looked_at: AtomicUsize::new(0),
             ending: AtomicUsize::new(0),
@@ -71,10 +78,15 @@ fn takes(left: &AtomicUsize) -> bool {
 #[async_trait]
 impl Store for FailingStore {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
-        match takes(&self.unwritable) {
+        let is_untold = takes(&self.untold);
+        let appended = match takes(&self.unwritable) {
             true => Err(StoreError::Closed),
             false => self.store.append(caller, append).await,
+        };
+        if is_untold && let Ok(told) = self.told.acquire().await {
+            told.forget();
         }
+        appended
     }
 
     async fn read(

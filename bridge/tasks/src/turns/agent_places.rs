@@ -1,18 +1,14 @@
 //! Bounds the turns of each agent: so many run at once, and so many messages are taken altogether. A turn that waits is in
 //! the log, and needs little memory; but an agent that is too slow would otherwise fill the disk with what nobody answers.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::collections::BTreeMap;
+
+use super::{
+    TurnLimits,
+    async_sync::{OwnedSemaphorePermit, Semaphore},
+    lock,
+    sync::{Arc, Mutex},
 };
-
-use bridge_program::lock;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-use super::TurnLimits;
 
 /// The turns of all agents.
 #[derive(Debug)]
@@ -25,8 +21,13 @@ pub(super) struct AgentPlaces {
 #[derive(Debug)]
 struct AgentTurns {
     at_once: Arc<Semaphore>,
-    unended: AtomicUsize,
-    bytes: AtomicUsize,
+    unended: Mutex<UnendedTurns>,
+}
+
+#[derive(Debug, Default)]
+struct UnendedTurns {
+    count: usize,
+    bytes: usize,
 }
 
 /// A turn that has not ended counts until this is dropped.
@@ -59,22 +60,26 @@ impl AgentPlaces {
             waiting_bytes,
             ..
         } = self.limits;
-        let entered = self.enter_anyway(agent, bytes);
-        let turns = entered.agent.unended.load(Ordering::Relaxed);
-        let all = entered.agent.bytes.load(Ordering::Relaxed);
-        // One message is taken whatever its size: the body's limit holds for it.
-        let is_full = turns > at_once.saturating_add(waiting) || (all > waiting_bytes && turns > 1);
-        match is_full {
-            true => Err(turns - 1),
-            false => Ok(entered),
+        let agent = self.of(agent);
+        {
+            // Checked and counted in one step, so that messages that are refused do not count for others.
+            let mut unended = lock(&agent.unended);
+            let UnendedTurns { count, bytes: held } = *unended;
+            // One message is taken whatever its size: the body's limit holds for it.
+            let is_full = count >= at_once.saturating_add(waiting)
+                || (count > 0 && held.saturating_add(bytes) > waiting_bytes);
+            if is_full {
+                return Err(count);
+            }
+            unended.add(bytes);
         }
+        Ok(Unended { agent, bytes })
     }
 
     /// The same for a turn that is in the log already.
     pub(super) fn enter_anyway(&self, agent: &str, bytes: usize) -> Unended {
         let agent = self.of(agent);
-        agent.unended.fetch_add(1, Ordering::Relaxed);
-        agent.bytes.fetch_add(bytes, Ordering::Relaxed);
+        lock(&agent.unended).add(bytes);
         Unended { agent, bytes }
     }
 
@@ -99,48 +104,24 @@ impl AgentPlaces {
         let at_once = self.limits.at_once.clamp(1, Semaphore::MAX_PERMITS);
         let new = Arc::new(AgentTurns {
             at_once: Arc::new(Semaphore::new(at_once)),
-            unended: AtomicUsize::new(0),
-            bytes: AtomicUsize::new(0),
+            unended: Mutex::default(),
         });
         agents.insert(agent.to_owned(), new.clone());
         new
     }
 }
 
-impl Drop for Unended {
-    fn drop(&mut self) {
-        self.agent.unended.fetch_sub(1, Ordering::Relaxed);
-        self.agent.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+impl UnendedTurns {
+    fn add(&mut self, bytes: usize) {
+        self.count += 1;
+        self.bytes += bytes;
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_agent_takes_so_many_messages_and_so_many_bytes() {
-        let places = AgentPlaces::new(TurnLimits {
-            at_once: 1,
-            waiting: 2,
-            waiting_bytes: 100,
-            ..TurnLimits::default()
-        });
-        let first = places.enter("slow", 1_000).unwrap();
-        assert_eq!(
-            places.enter("slow", 1).unwrap_err(),
-            1,
-            "its bytes are used up"
-        );
-        drop(first);
-        let taken: Vec<_> = (0..3).map(|_| places.enter("slow", 10).unwrap()).collect();
-        assert_eq!(places.enter("slow", 10).unwrap_err(), 3);
-        assert!(places.enter("other", 10).is_ok());
-        drop(taken);
-        assert!(places.enter("slow", 10).is_ok());
-        let running = places.try_run("slow").unwrap();
-        assert!(places.try_run("slow").is_none() && places.try_run("other").is_some());
-        drop(running);
-        assert!(places.try_run("slow").is_some());
+impl Drop for Unended {
+    fn drop(&mut self) {
+        let mut unended = lock(&self.agent.unended);
+        unended.count -= 1;
+        unended.bytes -= self.bytes;
     }
 }

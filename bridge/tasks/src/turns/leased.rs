@@ -14,7 +14,7 @@ use tokio::{sync::Notify, task::JoinHandle, time::sleep};
 
 use super::{
     TurnError, Turns, TurnsInner,
-    queue::{ConversationKey, TurnJob, conversation_key},
+    queue::{ConversationKey, NextTurn, TurnJob, conversation_key},
     run::{ConversationSlot, ReadyTurn},
 };
 use crate::{
@@ -94,8 +94,13 @@ impl ConversationSlot {
         let turns = self.turns.clone();
         let mut failures = 0;
         loop {
-            if let Some(next) = turns.0.queues.next_waiting(&self.key) {
-                return Some(next);
+            match turns.0.queues.next_waiting(&self.key) {
+                NextTurn::Ready(job, cancel_signal) => return Some((job, cancel_signal)),
+                NextTurn::Unlogged => {
+                    self.is_released = true;
+                    return None;
+                }
+                NextTurn::Nothing => {}
             }
             self.is_leased = false;
             let is_any_left = match leases.release(conversation(&self.key)).await {
@@ -129,8 +134,13 @@ impl ConversationSlot {
             self.is_leased = true;
             if turns.queue_open(&heads).await == 0 {
                 // What is left can not be continued here, such as a turn of an agent that is not hosted any more.
-                if let Some(next) = turns.0.queues.next_waiting(&self.key) {
-                    return Some(next);
+                match turns.0.queues.next_waiting(&self.key) {
+                    NextTurn::Ready(job, cancel_signal) => return Some((job, cancel_signal)),
+                    NextTurn::Unlogged => {
+                        self.is_released = true;
+                        return None;
+                    }
+                    NextTurn::Nothing => {}
                 }
                 let _ = leases.release(conversation(&self.key)).await;
                 break;
@@ -187,7 +197,7 @@ impl Turns {
             cause: TraceContext::default(),
             unended: None,
         });
-        if self.0.queues.try_start(&key, &nothing).is_err() {
+        if !self.0.queues.occupy(&key, nothing) {
             return;
         }
         let mut slot = ConversationSlot::new(self, key);

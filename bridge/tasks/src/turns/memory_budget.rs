@@ -1,15 +1,15 @@
 //! Limits the memory of all running turns: a slow agent may work on a message for minutes, and a message may have
 //! many megabytes. Queued turns need no memory, because their messages are in the log.
 
-use std::{
-    collections::BTreeMap,
+use std::collections::BTreeMap;
+
+use bridge_protocol::a2a::{Message, Task};
+
+use super::{
+    async_sync::{OwnedSemaphorePermit, Semaphore},
+    lock,
     sync::{Arc, Mutex, Weak},
 };
-
-use bridge_program::lock;
-use bridge_protocol::a2a::{Message, Task};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
 use crate::{caller::Caller, store::size};
 
 /// The default limit for all running turns, in bytes.

@@ -12,6 +12,8 @@
 //! - `recover`: continues after a restart
 //! - `leased`: shares conversations with other processes on the same store
 //! - `repeated_message`: compares messages with the same id
+//! - `queue`: orders the turns of each conversation
+//! - `queue_place`: a turn's place in that order until the log has the turn
 //! - `memory_budget`: limits the memory of running turns
 //! - `agent_places`: bounds the turns of each agent
 //! - `unlogged_ends`: retries ends of turns that the store does not accept
@@ -24,10 +26,13 @@ mod cancel;
 mod event_projection;
 mod expiry;
 mod follower;
+#[cfg(test)]
+mod interleavings;
 mod leased;
 mod memory_budget;
 mod open_artifacts;
 mod queue;
+mod queue_place;
 mod recover;
 mod repeated_message;
 mod run;
@@ -40,7 +45,8 @@ mod unlogged_ends;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, Once, PoisonError, RwLock},
+    // By these names, the parts that `interleavings` tries find others in their place.
+    sync::{self, Arc, Mutex, Once, PoisonError, RwLock},
 };
 
 pub use event_projection::{EventProjection, snapshot_at};
@@ -48,10 +54,12 @@ pub use follower::Follower;
 
 pub use submit::{IncomingMessage, Submitted};
 
-use tokio::sync::Notify;
+use bridge_program::lock;
+use tokio::sync::{self as async_sync, Notify};
 
 use crate::{
     agent::Agent,
+    executor::CancelSignal,
     metered::MeteredStore,
     metrics::Metrics,
     store::{Leases, ListPosition, Seq, Store, StoreError},

@@ -2,22 +2,22 @@
 //!
 //! The queues only order the work in this process; everything that must survive the process is in the log.
 
-use std::{
-    collections::{
-        BTreeMap, VecDeque,
-        hash_map::{Entry, VacantEntry},
-    },
-    sync::{Arc, Mutex, MutexGuard},
+use std::collections::{
+    BTreeMap, VecDeque,
+    hash_map::{Entry, VacantEntry},
 };
 
-use bridge_program::lock;
 use bridge_telemetry::TraceContext;
 
-use super::agent_places::Unended;
+use super::{
+    CancelSignal,
+    agent_places::Unended,
+    lock,
+    sync::{Arc, Mutex, MutexGuard},
+};
 use crate::{
     agent::{Agent, ConversationScope},
     caller::Caller,
-    executor::CancelSignal,
     store::Unordered,
 };
 
@@ -65,9 +65,38 @@ pub(super) fn conversation_key(
 struct ConversationQueue {
     running: Arc<TurnJob>,
     cancel_signal: CancelSignal,
-    waiting: VecDeque<Arc<TurnJob>>,
+    waiting: VecDeque<WaitingTurn>,
     /// Whether someone found the conversation occupied.
     is_wanted: bool,
+}
+
+#[derive(Debug)]
+struct WaitingTurn {
+    job: Arc<TurnJob>,
+    /// A turn takes its place before it is logged, so that turns run in the order of the log.
+    is_logged: bool,
+}
+
+/// The turn that is next in a conversation.
+#[derive(Debug)]
+pub(super) enum NextTurn {
+    /// The turn can run.
+    Ready(Arc<TurnJob>, CancelSignal),
+    /// The turn is not in the log yet. The conversation is occupied by the turn, and its submitter continues there.
+    Unlogged,
+    /// No turn waits.
+    Nothing,
+}
+
+/// The state of a turn when its log entry has been written, or refused.
+#[derive(Debug)]
+pub(super) enum Settled {
+    /// The turn waits for the turns before it.
+    Waiting,
+    /// The conversation is the submitter's: the turns before this one have ended.
+    Due(CancelSignal),
+    /// The turn has no place in the queue.
+    Gone,
 }
 
 /// The conversations in which a turn runs.
@@ -75,29 +104,66 @@ struct ConversationQueue {
 pub(super) struct ConversationQueues(Mutex<Unordered<ConversationKey, ConversationQueue>>);
 
 impl ConversationQueues {
-    /// Starts a turn if its conversation is free, and returns its cancelation signal; otherwise returns the number of
-    /// waiting turns.
-    pub(super) fn try_start(
+    /// Occupies a conversation if it is free, and returns whether it was.
+    pub(super) fn occupy(&self, key: &ConversationKey, job: Arc<TurnJob>) -> bool {
+        match self.lock().entry(Arc::clone(key)) {
+            Entry::Occupied(mut queue) => {
+                queue.get_mut().is_wanted = true;
+                false
+            }
+            Entry::Vacant(place) => {
+                insert_running(place, job);
+                true
+            }
+        }
+    }
+
+    /// Starts a turn that is not in the log yet if its conversation is free, and returns its cancelation signal.
+    /// Otherwise appends the turn to the queue and returns the number of turns that waited before; then
+    /// [`settle`](Self::settle) must follow.
+    pub(super) fn enter(
         &self,
         key: &ConversationKey,
         job: &Arc<TurnJob>,
     ) -> Result<CancelSignal, usize> {
         match self.lock().entry(Arc::clone(key)) {
-            Entry::Occupied(mut queue) => {
-                queue.get_mut().is_wanted = true;
-                Err(queue.get().waiting.len())
-            }
+            Entry::Occupied(mut queue) => Err(queue.get_mut().push(Arc::clone(job), false)),
             Entry::Vacant(place) => Ok(insert_running(place, Arc::clone(job))),
         }
     }
 
-    /// Starts a turn if its conversation is free, and returns its cancelation signal; otherwise appends the turn to
-    /// the queue.
+    /// Notes that a waiting turn is in the log now, or removes the turn because the log refused it.
+    pub(super) fn settle(
+        &self,
+        key: &ConversationKey,
+        job: &Arc<TurnJob>,
+        is_logged: bool,
+    ) -> Settled {
+        let mut queues = self.lock();
+        let Some(queue) = queues.get_mut(key) else {
+            return Settled::Gone;
+        };
+        if Arc::ptr_eq(&queue.running, job) {
+            return Settled::Due(queue.cancel_signal.clone());
+        }
+        let mut waiting = queue.waiting.iter();
+        let Some(place) = waiting.position(|one| Arc::ptr_eq(&one.job, job)) else {
+            return Settled::Gone;
+        };
+        if is_logged {
+            queue.waiting[place].is_logged = true;
+            return Settled::Waiting;
+        }
+        queue.waiting.remove(place);
+        Settled::Gone
+    }
+
+    /// Starts a turn that is in the log if its conversation is free, and returns its cancelation signal; otherwise
+    /// appends the turn to the queue.
     pub(super) fn enqueue(&self, key: &ConversationKey, job: Arc<TurnJob>) -> Option<CancelSignal> {
         match self.lock().entry(Arc::clone(key)) {
             Entry::Occupied(mut queue) => {
-                queue.get_mut().is_wanted = true;
-                queue.get_mut().waiting.push_back(job);
+                queue.get_mut().push(job, true);
                 None
             }
             Entry::Vacant(place) => Some(insert_running(place, job)),
@@ -109,34 +175,26 @@ impl ConversationQueues {
         let queues = self.lock();
         let queue = queues.get(key);
         queue.is_some_and(|queue| {
-            queue.running.is(job) || queue.waiting.iter().any(|one| one.is(job))
+            queue.running.is(job) || queue.waiting.iter().any(|one| one.job.is(job))
         })
     }
 
-    /// Removes the running turn and starts the next one, if there is one.
-    pub(super) fn next(&self, key: &ConversationKey) -> Option<(Arc<TurnJob>, CancelSignal)> {
+    /// Removes the running turn and starts the next one. If no turn waits, the conversation becomes free.
+    pub(super) fn next(&self, key: &ConversationKey) -> NextTurn {
         let mut queues = self.lock();
-        let queue = queues.get_mut(key)?;
-        let Some(next) = queue.waiting.pop_front() else {
+        let next = queues.get_mut(key).map(ConversationQueue::advance);
+        let next = next.unwrap_or(NextTurn::Nothing);
+        if matches!(next, NextTurn::Nothing) {
             queues.remove(key);
-            return None;
-        };
-        queue.running = Arc::clone(&next);
-        queue.cancel_signal = CancelSignal::default();
-        Some((next, queue.cancel_signal.clone()))
+        }
+        next
     }
 
-    /// Starts the next waiting turn, if there is one. Otherwise the conversation stays occupied.
-    pub(super) fn next_waiting(
-        &self,
-        key: &ConversationKey,
-    ) -> Option<(Arc<TurnJob>, CancelSignal)> {
+    /// Starts the next waiting turn. If no turn waits, the conversation stays occupied.
+    pub(super) fn next_waiting(&self, key: &ConversationKey) -> NextTurn {
         let mut queues = self.lock();
-        let queue = queues.get_mut(key)?;
-        let next = queue.waiting.pop_front()?;
-        queue.running = Arc::clone(&next);
-        queue.cancel_signal = CancelSignal::default();
-        Some((next, queue.cancel_signal.clone()))
+        let next = queues.get_mut(key).map(ConversationQueue::advance);
+        next.unwrap_or(NextTurn::Nothing)
     }
 
     /// Makes the conversation free unless a turn waits; returns whether it is.
@@ -158,7 +216,7 @@ impl ConversationQueues {
     /// Signals the cancelation to a task's running turn and removes its waiting turns.
     pub(super) fn cancel(&self, key: &ConversationKey, task: &str) {
         if let Some(queue) = self.lock().get_mut(key) {
-            queue.waiting.retain(|job| job.task != task);
+            queue.waiting.retain(|one| one.job.task != task);
             if queue.running.task == task {
                 queue.cancel_signal.cancel();
             }
@@ -178,6 +236,28 @@ impl ConversationQueues {
 
     fn lock(&self) -> MutexGuard<'_, Unordered<ConversationKey, ConversationQueue>> {
         lock(&self.0)
+    }
+}
+
+impl ConversationQueue {
+    /// Appends a turn, and returns the number of turns that waited before.
+    fn push(&mut self, job: Arc<TurnJob>, is_logged: bool) -> usize {
+        self.is_wanted = true;
+        self.waiting.push_back(WaitingTurn { job, is_logged });
+        self.waiting.len() - 1
+    }
+
+    /// Replaces the running turn by the first waiting one.
+    fn advance(&mut self) -> NextTurn {
+        let Some(next) = self.waiting.pop_front() else {
+            return NextTurn::Nothing;
+        };
+        self.running = Arc::clone(&next.job);
+        self.cancel_signal = CancelSignal::default();
+        match next.is_logged {
+            true => NextTurn::Ready(next.job, self.cancel_signal.clone()),
+            false => NextTurn::Unlogged,
+        }
     }
 }
 

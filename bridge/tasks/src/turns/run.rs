@@ -16,7 +16,7 @@ use super::{
     agent_places::RunPermit,
     memory_budget::{self, BudgetReservation},
     open_artifacts,
-    queue::{ConversationKey, TurnJob},
+    queue::{ConversationKey, NextTurn, TurnJob},
     turn_events::start_events,
     unlogged_ends::{EndRetry, UnloggedEnd},
 };
@@ -78,7 +78,8 @@ impl ConversationSlot {
         }
     }
 
-    /// Passes the slot to the next waiting turn; if there is none, the conversation becomes free.
+    /// Passes the slot to the next waiting turn; if there is none, the conversation becomes free. A turn that is not in
+    /// the log yet takes the slot with it.
     pub(super) async fn next(&mut self) -> Option<(Arc<TurnJob>, CancelSignal)> {
         match self.turns.leases().cloned() {
             None => self.next_here(),
@@ -88,9 +89,13 @@ impl ConversationSlot {
 
     /// The same in a process that has the store to itself.
     fn next_here(&mut self) -> Option<(Arc<TurnJob>, CancelSignal)> {
-        let next = self.turns.0.queues.next(&self.key);
-        self.is_released = next.is_none();
-        next
+        match self.turns.0.queues.next(&self.key) {
+            NextTurn::Ready(job, cancel_signal) => Some((job, cancel_signal)),
+            NextTurn::Unlogged | NextTurn::Nothing => {
+                self.is_released = true;
+                None
+            }
+        }
     }
 }
 

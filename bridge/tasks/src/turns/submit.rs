@@ -11,6 +11,7 @@ use super::{
     TurnError, Turns,
     memory_budget::{self, BudgetReservation},
     queue::{ConversationKey, TurnJob, conversation_key},
+    queue_place::QueuePlace,
     run::{ConversationSlot, ReadyTurn},
     turn_events::{created_event, message_events, queued_status, start_events},
 };
@@ -203,8 +204,10 @@ impl Turns {
             unended: Some(unended),
         });
         let key = conversation_key(agent, &incoming.caller, &task, &context);
-        let start = self.0.queues.try_start(&key, &job);
-        let mut start = start
+        // A turn that has to wait takes its place before it is logged, so that turns run in the order of the log.
+        let entered = self.0.queues.enter(&key, &job);
+        let place = entered.is_err().then(|| QueuePlace::new(self, &key, &job));
+        let mut start = entered
             .map(|cancel_signal| (ConversationSlot::new(self, Arc::clone(&key)), cancel_signal));
         // Another process may work on the conversation, or have left turns in it.
         let mut is_shared = false;
@@ -285,9 +288,9 @@ impl Turns {
                 Some((slot, cancel_signal)) => {
                     self.spawn(ReadyTurn::queued(slot, job, cancel_signal));
                 }
-                None => self.wait_or_run(key, job),
+                None => ready = place.and_then(QueuePlace::keep),
             },
-            (Err(_), Err(_)) => drop(behind),
+            (Err(_), Err(_)) => drop((behind, place)),
         }
         let submitted = Submitted {
             task,

@@ -1,5 +1,7 @@
 //! Turns on a disk that fails, and with agents that do.
 
+mod order;
+
 use std::{
     fs,
     path::Path,
@@ -56,6 +58,10 @@ impl Executor for Acting {
             "wait" => {
                 self.may_go_on.acquire().await.unwrap().forget();
                 TaskState::Completed
+            }
+            "wait and ask" => {
+                self.may_go_on.acquire().await.unwrap().forget();
+                TaskState::InputRequired
             }
             "go on for ever" => loop {
                 let piece = Update::piece("endless", vec![Part::text("x".repeat(1 << 10))], false);

@@ -1,0 +1,55 @@
+//! Tells a running turn that its task was canceled.
+
+use super::{
+    async_sync::Notify,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// Signals to a running turn that its task was canceled. Clones share the signal.
+#[derive(Clone, Debug, Default)]
+pub struct CancelSignal(Arc<Canceled>);
+
+#[derive(Debug, Default)]
+struct Canceled {
+    is_canceled: AtomicBool,
+    told: Notify,
+}
+
+impl CancelSignal {
+    /// Returns a signal that never changes.
+    pub fn fixed(is_canceled: bool) -> Self {
+        let cancel_signal = Self::default();
+        cancel_signal
+            .0
+            .is_canceled
+            .store(is_canceled, Ordering::Release);
+        cancel_signal
+    }
+
+    /// Signals that the task was canceled.
+    pub fn cancel(&self) {
+        self.0.is_canceled.store(true, Ordering::Release);
+        self.0.told.notify_waiters();
+    }
+
+    /// Waits until the task is canceled; never returns otherwise.
+    pub async fn canceled(&mut self) {
+        let Canceled { is_canceled, told } = &*self.0;
+        loop {
+            // Registered before the check, so that no signal is missed.
+            let told = told.notified();
+            if is_canceled.load(Ordering::Acquire) {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    /// Returns whether the task was canceled.
+    pub fn is_canceled(&self) -> bool {
+        self.0.is_canceled.load(Ordering::Acquire)
+    }
+}
