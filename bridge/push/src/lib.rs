@@ -173,8 +173,7 @@ impl Push {
                         None => self.0.workers.start(key),
                     }
                 }
-                // The program may have ended between writing the progress and writing the setting.
-                Ok(None) => self.0.repository.done(&key).await?,
+                Ok(None) => self.done_if_gone(&key).await?,
                 Err(error @ StoreError::Corrupt { .. }) => {
                     self.unreadable(&key, progress, &error).await?;
                 }
@@ -182,6 +181,16 @@ impl Push {
             }
         }
         Ok(open)
+    }
+
+    /// Removes progress without a setting if its task is gone. Progress is written before its setting: another process may
+    /// be about to write the setting, or may have ended before it did.
+    async fn done_if_gone(&self, key: &SettingKey) -> Result<(), StoreError> {
+        let repository = &self.0.repository;
+        match repository.store().head(&key.caller, &key.task).await {
+            Err(StoreError::NotFound { .. }) => repository.done(key).await,
+            Ok(_) | Err(_) => Ok(()),
+        }
     }
 
     /// Marks the delivery of an unreadable setting as given up: once the key is available again, it can be retried.

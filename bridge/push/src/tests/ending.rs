@@ -2,7 +2,8 @@
 
 use tokio::time::timeout;
 
-use super::*;
+use super::{super::progress::DeliveryProgress, super::setting::SettingKey, *};
+use crate::store::Deletion;
 
 #[tokio::test(start_paused = true)]
 async fn a_restart_continues_after_the_last_delivered_event() {
@@ -23,6 +24,31 @@ async fn a_restart_continues_after_the_last_delivered_event() {
         world.sent("one.test"),
         ["TASK_STATE_WORKING", asks, asks, "TASK_STATE_COMPLETED"]
     );
+}
+
+/// Another process may start between the two writes of a new setting.
+#[tokio::test(start_paused = true)]
+async fn progress_waits_for_its_setting_as_long_as_the_task_exists() {
+    let world = world();
+    let head = world.begin("t").await;
+    let (repository, key) = (
+        &world.push.0.repository,
+        SettingKey::new(&me(), "t", "hook"),
+    );
+    let progress = DeliveryProgress::at(&head, head.seq);
+    repository.put_progress(&key, &progress).await.unwrap();
+    let other = started(&world.store, &world.sender, Seal::default());
+    assert_eq!(other.resume().await.unwrap(), 0);
+    assert_eq!(repository.progress(&key).await.unwrap(), Some(progress));
+
+    world
+        .store
+        .delete(&me(), "t", Deletion::Forced)
+        .await
+        .unwrap();
+    let later = started(&world.store, &world.sender, Seal::default());
+    assert_eq!(later.resume().await.unwrap(), 0);
+    assert_eq!(repository.progress(&key).await.unwrap(), None);
 }
 
 #[tokio::test(start_paused = true)]
