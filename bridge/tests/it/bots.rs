@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Longer than a client waits by itself.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// The Agents SDK for Python, and what it needs for bots without credentials.
 pub(crate) const AGENTS_SDK: Python = Python(

@@ -15,7 +15,7 @@ use crate::{
 const NAME: &str = "agents.example";
 
 /// How long a look at the bot may take.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// A configuration with TLS and this bot, and the certificate.
 fn folder(bot: &Bridge) -> (TempDir, String) {

@@ -26,7 +26,7 @@ use tokio::{
 
 use crate::{program::output, terminal::bridge};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// Control sequences that clear the screen, set the title, and reverse the text, in their encodings of one and two bytes.
 const NASTY: &str = "\u{1b}[2J\u{1b}]0;title\u{7}\r\u{9b}31m\u{202e}gpj.exe\u{2066}\u{7f}";

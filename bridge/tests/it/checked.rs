@@ -11,7 +11,7 @@ use crate::{
     terminal::bridge,
 };
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// The exit code, and what was printed.
 async fn exit(mut command: Command) -> (i32, String) {

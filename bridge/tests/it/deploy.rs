@@ -6,7 +6,7 @@ use tokio::process::Command;
 
 use crate::{program::output, venv};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 const VALIDATE: [&str; 1] = ["kubernetes-validate==1.37.0"];
 
 fn example(name: &str) -> PathBuf {

@@ -24,7 +24,7 @@ use crate::{
 };
 use registry_program::Program;
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// Two agents; the first has a skill with schemas.
 fn serve() -> (TempDir, Bridge) {

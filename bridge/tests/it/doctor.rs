@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use crate::{program::run, terminal::bridge};
 
 /// How long one look may take.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// What the bot wants to be shown.
 const TOKEN: &str = "Bearer t-1";

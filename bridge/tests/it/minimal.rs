@@ -14,7 +14,7 @@ use tokio::{net::TcpListener, process::Command};
 
 use crate::program::{Bridge, run};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// As the document prints them.
 const LINES: &str = include_str!("minimal.sh");

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The time to compress a program twice, or to install it.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// What packs a wheel.
 const WHEEL: [&str; 1] = ["wheel==0.46.3"];

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How long the program may take.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// The key as configurations have it to choose from.
 const LATE: &str = "\n# turns = \"late\"     # as answers, for bots that answer after their turn";

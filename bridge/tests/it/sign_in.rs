@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// How long a look at a bot may take.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// A client in the middle of one task.
 struct Talk {
