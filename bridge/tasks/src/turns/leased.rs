@@ -95,12 +95,8 @@ impl ConversationSlot {
         let mut failures = 0;
         loop {
             match turns.0.queues.next_waiting(&self.key) {
-                NextTurn::Ready(job, cancel_signal) => return Some((job, cancel_signal)),
-                NextTurn::Unlogged => {
-                    self.is_released = true;
-                    return None;
-                }
                 NextTurn::Nothing => {}
+                next => return self.taken(next),
             }
             self.is_leased = false;
             let is_any_left = match leases.release(conversation(&self.key)).await {
@@ -135,12 +131,8 @@ impl ConversationSlot {
             if turns.queue_open(&heads).await == 0 {
                 // What is left can not be continued here, such as a turn of an agent that is not hosted any more.
                 match turns.0.queues.next_waiting(&self.key) {
-                    NextTurn::Ready(job, cancel_signal) => return Some((job, cancel_signal)),
-                    NextTurn::Unlogged => {
-                        self.is_released = true;
-                        return None;
-                    }
                     NextTurn::Nothing => {}
+                    next => return self.taken(next),
                 }
                 let _ = leases.release(conversation(&self.key)).await;
                 break;

@@ -89,7 +89,13 @@ impl ConversationSlot {
 
     /// The same in a process that has the store to itself.
     fn next_here(&mut self) -> Option<(Arc<TurnJob>, CancelSignal)> {
-        match self.turns.0.queues.next(&self.key) {
+        let next = self.turns.0.queues.next(&self.key);
+        self.taken(next)
+    }
+
+    /// Returns the turn that has the slot now if it can run; otherwise the slot has nothing to release any more.
+    pub(super) fn taken(&mut self, next: NextTurn) -> Option<(Arc<TurnJob>, CancelSignal)> {
+        match next {
             NextTurn::Ready(job, cancel_signal) => Some((job, cancel_signal)),
             NextTurn::Unlogged | NextTurn::Nothing => {
                 self.is_released = true;
