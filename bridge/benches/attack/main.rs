@@ -32,7 +32,10 @@ use std::{
     path::PathBuf,
     pin::Pin,
     process::{Command, ExitCode},
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -45,6 +48,9 @@ const FLIP: Duration = Duration::from_secs(3);
 
 /// The option that says how many attacks are carried out at a time.
 const TOGETHER: &str = "--together=";
+
+/// How a line begins that says which promise was broken.
+const BROKEN: &str = "BROKEN";
 
 /// An attack, or why it could not be carried out.
 type Running<'a> = Pin<Box<dyn Future<Output = Result<(), frame::Failed>> + 'a>>;
@@ -181,10 +187,11 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(!is_well))
 }
 
-/// Carries out so many attacks at a time, each in a process of its own with these options.
+/// Carries out so many attacks at a time, each in a process of its own with these options. Says at the end which of them
+/// found a broken promise, since others say much after them.
 fn all_together(chosen: &[&Attack], options: &[&String], together: usize) -> bool {
     let next = AtomicUsize::new(0);
-    let is_well = AtomicBool::new(true);
+    let failed = Mutex::new(String::new());
     let program = std::env::current_exe().expect("the system says which program this is");
     thread::scope(|scope| {
         for _ in 0..together {
@@ -193,15 +200,23 @@ fn all_together(chosen: &[&Attack], options: &[&String], together: usize) -> boo
                     let mut process = Command::new(&program);
                     let ended = process.arg(attack.name).args(options).output();
                     let ended = ended.expect("this program can be started again");
+                    let said = String::from_utf8_lossy(&ended.stdout);
                     let mut shown = std::io::stdout().lock();
-                    let _ = shown.write_all(&ended.stdout);
+                    let _ = shown.write_all(said.as_bytes());
                     let _ = shown.write_all(&ended.stderr);
-                    is_well.fetch_and(ended.status.success(), Ordering::Relaxed);
+                    if !ended.status.success() {
+                        let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                        let broken = said.lines().filter(|line| line.starts_with(BROKEN));
+                        failed.extend(broken.map(|line| format!("{line}\n")));
+                        *failed += &format!("{}: {}\n", attack.name, ended.status);
+                    }
                 }
             });
         }
     });
-    is_well.into_inner()
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    print!("\n{failed}");
+    failed.is_empty()
 }
 
 /// Carries out the attacks in this process, one after the other.
@@ -224,7 +239,7 @@ fn one_by_one(chosen: &[&Attack], options: &[&String]) -> bool {
     }
     println!();
     for (name, what) in &broken {
-        println!("BROKEN {name}: {what}");
+        println!("{BROKEN} {name}: {what}");
     }
     broken.is_empty()
 }
