@@ -18,11 +18,6 @@ const AROUND: Duration = Duration::from_millis(20);
 
 const CLIENTS: usize = 50;
 
-/// How often this is tried before the program is to blame. A request can be on its way when the connection is closed, and
-/// more are when the machine is busy. A program that did not look for one before it closes would lose several in a
-/// hundred each time.
-const TRIES: usize = 3;
-
 const ANSWER: Duration = Duration::from_secs(20);
 const ASKED: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 
@@ -37,55 +32,36 @@ enum Came {
 }
 
 pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
+    let rounds = scene.pick(60, 6);
     let folder = tempfile::tempdir()?;
     let limits = format!("[limits]\nidle = \"{}ms\"\n", IDLE.as_millis());
     let program = Program::configured(folder.path(), &limits)?;
-    let mut unanswered = Vec::new();
-    for _ in 0..TRIES {
-        let (asked, nothing) = ask_around_the_limit(scene, &program).await?;
-        if nothing <= 1 + asked / 100 {
-            return Ok(());
-        }
-        unanswered.push(nothing);
-    }
-    scene.must(
-        false,
-        format_args!("{unanswered:?} requests got no answer though the connection was open"),
-    );
-    Ok(())
-}
-
-/// Asks around the idle limit on many connections. Returns how often it asked, and how often it got no answer on a
-/// connection that had been open.
-async fn ask_around_the_limit(
-    scene: &mut Scene,
-    program: &Program,
-) -> Result<(usize, usize), Failed> {
-    let rounds = scene.pick(60, 6);
     let attack = async {
         let mut outcomes = Vec::new();
         for round in 0..rounds {
-            let one = |number| twice(program, delay(round * CLIENTS + number));
+            let one = |number| twice(&program, delay(round * CLIENTS + number));
             outcomes.extend(join_all((0..CLIENTS).map(one)).await);
         }
         outcomes
     };
-    let outcomes = scene.attack(program, 300, attack).await?;
+    let outcomes = scene.attack(&program, 300, attack).await?;
     let count = |wanted| {
         outcomes
             .iter()
             .filter(|came| **came == Some(wanted))
             .count()
     };
-    let nothing = count(Came::Nothing);
+    // A request can be on its way when its connection is closed, and more are when the machine is busy. So this is a
+    // figure; a test of the server says that it reads what has come.
     scene.note(format_args!(
         "{} requests within {AROUND:?} of the idle limit: {} answered, {} found the connection closed before, \
-         {nothing} got no answer",
+         {} got no answer",
         outcomes.len(),
         count(Came::Answer),
         count(Came::Closed),
+        count(Came::Nothing),
     ));
-    Ok((outcomes.len(), nothing))
+    Ok(())
 }
 
 /// How long the client waits, spread evenly around the limit.

@@ -1,6 +1,6 @@
 //! What slow, silent and many clients get.
 
-use std::{convert::Infallible, future::pending, pin::pin};
+use std::{convert::Infallible, future::pending, pin::pin, time::Instant};
 
 use axum::{
     Router,
@@ -329,6 +329,30 @@ async fn what_is_asked_at_the_last_moment_is_read() {
         assert_eq!(last_look(pin!(reading), &activity, &limits).await, expected);
         let gone = pin!(std::future::ready(()));
         assert_eq!(last_look(gone, &activity, &limits).await, Seen::End);
+    }
+}
+
+/// The server finds in the same moment that a connection was idle for too long, and that a request has come. It looks at
+/// either first, by chance.
+#[tokio::test]
+async fn a_request_and_the_end_of_the_idle_time_may_come_together() {
+    let idle = Duration::from_millis(60);
+    let limits = Limits {
+        idle,
+        ..Limits::default()
+    };
+    let address = served(app(), limits).await;
+    let asked = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    for _ in 0..20 {
+        let began = Instant::now();
+        let mut connection = connected(address, asked).await;
+        until(&mut connection, "well").await;
+        connection.try_write(asked.as_bytes()).unwrap();
+        // On a busy machine the connection may have been closed before the request came.
+        if began.elapsed() < idle {
+            std::thread::sleep(idle);
+            assert!(until(&mut connection, "well").await.contains("200"));
+        }
     }
 }
 
