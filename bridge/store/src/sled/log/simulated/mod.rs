@@ -112,6 +112,11 @@ impl SimulatedDisk {
         self.lock().has_stopped = false;
     }
 
+    /// Whether nothing can be done until it is started again.
+    pub fn has_stopped(&self) -> bool {
+        self.lock().has_stopped
+    }
+
     /// The power fails, and comes back.
     pub fn lose_power(&self) {
         self.lock().lose_power();

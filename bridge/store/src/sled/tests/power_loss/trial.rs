@@ -185,6 +185,13 @@ impl Trial {
         store.reader.disk.index().settle();
         let mut is_closed = false;
         for (job, outcome) in jobs.iter().zip(outcomes) {
+            // What cannot be read counts as damaged, and nothing can be read once the machine has stopped.
+            let outcome = match outcome {
+                Err(StoreError::Damaged { .. }) if self.disk.has_stopped() => {
+                    Err(StoreError::Closed)
+                }
+                outcome => outcome,
+            };
             is_closed |= matches!(outcome, Err(StoreError::Closed));
             self.model.settle(job, outcome, count)?;
         }
@@ -206,8 +213,12 @@ impl Trial {
         }
         let store = self.open();
         let store = store.map_err(|error| Violation::Wrong(format!("{error:?}")))?;
+        let acknowledged = count.acknowledged;
         self.batch(&store, count).await?;
         drop(store);
+        if count.acknowledged == acknowledged {
+            return Ok(());
+        }
         let total = files.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
         let mut at = self.lots.below(total.max(1));
         let hit = files.iter().find_map(|(path, bytes)| {
