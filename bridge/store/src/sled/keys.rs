@@ -155,10 +155,44 @@ fn tail(key: &[u8]) -> Option<&[u8]> {
     key.get(filtered(key)?.len()..)
 }
 
-/// The time in a key of a state list, in milliseconds.
+/// The order of a list by the times of its tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    NewestFirst,
+    OldestFirst,
+}
+
+/// The order of the list of a key; `None` if the list is in no order by time.
+fn order(key: &[u8]) -> Option<Order> {
+    match *key.first()? {
+        STATE_LIST => Some(Order::NewestFirst),
+        WAITING | ENDED => Some(Order::OldestFirst),
+        _ => None,
+    }
+}
+
+/// The order of the list that begins with this prefix; `None` also if several lists do.
+pub(super) fn order_of_list(prefix: &[u8]) -> Option<Order> {
+    order(prefix).filter(|_| filtered(prefix) == Some(prefix))
+}
+
+/// The time in a key of a list that is in an order by time, in milliseconds.
 pub(super) fn time(key: &[u8]) -> Option<i64> {
-    let tail = tail(key).filter(|_| key.first() == Some(&STATE_LIST))?;
-    Some(turned(u64::from_be_bytes(*tail.first_chunk()?)))
+    let order = order(key)?;
+    let number = u64::from_be_bytes(*tail(key)?.first_chunk()?);
+    Some(match order {
+        Order::NewestFirst => turned(number),
+        Order::OldestFirst => turned(!number),
+    })
+}
+
+/// A key that comes before all keys of this time in a list, and behind all keys that are before these.
+pub(super) fn start_of_time(list: &[u8], order: Order, millis: i64) -> Key {
+    let task = String::new();
+    match order {
+        Order::NewestFirst => in_state_list(list.to_vec(), &ListPosition { millis, task }),
+        Order::OldestFirst => in_order(list.to_vec(), &ListPosition { millis, task }),
+    }
 }
 
 /// The text behind the names in the key of a list: a task, or the id of a small record.
@@ -388,6 +422,13 @@ mod tests {
         }
         let times = ordered.map(|one| in_order(waiting("b"), &position(one.millis, "")));
         assert!(times.iter().rev().is_sorted());
+        for list in [list, waiting("b"), ended("b")] {
+            let order = order_of_list(&list).unwrap();
+            for millis in [i64::MIN, -1, 0, 7, i64::MAX] {
+                assert_eq!(time(&start_of_time(&list, order, millis)), Some(millis));
+            }
+            assert_eq!(order_of_list(&list[..1]), None);
+        }
     }
 
     #[test]

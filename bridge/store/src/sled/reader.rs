@@ -192,7 +192,12 @@ impl Reader {
         }
         let prefix = keys::appends(&tip.head.task);
         let before = keys::append(&tip.head.task, wanted - 1);
-        match self.index().scan(prefix, Some(before)).next().transpose()? {
+        match self
+            .index()
+            .scan(prefix, Some(before), None)
+            .next()
+            .transpose()?
+        {
             Some((_, offset)) => keys::read(&offset),
             None => Ok(tip.offset),
         }
@@ -200,7 +205,9 @@ impl Reader {
 
     /// Returns the heads of tasks with turns that have not ended, of all owners.
     pub(super) fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        let turns = self.index().scan(vec![keys::TURN], Some(keys::turn(after)));
+        let turns = self
+            .index()
+            .scan(vec![keys::TURN], Some(keys::turn(after)), None);
         self.heads_of(turns.map(|entry| Ok(entry?.0)), limit)
     }
 
@@ -215,10 +222,8 @@ impl Reader {
         let (millis, task) = (until.as_millisecond().saturating_add(1), String::new());
         let end = keys::in_order(list.clone(), &ListPosition { millis, task });
         let after = after.map(|after| keys::in_order(list.clone(), after));
-        let entries = self.index().scan(list, after);
-        let entries = entries.map(|entry| Ok(entry?.0));
-        let is_due = |key: &Result<Key, StoreError>| key.as_ref().map_or(true, |key| *key < end);
-        self.heads_of(entries.take_while(is_due), limit)
+        let entries = self.index().scan(list, after, Some(end));
+        self.heads_of(entries.map(|entry| Ok(entry?.0)), limit)
     }
 
     /// Returns the heads of the tasks in a list, without damaged tasks.
@@ -266,7 +271,7 @@ impl Reader {
     /// Returns the records whose keys begin with `prefix`, with their ids, without damaged records.
     pub(super) fn records(&self, prefix: Key) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let mut records = Vec::new();
-        for entry in self.index().scan(prefix, None) {
+        for entry in self.index().scan(prefix, None, None) {
             let (key, offset) = entry?;
             match keys::read(&offset).and_then(|offset| self.record(&key, offset)) {
                 Ok(Some(value)) => records.push((keys::last(&key)?, value)),
@@ -284,7 +289,7 @@ impl Reader {
     pub(super) fn has_record(&self, prefix: Key) -> Result<bool, StoreError> {
         Ok(self
             .index()
-            .scan(prefix, None)
+            .scan(prefix, None, None)
             .next()
             .transpose()?
             .is_some())

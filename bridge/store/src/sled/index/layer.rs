@@ -206,13 +206,14 @@ impl TaskChange {
 }
 
 impl Lists {
-    /// The entries whose keys begin with `prefix`, from `from` on.
+    /// The entries whose keys begin with `prefix`, from `start` on.
     pub(super) fn range(
         &self,
         prefix: &[u8],
-        from: Bound<&[u8]>,
+        start: &[u8],
     ) -> impl Iterator<Item = (&Key, &Value)> {
-        let later = self.entries.range::<[u8], _>((from, Bound::Unbounded));
+        let start = Bound::Included(start);
+        let later = self.entries.range::<[u8], _>((start, Bound::Unbounded));
         later.take_while(move |(key, _)| key.starts_with(prefix))
     }
 

@@ -14,11 +14,13 @@
 //! - `in_use`: the index that is in use, and its thread
 //! - `layer`: entries in memory
 //! - `parts`: all parts, newest first
+//! - `merge`: the entries of all parts in order
 //! - `part`, `filter`: the form of entries in sled
 
 mod filter;
 mod in_use;
 mod layer;
+mod merge;
 mod part;
 mod parts;
 #[cfg(test)]
@@ -31,7 +33,6 @@ use std::{
     borrow::Cow,
     collections::BTreeMap,
     fs::File,
-    ops::Bound,
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -39,6 +40,7 @@ use std::{
 
 use self::{
     layer::{Layer, Lists},
+    merge::Merge,
     part::Part,
     parts::{Limits, Parts},
 };
@@ -247,23 +249,32 @@ impl Index {
         Ok(counts.into_iter().map(count).collect())
     }
 
-    /// The entries of a list whose keys begin with `prefix`, in the order of the keys; only those after `after` if it is
-    /// given. Entries that change meanwhile may be missing or not.
+    /// The entries of a list whose keys begin with `prefix`, in the order of the keys: those after `after`, if it is given,
+    /// and before `end`, if it is given. Entries that change meanwhile may be missing or not.
     pub(super) fn scan(
         self: Arc<Self>,
         prefix: Key,
         after: Option<Key>,
+        end: Option<Key>,
     ) -> impl Iterator<Item = Result<(Key, Vec<u8>), StoreError>> + use<> {
-        let from = after.map_or(Bound::Included(prefix.clone()), Bound::Excluded);
-        let mut next = Some(from);
+        let mut scan = Scan {
+            start: after.map_or_else(|| prefix.clone(), follower),
+            prefix,
+            end,
+            merge: None,
+            is_over: false,
+        };
         let pages = std::iter::from_fn(move || {
-            let from = next.take()?;
-            let page = match self.page(&prefix, &from) {
+            if scan.is_over {
+                return None;
+            }
+            let page = match self.page(&mut scan) {
                 Ok(page) => page,
-                Err(error) => return Some(vec![Err(error)]),
+                Err(error) => {
+                    scan.is_over = true;
+                    return Some(vec![Err(error)]);
+                }
             };
-            let last = page.last_key_value().filter(|_| page.len() == PAGE);
-            next = last.map(|(key, _)| Bound::Excluded(key.clone()));
             let there = page
                 .into_iter()
                 .filter_map(|(key, value)| Some(Ok((key, value?))));
@@ -272,21 +283,50 @@ impl Index {
         pages.flatten()
     }
 
-    /// The first entries after `from` as of one moment, together with those that say that a key has none.
-    fn page(&self, prefix: &[u8], from: &Bound<Key>) -> Result<BTreeMap<Key, Value>, StoreError> {
+    /// The next entries as of one moment, together with those that say that a key has none.
+    fn page(&self, scan: &mut Scan) -> Result<BTreeMap<Key, Value>, StoreError> {
         let owned = |(key, value): (&Key, &Value)| (key.clone(), value.clone());
-        let start = from.as_ref().map(Vec::as_slice);
         let (mut page, sealed, parts): (BTreeMap<_, _>, _, _) = {
             let state = self.with_lists();
-            let young = state.young.lists.range(prefix, start).take(PAGE);
-            let young = young.map(owned).collect();
+            let young = state.young.lists.range(&scan.prefix, &scan.start);
+            let young = young.take(PAGE).map(owned).collect();
             (young, state.sealed.clone(), Arc::clone(&state.parts))
         };
         let sealed = sealed.iter().map(|sealed| sealed.whole_lists());
-        for (key, value) in sealed.flat_map(|lists| lists.range(prefix, start).take(PAGE)) {
+        let older = sealed.flat_map(|lists| lists.range(&scan.prefix, &scan.start).take(PAGE));
+        for (key, value) in older {
             page.entry(key.clone()).or_insert_with(|| value.clone());
         }
-        self.reading(|| parts.page(prefix, start, page))
+        if let Some(end) = &scan.end {
+            page.split_off(end);
+        }
+        shorten(&mut page);
+        self.reading(|| {
+            // Parts that came since have entries that were in a layer before.
+            let merge = match scan.merge.take().filter(|merge| merge.is_of(&parts)) {
+                Some(merge) => scan.merge.insert(merge),
+                None => scan
+                    .merge
+                    .insert(Merge::new(&parts, &scan.prefix, &scan.start)),
+            };
+            loop {
+                let last = page.last_key_value().filter(|_| page.len() == PAGE);
+                let end = last.map(|(key, _)| key).or(scan.end.as_ref());
+                let Some((key, value)) = merge.next_before(end)? else {
+                    return Ok(());
+                };
+                // The older entry of a key that was the last one of the page before is not valid.
+                if key >= scan.start {
+                    page.entry(key).or_insert(value);
+                    shorten(&mut page);
+                }
+            }
+        })?;
+        match page.last_key_value().filter(|_| page.len() == PAGE) {
+            Some((last, _)) => scan.start = follower(last.clone()),
+            None => scan.is_over = true,
+        }
+        Ok(page)
     }
 
     /// The state once the lists have all tasks of the young layer.
@@ -345,22 +385,8 @@ impl Index {
     fn write_part(&self, sealed: &Layer) -> Result<(), StoreError> {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let parts = Arc::clone(&self.lock().parts);
-        let (mut entries, changed) = sealed.said();
-        let (mut counts, mut group) = (BTreeMap::new(), &[][..]);
-        for (key, more) in &changed {
-            let of_key = keys::filtered(key).unwrap_or(key);
-            if of_key != group {
-                group = of_key;
-                counts.extend(parts.counts(group)?);
-            }
-            *counts.entry(key.clone()).or_default() += more;
-        }
-        for (key, count) in counts {
-            entries.push(key.into(), Some(count.to_be_bytes().to_vec().into()));
-        }
-        let mut entries = entries.in_order();
-        // An entry that says that a key has none is needed only if an older part may have the key.
-        entries.retain(|(key, value)| value.is_some() || parts.with(key).next().is_some());
+        let mut entries = entries_of(sealed, &parts)?;
+        take_over_turns(&parts, &mut entries)?;
         let part = Part::write(&self.db, parts.next_number(), sealed.end, &entries)?;
         drop(entries);
         self.db.flush()?;
@@ -460,6 +486,68 @@ impl Index {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A list that is being read.
+struct Scan {
+    prefix: Key,
+    /// The first key that was not read yet.
+    start: Key,
+    end: Option<Key>,
+    merge: Option<Merge>,
+    is_over: bool,
+}
+
+/// The least key behind another one.
+fn follower(mut key: Key) -> Key {
+    key.push(0);
+    key
+}
+
+/// Keeps the first entries only.
+fn shorten(page: &mut BTreeMap<Key, Value>) {
+    while page.len() > PAGE {
+        page.pop_last();
+    }
+}
+
+/// The entries of a new part, in order.
+fn entries_of<'l>(sealed: &'l Layer, parts: &Parts) -> Result<Vec<Entry<'l>>, StoreError> {
+    let (mut entries, changed) = sealed.said();
+    let (mut counts, mut group) = (BTreeMap::new(), &[][..]);
+    for (key, more) in &changed {
+        let of_key = keys::filtered(key).unwrap_or(key);
+        if of_key != group {
+            group = of_key;
+            counts.extend(parts.counts(group)?);
+        }
+        *counts.entry(key.clone()).or_default() += more;
+    }
+    for (key, count) in counts {
+        entries.push(key.into(), Some(count.to_be_bytes().to_vec().into()));
+    }
+    let mut entries = entries.in_order();
+    // An entry that says that a key has none is needed only if an older part may have the key.
+    entries.retain(|(key, value)| value.is_some() || parts.with(key).next().is_some());
+    Ok(entries)
+}
+
+/// Puts all turns that are open at the end of a new part into its entries, also those that began in older parts. So only
+/// one part has to be read for the open turns.
+fn take_over_turns(parts: &Parts, entries: &mut Vec<Entry<'_>>) -> Result<(), StoreError> {
+    let is_before = |kind| move |entry: &Entry<'_>| entry.0.first() < Some(&kind);
+    let start = entries.partition_point(is_before(keys::TURN));
+    let end = entries.partition_point(is_before(keys::TURN + 1));
+    let mut turns = parts.open_turns()?;
+    for (key, value) in &entries[start..end] {
+        match value {
+            Some(value) => drop(turns.insert(key.to_vec(), Some(value.to_vec()))),
+            None => drop(turns.remove(key.as_ref())),
+        }
+    }
+    let owned = |(key, value): (Key, Value)| (Cow::Owned(key), value.map(Cow::Owned));
+    entries.splice(start..end, turns.into_iter().map(owned));
+    Ok(())
 }
 
 /// Makes the young layer the old one. Returns it, and the layer that was the old one before.

@@ -8,10 +8,7 @@
 //!
 //! Parts have 64 bits, numbers 32, big endian; all else is written by postcard.
 
-use std::{
-    ops::{Bound, ControlFlow},
-    sync::Arc,
-};
+use std::{ops::ControlFlow, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +16,7 @@ use super::{Entry, Value, filter::Filter};
 use crate::{
     StoreError,
     sled::{
-        keys::{self, Key},
+        keys::{self, Key, Order},
         log::End,
     },
 };
@@ -60,6 +57,25 @@ pub(super) struct Meta {
     pub(super) last_task: Key,
     /// The first key of each block.
     first: Vec<Key>,
+    #[serde(skip)]
+    pub(super) more: Option<More>,
+}
+
+/// More of the description of a part. It stands behind [`Meta`], and parts of older programs do not have it.
+///
+/// A part that has it has every turn that was open at its end, also those that began in older parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct More {
+    /// The times in its lists that begin with the oldest task, in milliseconds.
+    times: Option<(i64, i64)>,
+}
+
+/// The times of the tasks that a list has in a part.
+pub(super) enum Times {
+    Unknown,
+    Nothing,
+    /// From the oldest to the newest.
+    Between(i64, i64),
 }
 
 impl Part {
@@ -70,7 +86,7 @@ impl Part {
         let mut parts = Vec::new();
         for entry in db.scan_prefix([META]).rev() {
             let (key, meta) = entry?;
-            let meta = postcard::from_bytes(summed(&meta)?);
+            let meta = Meta::read(summed(&meta)?);
             parts.push(Self {
                 db: db.clone(),
                 number: number_of(&key).ok_or_else(|| broken("a part has no number"))?,
@@ -113,8 +129,7 @@ impl Part {
     ///
     /// Errors: `Corrupt`.
     pub(super) fn check(&self) -> Result<(), StoreError> {
-        self.list(&[], Bound::Unbounded)
-            .try_for_each(|entry| entry.map(drop))
+        self.list(&[]).try_for_each(|entry| entry.map(drop))
     }
 
     pub(super) fn read_filter(&self) -> Result<Filter, StoreError> {
@@ -146,42 +161,29 @@ impl Part {
         Ok(found)
     }
 
-    /// Its entries whose keys begin with `prefix`, from `from` on.
+    /// Its entries whose keys begin with `prefix`.
     pub(super) fn list<'p>(
         &'p self,
         prefix: &'p [u8],
-        from: Bound<&'p [u8]>,
     ) -> impl Iterator<Item = Result<(Key, Value), StoreError>> + use<'p> {
-        let start = match from {
-            Bound::Included(start) | Bound::Excluded(start) => start,
-            Bound::Unbounded => prefix,
+        let mut entries = Entries::new(self.clone(), prefix);
+        std::iter::from_fn(move || entries.next().transpose()).take_while(move |entry| {
+            entry
+                .as_ref()
+                .map_or(true, |(key, _)| key.starts_with(prefix))
+        })
+    }
+
+    /// The times of its tasks in the list that begins with this prefix.
+    pub(super) fn times(&self, prefix: &[u8]) -> Times {
+        let times = match (keys::order_of_list(prefix), &self.meta.more) {
+            (None, _) | (Some(Order::OldestFirst), None) => return Times::Unknown,
+            (Some(Order::NewestFirst), _) => self.meta.times,
+            (Some(Order::OldestFirst), Some(more)) => more.times,
         };
-        let blocks = self.block_of(start).unwrap_or(0)..self.meta.first.len();
-        let blocks = blocks.take_while(move |number| {
-            let first = &self.meta.first[*number];
-            first.as_slice() < start || first.starts_with(prefix)
-        });
-        let entries = move |number| {
-            let mut entries = Vec::new();
-            let read = decode(&self.block(number)?, |key, value| {
-                let is_after = match from {
-                    Bound::Excluded(from) => key > from,
-                    Bound::Included(_) | Bound::Unbounded => key >= start,
-                };
-                if !is_after {
-                    ControlFlow::Continue(())
-                } else if key.starts_with(prefix) {
-                    entries.push(Ok((key.to_vec(), value.map(<[u8]>::to_vec))));
-                    ControlFlow::Continue(())
-                } else {
-                    ControlFlow::Break(())
-                }
-            });
-            read.map(|()| entries)
-        };
-        blocks
-            .map(entries)
-            .flat_map(|entries| entries.unwrap_or_else(|error| vec![Err(error)]))
+        times.map_or(Times::Nothing, |(oldest, newest)| {
+            Times::Between(oldest, newest)
+        })
     }
 
     /// The only block that may have the key.
@@ -209,6 +211,7 @@ impl Part {
         let mut meta = Meta {
             end,
             filter: filter.as_bytes().len(),
+            more: Some(More::default()),
             ..Meta::default()
         };
         let (mut block, mut last) = (Vec::with_capacity(2 * FULL), &[][..]);
@@ -236,7 +239,8 @@ impl Part {
         for (piece, bytes) in (0..).zip(filter.as_bytes().chunks(PIECE)) {
             put(db, &key(FILTER, number, piece), bytes)?;
         }
-        put(db, &key(META, number, 0)[..9], &written(&meta, Vec::new())?)?;
+        let described = written(&meta.more, written(&meta, Vec::new())?)?;
+        put(db, &key(META, number, 0)[..9], &described)?;
         Ok(Self {
             db: db.clone(),
             number,
@@ -264,12 +268,78 @@ impl Meta {
         match key.first() {
             Some(&keys::MESSAGE) => self.messages += 1,
             Some(&keys::HEAD) => self.last_task = key.to_vec(),
-            Some(&keys::STATE_LIST) => {
-                let time = keys::time(key).unwrap_or_default();
-                let (oldest, newest) = self.times.unwrap_or((time, time));
-                self.times = Some((oldest.min(time), newest.max(time)));
-            }
             Some(_) | None => {}
+        }
+        let Some(time) = keys::time(key) else {
+            return;
+        };
+        let more = self.more.get_or_insert_default();
+        let times = match key.first() {
+            Some(&keys::STATE_LIST) => &mut self.times,
+            Some(_) | None => &mut more.times,
+        };
+        let (oldest, newest) = times.unwrap_or((time, time));
+        *times = Some((oldest.min(time), newest.max(time)));
+    }
+
+    fn read(bytes: &[u8]) -> postcard::Result<Self> {
+        let (meta, more) = postcard::take_from_bytes::<Self>(bytes)?;
+        let more = match more.is_empty() {
+            true => None,
+            false => postcard::from_bytes(more)?,
+        };
+        Ok(Self { more, ..meta })
+    }
+}
+
+/// The entries of a part in the order of their keys, a block of which is in memory.
+#[derive(Debug)]
+pub(super) struct Entries {
+    part: Part,
+    /// The first key that is wanted.
+    start: Key,
+    /// The number of the next block.
+    next: usize,
+    block: sled::IVec,
+    /// The position of the next entry in the block.
+    at: usize,
+    key: Key,
+}
+
+impl Entries {
+    /// The entries from this key on.
+    pub(super) fn new(part: Part, start: &[u8]) -> Self {
+        Self {
+            next: part.block_of(start).unwrap_or(0),
+            part,
+            start: start.to_vec(),
+            block: sled::IVec::default(),
+            at: 0,
+            key: Key::new(),
+        }
+    }
+
+    /// Returns the next entry.
+    ///
+    /// Errors: `Corrupt` if a block cannot be read.
+    pub(super) fn next(&mut self) -> Result<Option<(Key, Value)>, StoreError> {
+        loop {
+            if self.at >= self.block.len() {
+                if self.next >= self.part.meta.first.len() {
+                    return Ok(None);
+                }
+                self.block = self.part.block(self.next)?;
+                summed(&self.block)?;
+                (self.next, self.at) = (self.next + 1, SUM);
+                self.key.clear();
+            }
+            let rest = &self.block[self.at..];
+            let (value, behind) = next_entry(rest, &mut self.key)?;
+            self.at += rest.len() - behind.len();
+            if self.key >= self.start {
+                let value = value.map(<[u8]>::to_vec);
+                return Ok(Some((self.key.clone(), value)));
+            }
         }
     }
 }
@@ -290,16 +360,25 @@ fn decode(
 ) -> Result<(), StoreError> {
     let (mut rest, mut key) = (summed(block)?, Key::new());
     while !rest.is_empty() {
-        let entry = postcard::take_from_bytes::<(usize, &[u8], Option<&[u8]>)>(rest);
-        let ((common, more, value), behind) = entry.map_err(|_| broken("an entry is torn"))?;
-        key.truncate(common);
-        key.extend_from_slice(more);
+        let (value, behind) = next_entry(rest, &mut key)?;
         if visit(&key, value).is_break() {
             break;
         }
         rest = behind;
     }
     Ok(())
+}
+
+/// Makes the key of the entry before the key of the next entry. Returns the entry's value and what is behind the entry.
+fn next_entry<'b>(
+    bytes: &'b [u8],
+    key: &mut Key,
+) -> Result<(Option<&'b [u8]>, &'b [u8]), StoreError> {
+    let entry = postcard::take_from_bytes::<(usize, &[u8], Option<&[u8]>)>(bytes);
+    let ((common, more, value), behind) = entry.map_err(|_| broken("an entry is torn"))?;
+    key.truncate(common);
+    key.extend_from_slice(more);
+    Ok((value, behind))
 }
 
 /// The value behind a sum, if the sum is right.
@@ -349,12 +428,10 @@ mod tests {
         let owned = entries.map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec)));
         let borrowed = entries.map(|(key, value)| (key.into(), value.map(Into::into)));
         let part = Part::write(&db, 7, End::default(), &borrowed).unwrap();
-        let list = |prefix: &[u8], from| -> Vec<_> {
-            part.list(prefix, from).map(Result::unwrap).collect()
-        };
-        assert_eq!(list(b"", Bound::Unbounded), owned);
-        assert_eq!(list(b"", Bound::Included(b"ab")), owned[1..]);
-        assert_eq!(list(b"a", Bound::Excluded(b"ab")), owned[2..3]);
+        let list = |prefix: &[u8]| -> Vec<_> { part.list(prefix).map(Result::unwrap).collect() };
+        assert_eq!(list(b""), owned);
+        assert_eq!(list(b"ab"), owned[1..3]);
+        assert_eq!(list(b"b"), owned[3..]);
         for (key, value) in &owned {
             assert_eq!(part.get(key).unwrap().as_ref(), Some(value));
         }

@@ -1,8 +1,8 @@
 //! All parts of an index.
 
-use std::{collections::BTreeMap, ops::Bound, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
-use super::{PAGE, Value, filter, part::Part};
+use super::{Value, filter, part::Part};
 use crate::{
     StoreError,
     sled::keys::{self, Key},
@@ -24,6 +24,8 @@ pub(super) struct Parts {
     pub(super) all: Vec<Part>,
     /// The number of parts, the newest, that remember message ids.
     pub(super) remembering: usize,
+    /// The number of parts, the newest, that have all open turns.
+    having_turns: usize,
     /// The greatest key of a task. Ids are made in order, so a new one needs no look at any part.
     last_task: Key,
 }
@@ -43,7 +45,12 @@ impl Parts {
             };
         }
         let last_task = all.iter().map(|part| &part.meta.last_task).max();
+        let has_all = |part: &Part| part.meta.more.is_some();
         Ok(Self {
+            having_turns: all
+                .iter()
+                .position(has_all)
+                .map_or(all.len(), |one| one + 1),
             last_task: last_task.cloned().unwrap_or_default(),
             remembering,
             all,
@@ -60,6 +67,7 @@ impl Parts {
         let count = match key.first() {
             Some(&keys::HEAD) if *key > *self.last_task => 0,
             Some(&keys::MESSAGE) => self.remembering,
+            Some(&keys::TURN) => self.having_turns,
             Some(_) | None => self.all.len(),
         };
         let hash = keys::filtered(key).map(filter::hash);
@@ -84,7 +92,7 @@ impl Parts {
     pub(super) fn counts(&self, group: &[u8]) -> Result<BTreeMap<Key, i64>, StoreError> {
         for part in self.with(group) {
             let found: Result<BTreeMap<_, _>, _> = part
-                .list(group, Bound::Included(group))
+                .list(group)
                 .map(|entry| entry.map(|(key, value)| (key, keys::count(value.as_deref()))))
                 .collect();
             let found = found?;
@@ -95,50 +103,16 @@ impl Parts {
         Ok(BTreeMap::new())
     }
 
-    /// Adds the parts' entries to a page of a list; entries that the page has already are newer.
-    pub(super) fn page(
-        &self,
-        prefix: &[u8],
-        from: Bound<&[u8]>,
-        mut page: BTreeMap<Key, Value>,
-    ) -> Result<BTreeMap<Key, Value>, StoreError> {
-        shorten(&mut page);
-        for part in self.with(prefix) {
-            if !reaches(part, prefix, from, &page) {
-                continue;
-            }
-            for entry in part.list(prefix, from).take(PAGE) {
+    /// The turns that are open at the end of the parts.
+    pub(super) fn open_turns(&self) -> Result<BTreeMap<Key, Value>, StoreError> {
+        let mut turns = BTreeMap::new();
+        for part in self.with(&[keys::TURN]) {
+            for entry in part.list(&[keys::TURN]) {
                 let (key, value) = entry?;
-                page.entry(key).or_insert(value);
+                turns.entry(key).or_insert(value);
             }
-            shorten(&mut page);
         }
-        Ok(page)
+        turns.retain(|_, value| value.is_some());
+        Ok(turns)
     }
-}
-
-/// Keeps the first entries only.
-fn shorten(page: &mut BTreeMap<Key, Value>) {
-    while page.len() > PAGE {
-        page.pop_last();
-    }
-}
-
-/// Whether a part may have entries that belong to the page. For the tasks of one state, their times decide.
-fn reaches(part: &Part, prefix: &[u8], from: Bound<&[u8]>, page: &BTreeMap<Key, Value>) -> bool {
-    if prefix.first() != Some(&keys::STATE_LIST) || keys::filtered(prefix) != Some(prefix) {
-        return true;
-    }
-    let Some((oldest, newest)) = part.meta.times else {
-        return false;
-    };
-    let is_older = match from {
-        Bound::Included(from) | Bound::Excluded(from) => {
-            keys::time(from).is_none_or(|from| oldest <= from)
-        }
-        Bound::Unbounded => true,
-    };
-    let last = page.last_key_value().filter(|_| page.len() == PAGE);
-    let last = last.and_then(|(key, _)| keys::time(key));
-    is_older && last.is_none_or(|last| newest >= last)
 }

@@ -93,6 +93,24 @@ impl Pair {
         self.unsealed.clear();
     }
 
+    /// Writes a part as programs did that knew no [`part::More`].
+    fn seal_as_before(&mut self) {
+        let index = self.index();
+        let (sealed, _) = take_young(&mut index.lock());
+        let parts = Arc::clone(&index.lock().parts);
+        let entries = entries_of(&sealed, &parts).unwrap();
+        let part = Part::write(&index.db, parts.next_number(), sealed.end, &entries).unwrap();
+        let key = [b"p", &part.number.to_be_bytes()[..]].concat();
+        let value = index.db.get(&key).unwrap().unwrap();
+        let (_, more) = postcard::take_from_bytes::<part::Meta>(&value[4..]).unwrap();
+        let older = &value[4..value.len() - more.len()];
+        let sum = crc32fast::hash(older).to_be_bytes();
+        index.db.insert(key, [&sum, older].concat()).unwrap();
+        self.unsealed.clear();
+        drop((index, part, parts));
+        self.reopen().unwrap();
+    }
+
     /// A new task, or something that happens to one.
     fn change(&mut self, lots: &mut Lots) {
         self.end += 1;
@@ -188,12 +206,14 @@ impl Pair {
                 (|head| !head.turns.is_empty()) as fn(&Head) -> bool,
             ),
             (keys::waiting("sample"), Head::waits),
+            (keys::ended("sample"), |head| !head.is_open()),
             (vec![keys::STATE_LIST], |_| true),
         ] {
             let tips = self.tasks.values().filter(|tip| is_in(&tip.head));
             let expected: BTreeSet<String> = tips.map(|tip| tip.head.task.clone()).collect();
             let found = scan(&index, &list);
             assert!(found.is_sorted());
+            check_windows(&index, &list, &found);
             let tasks: Vec<String> = found.iter().map(|key| keys::last(key).unwrap()).collect();
             assert_eq!(tasks.len(), expected.len());
             assert_eq!(tasks.into_iter().collect::<BTreeSet<_>>(), expected);
@@ -236,8 +256,72 @@ impl Pair {
 }
 
 fn scan(index: &Arc<Index>, prefix: &[u8]) -> Vec<Key> {
-    let entries = Arc::clone(index).scan(prefix.to_vec(), None);
+    scan_between(index, prefix, None, None)
+}
+
+fn scan_between(
+    index: &Arc<Index>,
+    prefix: &[u8],
+    after: Option<&Key>,
+    end: Option<&Key>,
+) -> Vec<Key> {
+    let entries = Arc::clone(index).scan(prefix.to_vec(), after.cloned(), end.cloned());
     entries.map(|entry| entry.unwrap().0).collect()
+}
+
+/// Checks that each stretch of a list is what lies between its ends, whether or not these are entries.
+fn check_windows(index: &Arc<Index>, list: &[u8], all: &[Key]) {
+    let some = all.iter().step_by(1 + all.len() / 4);
+    let ends: Vec<Key> = some
+        .flat_map(|key| [key.clone(), key[..key.len() - 2].to_vec()])
+        .collect();
+    for after in [None].into_iter().chain(ends.iter().map(Some)) {
+        for end in [None].into_iter().chain(ends.iter().map(Some)) {
+            let is_in = |key: &&Key| {
+                after.is_none_or(|after| *key > after) && end.is_none_or(|end| *key < end)
+            };
+            let expected: Vec<&Key> = all.iter().filter(is_in).collect();
+            let found = scan_between(index, list, after, end);
+            assert!(found.iter().eq(expected), "{after:?} {end:?}");
+        }
+    }
+}
+
+#[test]
+fn the_newest_part_has_all_open_turns() {
+    let (mut pair, mut lots) = (Pair::new(), Lots(11));
+    for _ in 0..5 {
+        (0..60).for_each(|_| pair.change(&mut lots));
+        pair.seal();
+    }
+    let index = pair.index();
+    let open = scan(&index, &[keys::TURN]);
+    let newest = index.lock().parts.all[0].clone();
+    let stand: Vec<Key> = newest
+        .list(&[keys::TURN])
+        .map(|entry| entry.unwrap().0)
+        .collect();
+    assert!(!open.is_empty());
+    assert_eq!(stand, open);
+    // No other part is read for them.
+    index.remove_parts(newest.meta.end.at - 1);
+    assert_eq!(index.parts(), 1);
+    assert_eq!(scan(&index, &[keys::TURN]), open);
+}
+
+#[test]
+fn parts_of_older_programs_are_read() {
+    let (mut pair, mut lots) = (Pair::new(), Lots(13));
+    for is_older in [true, true, false, true, false, false, true] {
+        (0..60).for_each(|_| pair.change(&mut lots));
+        match is_older {
+            true => pair.seal_as_before(),
+            false => pair.seal(),
+        }
+        pair.check();
+        let newest = pair.index().lock().parts.all[0].clone();
+        assert_eq!(newest.meta.more.is_none(), is_older);
+    }
 }
 
 #[test]
