@@ -17,7 +17,6 @@ const IDLE: Duration = Duration::from_millis(300);
 const AROUND: Duration = Duration::from_millis(20);
 
 const CLIENTS: usize = 50;
-
 const ANSWER: Duration = Duration::from_secs(20);
 const ASKED: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 

@@ -112,7 +112,7 @@ impl SimulatedDisk {
         self.lock().has_stopped = false;
     }
 
-    /// Whether nothing can be done until it is started again.
+    /// Whether the machine has stopped: every operation fails until it is started again.
     pub fn has_stopped(&self) -> bool {
         self.lock().has_stopped
     }

@@ -216,6 +216,7 @@ impl Trial {
         let acknowledged = count.acknowledged;
         self.batch(&store, count).await?;
         drop(store);
+        // Nothing was put behind the batch that was the last one.
         if count.acknowledged == acknowledged {
             return Ok(());
         }
