@@ -23,13 +23,13 @@ pub(super) fn check(reader: &Reader) -> Result<StoreReport, StoreError> {
 /// Reads every task and every small record. Others may write meanwhile.
 pub(super) fn check_in_use(reader: &Reader) -> Result<StoreReport, StoreError> {
     let mut report = StoreReport::default();
-    for entry in reader.index().scan(vec![keys::STATE_LIST], None, None) {
+    for entry in reader.index().scan(vec![keys::STATE_LIST], None) {
         report.tasks += 1;
         report
             .damaged
             .extend(check_task(reader, &keys::last(&entry?.0)?)?);
     }
-    for entry in reader.index().scan(vec![keys::RECORD], None, None) {
+    for entry in reader.index().scan(vec![keys::RECORD], None) {
         let (key, offset) = entry?;
         match keys::read(&offset).and_then(|offset| reader.record(&key, offset)) {
             Err(StoreError::Corrupt { .. }) => report.records += 1,

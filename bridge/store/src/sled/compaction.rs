@@ -264,7 +264,7 @@ fn live_task(reader: &Reader, task: &str, end: u64) -> Result<Option<Copies>, St
 
 /// Whether an append of the task that can be found by its number is before `end`.
 fn is_numbered_before(reader: &Reader, task: &str, end: u64) -> Result<bool, StoreError> {
-    for entry in reader.index().scan(keys::appends(task), None, None) {
+    for entry in reader.index().scan(keys::appends(task), None) {
         if keys::read::<LogOffset>(&entry?.1)?.at < end {
             return Ok(true);
         }

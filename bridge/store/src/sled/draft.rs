@@ -104,7 +104,7 @@ impl<'a> Draft<'a> {
             let written = self.changes.entries.keys();
             let written = written.filter(|key| key.starts_with(&appends)).cloned();
             let mut gone: Vec<Key> = written.collect();
-            for entry in self.reader.index().scan(appends, None, None) {
+            for entry in self.reader.index().scan(appends, None) {
                 gone.push(entry?.0);
             }
             gone.into_iter().for_each(|key| self.put(key, None));

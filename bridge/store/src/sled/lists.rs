@@ -74,7 +74,7 @@ impl Reader {
     ) -> Result<(Vec<ListPosition>, usize), StoreError> {
         let mut found = Vec::new();
         let list = keys::context(caller, &query.agent, context);
-        for entry in self.index().scan(list, None, None) {
+        for entry in self.index().scan(list, None) {
             let task = keys::last(&entry?.0)?;
             if let Some(IndexedTask { millis, state, .. }) = self.indexed_task(&task)? {
                 let wanted = query.state.as_ref().is_none_or(|one| one.as_str() == state);
@@ -96,7 +96,7 @@ impl Reader {
         query: &ListQuery,
     ) -> impl Iterator<Item = Result<ListPosition, StoreError>> {
         let after = from.map(|from| keys::in_state_list(list.clone(), from));
-        let entries = self.index().scan(list.clone(), after, None);
+        let entries = self.index().scan(list.clone(), after);
         let places = entries.map(|entry| keys::position(&entry?.0));
         places.take_while(|place| {
             let millis = place.as_ref().map(|place| place.millis);

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{
     codec::{self, Appended},
     index::{Index, IndexInUse},
-    keys::{self, IndexedTask, Key},
+    keys::{self, IndexedTask, Key, Order},
     log::{Log, LogOffset},
     tip::{Tip, TipState},
 };
@@ -192,12 +192,7 @@ impl Reader {
         }
         let prefix = keys::appends(&tip.head.task);
         let before = keys::append(&tip.head.task, wanted - 1);
-        match self
-            .index()
-            .scan(prefix, Some(before), None)
-            .next()
-            .transpose()?
-        {
+        match self.index().scan(prefix, Some(before)).next().transpose()? {
             Some((_, offset)) => keys::read(&offset),
             None => Ok(tip.offset),
         }
@@ -205,9 +200,7 @@ impl Reader {
 
     /// Returns the heads of tasks with turns that have not ended, of all owners.
     pub(super) fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        let turns = self
-            .index()
-            .scan(vec![keys::TURN], Some(keys::turn(after)), None);
+        let turns = self.index().scan(vec![keys::TURN], Some(keys::turn(after)));
         self.heads_of(turns.map(|entry| Ok(entry?.0)), limit)
     }
 
@@ -219,10 +212,10 @@ impl Reader {
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
-        let (millis, task) = (until.as_millisecond().saturating_add(1), String::new());
-        let end = keys::in_order(list.clone(), &ListPosition { millis, task });
+        let behind = until.as_millisecond().saturating_add(1);
+        let end = keys::start_of_time(&list, Order::OldestFirst, behind);
         let after = after.map(|after| keys::in_order(list.clone(), after));
-        let entries = self.index().scan(list, after, Some(end));
+        let entries = self.index().scan_before(list, after, Some(end));
         self.heads_of(entries.map(|entry| Ok(entry?.0)), limit)
     }
 
@@ -271,7 +264,7 @@ impl Reader {
     /// Returns the records whose keys begin with `prefix`, with their ids, without damaged records.
     pub(super) fn records(&self, prefix: Key) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let mut records = Vec::new();
-        for entry in self.index().scan(prefix, None, None) {
+        for entry in self.index().scan(prefix, None) {
             let (key, offset) = entry?;
             match keys::read(&offset).and_then(|offset| self.record(&key, offset)) {
                 Ok(Some(value)) => records.push((keys::last(&key)?, value)),
@@ -289,7 +282,7 @@ impl Reader {
     pub(super) fn has_record(&self, prefix: Key) -> Result<bool, StoreError> {
         Ok(self
             .index()
-            .scan(prefix, None, None)
+            .scan(prefix, None)
             .next()
             .transpose()?
             .is_some())

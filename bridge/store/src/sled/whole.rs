@@ -26,7 +26,7 @@ fn tasks(reader: &Reader, after: Vec<u8>, limit: usize) -> Result<TaskPage, Stor
     let after = (!after.is_empty()).then_some(after);
     for entry in reader
         .index()
-        .scan(vec![keys::STATE_LIST], after, None)
+        .scan(vec![keys::STATE_LIST], after)
         .take(limit)
     {
         let (key, _) = entry?;
@@ -46,11 +46,7 @@ fn tasks(reader: &Reader, after: Vec<u8>, limit: usize) -> Result<TaskPage, Stor
 fn records(reader: &Reader, after: Vec<u8>, limit: usize) -> Result<RecordPage, StoreError> {
     let mut page = RecordPage::default();
     let after = (!after.is_empty()).then_some(after);
-    for entry in reader
-        .index()
-        .scan(vec![keys::RECORD], after, None)
-        .take(limit)
-    {
+    for entry in reader.index().scan(vec![keys::RECORD], after).take(limit) {
         let (key, offset) = entry?;
         match keys::read(&offset).and_then(|offset| reader.record(&key, offset)) {
             Ok(Some(value)) => {

@@ -32,36 +32,29 @@ pub(super) struct Merge {
 /// A part with its next entry.
 #[derive(Debug)]
 struct Source {
+    part: Part,
     /// The key of the next entry. As long as nothing was read, no entry has a lesser one.
     key: Key,
     value: Value,
     /// `None` as long as nothing was read.
     entries: Option<Entries>,
-    /// The number of newer parts.
-    age: usize,
 }
 
 impl Merge {
     /// The entries whose keys begin with `prefix`, from `start` on.
     pub(super) fn new(parts: &Arc<Parts>, prefix: &[u8], start: &[u8]) -> Self {
-        let source = |(age, part): (usize, &Part)| {
-            let (value, entries) = (None, None);
-            least_key(part, prefix, start).map(|key| {
-                Reverse(Source {
-                    key,
-                    value,
-                    entries,
-                    age,
-                })
-            })
+        let source = |part: &Part| {
+            Some(Reverse(Source {
+                part: part.clone(),
+                key: least_key(part, prefix, start)?,
+                value: None,
+                entries: None,
+            }))
         };
-        let numbered = parts.all.iter().enumerate();
-        let mut with = parts.with(prefix).map(|part| part.number).peekable();
-        let numbered = numbered.filter(|(_, part)| with.next_if_eq(&part.number).is_some());
         Self {
-            sources: numbered.filter_map(source).collect(),
             parts: Arc::clone(parts),
             prefix: prefix.to_vec(),
+            sources: parts.with(prefix).filter_map(source).collect(),
             last: None,
         }
     }
@@ -92,8 +85,8 @@ impl Merge {
                     Some((std::mem::take(&mut source.key), source.value.take())),
                 ),
                 none => {
-                    let part = self.parts.all[source.age].clone();
-                    (none.insert(Entries::new(part, &source.key)), None)
+                    let entries = Entries::new(source.part.clone(), &source.key);
+                    (none.insert(entries), None)
                 }
             };
             match entries.next()? {
@@ -111,31 +104,30 @@ impl Merge {
     }
 }
 
-/// The least key from `start` on that the part may have in the list. `None` if the part has none.
+/// Returns a key that no entry of the part from `start` on comes before, or `None` if the list has no such entry in the part.
 fn least_key(part: &Part, prefix: &[u8], start: &[u8]) -> Option<Key> {
     let Some(order) = keys::order_of_list(prefix) else {
         return Some(start.to_vec());
     };
-    let (first, last) = match (part.times(prefix), order) {
-        (Times::Unknown, _) => return Some(start.to_vec()),
-        (Times::Nothing, _) => return None,
-        (Times::Between(oldest, newest), Order::NewestFirst) => (newest, oldest),
-        (Times::Between(oldest, newest), Order::OldestFirst) => (oldest, newest),
+    let (oldest, newest) = match part.times(prefix) {
+        Times::Unknown => return Some(start.to_vec()),
+        Times::Nothing => return None,
+        Times::Between(oldest, newest) => (oldest, newest),
     };
-    if start > prefix && keys::start_of_time(prefix, order, last).as_slice() < start {
-        // The task of the last time may still come behind the start, if that has the same time.
-        if keys::time(start) != Some(last) {
-            return None;
-        }
-    }
+    let from = keys::time(start);
+    let (first, is_before) = match order {
+        Order::NewestFirst => (newest, from.is_some_and(|from| oldest > from)),
+        Order::OldestFirst => (oldest, from.is_some_and(|from| newest < from)),
+    };
     let first = keys::start_of_time(prefix, order, first);
-    Some(first.max(start.to_vec()))
+    (!is_before).then(|| first.max(start.to_vec()))
 }
 
 impl Source {
-    /// What was not read yet comes before what has the same key, since it may have an entry of that key.
-    fn place(&self) -> (&Key, bool, usize) {
-        (&self.key, self.entries.is_some(), self.age)
+    /// Of sources with the same key, those that were not read yet come first, since they may have an entry of that key, and
+    /// then the newest part.
+    fn place(&self) -> (&Key, bool, Reverse<u64>) {
+        (&self.key, self.entries.is_some(), Reverse(self.part.number))
     }
 }
 

@@ -15,6 +15,7 @@
 //! - `layer`: entries in memory
 //! - `parts`: all parts, newest first
 //! - `merge`: the entries of all parts in order
+//! - `scan`: the entries of all layers and parts in order
 //! - `part`, `filter`: the form of entries in sled
 
 mod filter;
@@ -23,6 +24,7 @@ mod layer;
 mod merge;
 mod part;
 mod parts;
+mod scan;
 #[cfg(test)]
 mod tests;
 
@@ -57,9 +59,6 @@ type Value = Option<Vec<u8>>;
 
 /// An entry on its way to a part.
 type Entry<'e> = (Cow<'e, [u8]>, Option<Cow<'e, [u8]>>);
-
-/// The number of entries of a list that are read at once.
-const PAGE: usize = 128;
 
 /// The number of tasks that lists take up while they hold the lock, so that others wait for a short time only. Tests have
 /// few tasks.
@@ -249,86 +248,6 @@ impl Index {
         Ok(counts.into_iter().map(count).collect())
     }
 
-    /// The entries of a list whose keys begin with `prefix`, in the order of the keys: those after `after`, if it is given,
-    /// and before `end`, if it is given. Entries that change meanwhile may be missing or not.
-    pub(super) fn scan(
-        self: Arc<Self>,
-        prefix: Key,
-        after: Option<Key>,
-        end: Option<Key>,
-    ) -> impl Iterator<Item = Result<(Key, Vec<u8>), StoreError>> + use<> {
-        let mut scan = Scan {
-            start: after.map_or_else(|| prefix.clone(), follower),
-            prefix,
-            end,
-            merge: None,
-            is_over: false,
-        };
-        let pages = std::iter::from_fn(move || {
-            if scan.is_over {
-                return None;
-            }
-            let page = match self.page(&mut scan) {
-                Ok(page) => page,
-                Err(error) => {
-                    scan.is_over = true;
-                    return Some(vec![Err(error)]);
-                }
-            };
-            let there = page
-                .into_iter()
-                .filter_map(|(key, value)| Some(Ok((key, value?))));
-            Some(there.collect())
-        });
-        pages.flatten()
-    }
-
-    /// The next entries as of one moment, together with those that say that a key has none.
-    fn page(&self, scan: &mut Scan) -> Result<BTreeMap<Key, Value>, StoreError> {
-        let owned = |(key, value): (&Key, &Value)| (key.clone(), value.clone());
-        let (mut page, sealed, parts): (BTreeMap<_, _>, _, _) = {
-            let state = self.with_lists();
-            let young = state.young.lists.range(&scan.prefix, &scan.start);
-            let young = young.take(PAGE).map(owned).collect();
-            (young, state.sealed.clone(), Arc::clone(&state.parts))
-        };
-        let sealed = sealed.iter().map(|sealed| sealed.whole_lists());
-        let older = sealed.flat_map(|lists| lists.range(&scan.prefix, &scan.start).take(PAGE));
-        for (key, value) in older {
-            page.entry(key.clone()).or_insert_with(|| value.clone());
-        }
-        if let Some(end) = &scan.end {
-            page.split_off(end);
-        }
-        shorten(&mut page);
-        self.reading(|| {
-            // Parts that came since have entries that were in a layer before.
-            let merge = match scan.merge.take().filter(|merge| merge.is_of(&parts)) {
-                Some(merge) => scan.merge.insert(merge),
-                None => scan
-                    .merge
-                    .insert(Merge::new(&parts, &scan.prefix, &scan.start)),
-            };
-            loop {
-                let last = page.last_key_value().filter(|_| page.len() == PAGE);
-                let end = last.map(|(key, _)| key).or(scan.end.as_ref());
-                let Some((key, value)) = merge.next_before(end)? else {
-                    return Ok(());
-                };
-                // The older entry of a key that was the last one of the page before is not valid.
-                if key >= scan.start {
-                    page.entry(key).or_insert(value);
-                    shorten(&mut page);
-                }
-            }
-        })?;
-        match page.last_key_value().filter(|_| page.len() == PAGE) {
-            Some((last, _)) => scan.start = follower(last.clone()),
-            None => scan.is_over = true,
-        }
-        Ok(page)
-    }
-
     /// The state once the lists have all tasks of the young layer.
     fn with_lists(&self) -> MutexGuard<'_, State> {
         loop {
@@ -488,29 +407,6 @@ impl Index {
     }
 }
 
-/// A list that is being read.
-struct Scan {
-    prefix: Key,
-    /// The first key that was not read yet.
-    start: Key,
-    end: Option<Key>,
-    merge: Option<Merge>,
-    is_over: bool,
-}
-
-/// The least key behind another one.
-fn follower(mut key: Key) -> Key {
-    key.push(0);
-    key
-}
-
-/// Keeps the first entries only.
-fn shorten(page: &mut BTreeMap<Key, Value>) {
-    while page.len() > PAGE {
-        page.pop_last();
-    }
-}
-
 /// The entries of a new part, in order.
 fn entries_of<'l>(sealed: &'l Layer, parts: &Parts) -> Result<Vec<Entry<'l>>, StoreError> {
     let (mut entries, changed) = sealed.said();
@@ -532,21 +428,20 @@ fn entries_of<'l>(sealed: &'l Layer, parts: &Parts) -> Result<Vec<Entry<'l>>, St
     Ok(entries)
 }
 
-/// Puts all turns that are open at the end of a new part into its entries, also those that began in older parts. So only
-/// one part has to be read for the open turns.
-fn take_over_turns(parts: &Parts, entries: &mut Vec<Entry<'_>>) -> Result<(), StoreError> {
+/// Adds the turns that began in older parts and are still open to the entries of a new part. So only one part has to be
+/// read for the open turns.
+fn take_over_turns(parts: &Arc<Parts>, entries: &mut Vec<Entry<'_>>) -> Result<(), StoreError> {
     let is_before = |kind| move |entry: &Entry<'_>| entry.0.first() < Some(&kind);
     let start = entries.partition_point(is_before(keys::TURN));
     let end = entries.partition_point(is_before(keys::TURN + 1));
-    let mut turns = parts.open_turns()?;
-    for (key, value) in &entries[start..end] {
-        match value {
-            Some(value) => drop(turns.insert(key.to_vec(), Some(value.to_vec()))),
-            None => drop(turns.remove(key.as_ref())),
-        }
+    let mut turns = BTreeMap::new();
+    let mut older = Merge::new(parts, &[keys::TURN], &[keys::TURN]);
+    while let Some((key, value)) = older.next_before(None)? {
+        turns.insert(Cow::Owned(key), value.map(Cow::Owned));
     }
-    let owned = |(key, value): (Key, Value)| (Cow::Owned(key), value.map(Cow::Owned));
-    entries.splice(start..end, turns.into_iter().map(owned));
+    turns.extend(entries.drain(start..end));
+    let open = turns.into_iter().filter(|(_, value)| value.is_some());
+    entries.splice(start..start, open);
     Ok(())
 }
 

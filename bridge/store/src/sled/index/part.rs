@@ -273,10 +273,9 @@ impl Meta {
         let Some(time) = keys::time(key) else {
             return;
         };
-        let more = self.more.get_or_insert_default();
         let times = match key.first() {
             Some(&keys::STATE_LIST) => &mut self.times,
-            Some(_) | None => &mut more.times,
+            Some(_) | None => &mut self.more.get_or_insert_default().times,
         };
         let (oldest, newest) = times.unwrap_or((time, time));
         *times = Some((oldest.min(time), newest.max(time)));

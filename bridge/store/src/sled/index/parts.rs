@@ -102,17 +102,4 @@ impl Parts {
         }
         Ok(BTreeMap::new())
     }
-
-    /// The turns that are open at the end of the parts.
-    pub(super) fn open_turns(&self) -> Result<BTreeMap<Key, Value>, StoreError> {
-        let mut turns = BTreeMap::new();
-        for part in self.with(&[keys::TURN]) {
-            for entry in part.list(&[keys::TURN]) {
-                let (key, value) = entry?;
-                turns.entry(key).or_insert(value);
-            }
-        }
-        turns.retain(|_, value| value.is_some());
-        Ok(turns)
-    }
 }

@@ -47,6 +47,16 @@ impl Pair {
         pair
     }
 
+    /// An index with so many parts.
+    fn with_parts(seed: u64, parts: usize) -> Self {
+        let (mut pair, mut lots) = (Self::new(), Lots(seed));
+        for _ in 0..parts {
+            (0..60).for_each(|_| pair.change(&mut lots));
+            pair.seal();
+        }
+        pair
+    }
+
     fn database(&self) -> sled::Db {
         let config = sled::Config::new().path(self.folder.path());
         let config = config.flush_every_ms(None);
@@ -93,7 +103,7 @@ impl Pair {
         self.unsealed.clear();
     }
 
-    /// Writes a part as programs did that knew no [`part::More`].
+    /// Writes a part in the form of programs that did not know [`part::More`].
     fn seal_as_before(&mut self) {
         let index = self.index();
         let (sealed, _) = take_young(&mut index.lock());
@@ -265,11 +275,11 @@ fn scan_between(
     after: Option<&Key>,
     end: Option<&Key>,
 ) -> Vec<Key> {
-    let entries = Arc::clone(index).scan(prefix.to_vec(), after.cloned(), end.cloned());
+    let entries = Arc::clone(index).scan_before(prefix.to_vec(), after.cloned(), end.cloned());
     entries.map(|entry| entry.unwrap().0).collect()
 }
 
-/// Checks that each stretch of a list is what lies between its ends, whether or not these are entries.
+/// Checks that a scan between two keys returns the entries between them, for keys that are in the list and for others.
 fn check_windows(index: &Arc<Index>, list: &[u8], all: &[Key]) {
     let some = all.iter().step_by(1 + all.len() / 4);
     let ends: Vec<Key> = some
@@ -289,11 +299,7 @@ fn check_windows(index: &Arc<Index>, list: &[u8], all: &[Key]) {
 
 #[test]
 fn the_newest_part_has_all_open_turns() {
-    let (mut pair, mut lots) = (Pair::new(), Lots(11));
-    for _ in 0..5 {
-        (0..60).for_each(|_| pair.change(&mut lots));
-        pair.seal();
-    }
+    let pair = Pair::with_parts(11, 5);
     let index = pair.index();
     let open = scan(&index, &[keys::TURN]);
     let newest = index.lock().parts.all[0].clone();
@@ -382,11 +388,7 @@ fn a_block_that_is_lost_or_broken_is_noticed() {
 
 #[test]
 fn old_parts_are_found_without_filters_in_memory() {
-    let (mut pair, mut lots) = (Pair::new(), Lots(5));
-    for _ in 0..6 {
-        (0..60).for_each(|_| pair.change(&mut lots));
-        pair.seal();
-    }
+    let pair = Pair::with_parts(5, 6);
     let index = pair.index();
     let limits = Limits {
         filters: 300,
@@ -409,11 +411,7 @@ fn message_ids_are_remembered_as_long_as_they_must() {
         messages: 20,
         ..LIMITS
     };
-    let (mut pair, mut lots) = (Pair::new(), Lots(3));
-    for _ in 0..6 {
-        (0..60).for_each(|_| pair.change(&mut lots));
-        pair.seal();
-    }
+    let pair = Pair::with_parts(3, 6);
     let parts = pair.index().lock().parts.all.clone();
     let newest = parts
         .iter()
