@@ -69,19 +69,3 @@ async fn the_wheel_and_the_npm_package_bring_the_program() {
     done(install.arg(npm).current_dir(&node)).await;
     serves_a_bot(&node.join("node_modules/.bin")).await;
 }
-
-/// The profile `dist` inherits the packages of `release`, which are optimised less where that builds faster.
-#[test]
-fn what_is_handed_out_is_optimised_whole() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
-    let manifest: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
-    let packages = |profile: &str| manifest["profile"][profile]["package"].as_table().unwrap();
-    let level = |package: &toml::Value| package["opt-level"].as_integer().unwrap();
-    for profile in ["bench", "dist"] {
-        assert_eq!(level(&manifest["profile"][profile]), 3, "{profile}");
-        for (name, package) in packages("release") {
-            let level = level(packages(profile).get(name).unwrap_or(package));
-            assert_eq!(level, 3, "{profile}: {name}");
-        }
-    }
-}
