@@ -62,6 +62,7 @@ async fn fill(folder: &Path, packages: &[&str]) {
         "--ignore-scripts",
         "--no-audit",
         "--no-fund",
+        "--prefer-offline",
         "--loglevel=error",
         "--prefix",
     ]);

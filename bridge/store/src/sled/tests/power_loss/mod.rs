@@ -28,7 +28,7 @@ use super::*;
 use crate::sled::log::Flaw;
 
 /// The number of disks that each run of the tests tries.
-const DISKS: u64 = 3_000;
+const DISKS: u64 = 2_000;
 /// The number of disks among which one must reveal a deliberate flaw in the store.
 const FLAWED: u64 = 32;
 /// The disks of which each is tried twice: some compact while the index is being written.
