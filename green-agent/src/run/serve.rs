@@ -3,7 +3,7 @@
 use super::{
     Owner, Problem, RunEvent, RunOptions,
     agent_set::AgentSet,
-    hops, requirements,
+    hops, requirements, start,
     supply::supply,
     trial,
     trial_agents::{AgentHandle, TrialAgents},
@@ -46,7 +46,7 @@ pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), Serv
     });
     let mut processes = Vec::new();
     let served = async {
-        trial::start(&agents, None, &mut processes)?;
+        start::start_all(&agents, None, &mut processes)?;
         for handle in &agents.handles {
             ready(handle, scenario, &processes, options).await?;
         }
@@ -73,7 +73,7 @@ async fn ready(
     };
     let process = processes.iter().find(|agent| agent.role() == handle.role);
     let limit = scenario.harness.timeout.ready;
-    let awaited = trial::awaited(handle.listens);
+    let awaited = start::awaited(handle.listens);
     let quiet = std::time::Duration::ZERO;
     let ready = wait_ready(&handle.role, endpoint, awaited, process, quiet, limit).await;
     ready.map_err(|error| super::judge::not_ready(scenario, &handle.role, &error))?;

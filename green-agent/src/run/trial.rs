@@ -29,21 +29,18 @@ use super::{
     problem::Owner,
     problem::chain,
     requirements::Installed,
-    start::started,
+    start::{awaited, start_all},
     trial_agents::{AgentStart, TrialAgents},
     watch::{self, WatchOutcome},
 };
 use crate::{
     assessment::Assessment,
     evaluator::{Evaluation, EvaluationError, Listener},
-    participant::{
-        AgentExit, AgentProcess, LocalServer,
-        ready::{Awaited, wait_ready},
-    },
+    participant::{AgentExit, AgentProcess, LocalServer, ready::wait_ready},
     recorder::{Recorder, RecorderOptions},
     scenario::{
         files::ScenarioFile,
-        model::{Green, Listens, Reuse, Scenario},
+        model::{Green, Reuse, Scenario},
     },
     snapshot::SnapshotMode,
     transcript::{Content, Transcript},
@@ -245,7 +242,7 @@ impl Trial<'_> {
     ) {
         let are_new = !set.is_running();
         let processes = &mut set.processes;
-        if let Err(problem) = start(running.agents, running.episode_setup, processes) {
+        if let Err(problem) = start_all(running.agents, running.episode_setup, processes) {
             return seen.problems.push(problem);
         }
         self.enter(Phase::WaitingForAgents);
@@ -475,46 +472,10 @@ impl Trial<'_> {
     }
 }
 
-/// Starts the agents one after the other. Those that were started are in `processes` even if a later one
-/// could not be.
-pub(super) fn start(
-    agents: &TrialAgents,
-    episode_setup: Option<&EpisodeSetup>,
-    processes: &mut Vec<AgentProcess>,
-) -> Result<(), Problem> {
-    for handle in &agents.handles {
-        match &handle.start {
-            // Agents that call are started later, once the green agent is ready.
-            AgentStart::None | AgentStart::Client(_) | AgentStart::Caller(_) => {}
-            AgentStart::Hosted {
-                local_server,
-                agent,
-            } => {
-                let preset = handle
-                    .tools
-                    .clone()
-                    .or_else(|| episode_setup.and_then(EpisodeSetup::preset));
-                let (role, url) = (handle.role.clone(), local_server.url().clone());
-                local_server.serve(agent.clone().app(role, url, preset));
-            }
-            AgentStart::Program { launch, .. } => processes.push(started(launch)?),
-        }
-    }
-    Ok(())
-}
-
 /// Waits until an agent of this process answers; returns why it does not.
 async fn served(server: &LocalServer, limit: Duration) -> Result<(), String> {
     let ready = timeout(limit, server.ready()).await;
     ready.unwrap_or_else(|_| Err(format!("it was not ready within {limit:?}")))
-}
-
-/// Returns what shows that an agent is ready.
-pub(super) fn awaited(listens: Listens) -> Awaited {
-    match listens {
-        Listens::Agent => Awaited::Card,
-        Listens::Server => Awaited::Answer,
-    }
 }
 
 pub(super) fn make_folder(folder: &Path) -> Result<(), Problem> {

@@ -36,6 +36,8 @@ mod kept;
 #[cfg(test)]
 mod process;
 #[cfg(test)]
+mod profiles;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod queue;

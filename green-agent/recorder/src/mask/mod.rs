@@ -5,6 +5,7 @@
 //! parameters with telling names, and the text after `Bearer`. A secret that is split over several messages,
 //! such as token by token in a stream, is not found.
 
+mod known;
 mod places;
 
 use std::{
@@ -14,16 +15,13 @@ use std::{
     sync::{Arc, PoisonError, RwLock, RwLockWriteGuard},
 };
 
-use aho_corasick::AhoCorasick;
 use axum::http::HeaderMap;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use url::form_urlencoded;
 
 use green_agent_transcript::Body;
-use places::{
-    is_secret_header, is_secret_member, mask_credentials, mask_parameter, mask_places,
-    mask_service_urls,
-};
+use known::{Known, changed};
+use places::{is_secret_header, mask_credentials, mask_parameter, mask_service_urls};
 
 /// The text that replaces a secret.
 const MASK: &str = "[masked]";
@@ -51,126 +49,6 @@ const RECORDED_HEADERS: [&str; 12] = [
 #[derive(Clone, Default)]
 pub struct Masker {
     known: Arc<RwLock<Known>>,
-}
-
-/// The values that are masked wherever they occur.
-#[derive(Default)]
-struct Known {
-    /// The values, longest first, so that a secret that contains another one is masked as a whole.
-    secrets: Vec<String>,
-    /// The values that were learnt in the trial before this one, and in this one.
-    learnt: [Vec<String>; 2],
-    /// Finds in one pass whether a text contains any of them; most texts do not. `None` if there are no
-    /// values, or too many.
-    finder: Option<AhoCorasick>,
-}
-
-impl Known {
-    /// Returns whether a value is known from the beginning.
-    fn is_lasting(&self, secret: &String) -> bool {
-        self.secrets.contains(secret) && !self.learnt.iter().any(|learnt| learnt.contains(secret))
-    }
-
-    fn add(&mut self, secrets: &[String]) {
-        self.secrets.extend_from_slice(secrets);
-        self.secrets
-            .sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        self.secrets.dedup();
-        self.find_again();
-    }
-
-    /// Makes the finder anew.
-    fn find_again(&mut self) {
-        self.finder = (!self.secrets.is_empty())
-            .then(|| AhoCorasick::new(&self.secrets).ok())
-            .flatten();
-    }
-
-    fn stands_in(&self, text: &str) -> bool {
-        match &self.finder {
-            Some(finder) => finder.is_match(text),
-            None => self.secrets.iter().any(|secret| text.contains(secret)),
-        }
-    }
-
-    /// Returns the value with secrets masked, or `None` if it contains none, so that nothing is copied in the
-    /// usual case.
-    fn masked_json(&self, value: &Value) -> Option<Value> {
-        match value {
-            Value::Null | Value::Bool(_) => None,
-            Value::Number(number) => {
-                let is_known = !self.secrets.is_empty() && self.stands_in(&number.to_string());
-                is_known.then(|| Value::from(MASK))
-            }
-            Value::String(text) => changed(self.masked(text)).map(Value::String),
-            Value::Array(items) => self.masked_items(items),
-            Value::Object(members) => self.masked_members(members),
-        }
-    }
-
-    fn masked_items(&self, items: &[Value]) -> Option<Value> {
-        let masked = |(at, item)| Some((at, self.masked_json(item)?));
-        let masked: Vec<(usize, Value)> = items.iter().enumerate().filter_map(masked).collect();
-        if masked.is_empty() {
-            return None;
-        }
-        let mut items = items.to_vec();
-        for (at, item) in masked {
-            items[at] = item;
-        }
-        Some(Value::Array(items))
-    }
-
-    fn masked_members(&self, members: &Map<String, Value>) -> Option<Value> {
-        let masked = |(at, (name, value)): (usize, (&String, &Value))| {
-            let known = changed(self.mask_known(name));
-            let masked = self.masked_member(known.as_ref().unwrap_or(name), value);
-            (known.is_some() || masked.is_some()).then_some((at, known, masked))
-        };
-        let masked: Vec<_> = members.iter().enumerate().filter_map(masked).collect();
-        if masked.is_empty() {
-            return None;
-        }
-        let mut masked = masked.into_iter().peekable();
-        let members = members.iter().enumerate().map(|(at, (name, value))| {
-            let (new_name, new_value) = match masked.next_if(|(of, ..)| *of == at) {
-                Some((_, name, value)) => (name, value),
-                None => (None, None),
-            };
-            (
-                new_name.unwrap_or_else(|| name.clone()),
-                new_value.unwrap_or_else(|| value.clone()),
-            )
-        });
-        Some(Value::Object(members.collect()))
-    }
-
-    fn masked_member(&self, name: &str, value: &Value) -> Option<Value> {
-        match value {
-            Value::String(text) if is_secret_member(name) => {
-                let masked = mask_credentials(text);
-                (masked != *text).then_some(Value::String(masked))
-            }
-            other => self.masked_json(other),
-        }
-    }
-
-    fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        mask_places(self.mask_known(text))
-    }
-
-    fn mask_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut text = Cow::Borrowed(text);
-        if !self.stands_in(&text) {
-            return text;
-        }
-        for secret in &self.secrets {
-            if text.contains(secret) {
-                text = Cow::Owned(text.replace(secret, MASK));
-            }
-        }
-        text
-    }
 }
 
 impl fmt::Debug for Masker {
@@ -300,14 +178,6 @@ impl Masker {
 
     fn with_known<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
         look(&self.known.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// Returns the text if it was changed.
-fn changed(text: Cow<'_, str>) -> Option<String> {
-    match text {
-        Cow::Borrowed(_) => None,
-        Cow::Owned(text) => Some(text),
     }
 }
 

@@ -1,10 +1,11 @@
 //! The requests and responses of JSON-RPC 2.0 (specification, section 9).
 
+mod response;
+
 use alloc::{
     borrow::Cow,
     format,
     string::{String, ToString as _},
-    vec::Vec,
 };
 use core::fmt;
 
@@ -15,6 +16,7 @@ use crate::{
     a2a::{Error, ErrorKind},
     wire::{FieldError, Fields, Unparsed, Wire, parse, weight},
 };
+pub use response::{Response, RpcError};
 
 /// The id that connects a response with its request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,192 +239,10 @@ impl Serialize for Request {
     }
 }
 
-/// A response, with a result of any type that can be serialized.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Response<T = Value> {
-    /// The request's id.
-    pub id: Id,
-    /// The result or the error.
-    pub outcome: Result<T, RpcError>,
-}
-
-/// An error in the form of JSON-RPC. Codes that A2A does not define are preserved.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RpcError {
-    /// The code.
-    pub code: i64,
-    /// The message for people.
-    pub message: String,
-    /// Additional data; in A2A 1.0 a list of details.
-    pub data: Option<Value>,
-}
-
-impl RpcError {
-    /// The kind of the error, if A2A defines its code.
-    pub fn kind(&self) -> Option<ErrorKind> {
-        ErrorKind::from_code(self.code)
-    }
-
-    /// Returns the fields that `google.rpc.BadRequest` names, if the error has such a detail.
-    pub fn fields(&self) -> Vec<&str> {
-        let mut fields = Vec::new();
-        for detail in self.data.iter().flat_map(Value::as_array).flatten() {
-            let violations = detail.get("fieldViolations").and_then(Value::as_array);
-            for violation in violations.into_iter().flatten() {
-                fields.extend(violation.get("field").and_then(Value::as_str));
-            }
-        }
-        fields
-    }
-}
-
-impl From<Error> for RpcError {
-    fn from(error: Error) -> Self {
-        Self {
-            code: error.kind.code(),
-            data: Some(Value::Array(error.all_details())),
-            message: error.message,
-        }
-    }
-}
-
-impl fmt::Display for RpcError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.message, self.code)
-    }
-}
-
-impl core::error::Error for RpcError {}
-
-impl Wire for RpcError {
-    fn read(value: Value) -> Result<Self, FieldError> {
-        let mut fields = Fields::of(value)?;
-        let code = fields.take("code").unwrap_or(Value::Null);
-        Ok(Self {
-            code: code
-                .as_i64()
-                .ok_or_else(|| FieldError::unexpected("an integer", &code).inside("code"))?,
-            message: fields.optional("message")?,
-            data: fields.optional("data")?,
-        })
-    }
-}
-
-impl<T> Response<T> {
-    /// Returns the outcome, if this is the response to the request with this id. An error may have null or no id, if
-    /// the server could not read the request's. A number may be returned as a text, and the reverse.
-    ///
-    /// # Errors
-    /// If this is the response to another request.
-    pub fn answering(self, asked: &Id) -> Result<Result<T, RpcError>, FieldError> {
-        let is_answer = match (&self.id, asked) {
-            (Id::Null | Id::Absent, _) => self.outcome.is_err(),
-            (Id::Number(id), Id::String(asked)) | (Id::String(asked), Id::Number(id)) => {
-                format!("{id}") == *asked
-            }
-            (id, asked) => id == asked,
-        };
-        match is_answer {
-            true => Ok(self.outcome),
-            false => {
-                let expected = format!("{asked}, the id of the request");
-                Err(FieldError::new(expected, format!("{}", self.id)).inside("id"))
-            }
-        }
-    }
-}
-
-impl Response<Value> {
-    /// Reads a response from a body.
-    pub fn from_slice(body: &[u8]) -> Result<Self, FieldError> {
-        crate::wire::from_slice(body)
-    }
-}
-
-impl Wire for Response<Value> {
-    fn read(value: Value) -> Result<Self, FieldError> {
-        let mut fields = Fields::of(value)?;
-        read_version(&mut fields)?;
-        let id = match fields.take("id") {
-            Some(id) => Id::read(id).map_err(|error| error.inside("id"))?,
-            None => Id::Null,
-        };
-        // Some servers write `"error": null` beside a result.
-        let error: Option<RpcError> = fields.optional("error")?;
-        let outcome = match (fields.take("result"), error) {
-            (_, Some(error)) => Err(error),
-            (Some(result), None) => Ok(result),
-            (None, None) => return Err(FieldError::new("a result or an error", "neither")),
-        };
-        Ok(Self { id, outcome })
-    }
-}
-
-impl Serialize for RpcError {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("code", &self.code)?;
-        map.serialize_entry("message", &self.message)?;
-        if let Some(data) = &self.data {
-            map.serialize_entry("data", data)?;
-        }
-        map.end()
-    }
-}
-
-impl<T: Serialize> Serialize for Response<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(3))?;
-        map.serialize_entry("jsonrpc", "2.0")?;
-        map.serialize_entry("id", &self.id)?;
-        match &self.outcome {
-            Ok(result) => map.serialize_entry("result", result)?,
-            Err(error) => map.serialize_entry("error", error)?,
-        }
-        map.end()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_response_must_have_the_id_of_the_request() {
-        let number = |value: u64| Id::Number(value.into());
-        let text = |value: &str| Id::String(value.into());
-        for (id, asked, is_answer) in [
-            (text("a"), text("a"), true),
-            (Id::Null, text("a"), false),
-            (Id::Absent, text("a"), false),
-            (number(1), text("1"), true),
-            (text("1"), number(1), true),
-            (text("b"), text("a"), false),
-            (number(2), number(1), false),
-            (number(1), text("a"), false),
-        ] {
-            let outcome = Response { id, outcome: Ok(7) }.answering(&asked);
-            assert_eq!(outcome.is_ok(), is_answer, "{asked}");
-        }
-        let refused = |id| Response::<u8> {
-            id,
-            outcome: Err(Error::new(ErrorKind::InvalidRequest, "no").into()),
-        };
-        assert!(refused(Id::Null).answering(&text("a")).is_ok());
-        assert!(refused(text("b")).answering(&text("a")).is_err());
-        let error = Response {
-            id: text("b"),
-            outcome: Ok(7),
-        }
-        .answering(&text("a"));
-        let error = error.unwrap_err().to_string();
-        assert_eq!(
-            error,
-            r#"id: expected "a", the id of the request, found "b""#
-        );
-    }
     use serde_json::json;
-    use std::string::ToString;
 
     #[test]
     fn a_bad_request_says_what_is_wrong_and_keeps_its_id() {
@@ -512,33 +332,5 @@ mod tests {
         );
         let null = read(json!({"jsonrpc": "2.0", "id": null, "method": "m"}));
         assert_eq!(null.id.answerable(), Ok(()));
-    }
-
-    #[test]
-    fn an_error_carries_its_details() {
-        let field = FieldError::new("a string", "nothing")
-            .inside("messageId")
-            .inside("message");
-        let response = Response::<Value> {
-            id: Id::Number(1.into()),
-            outcome: Err(Error::from(field).into()),
-        };
-        let written = serde_json::to_value(&response).unwrap();
-        assert_eq!(written["error"]["code"], -32602);
-        assert_eq!(written["error"]["data"][0]["reason"], "INVALID_PARAMS");
-        let read = Response::read(written).unwrap();
-        assert_eq!(read, response);
-        assert_eq!(read.outcome.unwrap_err().fields(), ["message.messageId"]);
-    }
-
-    #[test]
-    fn a_response_is_a_result_or_an_error() {
-        let both = json!({"jsonrpc": "2.0", "id": 1, "result": {"a": 1}, "error": null});
-        assert_eq!(Response::read(both).unwrap().outcome, Ok(json!({"a": 1})));
-        let neither = Response::read(json!({"jsonrpc": "2.0", "id": 1})).unwrap_err();
-        assert_eq!(
-            neither.to_string(),
-            "expected a result or an error, found neither"
-        );
     }
 }
