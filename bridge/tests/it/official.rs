@@ -1,6 +1,6 @@
 //! The programs on the official Rust SDK: a workspace of its own below `tests/interop/rust`, because it
 //! brings other versions of what the bridge is built on. It is built once for all who run something of it, into the
-//! folder of these tests: what both have in common is there already.
+//! target folder of these tests, which has the dependencies that both share.
 
 use std::{path::PathBuf, time::Duration};
 

@@ -44,7 +44,7 @@ pub(super) fn started(launch: &Launch) -> Result<AgentProcess, Problem> {
     AgentProcess::start(launch).map_err(|error| ProblemKind::NotStarted.because(chain(&error)))
 }
 
-/// Returns what shows that an agent is ready.
+/// Returns the response that shows that an agent is ready.
 pub(super) fn awaited(listens: Listens) -> Awaited {
     match listens {
         Listens::Agent => Awaited::Card,

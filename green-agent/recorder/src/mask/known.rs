@@ -1,6 +1,6 @@
-//! The values that are secret, and where they stand in texts and JSON.
+//! Finds the known secret values in texts and JSON, and replaces them.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, mem};
 
 use aho_corasick::AhoCorasick;
 use serde_json::{Map, Value};
@@ -14,9 +14,9 @@ use super::{
 #[derive(Default)]
 pub(super) struct Known {
     /// The values, longest first, so that a secret that contains another one is masked as a whole.
-    pub(super) secrets: Vec<String>,
+    secrets: Vec<String>,
     /// The values that were learnt in the trial before this one, and in this one.
-    pub(super) learnt: [Vec<String>; 2],
+    learnt: [Vec<String>; 2],
     /// Finds in one pass whether a text contains any of them; most texts do not. `None` if there are no
     /// values, or too many.
     finder: Option<AhoCorasick>,
@@ -24,7 +24,7 @@ pub(super) struct Known {
 
 impl Known {
     /// Returns whether a value is known from the beginning.
-    pub(super) fn is_lasting(&self, secret: &String) -> bool {
+    fn is_lasting(&self, secret: &String) -> bool {
         self.secrets.contains(secret) && !self.learnt.iter().any(|learnt| learnt.contains(secret))
     }
 
@@ -36,8 +36,29 @@ impl Known {
         self.find_again();
     }
 
+    /// Returns the number of values.
+    pub(super) fn len(&self) -> usize {
+        self.secrets.len()
+    }
+
+    /// Adds values of this trial, but for those that are known from the beginning.
+    pub(super) fn learn(&mut self, mut secrets: Vec<String>) {
+        secrets.retain(|secret| !self.is_lasting(secret));
+        self.add(&secrets);
+        self.learnt[1].extend(secrets);
+    }
+
+    /// Begins another trial: forgets what was learnt before the last one.
+    pub(super) fn begin_trial(&mut self) {
+        let [before, last] = mem::take(&mut self.learnt);
+        self.secrets
+            .retain(|secret| !before.contains(secret) || last.contains(secret));
+        self.learnt = [last, Vec::new()];
+        self.find_again();
+    }
+
     /// Makes the finder anew.
-    pub(super) fn find_again(&mut self) {
+    fn find_again(&mut self) {
         self.finder = (!self.secrets.is_empty())
             .then(|| AhoCorasick::new(&self.secrets).ok())
             .flatten();

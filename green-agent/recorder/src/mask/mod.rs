@@ -53,11 +53,7 @@ pub struct Masker {
 
 impl fmt::Debug for Masker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Masker({} secrets)",
-            self.with_known(|known| known.secrets.len())
-        )
+        write!(f, "Masker({} secrets)", self.with_known(Known::len))
     }
 }
 
@@ -74,27 +70,14 @@ impl Masker {
     /// Adds a value, such as a token that was created during the run. Call this before the value is sent:
     /// earlier recordings are not changed.
     pub fn learn(&self, secret: &str) {
-        let forms = all_forms([secret.to_owned()]);
-        let mut known = self.known_mut();
-        let learnt: Vec<String> = forms
-            .into_iter()
-            .filter(|form| !known.is_lasting(form))
-            .collect();
-        known.add(&learnt);
-        known.learnt[1].extend(learnt);
+        self.known_mut().learn(all_forms([secret.to_owned()]));
     }
 
     /// Begins another trial of the same agents: values that were learnt before the last trial are forgotten,
     /// so that their number does not grow with that of the trials. Those of the last trial are not, since an
     /// agent may still print them.
     pub fn begin_trial(&self) {
-        let mut known = self.known_mut();
-        let [before, last] = std::mem::take(&mut known.learnt);
-        known
-            .secrets
-            .retain(|secret| !before.contains(secret) || last.contains(secret));
-        known.learnt = [last, Vec::new()];
-        known.find_again();
+        self.known_mut().begin_trial();
     }
 
     fn known_mut(&self) -> RwLockWriteGuard<'_, Known> {

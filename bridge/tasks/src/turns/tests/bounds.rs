@@ -99,14 +99,19 @@ async fn an_agent_runs_so_many_turns_and_so_many_wait() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_task_that_has_grown_too_large_takes_no_further_message() {
-    let acting = Acting::new(0);
+/// Makes turns whose tasks have at most 64 KiB.
+fn with_small_tasks() -> Turns {
     let limits = TurnLimits {
         task: 64 << 10,
         ..TurnLimits::default()
     };
-    let turns = Turns::with_limits(limits, Arc::new(MemoryStore::new()), [agent(&acting)]);
+    let acting = Acting::new(0);
+    Turns::with_limits(limits, Arc::new(MemoryStore::new()), [agent(&acting)])
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_has_grown_too_large_takes_no_further_message() {
+    let turns = with_small_tasks();
     let task = turns.submit(large("m-1", 48 << 10, "")).await.unwrap().task;
     let mut more = large("m-2", 32 << 10, "");
     (more.message.task_id, more.message.context_id) = (Some(task.clone()), None);
@@ -126,12 +131,7 @@ async fn a_task_that_has_grown_too_large_takes_no_further_message() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_says_too_much_fails_its_task_and_others_go_on() {
-    let acting = Acting::new(0);
-    let limits = TurnLimits {
-        task: 64 << 10,
-        ..TurnLimits::default()
-    };
-    let turns = Turns::with_limits(limits, Arc::new(MemoryStore::new()), [agent(&acting)]);
+    let turns = with_small_tasks();
     for text in ["go on for ever", "say all at once"] {
         let message = incoming(text, text, None);
         let task = turns.submit(message).await.unwrap().task;
