@@ -14,8 +14,9 @@ use tokio::{sync::Notify, task::JoinHandle, time::sleep};
 
 use super::{
     TurnError, Turns, TurnsInner,
+    conversation_slot::ConversationSlot,
     queue::{ConversationKey, NextTurn, TurnJob, conversation_key},
-    run::{ConversationSlot, ReadyTurn},
+    run::ReadyTurn,
 };
 use crate::{
     executor::CancelSignal,

@@ -5,7 +5,9 @@
 //! of their messages.
 //!
 //! - `submit`: accepts a message
-//! - `run`: runs one turn, from the call of the agent to the end
+//! - `run`: runs one turn, from its start to its end in the log
+//! - `agent_call`: calls the agent for a turn and waits for it
+//! - `conversation_slot`: the right to run turns in a conversation
 //! - `cancel`: cancels tasks for their callers
 //! - `expiry`: cancels tasks whose callers do not answer
 //! - `timer_heartbeat`: makes timers cheap
@@ -21,8 +23,10 @@
 //! - [`Follower`]: reads a task's log as it grows
 //! - `event_projection`: converts log entries to stream items
 
+mod agent_call;
 mod agent_places;
 mod cancel;
+mod conversation_slot;
 mod event_projection;
 mod expiry;
 mod follower;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use super::{
     Turns,
+    conversation_slot::ConversationSlot,
     queue::{ConversationKey, Settled, TurnJob},
-    run::{ConversationSlot, ReadyTurn},
+    run::ReadyTurn,
 };
 
 /// The place of a turn that is not in the log yet. The turn leaves the queue when this is dropped.

@@ -1,35 +1,30 @@
 //! Runs one turn, from the call of the agent to its end in the log.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
-use bridge_protocol::a2a::{Task, TaskState};
-use bridge_telemetry::{Instrument as _, set};
+use bridge_protocol::a2a::TaskState;
+use bridge_telemetry::Instrument as _;
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
-use tokio::{
-    task::JoinHandle,
-    time::{Instant, sleep, timeout},
-};
+use tokio::time::Instant;
 
 use super::{
     Turns,
+    agent_call::{AgentCall, CallEnd, PreparedTurn, timeout_message},
     agent_places::RunPermit,
+    conversation_slot::ConversationSlot,
     memory_budget::{self, BudgetReservation},
     open_artifacts,
-    queue::{ConversationKey, NextTurn, TurnJob},
+    queue::TurnJob,
     turn_events::start_events,
     unlogged_ends::{EndRetry, UnloggedEnd},
 };
 use crate::{
     agent::Agent,
-    clock,
-    executor::{CancelSignal, EmitError, MessageOfTask, TaskHandle, Turn, Update},
+    executor::{CancelSignal, EmitError, MessageOfTask, TaskHandle, Update},
     store::{Event, Head, StoreError, TurnState},
     trace,
 };
-
-/// The time that an agent has for a running turn after its task was canceled.
-const CLEANUP_TIME: Duration = Duration::from_secs(5);
 
 /// A turn that holds its conversation's slot and can run.
 pub(super) struct ReadyTurn {
@@ -55,68 +50,6 @@ impl ReadyTurn {
             cancel_signal,
             known: None,
             held: None,
-        }
-    }
-}
-
-/// The right to run turns in a conversation. When it is dropped, the next waiting turn starts.
-pub(super) struct ConversationSlot {
-    pub(super) turns: Turns,
-    pub(super) key: ConversationKey,
-    pub(super) is_released: bool,
-    /// Whether this process has the conversation's lease, if it needs one.
-    pub(super) is_leased: bool,
-}
-
-impl ConversationSlot {
-    pub(super) fn new(turns: &Turns, key: ConversationKey) -> Self {
-        Self {
-            turns: turns.clone(),
-            key,
-            is_released: false,
-            is_leased: false,
-        }
-    }
-
-    /// Passes the slot to the next waiting turn; if there is none, the conversation becomes free. A turn that is not in
-    /// the log yet takes the slot with it.
-    pub(super) async fn next(&mut self) -> Option<(Arc<TurnJob>, CancelSignal)> {
-        match self.turns.leases().cloned() {
-            None => self.next_here(),
-            Some(leases) => Box::pin(self.next_leased(&leases)).await,
-        }
-    }
-
-    /// The same in a process that has the store to itself.
-    fn next_here(&mut self) -> Option<(Arc<TurnJob>, CancelSignal)> {
-        let next = self.turns.0.queues.next(&self.key);
-        self.taken(next)
-    }
-
-    /// Returns the turn that has the slot now if it can run; otherwise the slot has nothing to release any more.
-    pub(super) fn taken(&mut self, next: NextTurn) -> Option<(Arc<TurnJob>, CancelSignal)> {
-        match next {
-            NextTurn::Ready(job, cancel_signal) => Some((job, cancel_signal)),
-            NextTurn::Unlogged | NextTurn::Nothing => {
-                self.is_released = true;
-                None
-            }
-        }
-    }
-}
-
-impl Drop for ConversationSlot {
-    fn drop(&mut self) {
-        // Without a runtime the program is ending, and a restart continues waiting turns.
-        if self.is_released || tokio::runtime::Handle::try_current().is_err() {
-            return;
-        }
-        if self.turns.leases().is_some() {
-            self.go_on_later();
-        } else if let Some((job, cancel_signal)) = self.next_here() {
-            let slot = Self::new(&self.turns, Arc::clone(&self.key));
-            self.turns
-                .spawn(ReadyTurn::queued(slot, job, cancel_signal));
         }
     }
 }
@@ -336,25 +269,25 @@ impl Turns {
     ) -> Result<(), EmitError> {
         let handle = prepared.handle.clone();
         let (mut last, begun) = (Vec::new(), Instant::now());
-        let ended = RunningTurn::begin(agent, job, prepared, cancel_signal).ended();
+        let ended = AgentCall::begin(agent, job, prepared, cancel_signal).ended();
         let failing = |text: &str| handle.events(failed(job, text));
         let mut outcome = match ended.await {
-            Ended::Answered(updates) => {
+            CallEnd::Answered(updates) => {
                 last = handle.events(updates);
                 // That it is too much is noted there.
                 let _ = handle.output().map(|output| output.take(&job.task, &last));
                 "answered"
             }
-            Ended::Panicked => {
+            CallEnd::Panicked => {
                 last = failing("The agent broke down while it worked on this message.");
                 "panicked"
             }
-            Ended::TimedOut { is_recovered } => {
+            CallEnd::TimedOut { is_recovered } => {
                 last = failing(&timeout_message(agent, is_recovered));
                 "timed_out"
             }
             // The task has ended, so there is no change to log.
-            Ended::Canceled => "canceled",
+            CallEnd::Canceled => "canceled",
         };
         if handle.output().is_some_and(|output| output.is_exceeded()) {
             let limit = self.0.limits.task;
@@ -375,118 +308,6 @@ impl Turns {
                 return ended;
             }
         }
-    }
-}
-
-/// A turn whose agent is working. The agent's task owns its input, so that little memory is held here meanwhile.
-struct RunningTurn {
-    /// The agent's task, separate so that an agent cannot delay the timeout by blocking its thread.
-    executing: JoinHandle<Vec<Update>>,
-    cancel_signal: CancelSignal,
-    limit: Duration,
-    is_recovered: bool,
-}
-
-/// The result of the agent's work.
-enum Ended {
-    Answered(Vec<Update>),
-    Panicked,
-    TimedOut { is_recovered: bool },
-    Canceled,
-}
-
-impl RunningTurn {
-    fn begin(
-        agent: &Arc<Agent>,
-        job: &TurnJob,
-        prepared: PreparedTurn,
-        cancel_signal: CancelSignal,
-    ) -> Self {
-        let PreparedTurn {
-            handle,
-            message,
-            task,
-            until,
-        } = prepared;
-        let span = bridge_telemetry::current();
-        let conversation = task.context_id.as_deref().unwrap_or_default();
-        set(&span, "gen_ai.conversation.id", conversation);
-        let turn = Turn {
-            number: job.turn,
-            message,
-            task,
-            caller: job.caller.clone(),
-            is_watched: job.is_watched,
-            handle,
-            cancel_signal: cancel_signal.clone(),
-        };
-        let left = |until| Duration::try_from(clock::now().until(until).ok()?).ok();
-        let limit = until.map_or(agent.settings.limit, |until| {
-            left(until).unwrap_or_default()
-        });
-        let (executor, output) = (agent.executor.clone(), turn.handle.output().cloned());
-        let executing = async move {
-            match until {
-                None => executor.execute(turn).await,
-                Some(_) => executor.resume(turn).await,
-            }
-        };
-        let executing = tokio::spawn(executing.instrument(span));
-        if let Some(output) = output {
-            output.watch(executing.abort_handle());
-        }
-        Self {
-            executing,
-            cancel_signal,
-            limit,
-            is_recovered: until.is_some(),
-        }
-    }
-
-    async fn ended(self) -> Ended {
-        let Self {
-            mut executing,
-            cancel_signal,
-            limit,
-            is_recovered,
-        } = self;
-        let ended = tokio::select! {
-            executed = timeout(limit, &mut executing) => match executed {
-                Ok(Ok(updates)) => return Ended::Answered(updates),
-                Ok(Err(_)) => return Ended::Panicked,
-                Err(_) => Ended::TimedOut { is_recovered },
-            },
-            () = cleanup_timed_out(cancel_signal) => Ended::Canceled,
-        };
-        executing.abort();
-        ended
-    }
-}
-
-/// Waits until the cleanup time of a canceled turn is over. An agent that ignores the cancelation must not delay
-/// the next message of its conversation until the turn's limit.
-async fn cleanup_timed_out(mut cancel_signal: CancelSignal) {
-    cancel_signal.canceled().await;
-    sleep(CLEANUP_TIME).await;
-}
-
-/// The input for the agent, and the handle for its changes.
-struct PreparedTurn {
-    handle: TaskHandle,
-    message: MessageOfTask,
-    task: Arc<Task>,
-    /// The deadline of a turn that began before a restart.
-    until: Option<Timestamp>,
-}
-
-/// Returns the text for a turn whose agent did not answer in time.
-fn timeout_message(agent: &Agent, is_recovered: bool) -> String {
-    match is_recovered {
-        true => "The bridge was restarted, and the agent did not answer in its time.".into(),
-        false => format!(
-            "The agent did not answer within {:?}.",
-            agent.settings.limit
-        ),
     }
 }
 

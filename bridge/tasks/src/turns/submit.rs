@@ -9,10 +9,11 @@ use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     TurnError, Turns,
+    conversation_slot::ConversationSlot,
     memory_budget::{self, BudgetReservation},
     queue::{ConversationKey, TurnJob, conversation_key},
     queue_place::QueuePlace,
-    run::{ConversationSlot, ReadyTurn},
+    run::ReadyTurn,
     turn_events::{created_event, message_events, queued_status, start_events},
 };
 
