@@ -26,8 +26,8 @@ const TASKS: usize = 200;
 const LARGE: usize = 100_000;
 
 /// What one kind of request did.
-struct Load {
-    count: usize,
+pub(crate) struct Load {
+    pub(crate) count: usize,
     took: Duration,
     cpu: Duration,
     /// How long each request took, sorted.
@@ -35,6 +35,11 @@ struct Load {
 }
 
 impl Load {
+    /// The server's processor time for a request.
+    pub(crate) fn cost(&self) -> Duration {
+        self.cpu.div_f64(self.count as f64)
+    }
+
     fn rate(&self) -> f64 {
         self.count as f64 / self.took.as_secs_f64()
     }
@@ -148,7 +153,7 @@ pub(crate) async fn cpu_of_sends(
 ) -> Outcome<Duration> {
     let send = |port| request(port, "SendMessage", &message("hello, agent"));
     let load = load(server, connections, time, Kind::Call, send).await?;
-    Ok(load.cpu.div_f64(load.count as f64))
+    Ok(load.cost())
 }
 
 /// Sends about `count` messages over some connections, and returns how many it sent.
@@ -247,10 +252,21 @@ pub(crate) async fn bindings(server: &Server, time: Duration, row: &mut Row) -> 
         row.put("HTTP+JSON send/s 16", load.rate());
         row.put("HTTP+JSON sends a CPU second 16", load.rate_of_cpu());
     }
-    if Channel::new(server.port)?.send(&said()).await.is_ok() {
-        let load = load_grpc(server, 16, time).await?;
-        row.put("gRPC send/s 16", load.rate());
-        row.put("gRPC sends a CPU second 16", load.rate_of_cpu());
+    if Channel::new(server.port)?.send(&said()).await.is_err() {
+        return Ok(());
+    }
+    for (name, kind) in [
+        ("JSON-RPC over HTTP/2", Http2::JsonRpc),
+        ("gRPC", Http2::Grpc),
+    ] {
+        for (place, channels) in [("16", 16), ("16 on one connection", 1)] {
+            let load = load_http2(server, channels, Until::Time(time), kind).await?;
+            row.put(&format!("{name} send/s {place}"), load.rate());
+            row.put(
+                &format!("{name} sends a CPU second {place}"),
+                load.rate_of_cpu(),
+            );
+        }
     }
     Ok(())
 }
@@ -308,17 +324,52 @@ async fn load(
     done(server, running, (cpu, begun)).await
 }
 
-/// The same over gRPC.
-async fn load_grpc(server: &Server, connections: usize, time: Duration) -> Outcome<Load> {
+/// What is sent over HTTP/2.
+#[derive(Clone, Copy)]
+pub(crate) enum Http2 {
+    JsonRpc,
+    Grpc,
+}
+
+/// When a load ends.
+#[derive(Clone, Copy)]
+pub(crate) enum Until {
+    Time(Duration),
+    /// After so many requests of each of those who send at once.
+    Count(usize),
+}
+
+impl Until {
+    fn is_over(self, begun: Instant, count: usize) -> bool {
+        match self {
+            Self::Time(time) => begun.elapsed() >= time,
+            Self::Count(most) => count >= most,
+        }
+    }
+}
+
+/// The same over HTTP/2: 16 requests at once, on so many connections.
+pub(crate) async fn load_http2(
+    server: &Server,
+    connections: usize,
+    until: Until,
+    kind: Http2,
+) -> Outcome<Load> {
+    let channels = (0..connections).map(|_| Channel::new(server.port));
+    let channels = channels.collect::<Outcome<Vec<_>>>()?;
+    let json = call("SendMessage", &message("hello, agent")).into_bytes();
     let (cpu, begun) = (server.cpu()?, Instant::now());
     let mut running = JoinSet::new();
-    for _ in 0..connections {
-        let channel = Channel::new(server.port)?;
+    for channel in channels.into_iter().cycle().take(16) {
+        let json = json.clone();
         running.spawn(async move {
             let mut times = Vec::new();
-            while begun.elapsed() < time {
+            while !until.is_over(begun, times.len()) {
                 let sent = Instant::now();
-                let answered = channel.send(&said()).await;
+                let answered = match kind {
+                    Http2::JsonRpc => channel.post(fresh(&json)).await,
+                    Http2::Grpc => channel.send(&said()).await.map(drop),
+                };
                 answered.map_err(std::io::Error::other)?;
                 times.push(sent.elapsed());
             }

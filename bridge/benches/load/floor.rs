@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     Outcome,
-    cells::{self, Kind},
+    cells::{self, Http2, Kind, Until},
     process::{self, Server},
     table::{self, Row},
 };
@@ -33,6 +33,11 @@ const PARTS: [(&str, &str); 8] = [
     ("memory-one-commit", "memory + one commit"),
     ("memory-two-commits", "memory + two commits"),
     ("sled", "memory's tables replaced by log and index"),
+];
+/// The memory server again, with 16 sends at once over HTTP/2: what it costs, and what gRPC adds.
+const OVER_HTTP2: [(Http2, &str); 2] = [
+    (Http2::JsonRpc, "memory, JSON-RPC over HTTP/2"),
+    (Http2::Grpc, "memory, gRPC"),
 ];
 const CONNECTIONS: [usize; 2] = [16, 64];
 /// Sends before those that are counted.
@@ -65,11 +70,19 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
             eprintln!("round {round} of {rounds}: {kind}");
             rows.push(runtime.block_on(cost(part, &serve(kind), time))?);
         }
+        for (kind, part) in OVER_HTTP2 {
+            eprintln!("round {round} of {rounds}: {part}");
+            rows.push(runtime.block_on(cost_of_http2(part, &serve("memory"), kind, time))?);
+        }
     }
     if let Some(count) = count {
         for (kind, part) in PARTS {
             eprintln!("counting: {kind}");
-            rows.push(runtime.block_on(counted(part, &serve(kind), count))?);
+            rows.push(runtime.block_on(counted(part, &serve(kind), None, count))?);
+        }
+        for (kind, part) in OVER_HTTP2 {
+            eprintln!("counting: {part}");
+            rows.push(runtime.block_on(counted(part, &serve("memory"), Some(kind), count))?);
         }
     }
     print!("{}", table::turned(&rows));
@@ -89,8 +102,28 @@ async fn cost(part: &str, command: &str, time: Duration) -> Outcome<Row> {
     Ok(row)
 }
 
+async fn cost_of_http2(part: &str, command: &str, kind: Http2, time: Duration) -> Outcome<Row> {
+    let server = Server::start(command).await?;
+    let mut row = Row::new(part);
+    let load = cells::load_http2(&server, COUNTED_CONNECTIONS, Until::Time(time), kind).await?;
+    row.put("us of CPU at 16", load.cost().as_secs_f64() * 1e6);
+    Ok(row)
+}
+
+/// Sends about `count` messages, and returns how many it sent.
+async fn send(server: &Server, over: Option<Http2>, count: usize) -> Outcome<usize> {
+    match over {
+        None => cells::some_sends(server, COUNTED_CONNECTIONS, Kind::Call, count).await,
+        Some(kind) => {
+            let each = Until::Count(count.div_ceil(COUNTED_CONNECTIONS));
+            let load = cells::load_http2(server, COUNTED_CONNECTIONS, each, kind).await?;
+            Ok(load.count)
+        }
+    }
+}
+
 /// The instructions and the calls of the allocator of a send, as callgrind counts them.
-async fn counted(part: &str, command: &str, count: usize) -> Outcome<Row> {
+async fn counted(part: &str, command: &str, over: Option<Http2>, count: usize) -> Outcome<Row> {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("callgrind");
     let command = format!(
@@ -98,7 +131,7 @@ async fn counted(part: &str, command: &str, count: usize) -> Outcome<Row> {
         out.display()
     );
     let server = Server::start(&command).await?;
-    cells::some_sends(&server, COUNTED_CONNECTIONS, Kind::Call, WARM).await?;
+    send(&server, over, WARM).await?;
     let control = |what: &str| {
         let server = server.id().to_string();
         let status = Command::new("callgrind_control")
@@ -110,7 +143,7 @@ async fn counted(part: &str, command: &str, count: usize) -> Outcome<Row> {
         }
     };
     control("--zero")?;
-    let sent = cells::some_sends(&server, COUNTED_CONNECTIONS, Kind::Call, count).await?;
+    let sent = send(&server, over, count).await?;
     control("--dump")?;
     let (instructions, allocations) = read(folder.path())?;
     let mut row = Row::new(part);

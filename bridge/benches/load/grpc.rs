@@ -1,5 +1,5 @@
-//! gRPC for the load: one message in a frame, over connections of its own. The client costs more than that of the other
-//! bindings, so the figure to look at is that of the server's processor.
+//! HTTP/2 for the load: gRPC, with one message in a frame, and JSON-RPC to compare it with. The client costs more than that
+//! of HTTP/1.1, so the figure to look at is that of the server's processor.
 
 use bridge_protocol::{
     a2a::{Operation, SendMessageRequest, SendMessageResponse},
@@ -13,7 +13,8 @@ use crate::Outcome;
 /// What stands before a message: whether it is compressed, and its length.
 const FRAME: usize = 5;
 
-/// One connection over HTTP/2.
+/// One connection over HTTP/2. Its clones share it.
+#[derive(Clone)]
 pub(crate) struct Channel {
     client: Client,
     home: String,
@@ -25,7 +26,7 @@ impl Channel {
             .http2_prior_knowledge()
             .tcp_nodelay(true)
             .build()?;
-        let home = format!("http://127.0.0.1:{port}/{SERVICE}");
+        let home = format!("http://127.0.0.1:{port}");
         Ok(Self { client, home })
     }
 
@@ -34,7 +35,7 @@ impl Channel {
         let length = u32::try_from(message.len())?.to_be_bytes();
         let asked = self
             .client
-            .post(format!("{}/{}", self.home, operation.name()))
+            .post(format!("{}/{SERVICE}/{}", self.home, operation.name()))
             .header("content-type", "application/grpc")
             .header("te", "trailers")
             .header("a2a-version", "1.0")
@@ -57,6 +58,20 @@ impl Channel {
         match read::<v1::SendMessageResponse, SendMessageResponse>(&answer)? {
             SendMessageResponse::Task(task) => Ok(task.id),
             SendMessageResponse::Message(_) => Err("expected a task, found a message".into()),
+        }
+    }
+    /// Sends this body as JSON-RPC.
+    pub(crate) async fn post(&self, body: Vec<u8>) -> Outcome<()> {
+        let asked = self
+            .client
+            .post(format!("{}/", self.home))
+            .header("content-type", "application/json")
+            .header("a2a-version", "1.0")
+            .body(body);
+        let answer = asked.send().await?.error_for_status()?.bytes().await?;
+        match answer.windows(9).any(|window| window == b"\"error\":{") {
+            true => Err(String::from_utf8_lossy(&answer).into()),
+            false => Ok(()),
         }
     }
 }

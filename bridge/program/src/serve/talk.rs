@@ -173,5 +173,5 @@ fn http2(io: Watched, asked: Asked) -> Pin<Box<Http2>> {
         .initial_connection_window_size(WINDOW)
         .max_send_buf_size(BUFFER)
         .keep_alive_interval(PING);
-    Box::pin(builder.serve_connection(TokioIo::new(io), asked))
+    Box::pin(builder.serve_connection(TokioIo::new(io.joining_frames()), asked))
 }

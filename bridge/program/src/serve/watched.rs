@@ -49,6 +49,8 @@ pub(super) struct Watched {
     instead: Option<(Vec<u8>, usize)>,
     /// It was said before HTTP noticed anything, which then finds the connection at its end.
     is_refused: bool,
+    /// Whether HTTP/2 is to join small frames, until the first write.
+    joins_frames: bool,
 }
 
 impl Watched {
@@ -64,6 +66,17 @@ impl Watched {
             refuse,
             instead: None,
             is_refused: false,
+            joins_frames: false,
+        }
+    }
+
+    /// Has HTTP/2 write frames of up to 1 KiB together with those before and behind them, which saves gRPC, whose answers
+    /// end with trailers, every second write. h2 copies such frames if a connection does not take several pieces in one
+    /// write, and asks for that once when it begins; what is larger is not copied, as before.
+    pub(super) fn joining_frames(self) -> Self {
+        Self {
+            joins_frames: true,
+            ..self
         }
     }
 
@@ -212,7 +225,8 @@ impl Watched {
         Poll::Ready(Ok(()))
     }
 
-    fn wrote(&self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn wrote(&mut self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        self.joins_frames = false;
         match &polled {
             Poll::Ready(Ok(bytes)) => self.activity.took(*bytes),
             Poll::Ready(Err(_)) => {}
@@ -248,7 +262,7 @@ impl AsyncWrite for Watched {
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
+        !self.joins_frames && self.io.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
