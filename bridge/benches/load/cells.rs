@@ -167,9 +167,21 @@ pub(crate) async fn some_sends(
         Kind::Call => "SendMessage",
         Kind::Stream => "SendStreamingMessage",
     };
+    let send = request(server.port, method, &message("hello, agent"));
+    some_requests(server, connections, kind, &send, count).await
+}
+
+/// Sends about `count` requests like this one over some connections, and returns how many it sent.
+pub(crate) async fn some_requests(
+    server: &Server,
+    connections: usize,
+    kind: Kind,
+    request: &[u8],
+    count: usize,
+) -> Outcome<usize> {
     let mut running = JoinSet::new();
     for _ in 0..connections {
-        let send = request(server.port, method, &message("hello, agent"));
+        let send = request.to_vec();
         let port = server.port;
         running.spawn(async move {
             let mut connection = Connection::open(port).await?;
@@ -193,20 +205,37 @@ pub(crate) async fn some_sends(
 
 /// GetTask of some tasks in turn.
 pub(crate) async fn reads(server: &Server, time: Duration, row: &mut Row) -> Outcome<()> {
+    let load = get(server, time).await?;
+    row.put("GetTask/s 16", load.rate());
+    row.put("GetTasks a CPU second 16", load.rate_of_cpu());
+    Ok(())
+}
+
+/// GetTask of some tasks in turn, over 16 connections.
+pub(crate) async fn get(server: &Server, time: Duration) -> Outcome<Load> {
+    let mut next = requests_of_tasks(server).await?.into_iter().cycle();
+    load(server, 16, time, Kind::Call, |_| {
+        next.next().unwrap_or_default()
+    })
+    .await
+}
+
+/// Makes some tasks, and returns a request for each.
+async fn requests_of_tasks(server: &Server) -> Outcome<Vec<Vec<u8>>> {
     let mut connection = Connection::open(server.port).await?;
     let mut requests = Vec::new();
     for _ in 0..TASKS {
         let task = task(&mut connection, server.port, "hello, agent").await?;
         requests.push(request(server.port, "GetTask", &json!({"id": task["id"]})));
     }
-    let mut next = requests.into_iter().cycle();
-    let load = load(server, 16, time, Kind::Call, |_| {
-        next.next().unwrap_or_default()
-    })
-    .await?;
-    row.put("GetTask/s 16", load.rate());
-    row.put("GetTasks a CPU second 16", load.rate_of_cpu());
-    Ok(())
+    Ok(requests)
+}
+
+/// The request for one task, which is made for it.
+pub(crate) async fn request_of_task(server: &Server) -> Outcome<Vec<u8>> {
+    let mut connection = Connection::open(server.port).await?;
+    let task = task(&mut connection, server.port, "hello, agent").await?;
+    Ok(request(server.port, "GetTask", &json!({"id": task["id"]})))
 }
 
 /// SendStreamingMessage, and how soon its first event comes.

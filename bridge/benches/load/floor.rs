@@ -34,10 +34,21 @@ const PARTS: [(&str, &str); 8] = [
     ("memory-two-commits", "memory + two commits"),
     ("sled", "memory's tables replaced by log and index"),
 ];
-/// The memory server again, with 16 sends at once over HTTP/2: what it costs, and what gRPC adds.
-const OVER_HTTP2: [(Http2, &str); 2] = [
-    (Http2::JsonRpc, "memory, JSON-RPC over HTTP/2"),
-    (Http2::Grpc, "memory, gRPC"),
+/// Other requests, 16 at once: what HTTP/2 costs, what gRPC adds, and GetTask.
+const OTHERS: [(&str, Sent, &str); 5] = [
+    (
+        "memory",
+        Sent::OverHttp2(Http2::JsonRpc),
+        "memory, JSON-RPC over HTTP/2",
+    ),
+    ("memory", Sent::OverHttp2(Http2::Grpc), "memory, gRPC"),
+    (
+        "bare",
+        Sent::GetTask,
+        "GetTask: bare, with a task that is made up",
+    ),
+    ("memory", Sent::GetTask, "GetTask: memory"),
+    ("sled", Sent::GetTask, "GetTask: log and index"),
 ];
 const CONNECTIONS: [usize; 2] = [16, 64];
 /// Sends before those that are counted.
@@ -70,19 +81,19 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
             eprintln!("round {round} of {rounds}: {kind}");
             rows.push(runtime.block_on(cost(part, &serve(kind), time))?);
         }
-        for (kind, part) in OVER_HTTP2 {
+        for (kind, sent, part) in OTHERS {
             eprintln!("round {round} of {rounds}: {part}");
-            rows.push(runtime.block_on(cost_of_http2(part, &serve("memory"), kind, time))?);
+            rows.push(runtime.block_on(cost_of(part, &serve(kind), sent, time))?);
         }
     }
     if let Some(count) = count {
         for (kind, part) in PARTS {
             eprintln!("counting: {kind}");
-            rows.push(runtime.block_on(counted(part, &serve(kind), None, count))?);
+            rows.push(runtime.block_on(counted(part, &serve(kind), Sent::Message, count))?);
         }
-        for (kind, part) in OVER_HTTP2 {
+        for (kind, sent, part) in OTHERS {
             eprintln!("counting: {part}");
-            rows.push(runtime.block_on(counted(part, &serve("memory"), Some(kind), count))?);
+            rows.push(runtime.block_on(counted(part, &serve(kind), sent, count))?);
         }
     }
     print!("{}", table::turned(&rows));
@@ -102,28 +113,50 @@ async fn cost(part: &str, command: &str, time: Duration) -> Outcome<Row> {
     Ok(row)
 }
 
-async fn cost_of_http2(part: &str, command: &str, kind: Http2, time: Duration) -> Outcome<Row> {
+/// What a request is.
+#[derive(Clone, Copy)]
+enum Sent {
+    /// SendMessage by JSON-RPC over HTTP/1.1.
+    Message,
+    /// SendMessage over HTTP/2.
+    OverHttp2(Http2),
+    /// GetTask by JSON-RPC over HTTP/1.1.
+    GetTask,
+}
+
+async fn cost_of(part: &str, command: &str, sent: Sent, time: Duration) -> Outcome<Row> {
     let server = Server::start(command).await?;
     let mut row = Row::new(part);
-    let load = cells::load_http2(&server, COUNTED_CONNECTIONS, Until::Time(time), kind).await?;
-    row.put("us of CPU at 16", load.cost().as_secs_f64() * 1e6);
+    let cost = match sent {
+        Sent::Message => cells::cpu_of_sends(&server, COUNTED_CONNECTIONS, time).await?,
+        Sent::OverHttp2(kind) => {
+            cells::load_http2(&server, COUNTED_CONNECTIONS, Until::Time(time), kind)
+                .await?
+                .cost()
+        }
+        Sent::GetTask => cells::get(&server, time).await?.cost(),
+    };
+    row.put("us of CPU at 16", cost.as_secs_f64() * 1e6);
     Ok(row)
 }
 
-/// Sends about `count` messages, and returns how many it sent.
-async fn send(server: &Server, over: Option<Http2>, count: usize) -> Outcome<usize> {
-    match over {
-        None => cells::some_sends(server, COUNTED_CONNECTIONS, Kind::Call, count).await,
-        Some(kind) => {
+/// Sends about `count` requests, and returns how many it sent. `task` is the request for a task.
+async fn send(server: &Server, sent: Sent, task: &[u8], count: usize) -> Outcome<usize> {
+    match sent {
+        Sent::Message => cells::some_sends(server, COUNTED_CONNECTIONS, Kind::Call, count).await,
+        Sent::OverHttp2(kind) => {
             let each = Until::Count(count.div_ceil(COUNTED_CONNECTIONS));
             let load = cells::load_http2(server, COUNTED_CONNECTIONS, each, kind).await?;
             Ok(load.count)
+        }
+        Sent::GetTask => {
+            cells::some_requests(server, COUNTED_CONNECTIONS, Kind::Call, task, count).await
         }
     }
 }
 
 /// The instructions and the calls of the allocator of a send, as callgrind counts them.
-async fn counted(part: &str, command: &str, over: Option<Http2>, count: usize) -> Outcome<Row> {
+async fn counted(part: &str, command: &str, sent: Sent, count: usize) -> Outcome<Row> {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("callgrind");
     let command = format!(
@@ -131,7 +164,11 @@ async fn counted(part: &str, command: &str, over: Option<Http2>, count: usize) -
         out.display()
     );
     let server = Server::start(&command).await?;
-    send(&server, over, WARM).await?;
+    let task = match sent {
+        Sent::Message | Sent::OverHttp2(_) => Vec::new(),
+        Sent::GetTask => cells::request_of_task(&server).await?,
+    };
+    send(&server, sent, &task, WARM).await?;
     let control = |what: &str| {
         let server = server.id().to_string();
         let status = Command::new("callgrind_control")
@@ -143,7 +180,7 @@ async fn counted(part: &str, command: &str, over: Option<Http2>, count: usize) -
         }
     };
     control("--zero")?;
-    let sent = send(&server, over, count).await?;
+    let sent = send(&server, sent, &task, count).await?;
     control("--dump")?;
     let (instructions, allocations) = read(folder.path())?;
     let mut row = Row::new(part);

@@ -1,15 +1,10 @@
 //! `--serve-only`: starts a scenario's agents and keeps them running until the user ends it.
 
 use super::{
-    Owner, Problem, RunEvent, RunOptions,
-    agent_set::AgentSet,
-    hops, requirements, start,
-    supply::supply,
-    trial,
-    trial_agents::{AgentHandle, TrialAgents},
-    watch,
+    Owner, Problem, RunEvent, RunOptions, agent_set::AgentSet, hops, requirements, start,
+    supply::supply, trial, trial_agents::TrialAgents, watch,
 };
-use crate::{participant::ready::wait_ready, scenario::model::Scenario};
+use crate::scenario::model::Scenario;
 
 /// The reason why agents could not be served.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +43,13 @@ pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), Serv
     let served = async {
         start::start_all(&agents, None, &mut processes)?;
         for handle in &agents.handles {
-            ready(handle, scenario, &processes, options).await?;
+            start::ready(handle, scenario, &processes, options).await?;
+            if let Some(endpoint) = &handle.endpoint {
+                options.tell(RunEvent::Serving {
+                    role: handle.role.clone(),
+                    url: endpoint.to_string(),
+                });
+            }
         }
         // Nothing is evaluated, so a crash is not counted as the agent's failure.
         let crash = watch::crash_of(&processes, scenario).await;
@@ -60,26 +61,4 @@ pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), Serv
     };
     watch::stop(processes, scenario.harness.timeout.stop).await;
     ended.map_err(ServeError)
-}
-
-async fn ready(
-    handle: &AgentHandle,
-    scenario: &Scenario,
-    processes: &[crate::participant::AgentProcess],
-    options: &RunOptions,
-) -> Result<(), Problem> {
-    let Some(endpoint) = &handle.endpoint else {
-        return Ok(());
-    };
-    let process = processes.iter().find(|agent| agent.role() == handle.role);
-    let limit = scenario.harness.timeout.ready;
-    let awaited = start::awaited(handle.listens);
-    let quiet = std::time::Duration::ZERO;
-    let ready = wait_ready(&handle.role, endpoint, awaited, process, quiet, limit).await;
-    ready.map_err(|error| super::judge::not_ready(scenario, &handle.role, &error))?;
-    options.tell(RunEvent::Serving {
-        role: handle.role.clone(),
-        url: endpoint.to_string(),
-    });
-    Ok(())
 }

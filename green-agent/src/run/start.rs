@@ -1,14 +1,22 @@
-//! Starts agents.
+//! Starts agents and waits until they are ready.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::timeout;
 
 use super::{
-    Problem, ProblemKind,
+    Problem, ProblemKind, RunOptions,
     episode_setup::EpisodeSetup,
+    judge::{not_ready, not_served},
     problem::chain,
-    trial_agents::{AgentStart, TrialAgents},
+    trial_agents::{AgentHandle, AgentStart, TrialAgents},
 };
 use crate::{
-    participant::{AgentProcess, Launch, ready::Awaited},
-    scenario::model::Listens,
+    participant::{
+        AgentProcess, Launch, LocalServer,
+        ready::{Awaited, wait_ready},
+    },
+    scenario::model::{Listens, Scenario},
 };
 
 /// Starts the agents one after the other. Those that were started are in `processes` even if a later one
@@ -45,9 +53,46 @@ pub(super) fn started(launch: &Launch) -> Result<AgentProcess, Problem> {
 }
 
 /// Returns the response that shows that an agent is ready.
-pub(super) fn awaited(listens: Listens) -> Awaited {
+fn awaited(listens: Listens) -> Awaited {
     match listens {
         Listens::Agent => Awaited::Card,
         Listens::Server => Awaited::Answer,
     }
+}
+
+/// Waits until an agent is ready, and remembers how long its program took. An agent without an address is ready at once.
+pub(super) async fn ready(
+    handle: &AgentHandle,
+    scenario: &Scenario,
+    processes: &[AgentProcess],
+    options: &RunOptions,
+) -> Result<(), Problem> {
+    let Some(endpoint) = &handle.endpoint else {
+        return Ok(());
+    };
+    let limit = scenario.harness.timeout.ready;
+    if let AgentStart::Hosted { local_server, .. } = &handle.start {
+        let served = served(local_server, limit).await;
+        return served.map_err(|why| not_served(scenario, &handle.role, &why));
+    }
+    let process = processes.iter().find(|agent| agent.role() == handle.role);
+    let awaited = awaited(handle.listens);
+    let program = handle.program();
+    let quiet = program
+        .as_deref()
+        .map(|one| options.start_times.quiet(one))
+        .unwrap_or_default();
+    let begun = Instant::now();
+    let ready = wait_ready(&handle.role, endpoint, awaited, process, quiet, limit).await;
+    ready.map_err(|error| not_ready(scenario, &handle.role, &error))?;
+    if let Some(program) = program {
+        options.start_times.add(&program, begun.elapsed());
+    }
+    Ok(())
+}
+
+/// Waits until an agent of this process answers; returns why it does not.
+async fn served(server: &LocalServer, limit: Duration) -> Result<(), String> {
+    let ready = timeout(limit, server.ready()).await;
+    ready.unwrap_or_else(|_| Err(format!("it was not ready within {limit:?}")))
 }

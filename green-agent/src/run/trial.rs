@@ -12,7 +12,6 @@ use bridge_program::Exit;
 use bridge_program::lock;
 use bridge_telemetry::{Instrument as _, Kind, fail, set, span};
 use futures_util::future::try_join_all;
-use tokio::time::timeout;
 use url::Url;
 
 use super::{
@@ -29,14 +28,14 @@ use super::{
     problem::Owner,
     problem::chain,
     requirements::Installed,
-    start::{awaited, start_all},
+    start::{ready, start_all},
     trial_agents::{AgentStart, TrialAgents},
     watch::{self, WatchOutcome},
 };
 use crate::{
     assessment::Assessment,
     evaluator::{Evaluation, EvaluationError, Listener},
-    participant::{AgentExit, AgentProcess, LocalServer, ready::wait_ready},
+    participant::{AgentExit, AgentProcess},
     recorder::{Recorder, RecorderOptions},
     scenario::{
         files::ScenarioFile,
@@ -265,33 +264,9 @@ impl Trial<'_> {
         processes: &[AgentProcess],
         are_new: bool,
     ) -> Result<(), Problem> {
-        let limit = self.scenario.harness.timeout.ready;
         let awaited_now = |start: &AgentStart| are_new || !matches!(start, AgentStart::None);
         let handles = agents.handles.iter().filter(|one| awaited_now(&one.start));
-        let ready = handles.filter_map(|handle| {
-            let endpoint = handle.endpoint.as_ref()?;
-            let process = processes.iter().find(|agent| agent.role() == handle.role);
-            let awaited = awaited(handle.listens);
-            Some(async move {
-                if let AgentStart::Hosted { local_server, .. } = &handle.start {
-                    let served = served(local_server, limit).await;
-                    return served
-                        .map_err(|why| judge::not_served(self.scenario, &handle.role, &why));
-                }
-                let program = handle.program();
-                let quiet = program
-                    .as_deref()
-                    .map(|one| self.options.start_times.quiet(one));
-                let (begun, quiet) = (Instant::now(), quiet.unwrap_or_default());
-                let ready =
-                    wait_ready(&handle.role, endpoint, awaited, process, quiet, limit).await;
-                ready.map_err(|error| judge::not_ready(self.scenario, &handle.role, &error))?;
-                if let Some(program) = program {
-                    self.options.start_times.add(&program, begun.elapsed());
-                }
-                Ok(())
-            })
-        });
+        let ready = handles.map(|handle| ready(handle, self.scenario, processes, self.options));
         try_join_all(ready).await?;
         Ok(())
     }
@@ -470,12 +445,6 @@ impl Trial<'_> {
             phase,
         });
     }
-}
-
-/// Waits until an agent of this process answers; returns why it does not.
-async fn served(server: &LocalServer, limit: Duration) -> Result<(), String> {
-    let ready = timeout(limit, server.ready()).await;
-    ready.unwrap_or_else(|_| Err(format!("it was not ready within {limit:?}")))
 }
 
 pub(super) fn make_folder(folder: &Path) -> Result<(), Problem> {
