@@ -6,8 +6,9 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use axum::{Json, Router, http::header::CACHE_CONTROL, routing::get};
+use axum::{Router, http::header::CACHE_CONTROL, routing::get};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use bridge_program::Json;
 use bridge_program::lock;
 use bridge_protocol::{
     a2a::{AgentCardSignature, Metadata},

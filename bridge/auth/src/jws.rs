@@ -1,6 +1,7 @@
 //! Signed tokens in their compact form: three pieces of base64url between dots (RFC 7515, section 3.1).
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use bridge_protocol::wire;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -44,7 +45,7 @@ impl<'a> Jws<'a> {
         }
         Some(Self {
             header,
-            claims: serde_json::from_slice(&decode(claims)?).ok()?,
+            claims: wire::from_slice(&decode(claims)?).ok()?,
             message: message.as_bytes(),
             signature: decode(signature)?,
         })

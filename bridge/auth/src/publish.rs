@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use axum::{
-    Json, Router, extract::State, http::header::CACHE_CONTROL, response::IntoResponse, routing::get,
+    Router, extract::State, http::header::CACHE_CONTROL, response::IntoResponse, routing::get,
 };
+use bridge_program::Json;
 
 use super::Issuer;
 use crate::clock;

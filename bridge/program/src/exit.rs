@@ -13,6 +13,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::terminal::is_cut;
+
 /// The exit code of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "u8", try_from = "u8")]
@@ -59,6 +61,11 @@ impl TryFrom<u8> for Exit {
 
 impl From<Exit> for std::process::ExitCode {
     fn from(exit: Exit) -> Self {
+        // A result is of no use if it could not be printed.
+        let exit = match is_cut() {
+            true => Exit::Infrastructure,
+            false => exit,
+        };
         u8::from(exit).into()
     }
 }

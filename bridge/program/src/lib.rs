@@ -11,6 +11,7 @@
 //! - [`supervisor`]: ends the processes that a program started, however the program ends
 //! - [`secret`]: values that must never be shown
 //! - [`path`]: finds programs as the operating system does
+//! - [`Json`]: an answer in JSON
 //! - [`lock()`]: locks a mutex after a panic too
 //! - [`SplitMix64`]: random numbers that follow from a seed
 //! - [`Exit`]: the exit codes
@@ -18,6 +19,7 @@
 
 pub mod clock;
 mod exit;
+mod json;
 mod lock;
 pub mod log;
 pub mod path;
@@ -29,6 +31,7 @@ pub mod supervisor;
 pub mod terminal;
 
 pub use exit::Exit;
+pub use json::Json;
 pub use lock::lock;
 pub use serve::{
     App, Door, Flight, Io, LARGE, Limits, ListenError, Outgoing, Plain, Room, Trouble, Unserved,

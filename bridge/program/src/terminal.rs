@@ -15,6 +15,7 @@ use std::{
     borrow::Cow,
     fmt::{self, Write as _},
     io::{self, Write},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 /// Filters a text of several lines: line feeds and tabs are kept; other control characters and direction overrides
@@ -84,17 +85,35 @@ pub fn to_stderr(text: fmt::Arguments<'_>) {
     print(&mut io::stderr().lock(), text);
 }
 
-/// Writes filtered text. A closed pipe is ignored, because the reader has read what it wanted; any other error
-/// panics, as it does in the standard library's macros.
 fn print(out: &mut impl Write, text: fmt::Arguments<'_>) {
     let text = text.to_string();
     let printed = out
         .write_all(lines(&text).as_bytes())
         .and_then(|()| out.flush());
+    note_printed(&printed);
+}
+
+/// Whether something could not be printed.
+static IS_CUT: AtomicBool = AtomicBool::new(false);
+
+/// Takes note of how printing ended. A closed pipe is ignored, because the reader has read what it wanted. Any other error,
+/// such as a full disk, is reported once, and a program that would have passed ends with
+/// [`Exit::Infrastructure`](crate::Exit::Infrastructure).
+pub fn note_printed(printed: &io::Result<()>) {
     match printed {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => panic!("cannot print: {error}"),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            if !IS_CUT.swap(true, Ordering::Relaxed) {
+                // Standard error may be gone too.
+                let _ = writeln!(io::stderr(), "cannot print: {error}");
+            }
+        }
         Ok(()) | Err(_) => {}
     }
+}
+
+/// Returns whether something could not be printed.
+pub(crate) fn is_cut() -> bool {
+    IS_CUT.load(Ordering::Relaxed)
 }
 
 /// Prints [filtered](crate::terminal) text to standard output.

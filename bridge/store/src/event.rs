@@ -2,9 +2,12 @@
 
 use std::fmt::Write as _;
 
-use bridge_protocol::a2a::{
-    Artifact, Message, Metadata, StreamResponse, TaskArtifactUpdateEvent, TaskStatus,
-    TaskStatusUpdateEvent,
+use bridge_protocol::{
+    a2a::{
+        Artifact, Message, Metadata, StreamResponse, TaskArtifactUpdateEvent, TaskStatus,
+        TaskStatusUpdateEvent,
+    },
+    wire::Wire,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -53,7 +56,11 @@ pub enum Event {
         )]
         open_until: Option<Timestamp>,
         /// The agent's own identification of the message, which shows that it has it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            default,
+            deserialize_with = "Wire::read_from",
+            skip_serializing_if = "Option::is_none"
+        )]
         reference: Option<Metadata>,
     },
     /// The turn ended: the agent answered, failed or timed out, or a queued turn was given up.
@@ -66,7 +73,11 @@ pub enum Event {
         /// The new status. The store sets its timestamp to the append's time.
         status: TaskStatus,
         /// Free-form data, merged into the task's metadata.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            default,
+            deserialize_with = "Wire::read_from",
+            skip_serializing_if = "Option::is_none"
+        )]
         metadata: Option<Metadata>,
     },
     /// The task produced an artifact or a piece of one.
@@ -79,7 +90,11 @@ pub enum Event {
         /// Whether this is the last piece.
         last_chunk: bool,
         /// Free-form data about this event; not part of the task.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            default,
+            deserialize_with = "Wire::read_from",
+            skip_serializing_if = "Option::is_none"
+        )]
         metadata: Option<Metadata>,
     },
     /// Free-form data was merged into the task's metadata.
@@ -121,7 +136,11 @@ pub struct Created {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
     /// Free-form data about the task.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "Wire::read_from",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub metadata: Option<Metadata>,
 }
 

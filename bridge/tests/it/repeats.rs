@@ -54,7 +54,6 @@ async fn other_content_under_an_id_that_came_before_is_refused_and_changes_nothi
         (json!({"parts": [{"text": "bye"}]}), "parts"),
         (json!({"parts": [{"text": "hi"}, {"text": "hi"}]}), "parts"),
         (json!({"parts": [{"data": {"text": "hi"}}]}), "parts"),
-        (json!({"role": "ROLE_AGENT"}), "role"),
         (json!({"taskId": other.id}), "taskId"),
         (json!({"taskId": first.id}), "taskId"),
         (json!({"contextId": first.context_id}), "contextId"),
@@ -65,8 +64,11 @@ async fn other_content_under_an_id_that_came_before_is_refused_and_changes_nothi
     let heard = world.agent.heard();
     assert_eq!(heard.iter().filter(|what| *what == "begins hi").count(), 1);
     assert_eq!(count(&world).await, 2);
-    let again = send(&world, request(&json!({}))).await.unwrap();
-    assert_eq!(again, first);
+    // Whoever sends a message is the user, whatever the message says.
+    for same in [json!({}), json!({"role": "ROLE_AGENT"})] {
+        let again = send(&world, request(&same)).await.unwrap();
+        assert_eq!(again, first);
+    }
 }
 
 #[tokio::test(start_paused = true)]

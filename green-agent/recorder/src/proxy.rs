@@ -6,12 +6,13 @@
 use std::sync::Arc;
 
 use axum::{
-    Json, Router,
+    Router,
     body::BodyDataStream,
     extract::{Request, State},
     http::{Method, StatusCode, request::Parts},
     response::{IntoResponse, Response},
 };
+use bridge_program::Json;
 use bridge_telemetry::{Instrument as _, Kind, Span, TraceContext, fail, set, span};
 use futures_util::{StreamExt, stream};
 use serde_json::json;

@@ -51,7 +51,8 @@ const VERIFY: Rooms = &[("lint", &[]), ("schema", &[]), ("signature", &[])];
 
 const PROGRAM: Rooms = &[
     ("clock", &[]),
-    ("exit", &[]),
+    ("exit", &["terminal"]),
+    ("json", &[]),
     ("supervisor", &["terminal"]),
     ("log", &["terminal"]),
     ("lock", &[]),

@@ -180,7 +180,7 @@ mod tests {
             }
             let expected = json!({
                 "id": "t", "status": {"state": "TASK_STATE_COMPLETED"},
-                "artifacts": [{"artifactId": "0", "parts": [{"text": "a"}, {"text": "b"}]}],
+                "artifacts": [{"artifactId": "0", "parts": [{"text": "ab"}]}],
             });
             let view = last_task(&script.entries, "purple").unwrap();
             assert_eq!(

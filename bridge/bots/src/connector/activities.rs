@@ -1,6 +1,7 @@
 //! Routes for posting, changing and deleting activities.
 
-use axum::{Json, body::Bytes};
+use axum::body::Bytes;
+use bridge_program::Json;
 use serde_json::{Value, json};
 
 use super::{

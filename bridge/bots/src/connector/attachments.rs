@@ -1,7 +1,6 @@
 //! Routes for files: bots upload them, bots and clients download them.
 
 use axum::{
-    Json,
     body::Bytes,
     extract::{Path, State},
     http::{
@@ -12,6 +11,7 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
+use bridge_program::Json;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

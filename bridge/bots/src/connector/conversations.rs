@@ -1,6 +1,7 @@
 //! Routes for the conversations of a service URL.
 
-use axum::{Json, body::Bytes, http::StatusCode};
+use axum::{body::Bytes, http::StatusCode};
+use bridge_program::Json;
 use serde_json::{Value, json};
 
 use super::{

@@ -1,13 +1,13 @@
 //! Error responses to bots.
 
 use axum::{
-    Json,
     http::{
         HeaderValue, StatusCode,
         header::{RETRY_AFTER, WWW_AUTHENTICATE},
     },
     response::{IntoResponse, Response},
 };
+use bridge_program::Json;
 use serde_json::json;
 
 use crate::{

@@ -1,6 +1,6 @@
 //! Routes for the members of a conversation: the user and the bot.
 
-use axum::Json;
+use bridge_program::Json;
 use bridge_protocol::activity::ChannelAccount;
 use serde_json::{Value, json};
 

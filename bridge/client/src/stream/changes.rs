@@ -1,8 +1,8 @@
 //! Computes the events that lead from one state of a task to another.
 
 use bridge_protocol::a2a::{
-    Artifact, Message, Metadata, Role, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState,
-    TaskStatus, TaskStatusUpdateEvent,
+    Artifact, Content, Message, Metadata, Part, Role, StreamResponse, Task,
+    TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
 };
 
 use super::recent_set::RecentSet;
@@ -54,26 +54,49 @@ fn status(task: &Task, status: TaskStatus, metadata: Option<Metadata>) -> Stream
 
 /// The parts appended to an artifact, or the whole artifact if it changed otherwise.
 fn grown(task: &Task, shown: Option<&Artifact>, now: &Artifact) -> Option<StreamResponse> {
-    let appended = shown.and_then(|shown| appended(shown, now));
-    match (shown, appended) {
-        (Some(shown), _) if shown == now => None,
-        (Some(_), Some(piece)) => Some(artifact(task, piece, true)),
-        (Some(_) | None, _) => Some(artifact(task, now.clone(), false)),
+    match shown.and_then(|shown| appended(shown, now)) {
+        Some(piece) if piece.parts.is_empty() => None,
+        Some(piece) => Some(artifact(task, piece, true)),
+        None => Some(artifact(task, now.clone(), false)),
     }
 }
 
 /// The artifact with only its new parts, if nothing else changed.
 fn appended(shown: &Artifact, now: &Artifact) -> Option<Artifact> {
-    let parts = now.parts.strip_prefix(shown.parts.as_slice())?;
-    let parts = parts.to_vec();
     let same = Artifact {
         parts: shown.parts.clone(),
         ..now.clone()
     };
-    (*shown == same).then(|| Artifact {
+    let parts = || new_parts(&joined(shown), &joined(now));
+    let parts = (*shown == same).then(parts)??;
+    Some(Artifact {
         parts,
         ..now.clone()
     })
+}
+
+/// The parts, with texts joined that some agents keep in the pieces in which they came.
+fn joined(artifact: &Artifact) -> Vec<Part> {
+    let mut joined = Artifact::new("", Vec::new());
+    joined.append_parts(artifact.parts.iter().cloned());
+    joined.parts
+}
+
+/// What follows the parts that were shown; the last of them may have become a longer text.
+fn new_parts(shown: &[Part], now: &[Part]) -> Option<Vec<Part>> {
+    let Some((last, before)) = shown.split_last() else {
+        return Some(now.to_vec());
+    };
+    let (next, rest) = now.strip_prefix(before)?.split_first()?;
+    if last == next {
+        return Some(rest.to_vec());
+    }
+    let more = next.as_text()?.strip_prefix(last.as_text()?)?;
+    let grown = Part {
+        content: Content::Text(more.to_owned()),
+        ..next.clone()
+    };
+    last.goes_on_in(next).then(|| [&[grown], rest].concat())
 }
 
 fn artifact(task: &Task, artifact: Artifact, append: bool) -> StreamResponse {
@@ -99,4 +122,76 @@ fn new_metadata(shown: &Task, now: &Task) -> Option<Metadata> {
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
     (!new.is_empty()).then_some(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::wire::Wire as _;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn task(parts: &Value) -> Task {
+        Task::read(
+            json!({"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_WORKING"},
+            "artifacts": [{"artifactId": "a", "parts": parts}]}),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_text_that_grew_is_a_piece_however_the_agent_keeps_it() {
+        let text = |text: &str| json!({"text": text});
+        for (shown, now, expected) in [
+            (json!([text("Hel")]), json!([text("Hel")]), None),
+            (
+                json!([text("Hel")]),
+                json!([text("Hello")]),
+                Some((true, json!([text("lo")]))),
+            ),
+            (
+                json!([text("Hello")]),
+                json!([text("Hel"), text("lo"), text("!"), {"data": 1}]),
+                Some((true, json!([text("!"), {"data": 1}]))),
+            ),
+            (
+                json!([text("Hello")]),
+                json!([text("Hel"), text("lo")]),
+                None,
+            ),
+            (
+                json!([text("Hel"), text("lo")]),
+                json!([text("Hello")]),
+                None,
+            ),
+            (
+                json!([text("Hello")]),
+                json!([text("Help")]),
+                Some((false, json!([text("Help")]))),
+            ),
+            (
+                json!([{"data": 1}]),
+                json!([{"data": 1}, text("one")]),
+                Some((true, json!([text("one")]))),
+            ),
+            (
+                json!([text("a"), {"data": 1}]),
+                json!([text("ab"), {"data": 1}]),
+                Some((false, json!([text("ab"), {"data": 1}]))),
+            ),
+        ] {
+            let events = between(&task(&shown), &task(&now), &RecentSet::default());
+            let changes: Vec<_> = events
+                .iter()
+                .map(|event| match event {
+                    StreamResponse::ArtifactUpdate(update) => {
+                        let artifact = serde_json::to_value(&update.artifact).unwrap();
+                        (update.append, artifact["parts"].clone())
+                    }
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            assert_eq!(changes, Vec::from_iter(expected), "{shown} {now}");
+        }
+    }
 }

@@ -122,12 +122,14 @@ impl Follower {
     }
 
     pub(super) fn hear(&mut self, item: Item) {
-        let is_message = matches!(item.event, StreamResponse::Message(_));
+        // A message is a whole answer, unless it comes in the stream of a task: some agents of 0.3 send texts so.
+        let is_answer =
+            matches!(item.event, StreamResponse::Message(_)) && self.reported.task().is_none();
         let events = self.reported.take(item);
         self.show(events);
         // The first stream ends by itself, possibly with further events after the state that ends the turn.
         let is_streaming = matches!(self.source, Source::Stream(_)) && !self.again;
-        if is_message || (!is_streaming && self.is_over()) {
+        if is_answer || (!is_streaming && self.is_over()) {
             self.source = Source::Ended;
         }
     }

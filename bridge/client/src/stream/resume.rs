@@ -1,17 +1,23 @@
 //! Resumes a broken stream with SubscribeToTask, or else by polling the task.
 
+use std::time::Duration;
+
 use bridge_protocol::{
     a2a::{StreamResponse, SubscribeToTaskRequest},
     dialect::Call,
 };
 use futures_util::{StreamExt as _, stream};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::{
     follow::{Follower, Source},
     polling::Polling,
 };
 use crate::{Fault, tenant, transport::Items};
+
+/// The time in which a resumed stream has to begin before the task is polled instead. A stream of 1.0 begins at once, with
+/// the task (specification 3.1.6).
+const BEGIN: Duration = Duration::from_secs(5);
 
 impl Follower {
     /// Handles a broken stream: if the turn is over the stream ends, else it is resumed.
@@ -52,7 +58,13 @@ impl Follower {
     /// Continues with another stream. Its first event must have an id or be the task: otherwise nothing shows
     /// what was missed in between, and the task is polled.
     async fn resume(&mut self, mut items: Items) -> Result<(), Fault> {
-        let first = items.next().await;
+        let first = match self.agent.polls {
+            Some(_) => match timeout(BEGIN, items.next()).await {
+                Ok(first) => first,
+                Err(_) => return self.ask_instead(Fault::StreamBroken("it is silent".into())),
+            },
+            None => items.next().await,
+        };
         let is_known = match &first {
             Some(Ok(item)) => item.id.is_some() || matches!(item.event, StreamResponse::Task(_)),
             Some(Err(_)) | None => true,

@@ -149,9 +149,21 @@ impl Artifact {
         contents.eq(parts.iter().map(|part| &part.content))
     }
 
+    /// Appends the parts of a further piece. A text goes on in the part before it, if nothing tells the two apart:
+    /// clients show each part on a line of its own, and an agent that streams sends a text in many pieces.
+    pub fn append_parts(&mut self, parts: impl IntoIterator<Item = Part>) {
+        for part in parts {
+            match (self.parts.last_mut(), part.as_text()) {
+                (Some(last), Some(text)) if last.goes_on_in(&part) => last.push_str(text),
+                (_, Some("")) if part.is_plain() => {}
+                (_, Some(_) | None) => self.parts.push(part),
+            }
+        }
+    }
+
     /// Appends a further piece: its parts, and the fields that it changes.
     fn extend(&mut self, piece: Self) {
-        self.parts.extend(piece.parts);
+        self.append_parts(piece.parts);
         self.name = piece.name.or(self.name.take());
         self.description = piece.description.or(self.description.take());
         if let Some(metadata) = piece.metadata {
@@ -170,6 +182,8 @@ impl Artifact {
 mod tests {
     use super::*;
     use crate::wire::Wire;
+    use alloc::vec;
+
     use serde_json::json;
 
     fn task() -> Task {
@@ -232,12 +246,61 @@ mod tests {
         let appended = after(&[piece("lo", true)]);
         assert_eq!(
             appended["artifacts"],
-            json!([{"artifactId": "a", "name": "Answer", "parts": [{"text": "Hel"}, {"text": "lo"}]}])
+            json!([{"artifactId": "a", "name": "Answer", "parts": [{"text": "Hello"}]}])
         );
         let replaced = after(&[piece("lo", true), piece("Bye", false)]);
         assert_eq!(
             replaced["artifacts"],
             json!([{"artifactId": "a", "parts": [{"text": "Bye"}]}])
         );
+    }
+    #[test]
+    fn a_text_goes_on_in_the_part_before_it_unless_something_tells_them_apart() {
+        let piece = |parts: serde_json::Value| {
+            json!({"artifactUpdate": {"taskId": "t", "contextId": "c", "append": true,
+                "artifact": {"artifactId": "a", "parts": parts}}})
+        };
+        let marked = json!({"text": "# One", "mediaType": "text/markdown"});
+        let named = json!({"text": "a,b", "filename": "one.csv"});
+        for (pieces, expected) in [
+            (vec![json!([{"text": ""}])], json!([{"text": "Hel"}])),
+            (
+                vec![
+                    json!([{"text": "lo"}]),
+                    json!([{"text": "!"}]),
+                    json!([{"text": ""}]),
+                ],
+                json!([{"text": "Hello!"}]),
+            ),
+            (
+                vec![
+                    json!([{"data": 1}]),
+                    json!([{"text": ""}]),
+                    json!([{"text": "lo"}]),
+                ],
+                json!([{"text": "Hel"}, {"data": 1}, {"text": "lo"}]),
+            ),
+            (
+                vec![
+                    json!([marked]),
+                    json!([{"text": " two", "mediaType": "text/markdown"}]),
+                ],
+                json!([{"text": "Hel"}, {"text": "# One two", "mediaType": "text/markdown"}]),
+            ),
+            (
+                vec![json!([named]), json!([named])],
+                json!([{"text": "Hel"}, named, named]),
+            ),
+            (
+                vec![
+                    json!([{"text": "lo", "metadata": {"n": 1}}]),
+                    json!([{"text": "", "metadata": {"n": 2}}]),
+                ],
+                json!([{"text": "Hel"}, {"text": "lo", "metadata": {"n": 1}}, {"text": "", "metadata": {"n": 2}}]),
+            ),
+        ] {
+            let pieces: Vec<_> = pieces.into_iter().map(piece).collect();
+            assert_eq!(after(&pieces)["artifacts"][0]["parts"], expected);
+        }
     }
 }

@@ -99,6 +99,9 @@ pub fn retry_info(seconds: u32) -> Value {
     json!({"@type": RETRY_INFO, "retryDelay": format!("{seconds}s")})
 }
 
+/// How much of an unknown id is shown, in characters: gRPC sends errors in headers, whose size clients limit.
+const SHOWN: usize = 200;
+
 /// An error of the protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
@@ -122,7 +125,11 @@ impl Error {
 
     /// Creates the error for a task that does not exist or belongs to another caller.
     pub fn task_not_found(id: &str) -> Self {
-        Self::new(ErrorKind::TaskNotFound, format!("task {id} not found"))
+        let message = match id.char_indices().nth(SHOWN) {
+            None => format!("task {id} not found"),
+            Some((cut, _)) => format!("task {}... not found", &id[..cut]),
+        };
+        Self::new(ErrorKind::TaskNotFound, message)
     }
 
     /// Creates the error for a request that cannot be served now; it can be sent again after so many seconds.

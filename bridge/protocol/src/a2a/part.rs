@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::Metadata;
 use crate::wire::{
-    FieldError, FieldName, Fields, ObjectVisitor, ReadMembers, Schemas, Wire, object,
+    FieldError, FieldName, Fields, ObjectVisitor, ReadMembers, Schemas, Wire, WireSeed, object,
 };
 
 /// A piece of content of a message or an artifact.
@@ -79,6 +79,32 @@ impl Part {
         match &self.content {
             Content::Text(text) => Some(text),
             Content::Raw(_) | Content::Url(_) | Content::Data(_) | Content::Unknown => None,
+        }
+    }
+
+    /// Whether this is a text without a name and without free-form data.
+    pub(super) fn is_plain(&self) -> bool {
+        let Self {
+            content,
+            metadata,
+            filename,
+            media_type: _,
+            extra,
+        } = self;
+        let is_bare = metadata.is_none() && filename.is_none() && extra.is_empty();
+        is_bare && matches!(content, Content::Text(_))
+    }
+
+    /// Whether both are texts, and nothing tells the second part from more of the first.
+    pub fn goes_on_in(&self, next: &Self) -> bool {
+        self.is_plain() && next.is_plain() && self.media_type == next.media_type
+    }
+
+    /// Appends to the text, if this is a text part.
+    pub(super) fn push_str(&mut self, more: &str) {
+        match &mut self.content {
+            Content::Text(text) => text.push_str(more),
+            Content::Raw(_) | Content::Url(_) | Content::Data(_) | Content::Unknown => {}
         }
     }
 
@@ -152,12 +178,12 @@ impl ReadMembers for Part {
                 "text" => content_fields.text = map.next_value()?,
                 "raw" => content_fields.raw = map.next_value()?,
                 "url" => content_fields.url = map.next_value()?,
-                "data" => content_fields.data = Some(map.next_value()?),
-                "metadata" => metadata = map.next_value()?,
+                "data" => content_fields.data = Some(map.next_value_seed(WireSeed::new())?),
+                "metadata" => metadata = map.next_value_seed(WireSeed::new())?,
                 "filename" => filename = map.next_value()?,
                 "mediaType" => media_type = Some(map.next_value()?),
                 _ => {
-                    extra.insert(name.into_owned(), map.next_value()?);
+                    extra.insert(name.into_owned(), map.next_value_seed(WireSeed::new())?);
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! The requests and responses of JSON-RPC 2.0 (specification, section 9).
 
+mod envelope;
 mod response;
 
 use alloc::{
@@ -9,13 +10,14 @@ use alloc::{
 };
 use core::fmt;
 
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
-use serde_json::{Map, Number, Value, value::RawValue};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Map, Number, Value};
 
 use crate::{
     a2a::{Error, ErrorKind},
-    wire::{FieldError, Fields, Unparsed, Wire, parse, weight},
+    wire::{self, FieldError, FieldName, Fields, Unparsed, Wire, parse, weight},
 };
+use envelope::Envelope;
 pub use response::{Response, RpcError};
 
 /// The id that connects a response with its request.
@@ -157,24 +159,6 @@ pub struct RawRequest<'b> {
     pub params: Cow<'b, str>,
 }
 
-/// The usual form of a request, in which each member occurs once and there are no others.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Envelope<'b> {
-    #[serde(borrow)]
-    jsonrpc: Cow<'b, str>,
-    #[serde(default = "absent", deserialize_with = "Wire::read_from")]
-    id: Id,
-    #[serde(borrow)]
-    method: Cow<'b, str>,
-    #[serde(borrow)]
-    params: Option<&'b RawValue>,
-}
-
-fn absent() -> Id {
-    Id::Absent
-}
-
 impl<'b> RawRequest<'b> {
     /// Reads a request from a body.
     ///
@@ -182,23 +166,36 @@ impl<'b> RawRequest<'b> {
     /// The errors of [`Request::from_slice`].
     pub fn from_slice(body: &'b [u8]) -> Result<Self, BadRequest> {
         weight::json(body).map_err(Unparsed::TooMuch)?;
-        if let Ok(envelope) = serde_json::from_slice::<Envelope<'b>>(body)
-            && envelope.jsonrpc == "2.0"
-        {
-            let params = envelope.params.map_or("{}", RawValue::get);
-            if params.starts_with(['{', '[']) {
-                return Ok(Self {
-                    id: envelope.id,
-                    method: envelope.method,
-                    params: Cow::Borrowed(params),
-                });
-            }
+        if let Some(request) = Self::of(&Envelope::of(body).unwrap_or_default()) {
+            return Ok(request);
         }
         let Request { id, method, params } = Request::from_slice(body)?;
         Ok(Self {
             id,
             method: Cow::Owned(method),
             params: Cow::Owned(params.to_string()),
+        })
+    }
+
+    /// Reads the members of a request of the usual form.
+    fn of(envelope: &Envelope<'b>) -> Option<Self> {
+        if envelope.jsonrpc != Some(b"\"2.0\"") {
+            return None;
+        }
+        let FieldName(method) = serde_json::from_slice(envelope.method?).ok()?;
+        let params = match envelope.params {
+            None | Some(b"null") => "{}",
+            Some(params) => str::from_utf8(params).ok()?,
+        };
+        let id = match envelope.id {
+            None => Id::Absent,
+            Some(id) => wire::from_slice(id).ok()?,
+        };
+        let is_structure = params.starts_with(['{', '[']);
+        is_structure.then_some(Self {
+            id,
+            method,
+            params: Cow::Borrowed(params),
         })
     }
 }

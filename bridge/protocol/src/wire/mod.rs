@@ -9,12 +9,15 @@
 mod object;
 mod one_pass;
 mod open_enum;
+mod plain;
 mod schema;
 pub mod weight;
 
 pub(crate) use object::{Fields, object};
 pub(crate) use one_pass::{FieldName, ObjectVisitor, ReadMembers, WireSeed, read_in_one_pass};
 pub(crate) use open_enum::open_enum;
+pub use plain::json;
+use plain::{PlainObject, PlainValue};
 pub(crate) use schema::FieldSchema;
 pub use schema::Schemas;
 
@@ -26,7 +29,10 @@ use alloc::{
 };
 use core::fmt;
 
-use serde::{Deserialize as _, Deserializer, Serialize, de::Error as _};
+use serde::{
+    Deserialize as _, Deserializer, Serialize,
+    de::{DeserializeSeed as _, Error as _},
+};
 use serde_json::{Map, Value, json};
 
 /// Free-form data: an object whose members the protocol does not define.
@@ -103,7 +109,7 @@ pub trait Wire: Sized {
     /// # Errors
     /// The errors of the parser.
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Self::read(Value::deserialize(from)?).map_err(D::Error::custom)
+        Self::read(PlainValue.deserialize(from)?).map_err(D::Error::custom)
     }
 
     /// Whether an optional field with this value is left out when written: an absent option, an empty list, `false`.
@@ -145,7 +151,7 @@ impl core::error::Error for Unparsed {}
 /// If the parsed body would take too much memory, or is not valid JSON.
 pub fn parse(body: &[u8]) -> Result<Value, Unparsed> {
     weight::json(body).map_err(Unparsed::TooMuch)?;
-    serde_json::from_slice(body).map_err(Unparsed::Syntax)
+    json(body).map_err(Unparsed::Syntax)
 }
 
 /// Reads a protocol object from the text of a body.
@@ -153,8 +159,8 @@ pub fn from_slice<T: Wire>(body: &[u8]) -> Result<T, FieldError> {
     if let Some(object) = read_in_one_pass(body) {
         return Ok(object);
     }
-    let value = serde_json::from_slice(body)
-        .map_err(|error| FieldError::new("JSON", format!("a syntax error: {error}")))?;
+    let value =
+        json(body).map_err(|error| FieldError::new("JSON", format!("a syntax error: {error}")))?;
     T::read(value)
 }
 
@@ -276,7 +282,7 @@ impl Wire for Map<String, Value> {
     }
 
     fn read_from<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Self::deserialize(from)
+        from.deserialize_map(PlainObject)
     }
 
     fn describe(_: &mut Schemas) -> Value {

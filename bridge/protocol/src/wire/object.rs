@@ -187,7 +187,7 @@ macro_rules! object {
                     match &*name {
                         $( $key => $field = Some($crate::wire::object!(@next $mode map)), )*
                         _ => {
-                            extra.insert(name.into_owned(), map.next_value()?);
+                            extra.insert(name.into_owned(), $crate::wire::object!(@next required map));
                         }
                     }
                 }

@@ -2,13 +2,14 @@
 //! the program serves them on a local socket that only its own user can open.
 
 use axum::{
-    Json, Router,
+    Router,
     body::Body,
     extract::{Path, RawQuery, State},
     http::header::CONTENT_TYPE,
     response::{IntoResponse, Response},
     routing::{self, get, post},
 };
+use bridge_program::Json;
 use bridge_protocol::wire::to_value;
 use futures_util::stream;
 use serde_json::{Value, json};

@@ -1,10 +1,10 @@
 //! Why a question of the operator is not answered.
 
 use axum::{
-    Json,
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use bridge_program::Json;
 use serde_json::json;
 
 use crate::turns::TurnError;

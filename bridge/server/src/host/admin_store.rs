@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use axum::{Json, extract::State};
+use axum::extract::State;
+use bridge_program::Json;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 

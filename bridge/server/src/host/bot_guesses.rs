@@ -1,12 +1,13 @@
 //! Bounds how often an address may show wrong secrets and tokens on bots' routes, as on those of clients.
 
 use axum::{
-    Json, Router,
+    Router,
     extract::{Request, State},
     http::{HeaderValue, StatusCode, header::AUTHORIZATION, header::RETRY_AFTER},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse as _, Response},
 };
+use bridge_program::Json;
 use serde_json::json;
 
 use crate::{

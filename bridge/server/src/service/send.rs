@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bridge_protocol::{
-    a2a::{Error, SendMessageRequest, SendMessageResponse, Task},
+    a2a::{Error, Role, SendMessageRequest, SendMessageResponse, Task},
     wire::FieldError,
 };
 use tokio::time::timeout;
@@ -115,6 +115,9 @@ impl Service {
         is_watched: bool,
     ) -> Result<Submitted, Error> {
         check(&request)?;
+        // Whoever sends a message is the user of this agent (specification 4.1.5), though some clients, themselves agents,
+        // say otherwise.
+        request.message.role = Role::User;
         let seen = sequence::seen(&mut request)?;
         self.check_media_types(context, &request.message)?;
         self.request_activities(context, &mut request.message)?;

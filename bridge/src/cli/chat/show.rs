@@ -154,7 +154,7 @@ impl Show {
     fn text(&mut self, event: &StreamResponse) -> String {
         match event {
             StreamResponse::Task(task) => self.whole(task),
-            StreamResponse::Message(message) => self.message(message, false),
+            StreamResponse::Message(message) => self.streamed(message),
             StreamResponse::StatusUpdate(update) => {
                 self.enter(&update.task_id);
                 let status = self.status(&update.status, false);

@@ -3,11 +3,12 @@
 use std::{error::Error, future::pending, net::SocketAddr};
 
 use axum::{
-    Json, Router,
+    Router,
     body::Bytes,
     extract::{DefaultBodyLimit, State},
     http::{HeaderMap, HeaderValue, header::AUTHORIZATION},
 };
+use bridge_program::Json;
 use bridge_program::Limits;
 use bridge_protocol::{
     activity::Activity,

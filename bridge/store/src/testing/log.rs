@@ -76,7 +76,7 @@ pub async fn tasks_are_their_events_applied(backend: &impl Backend) {
                 "state": "TASK_STATE_COMPLETED", "timestamp": "1970-01-01T00:00:01.006Z",
                 "message": {"messageId": "done", "role": "ROLE_AGENT", "parts": [{"text": "done"}]},
             },
-            "artifacts": [{"artifactId": "a", "parts": [{"text": "Hel"}, {"text": "lo"}]}],
+            "artifacts": [{"artifactId": "a", "parts": [{"text": "Hello"}]}],
             "history": [
                 {"messageId": "t-1", "role": "ROLE_USER", "parts": [{"text": "hello"}]},
                 {"messageId": "which one?", "role": "ROLE_AGENT", "parts": [{"text": "which one?"}]},

@@ -1,11 +1,12 @@
 //! JUnit's XML, which most systems for continuous integration show: a test suite for each scenario and cell, a test case for
-//! each trial. Earlier attempts of a trial are reruns of its case.
+//! each trial. Earlier attempts of a trial are reruns of its case. A gate is a case of its own; since it decides in place of
+//! single trials, those that failed are skipped, so that failures are what the exit code of the run says.
 
 use std::{collections::BTreeMap, io, time::Duration};
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
 
-use super::source::{ReportSource, cell_name};
+use super::source::{Decision, ReportSource, cell_name};
 use crate::{
     problem::{Outcome, Problem},
     record::TrialRecord,
@@ -28,20 +29,39 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
         suite.set_time(Duration::from_secs_f64(group.seconds));
         for record in records.by_ref().take(group.trials) {
             let reruns = earlier.remove(record.key.as_str()).unwrap_or_default();
-            suite.add_test_case(case(record, &reruns, group.name()));
+            let is_gated = run.has_gates(&record.scenario);
+            suite.add_test_case(case(record, &reruns, group.name(), is_gated));
         }
+        report.add_test_suite(suite);
+    }
+    for decision in run.decisions() {
+        let Decision {
+            scenario,
+            about,
+            text,
+            ..
+        } = &decision;
+        let mut status = match decision.met {
+            true => TestCaseStatus::success(),
+            false => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        };
+        status.set_type(*about).set_message(text.as_str());
+        let mut case = TestCase::new(text.as_str(), status);
+        case.set_classname(scenario.as_str());
+        let mut suite = TestSuite::new(format!("{scenario}: {about}"));
+        suite.add_test_case(case);
         report.add_test_suite(suite);
     }
     report.to_string().map_err(io::Error::other)
 }
 
-fn case(record: &TrialRecord, earlier: &[&TrialRecord], suite: String) -> TestCase {
+fn case(record: &TrialRecord, earlier: &[&TrialRecord], suite: String, is_gated: bool) -> TestCase {
     let sample = record
         .sample
         .as_ref()
         .map(|sample| format!("sample {sample} "));
     let name = format!("{}trial {}", sample.unwrap_or_default(), record.trial);
-    let mut status = status(record);
+    let mut status = status(record, is_gated);
     for record in earlier {
         let mut rerun = TestRerun::new(kind(record.outcome));
         if let Some(problem) = record.problems.first() {
@@ -68,7 +88,7 @@ fn case(record: &TrialRecord, earlier: &[&TrialRecord], suite: String) -> TestCa
     case
 }
 
-fn status(record: &TrialRecord) -> TestCaseStatus {
+fn status(record: &TrialRecord, is_gated: bool) -> TestCaseStatus {
     let all: Vec<String> = record
         .problems
         .iter()
@@ -77,6 +97,7 @@ fn status(record: &TrialRecord) -> TestCaseStatus {
     let mut status = match record.outcome {
         Outcome::Passed => return TestCaseStatus::success(),
         Outcome::NotRun | Outcome::Interrupted => TestCaseStatus::skipped(),
+        Outcome::Failed | Outcome::AgentError if is_gated => TestCaseStatus::skipped(),
         Outcome::Failed
         | Outcome::AgentError
         | Outcome::ModelError

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{
     source::{Group, ReportSource, cell_name},
-    text::{interval, percent},
+    text::{interval, percent, sentence},
 };
 use crate::{problem::Outcome, record::TrialRecord};
 
@@ -63,6 +63,17 @@ fn headline(run: &ReportSource) -> String {
             text,
             "{others} ended by no fault of the agent and count in no rate.\n"
         );
+    }
+    let decisions = run.decisions();
+    for decision in &decisions {
+        let sentence = code(&sentence(decision));
+        let _ = match decision.met {
+            true => writeln!(text, "- {sentence}"),
+            false => writeln!(text, "- **{sentence}**"),
+        };
+    }
+    if !decisions.is_empty() {
+        text.push('\n');
     }
     text
 }

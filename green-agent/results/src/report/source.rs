@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{
     problem::Outcome,
-    record::{Manifest, RecordError, RunFolder, TrialRecord},
+    record::{Manifest, ManifestScenario, RecordError, RunFolder, TrialRecord},
     run::{FinishedRun, RunReport},
     statistics::Estimate,
     summary::{Figures, RunSummary, ScenarioSummary},
@@ -34,6 +34,19 @@ pub struct ReportSource {
     pub all: Group,
     /// The seed of bootstrap intervals; `None` for Student's.
     bootstrap: Option<u64>,
+}
+
+/// What decides about a run beside its trials: a gate, or trials that have not ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Decision {
+    /// The scenario's name.
+    pub scenario: String,
+    /// What was decided, in a few words: `gate` or `trials that have not ended`.
+    pub about: &'static str,
+    /// Whether it is as it should be.
+    pub met: bool,
+    /// The result in a sentence.
+    pub text: String,
 }
 
 /// The figures of the trials of one scenario in one cell of its matrix.
@@ -144,6 +157,53 @@ impl ReportSource {
             retried: retried.iter().collect(),
         };
         RunReport::of(&run, self.bootstrap)
+    }
+
+    /// Returns what decides beside the trials: for each scenario how many of its trials have not ended, and its gates.
+    pub fn decisions(&self) -> Vec<Decision> {
+        let scenarios = &self.manifest.scenarios;
+        let reports = match scenarios.iter().any(|one| !one.gate.is_empty()) {
+            true => self.report().scenarios,
+            false => Vec::new(),
+        };
+        let of = |scenario: &ManifestScenario| {
+            let gates = reports.iter().find(|one| one.name == scenario.name);
+            let gates = gates.into_iter().flat_map(|one| &one.gates);
+            let gates = gates.map(|gate| Decision {
+                scenario: scenario.name.clone(),
+                about: "gate",
+                met: gate.met,
+                text: gate.message.clone(),
+            });
+            self.unended(scenario)
+                .into_iter()
+                .chain(gates)
+                .collect::<Vec<_>>()
+        };
+        scenarios.iter().flat_map(of).collect()
+    }
+
+    /// Whether gates decide about a scenario, in place of single trials that failed.
+    pub fn has_gates(&self, scenario: &str) -> bool {
+        let scenarios = &self.manifest.scenarios;
+        scenarios
+            .iter()
+            .any(|one| one.name == scenario && !one.gate.is_empty())
+    }
+
+    fn unended(&self, scenario: &ManifestScenario) -> Option<Decision> {
+        let wanted = scenario.trials?;
+        let is_its = |record: &&TrialRecord| record.scenario == scenario.name;
+        let ended = self.counted().iter().filter(is_its).count();
+        let path = self.path.display();
+        (ended < wanted).then(|| Decision {
+            scenario: scenario.name.clone(),
+            about: "trials that have not ended",
+            met: false,
+            text: format!(
+                "only {ended} of {wanted} trials have ended; go on with: green-agent run --resume {path}"
+            ),
+        })
     }
 
     /// Returns the folder of a trial's transcript.

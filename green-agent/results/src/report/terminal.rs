@@ -12,7 +12,7 @@ use std::{
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 use bridge_program::lock;
-use bridge_program::terminal::{line, lines};
+use bridge_program::terminal::{line, lines, note_printed};
 
 use super::progress::{Pace, Progress};
 use crate::{
@@ -110,10 +110,11 @@ impl Terminal {
     }
 
     fn say(&self, text: &str) {
-        match self.is_apart {
-            true => anstream::eprint!("{text}"),
-            false => anstream::print!("{text}"),
-        }
+        let printed = match self.is_apart {
+            true => anstream::stderr().write_all(text.as_bytes()),
+            false => anstream::stdout().write_all(text.as_bytes()),
+        };
+        note_printed(&printed);
     }
 
     /// Tells of the progress; to be called about once a second. On a terminal it updates one line, with the scenarios

@@ -10,7 +10,7 @@ use crate::{
     problem::{Outcome, Problem, ProblemKind},
     record::{Manifest, ManifestScenario, RunFolder, TokenCounts, TrialRecord, Usage, VERSION},
 };
-use green_agent_scenario::gate::Gates;
+use green_agent_scenario::gate::{Comparison, Condition, FigureGate, Gates};
 
 fn record(scenario: &str, trial: u32, problem: Option<Problem>) -> TrialRecord {
     let outcome = problem.as_ref().map_or(Outcome::Passed, Problem::outcome);
@@ -91,13 +91,27 @@ fn run(path: &Path) -> ReportSource {
     ];
     let mut manifest = Manifest::begun("2026-01-02T03:04:00Z".to_owned());
     for name in ["shop", "debate", "a|b`c", "missing"] {
+        let gate = |least: f64| FigureGate {
+            figure: "pass_rate".to_owned(),
+            conditions: vec![Condition {
+                comparison: Comparison::Ge,
+                number: least,
+            }],
+        };
+        let figures = match name {
+            "debate" => vec![gate(0.0), gate(0.5)],
+            _ => Vec::new(),
+        };
         manifest.scenarios.push(ManifestScenario {
-            trials: None,
+            trials: (name == "shop").then_some(5),
             name: name.to_owned(),
             path: format!("{name}.toml"),
             digest: None,
             must_fail: None,
-            gate: Gates::default(),
+            gate: Gates {
+                figures,
+                regress: None,
+            },
         });
     }
     let folder = RunFolder {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use bridge_program::terminal::line;
 
-use super::source::{Figure, Group, ReportSource};
+use super::source::{Decision, Figure, Group, ReportSource};
 
 /// Returns the table: a line for each scenario and cell, and one for all of them.
 pub(super) fn of(run: &ReportSource) -> String {
@@ -28,7 +28,24 @@ pub(super) fn of(run: &ReportSource) -> String {
             "\n{retried} earlier attempts were followed by another one and count in no figure"
         );
     }
+    let decisions = run.decisions();
+    if !decisions.is_empty() {
+        text.push('\n');
+    }
+    for decision in decisions {
+        let _ = writeln!(text, "{}", line(&sentence(&decision)));
+    }
     text
+}
+
+/// Returns what was decided about a scenario.
+pub(super) fn sentence(decision: &Decision) -> String {
+    let Decision { scenario, text, .. } = decision;
+    match (decision.about, decision.met) {
+        ("gate", true) => format!("{scenario}: gate met: {text}"),
+        ("gate", false) => format!("{scenario}: gate not met: {text}"),
+        (_, _) => format!("{scenario}: {text}"),
+    }
 }
 
 impl Group {

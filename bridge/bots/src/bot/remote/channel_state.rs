@@ -143,7 +143,7 @@ impl ChannelInner {
     ) -> TranslationContext {
         let context = task.context_id.clone().unwrap_or_default();
         TranslationContext {
-            conversation: ConversationAccount::new(bot.conversation(&task.id, &context)),
+            conversation: ConversationAccount::new(bot.conversation_id(caller, &task.id, &context)),
             task_id: task.id.clone(),
             context_id: context,
             channel_id: bot.settings.channel_id.clone(),

@@ -1,6 +1,6 @@
 //! A call from a bot: finds the conversation that it refers to.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use bridge_protocol::{activity::ChannelAccount, wire::FieldError};
 
@@ -88,7 +88,7 @@ impl ConnectorSession {
     ) -> Result<Arc<Head>, ConnectorError> {
         let task = match self.bot.settings.conversation {
             ConversationScope::Task => self.head(conversation).await?,
-            ConversationScope::Context if conversation != self.scope.context => None,
+            ConversationScope::Context if !self.is_context(conversation) => None,
             ConversationScope::Context => match self.answered(answered).await? {
                 Some(head) => Some(head),
                 None => self.newest_task().await?,
@@ -97,6 +97,19 @@ impl ConnectorSession {
         task.ok_or_else(|| ConnectorError::Conversation {
             conversation: conversation.to_owned(),
         })
+    }
+
+    /// Whether the bot means the context of this scope. Bots that were told of it by an earlier version know it by its bare
+    /// id.
+    fn is_context(&self, conversation: &str) -> bool {
+        conversation == self.scope.context || conversation == self.context_id()
+    }
+
+    /// Returns the id under which the bot knows the context.
+    fn context_id(&self) -> Cow<'_, str> {
+        let context = &self.scope.context;
+        self.bot
+            .conversation_id(&self.scope.caller, context, context)
     }
 
     /// Returns the members of the conversation: the user and the bot.
@@ -114,7 +127,7 @@ impl ConnectorSession {
     /// Returns the ids of the open conversations, newest first, at most one page.
     pub async fn conversations(&self) -> Result<Vec<String>, ConnectorError> {
         match self.bot.settings.conversation {
-            ConversationScope::Context => Ok(vec![self.scope.context.clone()]),
+            ConversationScope::Context => Ok(vec![self.context_id().into_owned()]),
             ConversationScope::Task => {
                 let tasks = self
                     .newest_task_ids(ListQuery::of(&self.bot.name).page_size)

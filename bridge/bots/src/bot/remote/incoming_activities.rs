@@ -127,7 +127,9 @@ impl ConnectorSession {
             Some(activity) => Some(self.append(&head, activity).await?.id),
             None => None,
         };
-        let conversation = self.bot.conversation(&head.task, &head.context_id);
+        let conversation = self
+            .bot
+            .conversation_id(&head.owner, &head.task, &head.context_id);
         Ok(CreatedConversation {
             conversation: conversation.into(),
             activity,

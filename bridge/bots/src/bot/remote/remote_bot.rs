@@ -1,8 +1,9 @@
 //! A bot behind a URL.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use bridge_protocol::activity::ChannelAccount;
+use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::{Admission, Anonymous, Credential, RemoteSettings, UserId};
@@ -54,7 +55,29 @@ impl RemoteBot {
         ChannelAccount::new(id, id, "user")
     }
 
-    /// Returns the id of the conversation that a task belongs to.
+    /// Returns the id under which the bot knows the conversation of a task. Bots keep their state under it, and two callers
+    /// may name the same context. So the context of a known caller is followed by a digest of the caller.
+    pub(super) fn conversation_id<'a>(
+        &self,
+        caller: &Caller,
+        task: &'a str,
+        context: &'a str,
+    ) -> Cow<'a, str> {
+        match self.settings.conversation {
+            ConversationScope::Context if !caller.is_anonymous() => {
+                let digest = Sha256::digest(&caller.id);
+                let digest = digest
+                    .first_chunk()
+                    .map_or(0, |head| u64::from_be_bytes(*head));
+                Cow::Owned(format!("{context}-{digest:016x}"))
+            }
+            ConversationScope::Context | ConversationScope::Task => {
+                Cow::Borrowed(self.conversation(task, context))
+            }
+        }
+    }
+
+    /// Returns the id of the conversation that a task of one caller belongs to.
     pub(super) fn conversation<'a>(&self, task: &'a str, context: &'a str) -> &'a str {
         match self.settings.conversation {
             ConversationScope::Task => task,
@@ -68,5 +91,24 @@ impl std::fmt::Debug for RemoteBot {
         f.debug_struct("RemoteBot")
             .field("name", &self.name)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bot_knows_the_context_of_each_caller_by_an_id_of_its_own() {
+        let mut bot = RemoteBot::new("bot", "http://localhost:3979".parse().unwrap());
+        bot.settings.conversation = ConversationScope::Context;
+        let id =
+            |bot: &RemoteBot, caller: &Caller| bot.conversation_id(caller, "t", "c").into_owned();
+        let (alice, bob) = (Caller::new("alice"), Caller::new("bob"));
+        assert_eq!(id(&bot, &Caller::anonymous()), "c");
+        assert_eq!(id(&bot, &alice), "c-2bd806c97f0e00af");
+        assert_ne!(id(&bot, &bob), id(&bot, &alice));
+        bot.settings.conversation = ConversationScope::Task;
+        assert_eq!(id(&bot, &alice), "t");
     }
 }

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use axum::{
-    Json,
     body::Bytes,
     extract::State,
     http::{HeaderMap, StatusCode},
     response::{IntoResponse as _, Response},
 };
+use bridge_program::Json;
 use bridge_protocol::{
     a2a::{Binding, Error, ErrorKind, Operation, SendMessageResponse, Task},
     dialect::{Version, with_answer_as_artifact},

@@ -17,12 +17,13 @@ mod operation;
 use std::sync::Arc;
 
 use axum::{
-    Extension, Json, Router,
+    Extension, Router,
     extract::State,
     http::{HeaderName, HeaderValue, header::CONTENT_SECURITY_POLICY},
     response::{Html, IntoResponse},
     routing::get,
 };
+use bridge_program::Json;
 use serde_json::Value;
 
 use super::{Endpoint, Origin};

@@ -8,8 +8,9 @@ use crate::cli::chat::content::{self, key};
 impl Show {
     /// Prints a whole task, which may repeat earlier output under other ids.
     pub(super) fn whole(&mut self, task: &Task) -> String {
+        let is_new = self.task.as_deref() != Some(task.id.as_str());
         self.enter(&task.id);
-        let mut since = self.since(&task.history);
+        let mut since = self.since(&task.history, is_new);
         if let Some(growing) = growing(task) {
             since.retain(|message| message.message_id != growing.message_id);
         }
@@ -28,8 +29,8 @@ impl Show {
     }
 
     /// The agent's messages after the user's message. If the history does not have that message, all of them
-    /// may be old.
-    fn since<'a>(&self, history: &'a [Message]) -> Vec<&'a Message> {
+    /// may be old; but if the task is new and its history has no message of a user, none of them is.
+    fn since<'a>(&self, history: &'a [Message], is_new: bool) -> Vec<&'a Message> {
         let asked = self.turn.message.as_deref();
         let is_asked = |one: &Message| Some(one.message_id.as_str()) == asked;
         let is_users = |one: &Message| one.role == Role::User && !self.has_told();
@@ -37,7 +38,12 @@ impl Show {
             .iter()
             .rposition(is_asked)
             .or_else(|| history.iter().rposition(is_users));
-        let after = place.map_or(&[][..], |place| &history[place + 1..]);
+        let is_all_new = is_new && history.iter().all(|one| one.role != Role::User);
+        let after = match place {
+            Some(place) => &history[place + 1..],
+            None if is_all_new => history,
+            None => &[],
+        };
         after.iter().filter(|one| one.role != Role::User).collect()
     }
 

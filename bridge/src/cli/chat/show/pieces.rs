@@ -1,6 +1,6 @@
 //! Prints content that arrives in pieces: artifacts, and texts sent as one message per piece.
 
-use bridge_protocol::a2a::{Artifact, Message, Metadata, Part, Role};
+use bridge_protocol::a2a::{Artifact, Message, Part, Role};
 
 use super::{Open, Show, ShownArtifact};
 use crate::cli::chat::content::{self, key};
@@ -49,16 +49,24 @@ impl Show {
         if !is_new && !self.artifacts.contains_key(id) {
             return String::new();
         }
-        let text = Artifact {
-            artifact_id: id.to_owned(),
-            name: None,
-            description: None,
-            parts: message.parts.clone(),
-            metadata: message.metadata.clone(),
-            extensions: Vec::new(),
-            extra: Metadata::new(),
+        self.artifact(&as_artifact(message), false, false)
+    }
+
+    /// Prints a message of a stream. Agno's server streams the text of a task as messages with one id, each with a piece.
+    pub(super) fn streamed(&mut self, message: &Message) -> String {
+        let Some(task) = message.task_id.as_deref() else {
+            return self.message(message, false);
         };
-        self.artifact(&text, false, false)
+        if message.role == Role::User {
+            return String::new();
+        }
+        self.enter(task);
+        let id = message.message_id.as_str();
+        let is_next = self.artifacts.contains_key(id);
+        match self.seen.insert(id.to_owned()) || is_next {
+            true => self.artifact(&as_artifact(message), is_next, false),
+            false => String::new(),
+        }
     }
 
     /// Prints a piece of an artifact after the previous one. A text that a message has already shown is held
@@ -131,6 +139,14 @@ impl Show {
             true => String::new(),
             false => format!("{}{lines}\n", self.closed()),
         }
+    }
+}
+
+/// A message as an artifact, whose text may grow.
+fn as_artifact(message: &Message) -> Artifact {
+    Artifact {
+        metadata: message.metadata.clone(),
+        ..Artifact::new(message.message_id.as_str(), message.parts.clone())
     }
 }
 

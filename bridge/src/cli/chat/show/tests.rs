@@ -177,3 +177,28 @@ fn a_message_that_grows_in_the_task_is_shown_as_it_grows() {
     ];
     assert_eq!(shown(&events).concat(), "One moment.\nYou said: hi\n");
 }
+
+/// Agno's server streams a text as messages with one id, each with a piece, and its tasks have no message of a user.
+#[test]
+fn messages_in_the_stream_of_a_task_are_pieces_if_they_share_an_id() {
+    let message = |id: &str, text: &str| {
+        let mut message = said(id, text);
+        message["taskId"] = json!("t");
+        json!({"message": message})
+    };
+    let state = |state: &str| json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": {"state": state}}});
+    let task = json!({"task": {"id": "t", "contextId": "c", "history": [said("1", "Echo: Hi!")],
+        "status": {"state": "TASK_STATE_COMPLETED"}}});
+    let events = [
+        state("TASK_STATE_WORKING"),
+        message("1", "Echo: "),
+        message("1", "Hi"),
+        message("1", "!"),
+        state("TASK_STATE_COMPLETED"),
+        task.clone(),
+    ];
+    assert_eq!(shown(&events), ["", "Echo: ", "Hi", "!", "", "", "\n"]);
+    let events = [message("1", "one"), message("2", "two")];
+    assert_eq!(shown(&events).concat(), "one\ntwo\n");
+    assert_eq!(shown(&[task]).concat(), "Echo: Hi!\n");
+}

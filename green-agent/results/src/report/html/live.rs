@@ -10,13 +10,14 @@ use std::{
 };
 
 use axum::{
-    Json, Router,
+    Router,
     extract::{Path as Segment, Request, State},
     http::{StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::get,
 };
+use bridge_program::Json;
 use bridge_program::lock;
 use serde::Serialize;
 

@@ -65,7 +65,7 @@ pub(super) fn of(
         "version": 1, "name": run.name, "started": run.manifest.started, "program": run.manifest.program,
         "seconds": run.seconds(), "retried": run.records.len() - run.counted,
         "scenarios": scenarios.0, "cells": cells.0, "metrics": metrics, "groups": groups, "all": run.all,
-        "trials": trials, "comparison": comparison,
+        "trials": trials, "comparison": comparison, "decisions": run.decisions(),
     })
 }
 

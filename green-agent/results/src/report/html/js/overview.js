@@ -11,7 +11,7 @@ function overviewPage(main) {
   const parts = [
     [top, () => {
       const outcomes = run.outcomes();
-      top.replaceChildren(figures(run, outcomes), shares(outcomes));
+      top.replaceChildren(figures(run, outcomes), decisions(run), shares(outcomes));
       empty.hidden = run.length > 0;
       rest.hidden = run.length === 0;
     }],
@@ -51,6 +51,14 @@ function figures(run, outcomes) {
   if (all.tokens) box.append(figure(count(all.tokens), 'tokens, as agents told'));
   if (run.retried) box.append(figure(count(run.retried), 'earlier tries, reported apart'));
   return box;
+}
+
+/** What decides beside the trials: gates, and trials that have not ended. */
+function decisions(run) {
+  const items = (run.decisions ?? []).map(({ scenario, about, met, text }) => make('li', {},
+    outcomeMark(met ? 'passed' : 'failed'),
+    make('span', { text: ` ${scenario}: ${about === 'gate' ? `gate ${met ? 'met' : 'not met'}: ` : ''}${text}` })));
+  return make('ul', { class: 'decisions', hidden: items.length === 0 }, ...items);
 }
 
 /** All outcomes as one bar. */
@@ -116,7 +124,7 @@ function faults(run) {
       make('div', { class: 'quiet', text: scenarios.size === 1 ? run.scenario(index) : `in ${counted(scenarios.size, 'scenario')}` }))));
   const body = rows.length
     ? make('table', {}, make('tbody', {}, ...rows))
-    : make('p', { class: 'empty', text: 'Every trial passed.' });
+    : make('p', { class: 'empty', text: (run.decisions ?? []).every(({ met }) => met) ? 'Every trial passed.' : 'Every trial that has ended passed.' });
   const rest = all.length > 12 ? make('p', {}, make('a', { href: '#/trials?outcome=not-passed', text: `and ${counted(all.length - 12, 'other kind')}` })) : null;
   return make('section', { class: 'card' }, make('h2', { text: 'What failed, and whose fault it was' }), body, rest);
 }
