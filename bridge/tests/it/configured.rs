@@ -191,6 +191,27 @@ async fn a_reload_may_be_wanted_as_soon_as_it_listens() {
     }
 }
 
+/// A pipe that nobody writes stands for a file on a disk that hangs.
+#[tokio::test]
+async fn a_reload_that_hangs_delays_neither_requests_nor_the_end() {
+    const AGENT: &str = "[[agents]]\nname = 'echo'\nbuiltin = 'echo'\n";
+    let folder = Folder::with(AGENT);
+    let mut bridge = folder.serve();
+    let pipes = tempfile::tempdir().unwrap();
+    let pipe = pipes.path().join("card.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    folder.write(&format!("{AGENT}card_file = '{}'\n", pipe.display()));
+    for _ in 0..8 {
+        bridge.hang_up();
+        sleep(Duration::from_millis(20)).await;
+        assert_eq!(catalogue(&bridge).await, ["echo"]);
+    }
+    bridge.terminate();
+    let ended = timeout(PATIENCE, bridge.ended()).await;
+    assert_eq!(ended.expect("the bridge ends"), Some(0));
+}
+
 async fn await_catalogue(bridge: &Bridge, expected: &[&str]) {
     let waiting = async {
         while catalogue(bridge).await != expected {

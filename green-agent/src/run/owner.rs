@@ -34,22 +34,27 @@ fn is_bot(scenario: &Scenario, role: &str) -> bool {
 /// Returns the party that the others wait for, according to the transcript: the last one that was asked, has
 /// not answered, and waits for no other.
 pub(super) fn awaited(scenario: &Scenario, entries: &[Entry]) -> Owner {
+    match (awaited_role(entries), &scenario.green) {
+        (Some(role), _) => owner_of(scenario, role),
+        (None, Green::Agent(_)) => Owner::Evaluator,
+        (None, Green::Builtin(_)) => Owner::Agent,
+    }
+}
+
+/// Returns the role of that party; `None` if nobody was asked anything.
+pub(super) fn awaited_role(entries: &[Entry]) -> Option<&str> {
     let open = open_exchanges(entries);
     let waits = |role: &str| open.iter().any(|one| one.waiting() == role);
     let last = open.iter().rev().find(|one| !waits(one.awaited()));
     if let Some(exchange) = last.or(open.last()) {
-        return owner_of(scenario, exchange.awaited());
+        return Some(exchange.awaited());
     }
     // No request is open: the party that was asked last has not finished its work.
-    let asked = entries
+    let mut requests = entries
         .iter()
         .rev()
-        .find(|entry| matches!(entry.content, Content::Request { .. }));
-    match (asked, &scenario.green) {
-        (Some(entry), _) => owner_of(scenario, &entry.hop.to),
-        (None, Green::Agent(_)) => Owner::Evaluator,
-        (None, Green::Builtin(_)) => Owner::Agent,
-    }
+        .filter(|entry| matches!(entry.content, Content::Request { .. }));
+    requests.next().map(|entry| entry.hop.to.as_str())
 }
 
 /// Returns the role of a party whose answer to a request is not complete.
@@ -66,15 +71,15 @@ struct OpenRequest<'a> {
     is_told: bool,
 }
 
-impl OpenRequest<'_> {
-    fn awaited(&self) -> &str {
+impl<'a> OpenRequest<'a> {
+    fn awaited(&self) -> &'a str {
         match self.is_told && self.hop.to == "green" && self.hop.from != "runner" {
             true => &self.hop.from,
             false => &self.hop.to,
         }
     }
 
-    fn waiting(&self) -> &str {
+    fn waiting(&self) -> &'a str {
         match self.awaited() == self.hop.to {
             true => &self.hop.from,
             false => &self.hop.to,

@@ -57,9 +57,7 @@ pub(super) async fn watch<T>(
             problem: Some(crashed(agent, exit, scenario)),
             ended: Some(ExitedAgent { role: agent.role().to_owned(), exit }),
         },
-        problem = too_long(transcript, limits) => {
-            ended(problem.owned_by(awaited_in(transcript, scenario)))
-        }
+        what = too_long(transcript, limits) => ended(hung(&what, transcript, scenario)),
         () = options.interrupted() => ended(ProblemKind::Interrupted.because("during the evaluation")),
     }
 }
@@ -75,10 +73,17 @@ pub(super) async fn crash_of(agents: &[AgentProcess], scenario: &Scenario) -> Pr
     crashed(agent, exit, scenario)
 }
 
-/// Returns the party that the others were waiting for when nothing happened any more.
-fn awaited_in(transcript: &Transcript, scenario: &Scenario) -> Owner {
-    let entries = transcript.entries();
-    entries.map_or(Owner::Harness, |entries| owner::awaited(scenario, &entries))
+/// Returns the problem of a trial in which nothing happened any more: the fault of whom the others were waiting for.
+fn hung(what: &str, transcript: &Transcript, scenario: &Scenario) -> Problem {
+    let Ok(entries) = transcript.entries() else {
+        return ProblemKind::Hung.because(what).owned_by(Owner::Harness);
+    };
+    let message = match owner::awaited_role(&entries) {
+        Some(role) => format!("{what}; the others were waiting for {role}"),
+        None => format!("{what}; no agent was asked anything"),
+    };
+    let owner = owner::awaited(scenario, &entries);
+    ProblemKind::Hung.because(message).owned_by(owner)
 }
 
 async fn first_exit(agents: &[AgentProcess]) -> (&AgentProcess, AgentExit) {
@@ -109,7 +114,7 @@ pub(super) fn exit_message(agent: &AgentProcess, exit: AgentExit, when: &str) ->
 }
 
 /// Waits until nothing has happened for too long, or the whole trial has taken too long.
-async fn too_long(transcript: &Transcript, limits: &Timeouts) -> Problem {
+async fn too_long(transcript: &Transcript, limits: &Timeouts) -> String {
     let end = Instant::now() + limits.total;
     loop {
         let silent_since = Instant::from_std(transcript.last_activity()).max(end - limits.total);
@@ -118,16 +123,14 @@ async fn too_long(transcript: &Transcript, limits: &Timeouts) -> Problem {
         let now = Instant::now();
         if now >= end {
             let limit = limits.total;
-            return ProblemKind::Hung.because(format!(
-                "the evaluation did not end within {limit:?} (harness.timeout.total)"
-            ));
+            return format!("the evaluation did not end within {limit:?} (harness.timeout.total)");
         }
         if Instant::from_std(transcript.last_activity()) + limits.idle <= now && now >= silence {
             let limit = limits.idle;
-            return ProblemKind::Hung.because(format!(
+            return format!(
                 "nothing passed between the agents for {limit:?}, and none printed anything \
                  (harness.timeout.idle)"
-            ));
+            );
         }
     }
 }

@@ -1,17 +1,22 @@
 //! Serves until a signal arrives.
 
-use std::{error::Error, io, sync::Arc};
+use std::{error::Error, future::pending, io, sync::Arc, time::Duration};
 
 use axum::Router;
 use tokio::{
     net::TcpListener,
+    runtime::Handle,
     signal::unix::{Signal, SignalKind, signal},
-    sync::watch,
+    sync::{oneshot, watch},
+    time::sleep,
 };
 
 use super::{addresses::Encryption, reload::Reload};
 use crate::store::Leases;
 use bridge_program::{App, Limits, Plain, serve_until, serve_within};
+
+/// How long the configuration may be read again before the log mentions it.
+const SLOW_RELOAD: Duration = Duration::from_secs(10);
 
 /// The listeners of the program.
 pub(super) struct Listeners {
@@ -143,7 +148,37 @@ pub(super) fn hangups() -> io::Result<Signal> {
 pub(super) fn reload_on(mut hangups: Signal, mut reload: Reload) {
     tokio::spawn(async move {
         while hangups.recv().await.is_some() {
-            reload.again();
+            reload = match read_again(reload).await {
+                Some(reload) => reload,
+                None => return,
+            };
         }
     });
+}
+
+/// Reads the configuration again in a thread of its own: a file on a disk that hangs delays neither requests nor the end of
+/// the program. Returns `None` if it panicked.
+async fn read_again(mut reload: Reload) -> Option<Reload> {
+    let runtime = Handle::current();
+    let (done, is_done) = oneshot::channel();
+    std::thread::spawn(move || {
+        let _entered = runtime.enter();
+        reload.again();
+        // The program may have ended.
+        let _ = done.send(reload);
+    });
+    let told = async {
+        sleep(SLOW_RELOAD).await;
+        tracing::warn!(
+            "the configuration is being read for {SLOW_RELOAD:?} now; until then it stays as it was"
+        );
+        pending().await
+    };
+    tokio::select! {
+        reload = is_done => {
+            let broken = |_: &_| tracing::error!("reading the configuration broke down; it stays as it was");
+            reload.inspect_err(broken).ok()
+        }
+        never = told => never,
+    }
 }

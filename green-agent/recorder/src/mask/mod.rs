@@ -2,9 +2,10 @@
 //! never changed.
 //!
 //! Secrets are found in two ways: by value, if the runner knows them, and by place: headers, members and
-//! parameters with telling names, and the text after `Bearer`. A secret that is split over several messages,
-//! such as token by token in a stream, is not found.
+//! parameters with telling names, and the text after `Bearer`. A value is found in all of its [`forms`]. A secret that is split
+//! over several messages, such as token by token in a stream, is not found.
 
+mod forms;
 mod known;
 mod places;
 
@@ -17,7 +18,6 @@ use std::{
 
 use axum::http::HeaderMap;
 use serde_json::Value;
-use url::form_urlencoded;
 
 use green_agent_transcript::Body;
 use known::{Known, changed};
@@ -169,16 +169,7 @@ fn all_forms(secrets: impl IntoIterator<Item = String>) -> Vec<String> {
     let long = secrets
         .into_iter()
         .filter(|secret| secret.len() >= SHORTEST_SECRET);
-    long.flat_map(written_forms).collect()
-}
-
-/// Returns the forms of a secret: unchanged, as written in URLs, and as written inside JSON texts.
-fn written_forms(secret: String) -> Vec<String> {
-    let in_query: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
-    let in_path = in_query.replace('+', "%20");
-    let in_json = Value::from(secret.as_str()).to_string();
-    let in_json = in_json[1..in_json.len() - 1].to_owned();
-    vec![secret, in_query, in_path, in_json]
+    long.flat_map(forms::of).collect()
 }
 
 #[cfg(test)]

@@ -36,7 +36,8 @@ table! {
         /// both, as in files without this table.
         default env: Inherited = "clean",
         /// The requirements of every agent of the scenario. If one is missing, the scenario is reported as not
-        /// run, never as passed.
+        /// run, never as passed. Packages of npm are found by require; an ES module gets them by createRequire of
+        /// node:module.
         default requires: Vec<Requirement> = [],
         /// The version of Python with which the agents run, such as 3.12.
         optional python: Requirement as Python,

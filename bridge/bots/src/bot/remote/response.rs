@@ -22,6 +22,7 @@ use super::{
     call::{self, CallError},
     open_turns::OpenTurn,
     redactor::Redactor,
+    whole_lines::whole_lines,
 };
 
 /// The length of the excerpt of an error response in the log, in characters.
@@ -98,7 +99,7 @@ impl ResponseReader<'_> {
             room = left.ok_or_else(|| call::too_large(bot))?;
             Ok::<_, CallError>(piece)
         });
-        let mut events = std::pin::pin!(pieces.eventsource());
+        let mut events = std::pin::pin!(whole_lines(pieces).eventsource());
         while let Some(event) = events
             .try_next()
             .await
