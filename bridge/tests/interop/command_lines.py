@@ -9,6 +9,9 @@ from pathlib import Path
 from checks import agent, run
 from shown import ASKING, each, once
 
+# What the sample streams in six pieces, without its citation.
+STREAMED = "A task is a log of what was said and done. Whoever follows it sees the same events in the same order"
+
 PROGRAMS = Path(sys.executable).parent
 
 
@@ -40,6 +43,12 @@ async def talk(checks):
             once(checks, f"{name}, handler, {way}", answer, shown)
 
     await each(to)
+    # A text that was streamed is one text to those who did not follow it.
+    for way, command in (
+        ("conductor", ("a2a", "send", "-q", "-a", agent("sample"), "--", "-stream")),
+        ("handler", ("handler", "message", "send", "--url", agent("sample"), "--text=-stream")),
+    ):
+        once(checks, f"sample, {way}, a streamed answer", STREAMED, await printed(*command))
 
 
 run(talk)

@@ -70,8 +70,8 @@ pub enum ReadyError {
     },
     /// The time limit was exceeded.
     #[error(
-        "{role} showed no {awaited} at {endpoint} within {limit:?}: {seen}; it must listen there, \
-         or `timeout.ready` be longer{}",
+        "{role} showed no {awaited} at {endpoint} within {limit:?}: {seen}; {}{}",
+        seen.remedy(),
         said(last_lines)
     )]
     NeverReady {

@@ -30,6 +30,8 @@ pub enum CardProbe {
     },
     /// An HTTP status other than 200.
     Status {
+        /// Whether something is at the URL: the status is not 404. A refusal says more than an address that does not exist.
+        is_there: bool,
         /// The status.
         status: u16,
         /// The URL.
@@ -44,12 +46,26 @@ pub enum CardProbe {
     },
 }
 
+impl CardProbe {
+    /// Returns what the agent must do to be ready.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Silence | Self::NoConnection { .. } => {
+                "it must listen there, or `timeout.ready` be longer"
+            }
+            Self::Status { .. } | Self::NotACard { .. } => {
+                "its card must be there for anyone who asks, without credentials"
+            }
+        }
+    }
+}
+
 impl fmt::Display for CardProbe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Silence => f.write_str("no answer came"),
             Self::NoConnection { why } => f.write_str(why),
-            Self::Status { status, url } => write!(f, "{url} answered HTTP {status}"),
+            Self::Status { status, url, .. } => write!(f, "{url} answered HTTP {status}"),
             Self::NotACard { what, url } => write!(f, "{url} answered with {what}"),
         }
     }
@@ -96,6 +112,7 @@ async fn ask(client: &Client, url: &Url) -> Result<Value, CardProbe> {
     if response.status() != StatusCode::OK {
         let status = response.status().as_u16();
         return Err(CardProbe::Status {
+            is_there: response.status() != StatusCode::NOT_FOUND,
             status,
             url: url.clone(),
         });

@@ -282,7 +282,16 @@ fn problems_text(report: &ScenarioReport) -> String {
     text
 }
 
-/// Returns the first trials that did not pass, those with the same problems together.
+/// Returns a problem without numbers of four digits and more: ports and processes are others in each trial.
+fn without_ports(problem: &str) -> String {
+    let runs = problem
+        .as_bytes()
+        .chunk_by(|one, next| one.is_ascii_digit() == next.is_ascii_digit());
+    let kept = runs.filter(|run| run.len() < 4 || !run[0].is_ascii_digit());
+    String::from_utf8_lossy(&kept.collect::<Vec<_>>().concat()).into_owned()
+}
+
+/// Returns the first trials that did not pass, those with the same problems together, whatever ports are in them.
 fn alike(trials: &[TrialReport]) -> Vec<(Vec<String>, Vec<&TrialReport>)> {
     let mut groups: Vec<(Vec<String>, Vec<&TrialReport>)> = Vec::new();
     let mut count = 0;
@@ -295,7 +304,11 @@ fn alike(trials: &[TrialReport]) -> Vec<(Vec<String>, Vec<&TrialReport>)> {
             continue;
         }
         count += 1;
-        match groups.iter_mut().find(|(known, _)| *known == problems) {
+        let key = |problems: &[String]| -> Vec<String> {
+            problems.iter().map(|one| without_ports(one)).collect()
+        };
+        let is_alike = |known: &[String]| key(known) == key(&problems);
+        match groups.iter_mut().find(|(known, _)| is_alike(known)) {
             Some((_, trials)) => trials.push(trial),
             None => groups.push((problems, vec![trial])),
         }

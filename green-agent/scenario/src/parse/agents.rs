@@ -21,7 +21,7 @@ const NAMES_GREEN: &str = r"\{green\}";
 
 table! {
     /// An agent that is evaluated.
-    pub(crate) struct AgentKeys<'a> as "Participant", open, with(|_| one_start()) {
+    pub(crate) struct AgentKeys<'a> as "Participant", spelled, with(|_| one_start()) {
         /// Its name, here and for the evaluator; unique in the file.
         later role: Key<'a> as RoleText,
         /// The same as role, as AgentBeats' leaderboards call it.

@@ -15,7 +15,7 @@ use crate::reader::{Key, kind, table};
 table! {
     /// A scenario: agents, the evaluator's settings, and how the harness runs and judges it. AgentBeats'
     /// `scenario.toml`, plus the table `[harness]`.
-    pub(crate) struct FileKeys<'a> as "scenario", open, with(|_| built_in_evaluator()) {
+    pub(crate) struct FileKeys<'a> as "scenario", spelled, with(|_| built_in_evaluator()) {
         /// The evaluator. Without endpoint and cmd it is the built-in evaluator that config.evaluator names.
         later_required green_agent: Key<'a> as GreenAgent,
         /// The agents that are evaluated, and servers that they use.

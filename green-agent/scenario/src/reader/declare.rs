@@ -84,8 +84,8 @@ pub(crate) fn described(schema: Value, doc: &[&str]) -> Schema {
 
 /// Makes a struct that is read from a table of the file, and the table's schema.
 ///
-/// `open` tables ignore unknown keys, and `closed` ones reject them; `with(RULE)` adds to the schema which keys go
-/// together. Each key has a mode:
+/// `open` tables ignore unknown keys, `closed` ones reject them, and `spelled` ones reject those that are almost a known one;
+/// `with(RULE)` adds to the schema which keys go together. Each key has a mode:
 /// - `required KEY: TYPE => EXPECTED`: if it is missing or wrong, so is the table. EXPECTED is what is said then.
 /// - `default KEY: TYPE = VALUE`: the value is written as in a file.
 /// - `optional KEY: TYPE`: an `Option`.
@@ -199,6 +199,7 @@ macro_rules! table {
         Some($table.key($key))
     };
     (@unknown closed $table:ident) => { $table.reject_unknown() };
+    (@unknown spelled $table:ident) => { $table.reject_misspelled() };
     (@unknown open $table:ident) => {};
 }
 

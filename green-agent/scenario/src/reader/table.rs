@@ -12,6 +12,9 @@ use crate::error::Problem;
 /// The similarity, from 0 to 1, from which a known key is suggested in place of an unknown one.
 pub(crate) const ALIKE: f32 = 0.6;
 
+/// The similarity from which an unknown key is taken for a misspelled one.
+const MISSPELLED: f32 = 0.85;
+
 /// A table that records which keys were requested. These are the known keys, so that no separate list has to
 /// be kept.
 pub(crate) struct Table<'a> {
@@ -188,8 +191,20 @@ impl<'a> Table<'a> {
 
     /// Reports every key that was not requested before.
     pub(crate) fn reject_unknown(&self) {
+        self.reject(|_| true);
+    }
+
+    /// Reports every key that was not requested before, but is almost one that was: others may be meant for other programs.
+    pub(crate) fn reject_misspelled(&self) {
+        self.reject(|name| {
+            !similar::get_close_matches(name, &self.asked, 1, MISSPELLED).is_empty()
+        });
+    }
+
+    fn reject(&self, is_wrong: impl Fn(&str) -> bool) {
         for name in self.entries.keys() {
-            if !self.asked.contains(&&**name.get_ref()) {
+            let is_known = self.asked.contains(&&**name.get_ref());
+            if !is_known && is_wrong(name.get_ref()) {
                 let problem = self.unknown(name.get_ref());
                 let key = self.key_of(name.get_ref());
                 self.source.report(name.span().start, &key, problem);

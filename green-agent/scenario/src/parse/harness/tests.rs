@@ -62,6 +62,31 @@ fn every_key_is_read() {
 }
 
 #[test]
+fn a_key_that_is_almost_a_known_one_is_a_mistake_and_others_may_be_meant_for_others() {
+    let agent = "[[participants]]\nrole = 'purple'\nendpoint = 'http://h:1'\n";
+    for (text, expected) in [
+        (
+            "[harnes]\nversion = 1\n",
+            "a.toml:3:2: harnes: unknown key; did you mean harness? ",
+        ),
+        (
+            "[participant]\nrole = 'purple'\n",
+            "a.toml:3:2: participant: unknown key; did you mean participants? ",
+        ),
+        (
+            &format!("{agent}pass_envs = ['A']\n"),
+            "a.toml:6:1: participants[0].pass_envs: unknown key; did you mean pass_env? ",
+        ),
+    ] {
+        let errors = errors_of(&format!("{GREEN}{text}"));
+        assert!(errors.starts_with(expected), "{errors}");
+    }
+    scenario_of(&format!(
+        "{GREEN}leaderboard = 1\n{agent}team = 'a'\nreplicas = 2\n[metadata]\na = 1\n"
+    ));
+}
+
+#[test]
 fn what_is_wrong_is_said_at_its_key() {
     for (line, expected) in [
         (
