@@ -23,6 +23,11 @@ pub(super) fn check(text: &str, allowed: &AllowedTargets) -> Result<Url, FieldEr
         let found = format!("{} bytes", text.len());
         return Err(FieldError::new(format!("at most {LIMIT} bytes"), found));
     }
+    // The parser would leave them out, and the setting shows the text as it was sent.
+    if text.contains(char::is_control) {
+        let expected = "a URL without control characters";
+        return Err(FieldError::new(expected, "one with them"));
+    }
     let url = Url::parse(text).map_err(|error| {
         let expected = "an absolute URL such as https://client.example/hook";
         FieldError::new(expected, error.to_string())
@@ -126,6 +131,10 @@ mod tests {
                 "expected an absolute URL such as https://client.example/hook, found ",
             ),
             ("client.example/hook", "expected an absolute URL such as"),
+            (
+                "https://client.example/ho\r\nok",
+                "expected a URL without control characters, found one with them",
+            ),
             (
                 "https://[fe80::1%25eth0]/",
                 "expected an absolute URL such as",

@@ -223,6 +223,13 @@ async fn errors_say_what_is_wrong() {
         ),
         (
             Vec::new(),
+            hello(&"m".repeat(5_000), None),
+            3,
+            -32602,
+            "message.messageId: expected at most 4096 bytes, found 5000 bytes",
+        ),
+        (
+            Vec::new(),
             SendMessageRequest::new(Message::new("m-1", Role::User, Vec::new())),
             3,
             -32602,

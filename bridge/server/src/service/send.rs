@@ -19,6 +19,9 @@ use crate::{
     turns::{IncomingMessage, Submitted},
 };
 
+/// The size limit for each id of a message, in bytes. The store keeps them together, within a limit of its own.
+const ID_LIMIT: usize = 4 << 10;
+
 /// The number of events that are read at a time.
 const PAGE: usize = 256;
 
@@ -251,6 +254,19 @@ fn check(request: &SendMessageRequest) -> Result<(), Error> {
     if message.message_id.is_empty() {
         let error = FieldError::new("an id", "an empty string");
         return Err(error.inside("messageId").inside("message").into());
+    }
+    let ids = [
+        ("messageId", Some(&message.message_id)),
+        ("contextId", message.context_id.as_ref()),
+        ("taskId", message.task_id.as_ref()),
+    ];
+    for (name, id) in ids {
+        let length = id.map_or(0, String::len);
+        if length > ID_LIMIT {
+            let expected = format!("at most {ID_LIMIT} bytes");
+            let error = FieldError::new(expected, format!("{length} bytes"));
+            return Err(error.inside(name).inside("message").into());
+        }
     }
     if message.parts.is_empty() {
         let error = FieldError::new("at least one part", "an empty list");
