@@ -6,6 +6,7 @@
 
 pub(crate) mod call;
 pub(crate) mod card;
+#[cfg(feature = "legacy")]
 pub(crate) mod v0_1;
 pub(crate) mod v0_3;
 pub(crate) mod v1_0;

@@ -159,7 +159,10 @@ mod tests {
             all.filter(|operation| version.method(*operation).is_none())
                 .count()
         };
-        assert_eq!(Version::ALL.map(without), [4, 1, 0]);
+        assert_eq!(without(Version::V0_3), 1);
+        assert_eq!(without(Version::V1_0), 0);
+        #[cfg(feature = "legacy")]
+        assert_eq!(without(Version::V0_1), 4);
         assert_eq!(Version::V0_3.operation("SendMessage"), None);
         assert_eq!(Version::V0_3.operation("tasks/send"), None);
         assert_eq!(Version::V1_0.operation("message/send"), None);

@@ -4,6 +4,7 @@
 
 mod activity;
 mod documents;
+#[cfg(feature = "legacy")]
 mod execute;
 mod generated;
 mod minimal;

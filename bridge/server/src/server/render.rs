@@ -163,7 +163,7 @@ mod tests {
                 metadata: None,
                 extra: Metadata::new(),
             });
-            for version in [Version::V0_1, Version::V0_3] {
+            for version in Version::ALL.into_iter().filter(|one| *one != Version::V1_0) {
                 let item = StreamItem {
                     position: Position {
                         task: "t".into(),
