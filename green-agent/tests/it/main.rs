@@ -21,6 +21,8 @@ mod deaf;
 #[cfg(test)]
 mod examples;
 #[cfg(test)]
+mod features;
+#[cfg(test)]
 mod frameworks;
 #[cfg(test)]
 mod gates;

@@ -124,7 +124,7 @@ function faults(run) {
       make('div', { class: 'quiet', text: scenarios.size === 1 ? run.scenario(index) : `in ${counted(scenarios.size, 'scenario')}` }))));
   const body = rows.length
     ? make('table', {}, make('tbody', {}, ...rows))
-    : make('p', { class: 'empty', text: (run.decisions ?? []).every(({ met }) => met) ? 'Every trial passed.' : 'Every trial that has ended passed.' });
+    : make('p', { class: 'empty', text: (run.decisions ?? []).some(({ about }) => about !== 'gate') ? 'Every trial that has ended passed.' : 'Every trial passed.' });
   const rest = all.length > 12 ? make('p', {}, make('a', { href: '#/trials?outcome=not-passed', text: `and ${counted(all.length - 12, 'other kind')}` })) : null;
   return make('section', { class: 'card' }, make('h2', { text: 'What failed, and whose fault it was' }), body, rest);
 }
