@@ -8,8 +8,7 @@ use std::{
 
 use axum::{Router, http::header::CACHE_CONTROL, routing::get};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use bridge_program::Json;
-use bridge_program::lock;
+use bridge_program::{Json, lock};
 use bridge_protocol::{
     a2a::{AgentCardSignature, Metadata},
     signing::{self, Header},

@@ -213,29 +213,22 @@ pub(crate) async fn reads(server: &Server, time: Duration, row: &mut Row) -> Out
 
 /// GetTask of some tasks in turn, over 16 connections.
 pub(crate) async fn get(server: &Server, time: Duration) -> Outcome<Load> {
-    let mut next = requests_of_tasks(server).await?.into_iter().cycle();
+    let mut next = requests_of_tasks(server, TASKS).await?.into_iter().cycle();
     load(server, 16, time, Kind::Call, |_| {
         next.next().unwrap_or_default()
     })
     .await
 }
 
-/// Makes some tasks, and returns a request for each.
-async fn requests_of_tasks(server: &Server) -> Outcome<Vec<Vec<u8>>> {
+/// Makes this many tasks, and returns a request for each.
+pub(crate) async fn requests_of_tasks(server: &Server, count: usize) -> Outcome<Vec<Vec<u8>>> {
     let mut connection = Connection::open(server.port).await?;
     let mut requests = Vec::new();
-    for _ in 0..TASKS {
+    for _ in 0..count {
         let task = task(&mut connection, server.port, "hello, agent").await?;
         requests.push(request(server.port, "GetTask", &json!({"id": task["id"]})));
     }
     Ok(requests)
-}
-
-/// The request for one task, which is made for it.
-pub(crate) async fn request_of_task(server: &Server) -> Outcome<Vec<u8>> {
-    let mut connection = Connection::open(server.port).await?;
-    let task = task(&mut connection, server.port, "hello, agent").await?;
-    Ok(request(server.port, "GetTask", &json!({"id": task["id"]})))
 }
 
 /// SendStreamingMessage, and how soon its first event comes.
@@ -364,7 +357,7 @@ pub(crate) enum Http2 {
 #[derive(Clone, Copy)]
 pub(crate) enum Until {
     Time(Duration),
-    /// After so many requests of each of those who send at once.
+    /// When each of the 16 senders has sent this many requests.
     Count(usize),
 }
 
@@ -377,7 +370,7 @@ impl Until {
     }
 }
 
-/// The same over HTTP/2: 16 requests at once, on so many connections.
+/// Sends requests over HTTP/2, 16 at once, over this many connections.
 pub(crate) async fn load_http2(
     server: &Server,
     connections: usize,

@@ -79,11 +79,15 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
     for round in 1..=rounds {
         for (kind, part) in PARTS {
             eprintln!("round {round} of {rounds}: {kind}");
-            rows.push(runtime.block_on(cost(part, &serve(kind), time))?);
+            let command = serve(kind);
+            let cost = cost(part, &command, Sent::Message, &CONNECTIONS, time);
+            rows.push(runtime.block_on(cost)?);
         }
         for (kind, sent, part) in OTHERS {
             eprintln!("round {round} of {rounds}: {part}");
-            rows.push(runtime.block_on(cost_of(part, &serve(kind), sent, time))?);
+            let command = serve(kind);
+            let cost = cost(part, &command, sent, &[COUNTED_CONNECTIONS], time);
+            rows.push(runtime.block_on(cost)?);
         }
     }
     if let Some(count) = count {
@@ -100,19 +104,6 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
     Ok(())
 }
 
-async fn cost(part: &str, command: &str, time: Duration) -> Outcome<Row> {
-    let server = Server::start(command).await?;
-    let mut row = Row::new(part);
-    for connections in CONNECTIONS {
-        let cpu = cells::cpu_of_sends(&server, connections, time).await?;
-        row.put(
-            &format!("us of CPU at {connections}"),
-            cpu.as_secs_f64() * 1e6,
-        );
-    }
-    Ok(row)
-}
-
 /// What a request is.
 #[derive(Clone, Copy)]
 enum Sent {
@@ -124,19 +115,32 @@ enum Sent {
     GetTask,
 }
 
-async fn cost_of(part: &str, command: &str, sent: Sent, time: Duration) -> Outcome<Row> {
+/// The processor time of a request, for each of these numbers of connections.
+async fn cost(
+    part: &str,
+    command: &str,
+    sent: Sent,
+    connections: &[usize],
+    time: Duration,
+) -> Outcome<Row> {
     let server = Server::start(command).await?;
     let mut row = Row::new(part);
-    let cost = match sent {
-        Sent::Message => cells::cpu_of_sends(&server, COUNTED_CONNECTIONS, time).await?,
-        Sent::OverHttp2(kind) => {
-            cells::load_http2(&server, COUNTED_CONNECTIONS, Until::Time(time), kind)
-                .await?
-                .cost()
-        }
-        Sent::GetTask => cells::get(&server, time).await?.cost(),
-    };
-    row.put("us of CPU at 16", cost.as_secs_f64() * 1e6);
+    for &connections in connections {
+        let cost = match sent {
+            Sent::Message => cells::cpu_of_sends(&server, connections, time).await?,
+            Sent::OverHttp2(kind) => {
+                let until = Until::Time(time);
+                cells::load_http2(&server, connections, until, kind)
+                    .await?
+                    .cost()
+            }
+            Sent::GetTask => cells::get(&server, time).await?.cost(),
+        };
+        row.put(
+            &format!("us of CPU at {connections}"),
+            cost.as_secs_f64() * 1e6,
+        );
+    }
     Ok(row)
 }
 
@@ -166,7 +170,7 @@ async fn counted(part: &str, command: &str, sent: Sent, count: usize) -> Outcome
     let server = Server::start(&command).await?;
     let task = match sent {
         Sent::Message | Sent::OverHttp2(_) => Vec::new(),
-        Sent::GetTask => cells::request_of_task(&server).await?,
+        Sent::GetTask => cells::requests_of_tasks(&server, 1).await?.concat(),
     };
     send(&server, sent, &task, WARM).await?;
     let control = |what: &str| {

@@ -85,6 +85,7 @@ pub fn to_stderr(text: fmt::Arguments<'_>) {
     print(&mut io::stderr().lock(), text);
 }
 
+/// Writes filtered text.
 fn print(out: &mut impl Write, text: fmt::Arguments<'_>) {
     let text = text.to_string();
     let printed = out

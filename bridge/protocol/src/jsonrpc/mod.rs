@@ -166,7 +166,7 @@ impl<'b> RawRequest<'b> {
     /// The errors of [`Request::from_slice`].
     pub fn from_slice(body: &'b [u8]) -> Result<Self, BadRequest> {
         weight::json(body).map_err(Unparsed::TooMuch)?;
-        if let Some(request) = Self::of(&Envelope::of(body).unwrap_or_default()) {
+        if let Some(request) = Envelope::of(body).and_then(|envelope| Self::of(&envelope)) {
             return Ok(request);
         }
         let Request { id, method, params } = Request::from_slice(body)?;

@@ -16,7 +16,7 @@ pub(super) struct PlainValue;
 /// Reads an object.
 pub(super) struct PlainObject;
 
-/// Parses JSON of which no name has a special meaning. Its size is not limited; [`parse`](super::parse) limits it.
+/// Parses JSON, in which no member's name has a special meaning. The size is not limited; [`parse`](super::parse) limits it.
 ///
 /// # Errors
 /// If it is not valid JSON.

@@ -8,8 +8,7 @@ use axum::{
     extract::{DefaultBodyLimit, State},
     http::{HeaderMap, HeaderValue, header::AUTHORIZATION},
 };
-use bridge_program::Json;
-use bridge_program::Limits;
+use bridge_program::{Json, Limits};
 use bridge_protocol::{
     activity::Activity,
     wire::{Wire as _, from_slice},

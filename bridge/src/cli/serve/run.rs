@@ -167,7 +167,7 @@ async fn read_again(mut reload: Reload) -> Option<Reload> {
         // The program may have ended.
         let _ = done.send(reload);
     });
-    let told = async {
+    let slow = async {
         sleep(SLOW_RELOAD).await;
         tracing::warn!(
             "the configuration is being read for {SLOW_RELOAD:?} now; until then it stays as it was"
@@ -179,6 +179,6 @@ async fn read_again(mut reload: Reload) -> Option<Reload> {
             let broken = |_: &_| tracing::error!("reading the configuration broke down; it stays as it was");
             reload.inspect_err(broken).ok()
         }
-        never = told => never,
+        never = slow => never,
     }
 }

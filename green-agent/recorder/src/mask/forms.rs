@@ -58,8 +58,8 @@ fn in_html(text: &str) -> String {
         .replace('\'', "&#x27;")
 }
 
-/// Returns what base64 of a longer text has in common wherever the secret stands in it, in both alphabets: three bytes are
-/// four characters, and those that depend on a neighbour are left out.
+/// Returns the parts of base64 texts, in both alphabets, that contain the secret wherever it stands in the encoded bytes.
+/// Three bytes become four characters, so there are three cases; characters that depend on neighbouring bytes are left out.
 fn base64(secret: &[u8]) -> Vec<String> {
     let standard = [(0, 0), (1, 2), (2, 3)].map(|(before, begin)| {
         let bytes = [&[0; 2][..before], secret].concat();
@@ -68,13 +68,9 @@ fn base64(secret: &[u8]) -> Vec<String> {
         text.get(begin..end).unwrap_or_default().to_owned()
     });
     let for_urls = standard
-        .iter()
+        .clone()
         .map(|text| text.replace('+', "-").replace('/', "_"));
-    for_urls
-        .collect::<Vec<_>>()
-        .into_iter()
-        .chain(standard)
-        .collect()
+    [standard, for_urls].concat()
 }
 
 fn hexadecimal(secret: &[u8]) -> [String; 2] {

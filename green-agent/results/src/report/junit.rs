@@ -25,11 +25,11 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
     }
     let mut records = run.counted().iter().peekable();
     for group in &run.groups {
+        let is_gated = run.has_gates(&group.scenario);
         let mut suite = TestSuite::new(group.name());
         suite.set_time(Duration::from_secs_f64(group.seconds));
         for record in records.by_ref().take(group.trials) {
             let reruns = earlier.remove(record.key.as_str()).unwrap_or_default();
-            let is_gated = run.has_gates(&record.scenario);
             suite.add_test_case(case(record, &reruns, group.name(), is_gated));
         }
         report.add_test_suite(suite);
@@ -45,10 +45,10 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
             true => TestCaseStatus::success(),
             false => TestCaseStatus::non_success(NonSuccessKind::Failure),
         };
-        status.set_type(*about).set_message(text.as_str());
+        status.set_type(about.title()).set_message(text.as_str());
         let mut case = TestCase::new(text.as_str(), status);
         case.set_classname(scenario.as_str());
-        let mut suite = TestSuite::new(format!("{scenario}: {about}"));
+        let mut suite = TestSuite::new(format!("{scenario}: {}", about.title()));
         suite.add_test_case(case);
         report.add_test_suite(suite);
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{
     source::{Group, ReportSource, cell_name},
-    text::{interval, percent, sentence},
+    text::{interval, percent},
 };
 use crate::{problem::Outcome, record::TrialRecord};
 
@@ -66,7 +66,7 @@ fn headline(run: &ReportSource) -> String {
     }
     let decisions = run.decisions();
     for decision in &decisions {
-        let sentence = code(&sentence(decision));
+        let sentence = code(&decision.sentence());
         let _ = match decision.met {
             true => writeln!(text, "- {sentence}"),
             false => writeln!(text, "- **{sentence}**"),

@@ -37,16 +37,48 @@ pub struct ReportSource {
 }
 
 /// What decides about a run beside its trials: a gate, or trials that have not ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The scenario's name.
     pub scenario: String,
-    /// What was decided, in a few words: `gate` or `trials that have not ended`.
-    pub about: &'static str,
+    /// What was decided about.
+    pub about: DecisionKind,
     /// Whether it is as it should be.
     pub met: bool,
     /// The result in a sentence.
     pub text: String,
+}
+
+/// The kinds of [`Decision`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DecisionKind {
+    /// A gate, which is met or not.
+    Gate,
+    /// Trials that have not ended.
+    UnendedTrials,
+}
+
+impl DecisionKind {
+    /// Returns the kind in a few words.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Gate => "gate",
+            Self::UnendedTrials => "trials that have not ended",
+        }
+    }
+}
+
+impl Decision {
+    /// Returns the scenario and what was decided about it, in one sentence.
+    pub fn sentence(&self) -> String {
+        let Self { scenario, text, .. } = self;
+        match (self.about, self.met) {
+            (DecisionKind::Gate, true) => format!("{scenario}: gate met: {text}"),
+            (DecisionKind::Gate, false) => format!("{scenario}: gate not met: {text}"),
+            (DecisionKind::UnendedTrials, _) => format!("{scenario}: {text}"),
+        }
+    }
 }
 
 /// The figures of the trials of one scenario in one cell of its matrix.
@@ -171,7 +203,7 @@ impl ReportSource {
             let gates = gates.into_iter().flat_map(|one| &one.gates);
             let gates = gates.map(|gate| Decision {
                 scenario: scenario.name.clone(),
-                about: "gate",
+                about: DecisionKind::Gate,
                 met: gate.met,
                 text: gate.message.clone(),
             });
@@ -193,12 +225,13 @@ impl ReportSource {
 
     fn unended(&self, scenario: &ManifestScenario) -> Option<Decision> {
         let wanted = scenario.trials?;
-        let is_its = |record: &&TrialRecord| record.scenario == scenario.name;
-        let ended = self.counted().iter().filter(is_its).count();
+        let groups = self.groups.iter();
+        let its = groups.filter(|group| group.scenario == scenario.name);
+        let ended: usize = its.map(|group| group.trials).sum();
         let path = self.path.display();
         (ended < wanted).then(|| Decision {
             scenario: scenario.name.clone(),
-            about: "trials that have not ended",
+            about: DecisionKind::UnendedTrials,
             met: false,
             text: format!(
                 "only {ended} of {wanted} trials have ended; go on with: green-agent run --resume {path}"

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use bridge_program::terminal::line;
 
-use super::source::{Decision, Figure, Group, ReportSource};
+use super::source::{Figure, Group, ReportSource};
 
 /// Returns the table: a line for each scenario and cell, and one for all of them.
 pub(super) fn of(run: &ReportSource) -> String {
@@ -33,19 +33,9 @@ pub(super) fn of(run: &ReportSource) -> String {
         text.push('\n');
     }
     for decision in decisions {
-        let _ = writeln!(text, "{}", line(&sentence(&decision)));
+        let _ = writeln!(text, "{}", line(&decision.sentence()));
     }
     text
-}
-
-/// Returns what was decided about a scenario.
-pub(super) fn sentence(decision: &Decision) -> String {
-    let Decision { scenario, text, .. } = decision;
-    match (decision.about, decision.met) {
-        ("gate", true) => format!("{scenario}: gate met: {text}"),
-        ("gate", false) => format!("{scenario}: gate not met: {text}"),
-        (_, _) => format!("{scenario}: {text}"),
-    }
 }
 
 impl Group {

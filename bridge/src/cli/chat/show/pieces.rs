@@ -52,7 +52,8 @@ impl Show {
         self.artifact(&as_artifact(message), false, false)
     }
 
-    /// Prints a message of a stream. Agno's server streams the text of a task as messages with one id, each with a piece.
+    /// Prints a message of a stream. Agno's server streams the text of a task as several messages with one id; each message
+    /// contains a piece of the text.
     pub(super) fn streamed(&mut self, message: &Message) -> String {
         let Some(task) = message.task_id.as_deref() else {
             return self.message(message, false);
@@ -142,7 +143,7 @@ impl Show {
     }
 }
 
-/// A message as an artifact, whose text may grow.
+/// Converts a message to an artifact, whose text can be extended.
 fn as_artifact(message: &Message) -> Artifact {
     Artifact {
         metadata: message.metadata.clone(),

@@ -17,8 +17,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use bridge_program::Json;
-use bridge_program::lock;
+use bridge_program::{Json, lock};
 use serde::Serialize;
 
 use super::{page, run_block, trial_blocks};

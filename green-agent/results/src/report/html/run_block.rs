@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     record::TrialRecord,
-    report::source::{ReportSource, cell_name},
+    report::source::{Decision, ReportSource, cell_name},
 };
 
 /// The most characters of a problem in the table; the trial's own block has all of it.
@@ -65,8 +65,15 @@ pub(super) fn of(
         "version": 1, "name": run.name, "started": run.manifest.started, "program": run.manifest.program,
         "seconds": run.seconds(), "retried": run.records.len() - run.counted,
         "scenarios": scenarios.0, "cells": cells.0, "metrics": metrics, "groups": groups, "all": run.all,
-        "trials": trials, "comparison": comparison, "decisions": run.decisions(),
+        "trials": trials, "comparison": comparison, "decisions": decisions(run),
     })
+}
+
+/// What decides beside the trials, in sentences.
+fn decisions(run: &ReportSource) -> Vec<Value> {
+    let decisions = run.decisions().into_iter();
+    let told = |one: Decision| json!({"text": one.sentence(), "about": one.about, "met": one.met});
+    decisions.map(told).collect()
 }
 
 fn column<T>(run: &ReportSource, value: impl FnMut(&TrialRecord) -> T) -> Vec<T> {

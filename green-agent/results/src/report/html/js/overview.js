@@ -55,9 +55,8 @@ function figures(run, outcomes) {
 
 /** What decides beside the trials: gates, and trials that have not ended. */
 function decisions(run) {
-  const items = (run.decisions ?? []).map(({ scenario, about, met, text }) => make('li', {},
-    outcomeMark(met ? 'passed' : 'failed'),
-    make('span', { text: ` ${scenario}: ${about === 'gate' ? `gate ${met ? 'met' : 'not met'}: ` : ''}${text}` })));
+  const items = run.decisions.map(({ text, met }) => make('li', {},
+    outcomeMark(met ? 'passed' : 'failed'), make('span', { text: ` ${text}` })));
   return make('ul', { class: 'decisions', hidden: items.length === 0 }, ...items);
 }
 
@@ -124,7 +123,7 @@ function faults(run) {
       make('div', { class: 'quiet', text: scenarios.size === 1 ? run.scenario(index) : `in ${counted(scenarios.size, 'scenario')}` }))));
   const body = rows.length
     ? make('table', {}, make('tbody', {}, ...rows))
-    : make('p', { class: 'empty', text: (run.decisions ?? []).some(({ about }) => about !== 'gate') ? 'Every trial that has ended passed.' : 'Every trial passed.' });
+    : make('p', { class: 'empty', text: run.decisions.some(({ about }) => about === 'unended-trials') ? 'Every trial that has ended passed.' : 'Every trial passed.' });
   const rest = all.length > 12 ? make('p', {}, make('a', { href: '#/trials?outcome=not-passed', text: `and ${counted(all.length - 12, 'other kind')}` })) : null;
   return make('section', { class: 'card' }, make('h2', { text: 'What failed, and whose fault it was' }), body, rest);
 }
