@@ -222,6 +222,14 @@ mod tests {
                 "listen = 'here'",
                 "1:10: listen: invalid socket address syntax",
             ),
+            (
+                "hosts = ['b.example', 'a b']",
+                "1:9: hosts: expected a host name without a port, such as agents.example.com, found \"a b\"",
+            ),
+            (
+                "hosts = ['b.example:80']",
+                "1:9: hosts: expected a host name without a port, such as agents.example.com, found \"b.example:80\"",
+            ),
             ("a = 1\n", "1:1: a: unknown field `a`"),
             (
                 "[[agents]]\nname = 'a b'",

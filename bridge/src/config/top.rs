@@ -7,8 +7,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    AgentConfig, AgentName, DrainConfig, GrpcConfig, HttpUrl, LimitsConfig, Network, Period,
-    ProviderConfig, PushConfig, RetentionConfig, StoreConfig, store::StoreForm,
+    AgentConfig, AgentName, DrainConfig, GrpcConfig, HostName, HttpUrl, LimitsConfig, Network,
+    Period, ProviderConfig, PushConfig, RetentionConfig, StoreConfig, store::StoreForm,
 };
 
 /// The configuration of the bridge.
@@ -41,7 +41,7 @@ pub struct Config {
     pub cors: Option<CorsConfig>,
     /// The host names by which clients may call, in addition to IP addresses, localhost and the name of
     /// public_url; "*" for all. If absent, all names are accepted unless the bridge listens on loopback.
-    pub hosts: Option<Vec<String>>,
+    pub hosts: Option<Vec<HostName>>,
     /// The certificate for https.
     pub tls: Option<TlsConfig>,
     /// The settings of gRPC.

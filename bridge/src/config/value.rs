@@ -1,12 +1,12 @@
 //! Types of values with their own syntax.
 
-use std::{net::IpAddr, time::Duration};
+use std::{net::IpAddr, str::FromStr, time::Duration};
 
 use ipnet::IpNet;
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use url::Url;
+use url::{Host, Url};
 
 /// A span of time of at least a millisecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -110,6 +110,36 @@ impl TryFrom<String> for HttpUrl {
             return Err("expected a URL without user and password".to_owned());
         }
         Ok(Self(url))
+    }
+}
+
+/// A host name without a port, or `*` for all names.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", extend("examples" = ["agents.example.com", "*"]))]
+pub struct HostName(pub String);
+
+impl TryFrom<String> for HostName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        if text == "*" {
+            return Ok(Self(text));
+        }
+        let host = Host::parse(&text).map_err(|_| {
+            format!(
+                "expected a host name without a port, such as agents.example.com, found {text:?}"
+            )
+        })?;
+        Ok(Self(host.to_string()))
+    }
+}
+
+impl FromStr for HostName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.to_owned().try_into()
     }
 }
 

@@ -8,6 +8,7 @@ use std::mem::take;
 
 use super::{
     Append, Feed, Head, Seq, Snapshot, StoredEvent, Unordered,
+    known_ids::KnownIds,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -37,6 +38,7 @@ pub(super) struct CacheGenerations {
 pub struct Cached {
     /// The task, perhaps without the last appends.
     pub snapshot: Snapshot,
+    pub(super) ids: KnownIds,
     /// The appends that are not applied to the snapshot yet, oldest first.
     pub(super) later: Vec<Append>,
     pub(super) bytes: usize,
@@ -47,6 +49,7 @@ impl Cached {
     pub fn empty(head: &Head) -> Self {
         Self {
             snapshot: Snapshot::empty(head),
+            ids: KnownIds::default(),
             later: Vec::new(),
             bytes: 0,
         }
@@ -68,7 +71,12 @@ impl Cached {
     /// Adds the next event.
     pub fn add(&mut self, stored: StoredEvent) {
         self.bytes += stored.size();
-        self.snapshot.apply(stored);
+        self.apply_event(stored);
+    }
+
+    fn apply_event(&mut self, stored: StoredEvent) {
+        self.ids.follow(&self.snapshot.task);
+        self.snapshot.apply_with(stored, &mut self.ids);
     }
 
     /// Takes over an append; applies it at once if nobody else holds the task.
@@ -96,7 +104,7 @@ impl Cached {
     fn apply(&mut self, append: Append) {
         append
             .into_stored()
-            .for_each(|stored| self.snapshot.apply(stored));
+            .for_each(|stored| self.apply_event(stored));
     }
 }
 

@@ -4,6 +4,7 @@ use bridge_protocol::a2a::{Metadata, Task, TaskState, TaskStatus};
 
 use super::{
     cache::*,
+    known_ids::KnownIds,
     testing::{Sample, status},
     *,
 };
@@ -21,6 +22,7 @@ fn cached(seq: Seq, bytes: usize) -> Cached {
     let task = task.into();
     Cached {
         snapshot: Snapshot { task, seq },
+        ids: KnownIds::default(),
         later: Vec::new(),
         bytes,
     }

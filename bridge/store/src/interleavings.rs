@@ -12,7 +12,7 @@ use shuttle::{
 };
 
 use super::{
-    Append, Event, Head, Seq, Snapshot, StoredEvent, Unordered,
+    Append, Event, Head, Seq, Snapshot, StoredEvent, Unordered, known_ids,
     testing::{Sample, status},
 };
 

@@ -33,6 +33,7 @@ mod feed_tests;
 mod head;
 #[cfg(test)]
 mod interleavings;
+mod known_ids;
 mod leases;
 mod list;
 mod memory;

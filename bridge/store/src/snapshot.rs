@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_protocol::a2a::{Message, Metadata, Task, TaskState, TaskStatus};
 use bridge_translate::answer;
 
-use super::{Event, Head, Revised, Seq, StoredEvent, event::shown_time};
+use super::{Event, Head, Revised, Seq, StoredEvent, event::shown_time, known_ids::KnownIds};
 
 /// A task in its state after a certain event.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +37,12 @@ impl Snapshot {
     /// Applies the next event. The caller passes the events in order; an event that the task contains already
     /// changes nothing.
     pub fn apply(&mut self, stored: StoredEvent) {
+        self.apply_with(stored, &mut KnownIds::default());
+    }
+
+    /// Applies the next event as [`Snapshot::apply`] does, and spares itself to search a long task for what it does not
+    /// contain. `ids` belongs to the task and has seen all changes of it.
+    pub(super) fn apply_with(&mut self, stored: StoredEvent, ids: &mut KnownIds) {
         if stored.seq <= self.seq {
             return;
         }
@@ -47,8 +53,14 @@ impl Snapshot {
                 task.status.timestamp = Some(shown_time(stored.time));
                 task.metadata = created.metadata;
             }
-            Event::Message(message) => hear(task, message),
-            Event::Said(message) => task.say(message),
+            Event::Message(message) => hear(task, message, ids),
+            Event::Said(message) => {
+                let status = TaskStatus {
+                    message: Some(message),
+                    ..task.status.clone()
+                };
+                replace_status(task, status, ids);
+            }
             Event::Metadata { metadata, revised } => {
                 if let Some(Revised {
                     message_id,
@@ -57,19 +69,35 @@ impl Snapshot {
                 }) = &revised
                 {
                     task.revise(message_id, message.as_ref());
+                    message.iter().for_each(|one| ids.add(&one.message_id));
                 }
                 if !metadata.is_empty() {
                     task.metadata.get_or_insert_default().extend(metadata);
                 }
             }
             Event::TurnQueued { .. } | Event::TurnStarted { .. } | Event::TurnEnded { .. } => {}
-            Event::Status { status, metadata } => task.set_status(status, metadata),
-            // A message that became an artifact is removed from the task.
+            Event::Status { status, metadata } => {
+                replace_status(task, status, ids);
+                if let Some(metadata) = metadata {
+                    task.metadata.get_or_insert_default().extend(metadata);
+                }
+            }
             Event::Artifact {
                 artifact, append, ..
             } => {
-                answer::replaces(&artifact, task);
-                task.add_artifact(artifact, append);
+                // A message that became an artifact is removed from the task.
+                if let Some(id) = answer::message_id(&artifact)
+                    && (ids.may_contain(&id) || is_of_status(task, &id))
+                {
+                    task.revise(&id, None);
+                }
+                match ids.may_contain(&artifact.artifact_id) {
+                    true => task.add_artifact(artifact, append),
+                    false => {
+                        ids.add(&artifact.artifact_id);
+                        task.artifacts.push(artifact);
+                    }
+                }
             }
         }
     }
@@ -77,10 +105,12 @@ impl Snapshot {
 
 /// Adds the user's message to the history, behind the message of the status that it answers. That message is taken out
 /// of the status: otherwise it would enter the history behind its own answer once the status is replaced.
-fn hear(task: &mut Task, message: Message) {
+fn hear(task: &mut Task, message: Message, ids: &mut KnownIds) {
     if let Some(answered) = task.status.message.take() {
-        let known = |one: &Message| one.message_id == answered.message_id;
-        if !task.history.iter().any(known) {
+        let id = &answered.message_id;
+        let known = |one: &Message| one.message_id == *id;
+        if !(ids.may_contain(id) && task.history.iter().any(known)) {
+            ids.add(id);
             task.history.push(answered);
         }
     }
@@ -88,7 +118,21 @@ fn hear(task: &mut Task, message: Message) {
         // Many tasks have a single message, and many tasks are cached: do not reserve room for further ones.
         task.history.reserve_exact(1);
     }
+    ids.add(&message.message_id);
     task.history.push(message);
+}
+
+/// Sets the status; the message of the one before goes to the history.
+fn replace_status(task: &mut Task, status: TaskStatus, ids: &mut KnownIds) {
+    let said = task.status.message.as_ref().filter(|_| ids.is_noting());
+    let remembered = said.map(|one| one.message_id.clone());
+    task.replace_status(status, |id| ids.may_contain(id));
+    remembered.iter().for_each(|id| ids.add(id));
+}
+
+fn is_of_status(task: &Task, id: &str) -> bool {
+    let said = task.status.message.as_ref();
+    said.is_some_and(|message| message.message_id == id)
 }
 
 #[cfg(test)]

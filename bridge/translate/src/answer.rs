@@ -17,7 +17,7 @@ use alloc::{
 };
 
 use super::Output;
-use bridge_protocol::a2a::{Artifact, Message, Metadata, Role, Task};
+use bridge_protocol::a2a::{Artifact, Message, Metadata, Role};
 
 /// The suffix of an answer's artifact id, after the id of its message.
 const SUFFIX: &str = ".answer";
@@ -56,13 +56,6 @@ pub fn message(artifact: &Artifact) -> Option<Message> {
         extensions: artifact.extensions.clone(),
         ..Message::new(id, Role::Agent, artifact.parts.clone())
     })
-}
-
-/// Removes from the task the message that became this artifact.
-pub fn replaces(artifact: &Artifact, task: &mut Task) {
-    if let Some(id) = message_id(artifact) {
-        task.revise(&id, None);
-    }
 }
 
 /// The log entry of an answer, to be written before the status that completes the task.

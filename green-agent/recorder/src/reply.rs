@@ -202,7 +202,7 @@ impl Proxy {
         let outcome = card::rewrite(card, &self.origins);
         for url in outcome.elsewhere {
             let hop = &self.book.hop;
-            tracing::warn!(%hop, %url, "the agent's card leads past the recorder: what goes there is not recorded");
+            tracing::warn!(%hop, %url, "the agent's card leads past the recorder: what goes there is not recorded; with --rewrite-cards it is");
         }
         if outcome.changed {
             serde_json::to_vec(&reply).ok()

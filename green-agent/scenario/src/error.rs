@@ -142,7 +142,7 @@ pub enum Problem {
         line: usize,
     },
     /// A reference to an agent that the file does not define.
-    #[error("nobody has the role {role:?}; expected one of: {}", known.join(", "))]
+    #[error("nobody has the role {role:?}; {}", roles(known))]
     UnknownRole {
         /// The role, as it was written.
         role: String,
@@ -170,6 +170,14 @@ pub enum Problem {
     /// A program without an endpoint.
     #[error("cmd found without endpoint; expected the URL at which the program will listen")]
     CmdWithoutEndpoint,
+}
+
+/// Names the roles that could be meant.
+pub(super) fn roles(known: &[String]) -> String {
+    match known {
+        [] => "there are no roles here to refer to".to_owned(),
+        _ => format!("expected one of: {}", known.join(", ")),
+    }
 }
 
 fn suggestion(nearest: Option<&str>) -> String {

@@ -1,7 +1,11 @@
 //! Completes scenarios that only name their agents, as AgentBeats' leaderboard files do: from the command
 //! line, from an overlay file, or with the container image that the file names.
 
-use std::{collections::BTreeMap, fmt, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::Path,
+};
 
 use url::Url;
 
@@ -44,7 +48,10 @@ pub enum AgentOverridesError {
     #[error(transparent)]
     Overlay(#[from] ScenarioErrors),
     /// No agent has the role.
-    #[error("--agent or overlay: nobody has the role {role:?}; expected one of: {}", known.join(", "))]
+    #[error(
+        "--agent or overlay: nobody has the role {role:?}; {}",
+        super::error::roles(known)
+    )]
     NoSuchRole {
         /// The role.
         role: String,
@@ -105,17 +112,27 @@ impl AgentOverrides {
         meaning.collect()
     }
 
+    /// Checks that the settings are for agents with these roles. An empty set is one that is not known.
+    ///
+    /// # Errors
+    /// If a role is not among them.
+    pub fn check_roles(&self, known: &BTreeSet<String>) -> Result<(), AgentOverridesError> {
+        let stranger = self.agents.keys().find(|role| !known.contains(*role));
+        match stranger.filter(|_| !known.is_empty()) {
+            Some(role) => Err(AgentOverridesError::NoSuchRole {
+                role: role.clone(),
+                known: known.iter().cloned().collect(),
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Applies the settings to a scenario.
     ///
     /// # Errors
     /// If the scenario has no such role.
     pub fn apply(&self, scenario: &mut Scenario) -> Result<(), AgentOverridesError> {
-        let known: Vec<String> = scenario.agents().map(|one| one.role.clone()).collect();
-        let stranger = self.agents.keys().find(|role| !known.contains(role));
-        if let Some(role) = stranger {
-            let role = role.clone();
-            return Err(AgentOverridesError::NoSuchRole { role, known });
-        }
+        self.check_roles(&scenario.agents().map(|one| one.role.clone()).collect())?;
         for agent in scenario.agents_mut() {
             if let Some(given) = self.agents.get(&agent.role) {
                 agent.start = given.start.clone();
@@ -342,7 +359,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .ends_with("nobody has the role \"red\"; expected one of: purple, green")
+                .ends_with("nobody has the role \"red\"; expected one of: green, purple")
         );
     }
 }

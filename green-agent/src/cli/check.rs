@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{Agents, Paths, complain};
 use crate::{
-    install,
+    install, run,
     scenario::{
         files::ScenarioFile,
         model::Scenario,
@@ -29,12 +29,16 @@ impl Check {
             Ok(found) => found,
             Err(exit) => return exit,
         };
-        let supplied = match self.agents.supplied() {
+        let supplied = match self.agents.supplied_to(&found) {
             Ok(supplied) => supplied,
             Err(exit) => return exit,
         };
         let wrong = found.iter().filter(|one| !check(one, &supplied)).count();
-        outln!("{} scenarios read, {wrong} with errors", found.len());
+        let scenarios = match found.len() {
+            1 => "scenario",
+            _ => "scenarios",
+        };
+        outln!("{} {scenarios} read, {wrong} with errors", found.len());
         match wrong {
             0 => Exit::Passed,
             _ => Exit::Unreadable,
@@ -81,8 +85,12 @@ fn is_complete(found: &ScenarioFile, mut scenario: Scenario, supplied: &AgentOve
     if let Some(engine) = install::engine() {
         supplied::contain(&mut scenario, engine);
     }
+    let immovable = run::immovable(&scenario);
+    for problem in &immovable {
+        complain(&format!("{path}: {problem}"));
+    }
     for unknown in supplied::unknown(&scenario) {
         errln!("note: {path}: {unknown}");
     }
-    true
+    immovable.is_empty()
 }

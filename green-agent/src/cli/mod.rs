@@ -16,7 +16,7 @@ mod stop;
 mod view;
 mod watch;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{collections::BTreeSet, path::PathBuf, process::ExitCode};
 
 use bridge_program::{
     Exit, errln,
@@ -28,6 +28,8 @@ use tracing::Level;
 
 use crate::scenario::{
     files::{CollectError, ScenarioFile, collect},
+    model::Scenario,
+    source,
     supplied::{AgentOverrides, AgentOverridesError},
 };
 
@@ -112,9 +114,14 @@ struct Agents {
 }
 
 impl Agents {
-    /// Reads the flags; if they are wrong, prints why and returns the exit code.
-    fn supplied(&self) -> Result<AgentOverrides, Exit> {
-        AgentOverrides::new(self.overlay.as_deref(), &self.agents).map_err(|error| {
+    /// Reads the flags for these scenarios; if they are wrong, prints why and returns the exit code.
+    fn supplied_to(&self, found: &[ScenarioFile]) -> Result<AgentOverrides, Exit> {
+        let supplied = AgentOverrides::new(self.overlay.as_deref(), &self.agents);
+        let supplied = supplied.and_then(|supplied| {
+            supplied.check_roles(&roles(found))?;
+            Ok(supplied)
+        });
+        supplied.map_err(|error| {
             complain(&error);
             match error {
                 AgentOverridesError::Overlay(_) => Exit::Unreadable,
@@ -124,6 +131,15 @@ impl Agents {
             }
         })
     }
+}
+
+/// Returns the roles of all scenarios that can be read.
+fn roles(found: &[ScenarioFile]) -> BTreeSet<String> {
+    let scenarios = found.iter().filter_map(|one| source::read(&one.path).ok());
+    let roles = |scenario: Scenario| scenario.agents().map(|one| one.role.clone()).collect();
+    scenarios
+        .flat_map(|one| -> Vec<String> { roles(one) })
+        .collect()
 }
 
 /// Runs the program: parses the arguments, executes the command, returns the exit code.

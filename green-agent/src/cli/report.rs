@@ -44,12 +44,13 @@ impl Report {
             Ok(runs) => runs,
             Err(exit) => return exit,
         };
+        let mut exit = Exit::Passed;
         for request in &self.report {
             if let Err(error) = request.write(&run, other.as_ref()) {
                 complain(&error);
-                return Exit::Infrastructure;
+                exit = Exit::Infrastructure;
             }
         }
-        Exit::Passed
+        exit
     }
 }

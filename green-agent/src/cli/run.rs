@@ -1,7 +1,6 @@
 //! `green-agent run`: runs scenarios and reports which passed.
 
 use std::{
-    error::Error,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -219,7 +218,7 @@ impl Run {
             agents: settings.agents.clone(),
             overlay: settings.overlay.as_ref().map(PathBuf::from),
         };
-        let supplied = match agents.supplied() {
+        let supplied = match agents.supplied_to(&asked.found) {
             Ok(supplied) => supplied,
             Err(exit) => return Ok(exit),
         };
@@ -305,38 +304,37 @@ impl Run {
         })
     }
 
-    /// Writes the reports that are asked for.
+    /// Writes the reports that are asked for. One that cannot be written does not keep the others back.
     fn report(&self, report: RunReport, folder: &Path) -> Exit {
         let exit = report.exit;
-        match self.write_reports(report, folder) {
-            Ok(()) => exit,
-            Err(error) => {
-                complain(&*error);
-                Exit::Infrastructure
-            }
+        if self.report.is_empty() {
+            return exit;
+        }
+        let errors = match RunFolder::read(folder) {
+            Ok(recorded) => self.write_reports(report, &recorded),
+            Err(error) => vec![error.to_string()],
+        };
+        errors.iter().for_each(|error| complain(error));
+        match errors.is_empty() {
+            true => exit,
+            false => Exit::Infrastructure,
         }
     }
 
-    fn write_reports(&self, report: RunReport, folder: &Path) -> Result<(), Box<dyn Error>> {
-        if self.report.is_empty() {
-            return Ok(());
-        }
-        let recorded = RunFolder::read(folder)?;
+    fn write_reports(&self, report: RunReport, recorded: &RunFolder) -> Vec<String> {
         let is_json = |request: &&ReportRequest| request.kind == ReportKind::Json;
         let (json, others): (Vec<_>, Vec<_>) = self.report.iter().partition(is_json);
+        let mut written = Vec::new();
         if !json.is_empty() {
-            let report = report.with_recorded(&(&recorded).into());
-            for request in json {
-                request.write_json(&report)?;
-            }
+            let report = report.with_recorded(&recorded.into());
+            written.extend(json.iter().map(|request| request.write_json(&report)));
         }
         if !others.is_empty() {
-            let run = ReportSource::new(&recorded, None);
-            for request in others {
-                request.write(&run, None)?;
-            }
+            let run = ReportSource::new(recorded, None);
+            written.extend(others.iter().map(|request| request.write(&run, None)));
         }
-        Ok(())
+        let errors = written.into_iter().filter_map(Result::err);
+        errors.map(|error| error.to_string()).collect()
     }
 }
 

@@ -133,6 +133,17 @@ impl Collected {
             .join("\n")
     }
 
+    /// Returns whether the text contains these words. A word may go on from one part of an artifact to the next: agents
+    /// that send an answer in pieces often keep it so.
+    pub(super) fn says(&self, words: &str) -> bool {
+        let joined = |artifact: &Artifact| {
+            let texts = artifact.parts.iter().filter_map(|part| part.as_text());
+            texts.collect::<String>()
+        };
+        let mut artifacts = self.task.iter().flat_map(|task| &task.artifacts);
+        self.text().contains(words) || artifacts.any(|one| joined(one).contains(words))
+    }
+
     /// Returns the assessment that this amounts to. A message without a task counts as a completed task.
     pub(super) fn into_assessment(self) -> Assessment {
         let state = match self.message {
@@ -193,4 +204,34 @@ fn to_json(objects: impl IntoIterator<Item = impl Serialize>) -> Vec<Value> {
         .into_iter()
         .map(|one| serde_json::to_value(&one).unwrap_or_default())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::wire::Wire as _;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn words_that_came_in_two_parts_are_found() {
+        let task = json!({
+            "id": "t", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED"},
+            "artifacts": [
+                {"artifactId": "a", "parts": [{"text": "The answer is for"}, {"text": "ty-two"}]},
+                {"artifactId": "b", "parts": [{"text": "End"}]},
+            ],
+        });
+        let collected = Collected {
+            task: Some(Task::read(task).unwrap()),
+            ..Collected::default()
+        };
+        for (words, is_said) in [
+            ("forty-two", true),
+            ("for\nty-two\nEnd", true),
+            ("twoEnd", false),
+        ] {
+            assert_eq!(collected.says(words), is_said, "{words:?}");
+        }
+    }
 }

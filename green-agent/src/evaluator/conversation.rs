@@ -57,15 +57,19 @@ fn judge(number: usize, turn: &ConversationTurn, talk: &Collected) -> Option<Str
         ));
     }
     let wanted = turn.contains.as_ref()?;
+    if talk.says(wanted) {
+        return None;
+    }
     let text = talk.text();
-    let missing = !text.contains(wanted);
     let of = match state.as_str() {
         "failed" | "rejected" | "canceled" | "auth-required" => {
             format!(" of a task that is {state}")
         }
         _ => String::new(),
     };
-    missing.then(|| format!("{place}: expected an answer with {wanted:?}, got {text:?}{of}"))
+    Some(format!(
+        "{place}: expected an answer with {wanted:?}, got {text:?}{of}"
+    ))
 }
 
 fn assessment(turns: usize, passed: usize, states: &[String], wrong: Option<String>) -> Assessment {

@@ -255,7 +255,7 @@ impl TrialContext<'_> {
         let lease = self.options.ports.lease();
         let lease = lease.map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
         match replace_port(argv, from, lease.port()) {
-            0 => Err(not_named(agent, from)),
+            0 => Err(ProblemKind::NotStarted.because(not_named(agent, from))),
             _ => Ok((with_port(endpoint, lease.port()), Some(lease))),
         }
     }
@@ -293,11 +293,29 @@ fn taken(agent: &Agent, port: u16) -> Problem {
     ))
 }
 
-fn not_named(agent: &Agent, port: u16) -> Problem {
-    ProblemKind::NotStarted.because(format!(
-        "{}: cmd does not name port {port} of its endpoint, so harness.ports = \"auto\" cannot move it",
+fn not_named(agent: &Agent, port: u16) -> String {
+    format!(
+        "{}: cmd does not name port {port} of its endpoint, so harness.ports = \"auto\" cannot move it; write the port in cmd, or set harness.ports = \"fixed\"",
         agent.role
-    ))
+    )
+}
+
+/// Says which agents cannot get a free port, because their commands do not name the one of their endpoint.
+pub fn immovable(scenario: &Scenario) -> Vec<String> {
+    let immovable = |agent: &Agent| match &agent.start {
+        Start::Program { endpoint, cmd } if scenario.harness.ports == Ports::Auto => {
+            let port = endpoint.port_or_known_default().filter(|port| *port != 0)?;
+            (replace_port(&mut cmd.clone(), port, port) == 0).then(|| not_named(agent, port))
+        }
+        Start::Program { .. }
+        | Start::Absent { .. }
+        | Start::Running { .. }
+        | Start::Builtin { .. }
+        | Start::Bot { .. }
+        | Start::Policy(_)
+        | Start::Client { .. } => None,
+    };
+    scenario.agents().filter_map(immovable).collect()
 }
 
 /// Emits an event for each line that agents print, if lines are to be shown. The task ends when the last

@@ -120,3 +120,59 @@ fn a_report_of_an_unknown_kind_is_refused_with_those_that_there_are() {
         assert!(shown.contains(expected), "{shown}");
     }
 }
+
+#[test]
+fn a_report_that_cannot_be_written_leaves_the_others_and_its_old_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = said(folder.path(), &["new", "--kind", "episode", "shop.toml"]);
+    assert!(new.status.success());
+    fs::create_dir(folder.path().join("taken")).unwrap();
+    let arguments = ["run", "shop.toml", "--report", "junit=taken"];
+    let run = said(
+        folder.path(),
+        &[&arguments[..], &["--report", "csv=a.csv"]].concat(),
+    );
+    let shown = text(&run.stderr);
+    assert_eq!(run.status.code(), Some(4), "{shown}");
+    assert!(
+        shown.contains("cannot write the report junit=taken"),
+        "{shown}"
+    );
+    assert!(folder.path().join("a.csv").is_file(), "{shown}");
+    assert_eq!(
+        fs::read_dir(folder.path().join("taken")).unwrap().count(),
+        0
+    );
+}
+
+#[test]
+fn agents_that_cannot_be_started_as_said_are_found_before_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |cmd: &str| {
+        format!(
+            "[green_agent]\n[[participants]]\nrole = \"purple\"\nendpoint = \"http://127.0.0.1:9011\"\ncmd = \"{cmd}\"\n\
+             [config]\nevaluator = \"conversation\"\n[[config.turn]]\nto = \"purple\"\ntext = \"Hi\"\n\
+             [harness]\nversion = 1\nports = \"auto\"\n"
+        )
+    };
+    fs::write(folder.path().join("a.toml"), file("agent --port 9011")).unwrap();
+    let check = said(folder.path(), &["check", "a.toml"]);
+    assert!(check.status.success(), "{check:?}");
+    assert!(text(&check.stdout).starts_with("1 scenario read, 0 with errors"));
+    fs::write(folder.path().join("b.toml"), file("agent")).unwrap();
+    let check = said(folder.path(), &["check", "b.toml"]);
+    assert_eq!(check.status.code(), Some(3), "{check:?}");
+    assert!(text(&check.stderr).contains("cmd does not name port 9011"));
+    for command in ["run", "check"] {
+        let refused = said(
+            folder.path(),
+            &[command, "a.toml", "--agent", "prple=http://h"],
+        );
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        let shown = text(&refused.stderr);
+        assert!(
+            shown.contains("nobody has the role \"prple\"; expected one of: purple"),
+            "{shown}"
+        );
+    }
+}

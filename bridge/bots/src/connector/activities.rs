@@ -1,20 +1,20 @@
 //! Routes for posting, changing and deleting activities.
 
-use axum::body::Bytes;
 use bridge_program::Json;
 use serde_json::{Value, json};
 
 use super::{
-    bot_request::{self, BotRequest},
+    bot_request::{BotRequest, JsonBody},
     error_response::ErrorResponse,
 };
 
 type JsonResult = Result<Json<Value>, ErrorResponse>;
 
 /// Posts an activity, as an answer to another one if the path names one.
-pub(super) async fn say(bot_request: BotRequest, body: Bytes) -> JsonResult {
-    let BotRequest { session, path } = bot_request;
-    let activity = bot_request::json(&body)?;
+pub(super) async fn say(
+    BotRequest { session, path }: BotRequest,
+    JsonBody(activity): JsonBody,
+) -> JsonResult {
     let named = activity.get("replyToId").and_then(Value::as_str);
     let answered = path.answered().or(named);
     let task = session.task(&path.conversation, answered).await?;
@@ -23,9 +23,10 @@ pub(super) async fn say(bot_request: BotRequest, body: Bytes) -> JsonResult {
 }
 
 /// Replaces an activity.
-pub(super) async fn update(bot_request: BotRequest, body: Bytes) -> JsonResult {
-    let BotRequest { session, path } = bot_request;
-    let activity = bot_request::json(&body)?;
+pub(super) async fn update(
+    BotRequest { session, path }: BotRequest,
+    JsonBody(activity): JsonBody,
+) -> JsonResult {
     let task = session.task(&path.conversation, path.answered()).await?;
     let id = session.update(&task, &path.activity, activity).await?;
     Ok(Json(json!({ "id": id })))
@@ -38,9 +39,10 @@ pub(super) async fn delete(BotRequest { session, path }: BotRequest) -> Result<(
 }
 
 /// Stores activities from another conversation.
-pub(super) async fn history(bot_request: BotRequest, body: Bytes) -> JsonResult {
-    let BotRequest { session, path } = bot_request;
-    let history = bot_request::json(&body)?;
+pub(super) async fn history(
+    BotRequest { session, path }: BotRequest,
+    JsonBody(history): JsonBody,
+) -> JsonResult {
     let task = session.task(&path.conversation, None).await?;
     let id = session.post_history(&task, history).await?;
     Ok(Json(json!({ "id": id })))

@@ -1,7 +1,6 @@
 //! Routes for files: bots upload them, bots and clients download them.
 
 use axum::{
-    body::Bytes,
     extract::{Path, State},
     http::{
         HeaderValue,
@@ -16,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    bot_request::{self, BotRequest},
+    bot_request::{BotRequest, JsonBody},
     error_response::ErrorResponse,
 };
 use crate::bot::remote::Channel;
@@ -34,11 +33,9 @@ pub(super) struct AttachmentPath {
 
 /// Stores a file.
 pub(super) async fn upload(
-    bot_request: BotRequest,
-    body: Bytes,
+    BotRequest { session, path }: BotRequest,
+    JsonBody(upload): JsonBody,
 ) -> Result<Json<Value>, ErrorResponse> {
-    let BotRequest { session, path } = bot_request;
-    let upload = bot_request::json(&body)?;
     let task = session.task(&path.conversation, None).await?;
     let id = session.upload(&task, &upload).await?;
     Ok(Json(json!({ "id": id })))

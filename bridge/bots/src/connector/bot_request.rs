@@ -1,8 +1,9 @@
 //! Extracts the session and the path parameters from a bot's request.
 
 use axum::{
-    extract::{FromRequestParts, Path, RawPathParams},
-    http::{header::AUTHORIZATION, request::Parts},
+    body::Bytes,
+    extract::{FromRequest, FromRequestParts, Path, RawPathParams, Request},
+    http::{StatusCode, header::AUTHORIZATION, request::Parts},
 };
 use bridge_protocol::wire::{FieldError, Unparsed, parse};
 use serde::Deserialize;
@@ -53,8 +54,21 @@ impl FromRequestParts<Channel> for BotRequest {
     }
 }
 
-/// Parses a JSON body.
-pub(super) fn json(body: &[u8]) -> Result<Value, ErrorResponse> {
-    let unread = |error: Unparsed| FieldError::new("JSON", error.to_string());
-    Ok(parse(body).map_err(|error| ConnectorError::Body(unread(error)))?)
+/// The JSON in a request's body.
+#[derive(Debug)]
+pub(super) struct JsonBody(pub(super) Value);
+
+impl FromRequest<Channel> for JsonBody {
+    type Rejection = ErrorResponse;
+
+    async fn from_request(request: Request, channel: &Channel) -> Result<Self, ErrorResponse> {
+        let body = Bytes::from_request(request, channel).await;
+        let body = body.map_err(|rejection| match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => ConnectorError::BodyTooLarge,
+            _ => ConnectorError::Body(FieldError::new("body", rejection.body_text())),
+        })?;
+        let unread = |error: Unparsed| FieldError::new("JSON", error.to_string());
+        let json = parse(&body).map_err(|error| ConnectorError::Body(unread(error)))?;
+        Ok(Self(json))
+    }
 }

@@ -1,11 +1,11 @@
 //! Routes for the conversations of a service URL.
 
-use axum::{body::Bytes, http::StatusCode};
+use axum::http::StatusCode;
 use bridge_program::Json;
 use serde_json::{Value, json};
 
 use super::{
-    bot_request::{self, BotRequest},
+    bot_request::{BotRequest, JsonBody},
     error_response::ErrorResponse,
 };
 use crate::bot::remote::CreatedConversation;
@@ -24,14 +24,12 @@ pub(super) async fn list(
 /// Creates a conversation with the user.
 pub(super) async fn begin(
     BotRequest { session, .. }: BotRequest,
-    body: Bytes,
+    JsonBody(wanted): JsonBody,
 ) -> Result<(StatusCode, Json<Value>), ErrorResponse> {
     let CreatedConversation {
         conversation,
         activity,
-    } = session
-        .create_conversation(bot_request::json(&body)?)
-        .await?;
+    } = session.create_conversation(wanted).await?;
     let begun = json!({
         "id": conversation,
         "activityId": activity,

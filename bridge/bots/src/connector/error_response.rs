@@ -83,7 +83,9 @@ fn status(refused: &ConnectorError) -> (StatusCode, &'static str) {
         ConnectorError::Access(AdmissionError::Unavailable(_)) => {
             (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable")
         }
-        ConnectorError::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "MessageSizeTooBig"),
+        ConnectorError::TooLarge(_) | ConnectorError::BodyTooLarge => {
+            (StatusCode::PAYLOAD_TOO_LARGE, "MessageSizeTooBig")
+        }
         ConnectorError::Store(StoreError::TooLarge { .. }) => {
             (StatusCode::PAYLOAD_TOO_LARGE, "MessageSizeTooBig")
         }

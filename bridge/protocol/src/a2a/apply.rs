@@ -8,19 +8,28 @@ impl Task {
     /// Sets the status, and adds the metadata of that change. The message of the replaced status is added to the history,
     /// unless it is there already; the message of the new status is removed from it.
     pub fn set_status(&mut self, status: TaskStatus, metadata: Option<Metadata>) {
-        self.apply_status(status);
+        self.replace_status(status, |_| true);
         if let Some(metadata) = metadata {
             self.metadata.get_or_insert_default().extend(metadata);
         }
     }
 
-    fn apply_status(&mut self, status: TaskStatus) {
+    /// Sets the status as [`Task::set_status`] does. The history is searched only for messages which it may contain, as
+    /// `may_contain` says of their ids: in a long history each search takes long.
+    pub fn replace_status(&mut self, status: TaskStatus, may_contain: impl Fn(&str) -> bool) {
         let replaced = core::mem::replace(&mut self.status, status);
-        if let Some(now) = &self.status.message {
-            let is_it = |one: &Message| one.message_id == now.message_id;
-            self.history.retain(|one| !is_it(one));
+        let now = self.status.message.as_ref().map(|one| &one.message_id);
+        if let Some(now) = now.filter(|id| may_contain(id)) {
+            self.history.retain(|one| one.message_id != *now);
         }
-        self.remember(replaced);
+        let Some(message) = replaced.message else {
+            return;
+        };
+        let id = &message.message_id;
+        let remembered = |one: &Message| one.message_id == *id;
+        if now != Some(id) && !(may_contain(id) && self.history.iter().any(remembered)) {
+            self.history.push(message);
+        }
     }
 
     /// Applies an artifact: its parts are appended to the artifact with the same id, or it replaces that one, or it is
@@ -38,15 +47,6 @@ impl Task {
                 self.artifacts.push(artifact);
             }
         }
-    }
-
-    /// Adds a message of the agent that changes nothing else.
-    pub fn say(&mut self, message: Message) {
-        let status = TaskStatus {
-            message: Some(message),
-            ..self.status.clone()
-        };
-        self.apply_status(status);
     }
 
     /// Replaces a message of the agent, or removes it if `message` is `None`. The artifact that was made from a removed
@@ -113,18 +113,6 @@ impl Task {
             history: Vec::new(),
             metadata: None,
             extra: Metadata::new(),
-        }
-    }
-
-    fn remember(&mut self, replaced: TaskStatus) {
-        let Some(message) = replaced.message else {
-            return;
-        };
-        let again = self.status.message.as_ref();
-        let shown_again = again.is_some_and(|now| now.message_id == message.message_id);
-        let remembered = |one: &super::Message| one.message_id == message.message_id;
-        if !shown_again && !self.history.iter().any(remembered) {
-            self.history.push(message);
         }
     }
 }

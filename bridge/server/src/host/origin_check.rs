@@ -51,6 +51,10 @@ impl HttpGuard {
             None => headers.get(HOST).map(|host| host.to_str().unwrap_or("?")),
         };
         let told = request.extensions().get::<Origin>();
+        // A proxy in front may go by another one of them (RFC 9112, 3.2).
+        if headers.get_all(HOST).iter().count() > 1 {
+            return Err("Host: expected one name, found several".to_owned());
+        }
         match host {
             Some(host) if told.is_none() && !self.has_name(host) => {
                 return Err(format!(
@@ -175,6 +179,8 @@ mod tests {
             let checked = checked(&guard(), &[("host", host)], None);
             assert_eq!(checked.is_ok(), is_ours, "{host}: {checked:?}");
         }
+        let two = [("host", "localhost"), ("host", "evil.example")];
+        assert!(checked(&guard(), &two, None).is_err());
         let anywhere = HttpGuard {
             hosts: None,
             ..guard()

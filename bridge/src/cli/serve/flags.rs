@@ -12,8 +12,8 @@ use crate::{
         store::StoreChoice,
     },
     config::{
-        self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HttpUrl, PushPlace, Size,
-        TurnsAre,
+        self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HostName, HttpUrl, PushPlace,
+        Size, TurnsAre,
     },
 };
 
@@ -88,7 +88,7 @@ pub(in crate::cli) struct Serve {
     /// A host name by which clients may call the bridge, in addition to IP addresses, localhost and the name
     /// of the public URL, or * for all; may be repeated
     #[arg(long, value_name = "NAME")]
-    allow_host: Vec<String>,
+    allow_host: Vec<HostName>,
     /// A location of webhooks in addition to the public internet: loopback, a network such as 10.0.0.0/8, or
     /// a host; may be repeated
     #[arg(long, value_name = "PLACE", value_parser = place)]

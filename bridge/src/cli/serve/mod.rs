@@ -217,7 +217,7 @@ fn guard(config: &Config, place: &Addresses) -> HttpGuard {
     let origins = config.cors.iter().flat_map(|cors| cors.origins.clone());
     let own = place.callback_url.host_str().map(str::to_owned);
     let is_checked = config.hosts.is_some() || addresses::is_only_here(config);
-    let said = config.hosts.iter().flatten().cloned();
+    let said = config.hosts.iter().flatten().map(|one| one.0.clone());
     HttpGuard {
         origins: origins.collect(),
         public_url: Some(place.public_url.clone()),

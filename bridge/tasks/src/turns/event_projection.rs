@@ -6,7 +6,7 @@ use bridge_protocol::a2a::{StreamResponse, Task, TaskState, TaskStatus};
 
 use crate::{
     caller::Caller,
-    store::{Event, Seq, Snapshot, Store, StoreError, StoredEvent},
+    store::{Event, Seq, Snapshot, Store, StoreError, StoredEvent, backend::Cached},
 };
 
 /// The number of events that are read at a time.
@@ -96,15 +96,17 @@ pub async fn snapshot_at(
         return Ok(now);
     }
     let head = store.head(caller, task).await?;
-    let mut snapshot = Snapshot::empty(&head);
-    while snapshot.seq < seq {
-        let page = store.read(caller, task, snapshot.seq, PAGE).await?;
+    let mut replayed = Cached::empty(&head);
+    while replayed.snapshot.seq < seq {
+        let page = store
+            .read(caller, task, replayed.snapshot.seq, PAGE)
+            .await?;
         if page.is_empty() {
             break;
         }
         page.into_iter()
             .filter(|one| one.seq <= seq)
-            .for_each(|one| snapshot.apply(one));
+            .for_each(|one| replayed.add(one));
     }
-    Ok(snapshot)
+    Ok(replayed.snapshot)
 }

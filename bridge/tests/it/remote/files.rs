@@ -136,6 +136,12 @@ async fn uploads_have_a_limit() {
         (status, &body["error"]["code"]),
         (413, &json!("MessageSizeTooBig"))
     );
+    let activity = json!({"type": "message", "text": "a".repeat(17 << 20)});
+    let (status, body) = post
+        .call("POST", &post.below("/activities"), &activity)
+        .await;
+    let error = &body["error"];
+    assert_eq!((status, &error["code"]), (413, &json!("MessageSizeTooBig")));
     let big = json!({"originalBase64": "AAAA".repeat((1 << 20) / 3)});
     for expected in [200, 200, 413] {
         let (status, _) = post.call("POST", &post.below("/attachments"), &big).await;

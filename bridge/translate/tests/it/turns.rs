@@ -120,7 +120,13 @@ fn apply(task: &mut Task, output: Output) {
         })
     };
     let event = match output {
-        Output::Said(message) => return task.say(message),
+        Output::Said(message) => {
+            let told = TaskStatus {
+                message: Some(message),
+                ..task.status.clone()
+            };
+            return task.set_status(told, None);
+        }
         Output::Status {
             state,
             message,
@@ -148,7 +154,9 @@ fn apply(task: &mut Task, output: Output) {
             last_chunk,
             metadata,
         } => {
-            answer::replaces(&artifact, task);
+            if let Some(id) = answer::message_id(&artifact) {
+                task.revise(&id, None);
+            }
             let update = TaskArtifactUpdateEvent {
                 task_id,
                 context_id,

@@ -174,6 +174,8 @@ impl ReportRequest {
         self.put(&text)
     }
 
+    /// Prints the report, or replaces the file whole: a full disk leaves the old one. A device, pipe or
+    /// link is written to as it stands.
     fn put(&self, text: &str) -> io::Result<()> {
         let Some(path) = &self.path else {
             outln!("{}", text.trim_end_matches('\n'));
@@ -182,7 +184,16 @@ impl ReportRequest {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        fs::write(path, text)
+        if fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
+            return fs::write(path, text);
+        }
+        let mut new = path.clone().into_os_string();
+        new.push(".new");
+        let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
+        if written.is_err() {
+            let _ = fs::remove_file(&new);
+        }
+        written
     }
 }
 

@@ -12,7 +12,7 @@ mod kind;
 mod node;
 mod table;
 
-use std::{cell::RefCell, path::Path};
+use std::{cell::RefCell, ffi::OsStr, path::Path};
 
 use toml::de::DeTable;
 
@@ -77,6 +77,17 @@ pub(super) fn one_line(message: &str) -> String {
     lines.join("; ")
 }
 
+/// Says what scenarios are written in, behind the errors of a file that is named for another language.
+fn other_language(path: &Path) -> &'static str {
+    let name = path.extension().and_then(OsStr::to_str);
+    match name.map(str::to_ascii_lowercase).as_deref() {
+        Some("json" | "json5" | "yaml" | "yml") => {
+            "; a scenario is a TOML file, or AgentBeats' scenario.json5"
+        }
+        Some(_) | None => "",
+    }
+}
+
 /// The text of the file, and the mistakes found in it.
 struct Source<'a> {
     path: &'a Path,
@@ -108,6 +119,7 @@ impl<'a> Source<'a> {
         for error in errors.iter().take(MAX_SYNTAX_ERRORS) {
             let offset = error.span().map_or(0, |span| span.start);
             let error = one_line(error.message());
+            let error = format!("{error}{}", other_language(self.path));
             self.report(offset, "", Problem::Syntax { error });
         }
     }

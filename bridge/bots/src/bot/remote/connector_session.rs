@@ -52,6 +52,9 @@ pub enum ConnectorError {
     /// The body is invalid.
     #[error("{0}")]
     Body(FieldError),
+    /// The body exceeds the limit of all requests.
+    #[error("the body is larger than the bridge takes")]
+    BodyTooLarge,
     /// The call's credential is not accepted.
     #[error(transparent)]
     Access(#[from] AdmissionError),

@@ -472,7 +472,7 @@ mod tests {
             db.flush().unwrap();
             let size = std::fs::metadata(folder.path().join("db")).unwrap().len();
             let bytes: u64 = parts.iter().map(|part| part.meta.bytes).sum();
-            let most = 2 * bytes + 6 * SEGMENT as u64;
+            let most = 2 * bytes + 12 * SEGMENT as u64;
             assert!(
                 size <= most,
                 "{size} bytes after {number} parts, {bytes} of them in use"
