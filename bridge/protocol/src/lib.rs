@@ -12,6 +12,7 @@
 //! - [`jsonrpc`]: the envelope of JSON-RPC 2.0
 //! - [`signing`]: signs and verifies cards
 //! - `protobuf`: A2A 1.0 as protocol buffers, with the feature of that name
+//! - [`sse`]: reads streams of server-sent events
 //! - [`wire`]: reads objects from JSON, with errors that name the path of the field
 #![no_std]
 
@@ -30,4 +31,5 @@ pub mod jsonrpc;
 #[cfg(feature = "protobuf")]
 pub mod protobuf;
 pub mod signing;
+pub mod sse;
 pub mod wire;

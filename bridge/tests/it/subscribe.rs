@@ -5,8 +5,11 @@ use std::{sync::Arc, time::Duration};
 
 use bridge::service::{Context, StreamItem};
 use bridge_protocol::a2a::{GetTaskRequest, StreamResponse, SubscribeToTaskRequest, Task};
-use eventsource_stream::Eventsource as _;
-use futures_util::{StreamExt as _, future::join_all};
+use futures_util::{
+    StreamExt as _,
+    future::{join_all, ready},
+};
+use reqwest_eventsource::{Error, Event, EventSource, retry};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
@@ -120,9 +123,16 @@ async fn stream(
     if let Some(last) = last {
         request = request.header("last-event-id", last);
     }
-    let events = request.send().await.unwrap().bytes_stream().eventsource();
+    let mut source = EventSource::new(request).unwrap();
+    source.set_retry_policy(Box::new(retry::Never));
+    let events = source.filter_map(|event| {
+        ready(match event {
+            Ok(Event::Message(message)) => Some(message),
+            Ok(Event::Open) | Err(Error::StreamEnded) => None,
+            Err(error) => panic!("{error}"),
+        })
+    });
     let read = events.map(|event| {
-        let event = event.unwrap();
         let mut answer: Value = serde_json::from_str(&event.data).unwrap();
         assert_eq!(answer["id"], 1);
         let key = if answer.get("result").is_some() {

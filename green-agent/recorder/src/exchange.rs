@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode, request::Parts};
+use bridge_protocol::sse::{SseData, SseEvent};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
-use super::{
-    body,
-    mask::Masker,
-    sse::{SseData, SseEvent},
-};
+use super::{body, mask::Masker};
 use green_agent_transcript::{Body, Content, Direction, Hop, Transcript};
 
 /// The phases in the life of a recorder.

@@ -9,7 +9,7 @@
 //! - `proxy`: passes requests on to the upstream
 //! - `reply`, `relay`: pass replies back, as a whole or in chunks
 //! - `exchange`: records one request with its answers
-//! - `body`, `headers`, `sse`, `lines`, `digits`: read and convert what passes
+//! - `body`, `headers`, `lines`, `digits`: read and convert what passes
 //! - `listeners`: sockets that outlive a recorder
 //! - `origin`, `card`: rewrite addresses
 //! - `stdio`, [`record_stdio`]: record standard streams, with a wrapper around the server
@@ -28,7 +28,6 @@ mod origin;
 mod proxy;
 mod relay;
 mod reply;
-mod sse;
 mod stdio;
 #[cfg(test)]
 mod tests;

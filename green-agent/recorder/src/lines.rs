@@ -3,7 +3,7 @@
 
 use std::mem;
 
-use super::sse::{SseData, SseEvent};
+use bridge_protocol::sse::{SseData, SseEvent};
 
 /// The byte that RFC 7464 puts before each text.
 const RECORD_SEPARATOR: u8 = 0x1E;

@@ -6,6 +6,7 @@ use axum::{
     body::Body,
     http::{HeaderMap, StatusCode},
 };
+use bridge_protocol::sse::SseParser;
 use bytes::{Bytes, BytesMut};
 use futures_util::{
     StreamExt,
@@ -17,7 +18,6 @@ use super::{
     body,
     exchange::{Exchange, Phase, cut},
     lines::LineParser,
-    sse::SseParser,
 };
 
 /// The chunks of a body as they come from the upstream.

@@ -5,6 +5,7 @@ use axum::{
     http::{HeaderMap, Method, StatusCode, header},
     response::Response,
 };
+use bridge_protocol::sse::SseParser;
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
@@ -19,7 +20,6 @@ use super::{
     lines::LineParser,
     origin::Origins,
     relay::{self, Pieces, Reading, Slow},
-    sse::SseParser,
 };
 
 /// The properties of a request that decide how its reply is read.

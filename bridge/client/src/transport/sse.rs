@@ -1,17 +1,29 @@
 //! Reads server-sent events.
 
-use std::time::Duration;
+use std::collections::VecDeque;
 
-use bridge_protocol::a2a::StreamResponse;
-use futures_util::{StreamExt as _, stream};
-use reqwest::RequestBuilder;
-use reqwest_eventsource::{Error, Event, EventSource, retry};
+use bridge_protocol::{
+    a2a::StreamResponse,
+    sse::{SseData, SseEvent, SseParser},
+};
+use bytes::Bytes;
+use futures_util::{
+    StreamExt as _,
+    stream::{self, BoxStream},
+};
+use reqwest::{
+    RequestBuilder, Response, StatusCode,
+    header::{ACCEPT, CONTENT_TYPE},
+};
+use tokio::time::{Instant, timeout_at};
 
 use super::{Item, Items};
 use crate::{
     Fault, Limits,
     http::{Answer, Endpoint, within},
 };
+
+const EVENT_STREAM: &str = "text/event-stream";
 
 /// Opens a stream. `read` converts the data of an event; `refused` converts an answer that is no stream.
 pub(super) async fn open(
@@ -26,27 +38,31 @@ pub(super) async fn open(
         Some(id) => request.header("Last-Event-ID", id),
         None => request,
     };
-    let mut source = EventSource::new(endpoint.with_headers(request))
-        .map_err(|error| Fault::StreamBroken(error.to_string()))?;
-    // A reconnect would send the message again, and so start a second turn.
-    source.set_retry_policy(Box::new(retry::Never));
-    match next(&mut source, limits.reply).await {
-        Ok(Some(Event::Open)) => {}
-        Ok(Some(Event::Message(_)) | None) => {
-            return Err(Fault::StreamBroken("it ended before it began".into()));
-        }
-        Err(Broken::By(fault)) => return Err(fault),
-        Err(Broken::ReplyValue(reply)) => {
-            let answer = within(limits.reply, Answer::read(*reply, &limits)).await?;
-            return Err(refused(&answer));
-        }
+    let request = endpoint.with_headers(request).header(ACCEPT, EVENT_STREAM);
+    let sent = async {
+        let sent = request.send().await;
+        sent.map_err(|error| Fault::transport(&error, limits.reply))
+    };
+    let response = within(limits.reply, sent).await?;
+    if !is_stream(&response) {
+        let answer = within(limits.reply, Answer::read(response, &limits)).await?;
+        return Err(refused(&answer));
     }
     let reader = SseReader {
-        source,
+        pieces: response.bytes_stream().boxed(),
+        parser: SseParser::new(limits.body),
+        parsed: VecDeque::new(),
         limits,
         read,
     };
     Ok(stream::unfold(Some(reader), step).boxed())
+}
+
+fn is_stream(response: &Response) -> bool {
+    let media_type = response.headers().get(CONTENT_TYPE);
+    let media_type = media_type.and_then(|value| value.to_str().ok()?.split(';').next());
+    response.status() == StatusCode::OK
+        && media_type.is_some_and(|value| value.trim().eq_ignore_ascii_case(EVENT_STREAM))
 }
 
 /// The fault of an answer that is a single object instead of a stream.
@@ -55,7 +71,10 @@ pub(super) fn no_stream() -> Fault {
 }
 
 struct SseReader<R> {
-    source: EventSource,
+    pieces: BoxStream<'static, reqwest::Result<Bytes>>,
+    parser: SseParser,
+    /// The events that came with one piece.
+    parsed: VecDeque<SseEvent>,
     limits: Limits,
     read: R,
 }
@@ -77,54 +96,48 @@ where
 
 impl<R: Fn(&str) -> Result<StreamResponse, Fault>> SseReader<R> {
     async fn next_item(&mut self) -> Result<Option<Item>, Fault> {
+        let deadline = Instant::now() + self.limits.idle;
         loop {
-            let message = match next(&mut self.source, self.limits.idle).await {
-                Ok(None) => return Ok(None),
-                Ok(Some(Event::Open)) => continue,
-                Ok(Some(Event::Message(message))) => message,
-                Err(Broken::By(fault)) => return Err(fault),
-                Err(Broken::ReplyValue(_)) => return Err(no_stream()),
+            let Some(event) = self.next_event(deadline).await? else {
+                return Ok(None);
+            };
+            let data = match &event.data {
+                SseData::Whole(data) => data,
+                SseData::TooLarge(_) => return Err(self.too_large()),
             };
             // Some servers send events without data as keep-alives.
-            if message.data.is_empty() {
+            if data.is_empty() {
                 continue;
             }
-            let event = self.event(&message.data)?;
-            let id = Some(message.id).filter(|id| !id.is_empty());
-            return Ok(Some(Item::new(id, event)));
+            // VoltAgent's server starts each event with the record separator of JSON text sequences (RFC 7464).
+            let item = (self.read)(data.trim_start_matches('\u{1e}'))?;
+            let id = event.id.filter(|id| !id.is_empty());
+            return Ok(Some(Item::new(id, item)));
         }
     }
 
-    fn event(&self, data: &str) -> Result<StreamResponse, Fault> {
-        // VoltAgent's server starts each event with the record separator of JSON text sequences (RFC 7464).
-        let data = data.trim_start_matches('\u{1e}');
+    async fn next_event(&mut self, deadline: Instant) -> Result<Option<SseEvent>, Fault> {
+        while self.parsed.is_empty() {
+            let piece = match timeout_at(deadline, self.pieces.next()).await {
+                Ok(Some(Ok(piece))) => piece,
+                Ok(Some(Err(error))) => return Err(Fault::transport(&error, self.limits.idle)),
+                Ok(None) => return Ok(None),
+                Err(_) => return Err(Fault::Timeout(self.limits.idle)),
+            };
+            self.parsed.extend(self.parser.push(&piece));
+            // An agent could go on for ever with an event or with comments, so fast that nothing is ever waited for.
+            if self.parser.unfinished() > Some(self.limits.body as u64) {
+                return Err(self.too_large());
+            }
+            if self.parsed.is_empty() && Instant::now() >= deadline {
+                return Err(Fault::Timeout(self.limits.idle));
+            }
+        }
+        Ok(self.parsed.pop_front())
+    }
+
+    fn too_large(&self) -> Fault {
         let limit = self.limits.body;
-        match data.len() > limit {
-            true => Err(Fault::TooLarge { limit }),
-            false => (self.read)(data),
-        }
-    }
-}
-
-/// The reason why there is no next event.
-enum Broken {
-    /// The answer is no stream.
-    ReplyValue(Box<reqwest::Response>),
-    /// Any other fault.
-    By(Fault),
-}
-
-async fn next(source: &mut EventSource, wait: Duration) -> Result<Option<Event>, Broken> {
-    match tokio::time::timeout(wait, source.next()).await {
-        Err(_) => Err(Broken::By(Fault::Timeout(wait))),
-        Ok(None) | Ok(Some(Err(Error::StreamEnded))) => Ok(None),
-        Ok(Some(Ok(event))) => Ok(Some(event)),
-        Ok(Some(Err(Error::Transport(error)))) => Err(Broken::By(Fault::transport(&error, wait))),
-        Ok(Some(Err(Error::InvalidStatusCode(_, reply) | Error::InvalidContentType(_, reply)))) => {
-            Err(Broken::ReplyValue(Box::new(reply)))
-        }
-        Ok(Some(Err(
-            error @ (Error::Utf8(_) | Error::Parser(_) | Error::InvalidLastEventId(_)),
-        ))) => Err(Broken::By(Fault::StreamBroken(error.to_string()))),
+        Fault::TooLarge { limit }
     }
 }

@@ -9,7 +9,7 @@
 //! - [`Credential`], [`Admission`]: authentication of calls to the bot, and of calls from it
 //!
 //! Private modules:
-//! - `executor`, `request`, `call`, `response`, `whole_lines`: calls to the bot and its HTTP answers
+//! - `executor`, `request`, `call`, `response`: calls to the bot and its HTTP answers
 //! - `open_turns`, `turn_progress`, `acceptance_timing`: open turns, and when they are over
 //! - `connector_access`, `connector_session`, `incoming_activities`, `edits`, `follow_up_task`: calls from the bot
 //! - `turn_placement`: brings activities to their turns, in this bridge or another
@@ -44,7 +44,6 @@ mod settings;
 mod tokens;
 mod turn_placement;
 mod turn_progress;
-mod whole_lines;
 
 pub use access::{Admission, AdmissionError, Anonymous, BotCall, ConnectorCall, Credential};
 pub use channel::{Channel, ChannelError};

@@ -10,9 +10,9 @@
 
 use bridge_protocol::{
     activity::{Activity, ActivityType},
+    sse::{SseData, SseParser},
     wire::{FieldError, Wire as _, parse},
 };
-use eventsource_stream::{Event, EventStreamError, Eventsource as _};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use serde_json::{Value, json};
@@ -22,7 +22,6 @@ use super::{
     call::{self, CallError},
     open_turns::OpenTurn,
     redactor::Redactor,
-    whole_lines::whole_lines,
 };
 
 /// The length of the excerpt of an error response in the log, in characters.
@@ -99,35 +98,29 @@ impl ResponseReader<'_> {
             room = left.ok_or_else(|| call::too_large(bot))?;
             Ok::<_, CallError>(piece)
         });
-        let mut events = std::pin::pin!(whole_lines(pieces).eventsource());
-        while let Some(event) = events
-            .try_next()
-            .await
-            .map_err(|error| self.stream_error(error))?
-        {
-            let unexpected = |error: FieldError| call::unexpected(bot, error.inside(&event.event));
-            self.event(&event).await.map_err(unexpected)?;
+        let mut pieces = std::pin::pin!(pieces);
+        let mut parser = SseParser::new(bot.settings.answer_limit);
+        while let Some(piece) = pieces.try_next().await? {
+            for event in parser.push(&piece) {
+                let name = event.event.unwrap_or_default();
+                let unexpected = |error: FieldError| call::unexpected(bot, error.inside(&name));
+                // A larger event cannot arrive: all of the answer is within the limit.
+                if let SseData::Whole(data) = event.data {
+                    self.event(&name, &data).await.map_err(unexpected)?;
+                }
+            }
         }
         Ok(ResponseOutcome::TurnOver)
     }
 
-    async fn event(&self, event: &Event) -> Result<(), FieldError> {
-        let data = parse(event.data.as_bytes());
+    async fn event(&self, name: &str, data: &str) -> Result<(), FieldError> {
+        let data = parse(data.as_bytes());
         let data = data.map_err(|_| FieldError::new("JSON", "something else"));
-        match event.event.as_str() {
+        match name {
             "activity" => self.deliver(data?).await,
             "invokeResponse" => self.deliver_invoke_response(data?).await,
             // Other events are not part of the protocol.
             _ => Ok(()),
-        }
-    }
-
-    fn stream_error(&self, error: EventStreamError<CallError>) -> CallError {
-        match error {
-            EventStreamError::Transport(error) => error,
-            EventStreamError::Utf8(_) | EventStreamError::Parser(_) => {
-                call::unexpected(self.bot, FieldError::new("events", "something else"))
-            }
         }
     }
 

@@ -4,22 +4,23 @@
 //!
 //! <https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream>
 
-use std::mem;
+use alloc::{borrow::ToOwned as _, string::String, vec::Vec};
+use core::mem;
 
 /// One event of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SseEvent {
+pub struct SseEvent {
     /// The event's own `id` field; ids of earlier events are not carried over.
-    pub(super) id: Option<String>,
+    pub id: Option<String>,
     /// The `event` field.
-    pub(super) event: Option<String>,
+    pub event: Option<String>,
     /// The `data` fields.
-    pub(super) data: SseData,
+    pub data: SseData,
 }
 
 /// An event's data, as far as it was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum SseData {
+pub enum SseData {
     /// All `data` lines, joined by line feeds.
     Whole(String),
     /// The event was larger than the parser's limit; its size in bytes.
@@ -28,7 +29,7 @@ pub(super) enum SseData {
 
 /// Parses bytes into events. Holds at most `limit` bytes of a line and of an event.
 #[derive(Debug)]
-pub(super) struct SseParser {
+pub struct SseParser {
     limit: usize,
     line: Line,
     pending: Pending,
@@ -55,7 +56,7 @@ struct Pending {
 
 impl SseParser {
     /// Returns a parser for a new stream. Events larger than `limit` bytes are not kept.
-    pub(super) fn new(limit: usize) -> Self {
+    pub fn new(limit: usize) -> Self {
         Self {
             limit,
             line: Line::default(),
@@ -66,7 +67,7 @@ impl SseParser {
     }
 
     /// Parses the next bytes of the stream; returns the events that they complete.
-    pub(super) fn push(&mut self, chunk: &[u8]) -> Vec<SseEvent> {
+    pub fn push(&mut self, chunk: &[u8]) -> Vec<SseEvent> {
         let mut events = Vec::new();
         for piece in chunk.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             // A line feed right after a carriage return belongs to the same line end, even if they are in
@@ -88,7 +89,7 @@ impl SseParser {
 
     /// Returns the size of the event that the stream's end cut off, if any. The standard has readers discard
     /// it.
-    pub(super) fn unfinished(&self) -> Option<u64> {
+    pub fn unfinished(&self) -> Option<u64> {
         let line = match self.line.kept.first() {
             Some(b':') | None => 0,
             Some(_) => self.line.length,
@@ -165,6 +166,8 @@ impl Pending {
 
 #[cfg(test)]
 mod tests {
+    use alloc::{format, vec};
+
     use proptest::prelude::*;
 
     use super::*;
