@@ -118,7 +118,10 @@ impl Segments {
             Ok(()) if (OLDEST..=VERSION).any(|version| found == header(base, version)) => {
                 Ok(Some(file))
             }
-            Ok(()) if found == [0; HEADER as usize] => Ok(None),
+            // The header is durable before anything is written behind it.
+            Ok(()) if found == [0; HEADER as usize] && file.length().map_err(failed)? <= HEADER => {
+                Ok(None)
+            }
             Ok(())
                 if found.starts_with(MAGIC)
                     && found[7] > VERSION
