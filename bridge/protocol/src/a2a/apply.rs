@@ -20,13 +20,15 @@ impl Task {
         let replaced = core::mem::replace(&mut self.status, status);
         let now = self.status.message.as_ref().map(|one| &one.message_id);
         if let Some(now) = now.filter(|id| may_contain(id)) {
-            self.history.retain(|one| one.message_id != *now);
+            let is_it = |one: &Message| one.role == Role::Agent && one.message_id == *now;
+            self.history.retain(|one| !is_it(one));
         }
         let Some(message) = replaced.message else {
             return;
         };
         let id = &message.message_id;
-        let remembered = |one: &Message| one.message_id == *id;
+        // The caller makes the ids of its messages, and perhaps the same ones.
+        let remembered = |one: &Message| one.role == message.role && one.message_id == *id;
         if now != Some(id) && !(may_contain(id) && self.history.iter().any(remembered)) {
             self.history.push(message);
         }

@@ -149,8 +149,19 @@ impl TaskHandle {
         self.append(arrived).await.map(|_| ())
     }
 
-    /// Returns the events that the updates mean for this task.
-    pub fn events(&self, updates: Vec<Update>) -> Vec<Event> {
+    /// Returns the events that the updates mean for this task. What follows the end of the task is left out, because nothing
+    /// can: the store would refuse the end too.
+    pub fn events(&self, mut updates: Vec<Update>) -> Vec<Event> {
+        let end = updates.iter().position(Update::ends_task);
+        if let Some(end) = end.filter(|end| end + 1 < updates.len()) {
+            let dropped = updates.len() - end - 1;
+            tracing::warn!(
+                task = self.task_id(),
+                dropped,
+                "the agent went on after the end of its task"
+            );
+            updates.truncate(end + 1);
+        }
         let event = |update: Update| update.into_event(self.task_id(), self.context_id());
         updates.into_iter().map(event).collect()
     }

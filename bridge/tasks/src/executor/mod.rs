@@ -71,7 +71,8 @@ pub struct Turn {
     pub task: Arc<Task>,
     /// The caller.
     pub caller: Caller,
-    /// Whether the caller streams the answer.
+    /// Whether somebody is shown the turn while it runs: the caller streams the answer, does not wait for it, or has set a
+    /// webhook.
     pub is_watched: bool,
     /// Emits changes during the turn and afterwards.
     pub handle: TaskHandle,
@@ -88,10 +89,14 @@ pub struct MessageOfTask {
 }
 
 impl MessageOfTask {
-    /// Returns the newest message with this id, if the task has one.
+    /// Returns the newest message with this id, if the task has one. The agent may have given the id of the caller's message
+    /// to one of its own: then it is the caller's.
     pub fn find(task: &Arc<Task>, message_id: &str) -> Option<Self> {
         let has_id = |message: &Message| message.message_id == message_id;
-        let place = task.history.iter().rposition(has_id)?;
+        let is_caller = |message: &Message| has_id(message) && message.role != Role::Agent;
+        let messages = || task.history.iter();
+        let place = messages().rposition(is_caller);
+        let place = place.or_else(|| messages().rposition(has_id))?;
         Some(Self {
             task: Arc::clone(task),
             place,
@@ -199,6 +204,11 @@ impl Update {
             last_chunk,
             metadata: None,
         }
+    }
+
+    /// Returns whether the task ends with this change.
+    fn ends_task(&self) -> bool {
+        matches!(self, Self::Status { state, .. } if state.is_terminal())
     }
 
     /// Converts the change to an event of the log. Messages get the ids of the task and its context.
