@@ -93,7 +93,7 @@ impl EventReader {
         let is_last = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
         let needed = self.projection.needed_task(seq, &event).await?;
         let context = &self.head.context_id;
-        let Some(response) = self.projection.project(event, context, needed.as_deref()) else {
+        let Some(response) = self.projection.project(event, context, needed.as_ref()) else {
             return Ok(None);
         };
         let (task, response) = match self.version {
@@ -111,7 +111,7 @@ impl EventReader {
 
     /// Returns the task after this event, under the id that its owner chose for it (A2A 0.1).
     async fn task_after(&mut self, seq: Seq) -> Result<(String, StreamResponse), StoreError> {
-        let mut task = Arc::unwrap_or_clone(self.projection.task(seq).await?);
+        let mut task = Arc::unwrap_or_clone(self.projection.shown_task(seq).await?);
         if let (Version::V0_1, Some(own)) = (self.version, &self.head.client_id) {
             task.id.clone_from(own);
         }

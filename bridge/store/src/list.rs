@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bridge_protocol::a2a::{Task, TaskState};
+use bridge_translate::question;
 use jiff::Timestamp;
 
 use super::{Head, Snapshot, StoreError, size};
@@ -48,6 +49,7 @@ impl ListQuery {
 
     /// Removes from a task what was not requested.
     pub fn wanted(&self, task: Arc<Task>) -> Arc<Task> {
+        let task = question::joined(task);
         let skipped = self.skipped(&task);
         let is_whole = skipped == 0 && (self.artifacts || task.artifacts.is_empty());
         if is_whole {

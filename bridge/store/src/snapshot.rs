@@ -108,7 +108,7 @@ impl Snapshot {
 fn hear(task: &mut Task, message: Message, ids: &mut KnownIds) {
     if let Some(answered) = task.status.message.take() {
         let id = &answered.message_id;
-        let known = |one: &Message| one.message_id == *id;
+        let known = |one: &Message| one.role == answered.role && one.message_id == *id;
         if !(ids.may_contain(id) && task.history.iter().any(known)) {
             ids.add(id);
             task.history.push(answered);

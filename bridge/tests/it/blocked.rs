@@ -96,7 +96,10 @@ async fn a_bot_that_computes_holds_up_nobody_else() {
     assert!(!computed.is_finished());
     done.send(()).unwrap();
     let task = computed.await.unwrap();
-    assert_eq!(task.status.message.as_ref().unwrap().text(), "done");
+    assert_eq!(
+        task.status.message.as_ref().unwrap().text(),
+        "I compute\ndone"
+    );
 }
 
 /// Has an append under way, and waits for another one before it looks at that again.

@@ -2,6 +2,8 @@
 
 use bridge_protocol::{a2a::TaskState, activity::EndOfConversationCode};
 
+const SKILL_ERROR: &str = "SkillError";
+
 /// The task state after `endOfConversation` with this code.
 pub(crate) fn state(code: Option<&EndOfConversationCode>) -> TaskState {
     use EndOfConversationCode as Code;
@@ -14,6 +16,8 @@ pub(crate) fn state(code: Option<&EndOfConversationCode>) -> TaskState {
             | Code::BotIssuedInvalidMessage
             | Code::AgentIssuedInvalidMessage,
         ) => TaskState::Failed,
+        // The bots of all SDKs' skill samples end so when they break down.
+        Some(Code::Unknown(name)) if name == SKILL_ERROR => TaskState::Failed,
         Some(Code::UserCancelled) => TaskState::Canceled,
         Some(Code::CompletedSuccessfully | Code::Unspecified | Code::Unknown(_)) | None => {
             TaskState::Completed
@@ -34,6 +38,7 @@ mod tests {
             ("botTimedOut", TaskState::Failed),
             ("botIssuedInvalidMessage", TaskState::Failed),
             ("agentIssuedInvalidMessage", TaskState::Failed),
+            ("SkillError", TaskState::Failed),
             ("userCancelled", TaskState::Canceled),
             ("completedSuccessfully", TaskState::Completed),
             ("unknown", TaskState::Completed),

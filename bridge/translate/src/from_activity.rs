@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     TranslationContext, full_activity,
     keys::{ADDRESS, ADDRESS_FIELDS, FIELDS, MESSAGE, SERVICE_URL, STREAM},
-    media, patch, quote,
+    media, patch, plain_text, quote,
     service_url::without_secret,
     sign_in, skeleton, structured, to_activity,
 };
@@ -65,8 +65,11 @@ fn content(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Item
     let value = activity.value.as_ref();
     let value = value.map(move |value| structured::value(value, value_type));
     let attachments = activity.attachments.iter().map(media::part);
+    // Whoever gets the whole activity has its cards and buttons.
+    let plain = plain_text::part(activity).filter(|_| !turn.in_full);
     text.map(Part::text)
         .into_iter()
+        .chain(plain)
         .chain(value)
         .chain(attachments)
         .chain(entities(activity, turn))

@@ -20,6 +20,13 @@ pub const STREAM: &str = "urn:activity:stream";
 /// conversation the fields of the end beside its text and result, such as the code.
 pub const EVENT: &str = "urn:activity:event";
 
+/// In the metadata of a text part: true if the part only says what cards or suggested actions of the same message show.
+pub const PLAIN_TEXT: &str = "urn:activity:plain-text";
+
+/// In the metadata of a message that asks, in the log: the ids of the bot's messages before it in the same turn. Clients
+/// get these messages as the first parts of the question.
+pub const BEFORE: &str = "urn:activity:before";
+
 /// In the metadata of a task that a bot started by changing a message of an ended task: the `taskId` of that
 /// task, and the `messageId` of the changed message.
 pub const FOLLOWS: &str = "urn:activity:follows";

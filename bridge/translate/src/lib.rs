@@ -32,6 +32,8 @@ mod ids;
 pub mod keys;
 mod media;
 mod patch;
+pub mod plain_text;
+pub mod question;
 mod quote;
 mod schema;
 mod service_url;

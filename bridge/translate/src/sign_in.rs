@@ -9,19 +9,16 @@ use bridge_protocol::{
     activity::{Activity, Attachment},
 };
 
-/// The agent's message that asks the user to sign in, if it is the agent's last one.
+/// The agent's message that asks the user to sign in, if it is one of the agent's last turn.
 pub fn unanswered(task: &Task) -> Option<&Message> {
     let said = task.history.iter().chain(&task.status.message).rev();
-    let mut own = said.filter(|message| message.role == Role::Agent);
-    let last = own.next()?;
-    let kinds = last
-        .parts
-        .iter()
-        .filter_map(|part| part.media_type.as_deref());
-    kinds
-        .into_iter()
-        .any(Attachment::is_sign_in_card)
-        .then_some(last)
+    let before = said.skip_while(|message| message.role != Role::Agent);
+    let mut last_turn = before.take_while(|message| message.role == Role::Agent);
+    last_turn.find(|message| {
+        let kinds = message.parts.iter();
+        let mut kinds = kinds.filter_map(|part| part.media_type.as_deref());
+        kinds.any(Attachment::is_sign_in_card)
+    })
 }
 
 /// The text for a message with such a card, with the link. Clients that show only text need it.

@@ -5,7 +5,7 @@ use alloc::{string::String, vec, vec::Vec};
 use super::{
     TranslationContext, full_activity,
     keys::{ADDRESS_FIELDS, FIELDS, JSON, MESSAGE, STREAM},
-    media, patch, skeleton, structured,
+    media, patch, plain_text, skeleton, structured,
 };
 use bridge_protocol::{
     a2a::{Content, Message, Metadata, Part, Task},
@@ -112,7 +112,8 @@ pub(crate) fn content(message: &Message) -> Activity {
 
 /// All texts as lines; `None` if there are none.
 fn text(parts: &[Part]) -> Option<String> {
-    let texts: Vec<&str> = parts.iter().filter_map(Part::as_text).collect();
+    let own = parts.iter().filter(|part| !plain_text::is_repeated(part));
+    let texts: Vec<&str> = own.filter_map(Part::as_text).collect();
     Some(texts.join("\n")).filter(|_| !texts.is_empty())
 }
 

@@ -30,8 +30,6 @@ pub(super) struct LogWriter {
     updates: Vec<Update>,
     /// Whether the bot has changed the task's status.
     has_status: bool,
-    /// The silence of the bot after which held-back text is logged.
-    flush_delay: Duration,
     /// Callers that wait until everything is logged.
     flush_waiters: Vec<oneshot::Sender<Result<(), SendError>>>,
     log_state: LogState,
@@ -60,17 +58,8 @@ impl LogWriter {
             queue,
             updates: Vec::new(),
             has_status: false,
-            flush_delay: FLUSH_DELAY,
             flush_waiters: Vec::new(),
             log_state: LogState::Open,
-        }
-    }
-
-    /// Replaces the silence after which held-back text is logged.
-    pub(super) fn with_flush_delay(self, flush_delay: Duration) -> Self {
-        Self {
-            flush_delay,
-            ..self
         }
     }
 
@@ -90,11 +79,8 @@ impl LogWriter {
     /// Waits for the bot's next activities. Logs held-back text if they take longer than the flush delay.
     async fn receive(&mut self, batch: &mut Vec<OutputItem>) -> usize {
         if self.machine.has_untold() {
-            let heard = timeout(
-                self.flush_delay,
-                self.queue.recv_many(batch, QUEUE_CAPACITY),
-            )
-            .await;
+            let heard = self.queue.recv_many(batch, QUEUE_CAPACITY);
+            let heard = timeout(FLUSH_DELAY, heard).await;
             match heard {
                 Ok(count) => return count,
                 Err(_) => {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bridge_protocol::a2a::{Message, Part, Role, Task};
+use bridge_translate::question;
 
 use super::{Bot, BotExecutor, BotSettings, ConversationReference, Conversations};
 use crate::{
@@ -155,17 +156,13 @@ impl Chat {
         Ok(canceled.task)
     }
 
-    /// Returns the last task.
+    /// Returns the last task, as callers are shown it.
     ///
     /// # Errors
     /// Returns [`ChatError::Silent`] before the first message.
     pub async fn task(&self) -> Result<Arc<Task>, ChatError> {
-        Ok(self
-            .turns
-            .store()
-            .task(&self.caller, self.last()?)
-            .await?
-            .task)
+        let found = self.turns.store().task(&self.caller, self.last()?).await?;
+        Ok(question::joined(found.task))
     }
 
     /// Follows the events of the last task, from the first one.

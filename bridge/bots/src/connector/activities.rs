@@ -38,6 +38,24 @@ pub(super) async fn delete(BotRequest { session, path }: BotRequest) -> Result<(
     Ok(session.delete(&task, &path.activity).await?)
 }
 
+/// Adds a reaction to a message.
+pub(super) async fn react(bot_request: BotRequest) -> JsonResult {
+    put_reaction(bot_request, "reactionsAdded").await
+}
+
+/// Removes a reaction from a message.
+pub(super) async fn take_back(bot_request: BotRequest) -> JsonResult {
+    put_reaction(bot_request, "reactionsRemoved").await
+}
+
+async fn put_reaction(BotRequest { session, path }: BotRequest, how: &str) -> JsonResult {
+    let mut activity = json!({"type": "messageReaction", "replyToId": path.activity});
+    activity[how] = json!([{"type": path.reaction}]);
+    let task = session.task(&path.conversation, path.answered()).await?;
+    let id = session.post(&task, activity).await?;
+    Ok(Json(json!({ "id": id })))
+}
+
 /// Stores activities from another conversation.
 pub(super) async fn history(
     BotRequest { session, path }: BotRequest,

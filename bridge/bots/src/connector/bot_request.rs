@@ -26,6 +26,7 @@ pub(super) struct PathNames {
     pub(super) conversation: String,
     pub(super) activity: String,
     pub(super) member: String,
+    pub(super) reaction: String,
 }
 
 impl PathNames {

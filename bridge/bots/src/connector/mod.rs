@@ -4,6 +4,7 @@
 //! |-|-|
 //! | GET, POST `` | lists conversations; creates one |
 //! | POST `/{c}/activities`, `/{c}/activities/{a}` | posts an activity, or an answer to one |
+//! | PUT, DELETE `/{c}/activities/{a}/reactions/{type}` | adds or removes a reaction to a message (Teams) |
 //! | PUT, DELETE `/{c}/activities/{a}` | replaces or deletes an activity |
 //! | POST `/{c}/activities/history` | stores activities from another conversation |
 //! | GET `/{c}/members`, `/{c}/pagedmembers`, `/{c}/activities/{a}/members` | lists the members |
@@ -26,7 +27,7 @@ use axum::{
     http::Method,
     middleware::{Next, from_fn},
     response::Response,
-    routing::{any, get, post},
+    routing::{any, get, post, put},
 };
 
 use crate::{
@@ -63,6 +64,10 @@ pub fn router(channel: Channel) -> Router {
                 .delete(activities::delete),
         )
         .route(&one("/activities/{activity}/members"), get(members::list))
+        .route(
+            &one("/activities/{activity}/reactions/{reaction}"),
+            put(activities::react).delete(activities::take_back),
+        )
         .route(&one("/members"), get(members::list))
         .route(&one("/pagedmembers"), get(members::page))
         .route(

@@ -6,6 +6,7 @@ use bridge_protocol::{
     a2a::{Error, Task},
     wire::FieldError,
 };
+use bridge_translate::question;
 
 /// Refuses a negative length.
 pub(super) fn check(length: Option<i32>) -> Result<(), Error> {
@@ -19,7 +20,8 @@ pub(super) fn check(length: Option<i32>) -> Result<(), Error> {
 }
 
 /// Keeps at most this number of a task's latest messages, or all if `length` is absent.
-pub(super) fn with_history(mut task: Arc<Task>, length: Option<i32>) -> Arc<Task> {
+pub(super) fn with_history(task: Arc<Task>, length: Option<i32>) -> Arc<Task> {
+    let mut task = question::joined(task);
     let Some(length) = length else {
         return task;
     };

@@ -43,7 +43,7 @@ impl Service {
         let bare_reply = (!returns_at_once)
             .then(|| self.bare_reply(context, &request))
             .flatten();
-        let submitted = self.submit(context, request, false).await?;
+        let submitted = self.submit(context, request, returns_at_once).await?;
         let mut settled = None;
         if !returns_at_once {
             // At the limit, the task is returned in its current state.
@@ -144,7 +144,7 @@ impl Service {
             client_id: context.client_id.clone(),
             metadata: request.metadata,
             seen,
-            is_watched,
+            is_watched: is_watched || push.is_some(),
         };
         match push {
             None => self.turns.submit(incoming).await.map_err(error::of_turn),

@@ -184,7 +184,7 @@ impl TaskStream {
             let ends = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
             let needed = self.projection.needed_task(seq, &event).await?;
             let context = &bounds.context_id;
-            if let Some(response) = self.projection.project(event, context, needed.as_deref()) {
+            if let Some(response) = self.projection.project(event, context, needed.as_ref()) {
                 let item = self.item(response.map_task(Arc::new), self.is_behind);
                 return Ok(Some((item, ends)));
             }

@@ -1,7 +1,7 @@
 //! Renders the parts of a message or artifact for people.
 
 use bridge_protocol::a2a::{Content, Part};
-use bridge_translate::keys::ENTITY;
+use bridge_translate::{keys::ENTITY, plain_text};
 use serde_json::Value;
 
 use super::{card, choice::Choice};
@@ -25,6 +25,8 @@ pub(super) fn read(parts: &[Part]) -> Said {
         let kind = part.media_type.as_deref();
         let typed = kind.unwrap_or("unknown type");
         match &part.content {
+            // The cards and choices are shown.
+            Content::Text(_) if plain_text::is_repeated(part) => {}
             Content::Text(text) if text.is_empty() => {}
             Content::Text(text) => said.texts.push(text.clone()),
             Content::Data(data) => said.data(data, kind),

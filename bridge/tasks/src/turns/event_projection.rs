@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use bridge_protocol::a2a::{StreamResponse, Task, TaskState, TaskStatus};
 
+use bridge_translate::question;
+
 use crate::{
     caller::Caller,
     store::{Event, Seq, Snapshot, Store, StoreError, StoredEvent, backend::Cached},
@@ -50,6 +52,9 @@ impl EventProjection {
             Event::Metadata {
                 revised: Some(_), ..
             } => Box::pin(self.task(seq)).await.map(Some),
+            Event::Status { status, .. } if is_with_others(status) => {
+                Box::pin(self.task(seq)).await.map(Some)
+            }
             Event::Metadata { revised: None, .. }
             | Event::Created(_)
             | Event::Message(_)
@@ -67,21 +72,42 @@ impl EventProjection {
         &self,
         event: Event,
         context_id: &str,
-        needed: Option<&Task>,
+        needed: Option<&Arc<Task>>,
     ) -> Option<StreamResponse> {
+        let shown = needed.map(|task| question::joined(Arc::clone(task)));
         let unknown = || TaskStatus::new(TaskState::Unspecified);
-        let status = needed.map_or_else(unknown, |task| task.status.clone());
+        let status = shown.map_or_else(unknown, |task| task.status.clone());
+        let event = match event {
+            Event::Status {
+                metadata,
+                status: asked,
+            } if is_with_others(&asked) => Event::Status {
+                status: status.clone(),
+                metadata,
+            },
+            other => other,
+        };
         event.into_stream_response(self.task.clone(), context_id.to_owned(), &status)
     }
 
+    /// Returns the task as of an event that was observed, as its caller is shown it.
+    pub async fn shown_task(&mut self, seq: Seq) -> Result<Arc<Task>, StoreError> {
+        self.task(seq).await.map(question::joined)
+    }
+
     /// Returns the task as of an event that was observed.
-    pub async fn task(&mut self, seq: Seq) -> Result<Arc<Task>, StoreError> {
+    async fn task(&mut self, seq: Seq) -> Result<Arc<Task>, StoreError> {
         let snapshot = match &mut self.snapshot {
             Some(snapshot) => snapshot,
             none => none.insert(snapshot_at(&*self.store, &self.caller, &self.task, seq).await?),
         };
         Ok(Arc::clone(&snapshot.task))
     }
+}
+
+/// Whether the status has a question that is shown with other messages.
+fn is_with_others(status: &TaskStatus) -> bool {
+    status.message.as_ref().is_some_and(question::has_others)
 }
 
 /// Returns the task as of an event: from the store if that is the task's last event, otherwise from the log.

@@ -48,14 +48,13 @@ impl Hook {
         let _request = Request::begin(self);
         sleep(Duration::from_millis(30)).await;
         let value: Value = serde_json::from_slice(body).unwrap();
-        // The last ones before a question are statuses, the others artifacts.
-        let text = value
-            .pointer("/artifactUpdate/artifact/parts/0/text")
-            .or(value.pointer("/statusUpdate/status/message/parts/0/text"));
-        let number: Option<usize> = text
-            .and_then(Value::as_str)
-            .and_then(|text| text.parse().ok());
-        self.got.lock().unwrap().extend(number);
+        // The last ones before a question are parts of its status, the others artifacts.
+        let parts = value
+            .pointer("/artifactUpdate/artifact/parts")
+            .or(value.pointer("/statusUpdate/status/message/parts"));
+        let texts = parts.and_then(Value::as_array).into_iter().flatten();
+        let numbers = texts.filter_map(|part| part["text"].as_str()?.parse::<usize>().ok());
+        self.got.lock().unwrap().extend(numbers);
     }
 
     fn last(&self) -> usize {

@@ -122,6 +122,19 @@ async fn histories_and_removals_are_told_as_data() {
 }
 
 #[tokio::test]
+async fn reactions_are_told_as_data() {
+    let (_bot, world, post, task) = spoken_to().await;
+    let url = post.below(&format!("/activities/{}/reactions/like", post.id()));
+    for (method, member) in [("PUT", "reactionsAdded"), ("DELETE", "reactionsRemoved")] {
+        let (status, body) = post.call(method, &url, &Value::Null).await;
+        assert_eq!(status, 200, "{body}");
+        let task = world.task(&task["id"]).await;
+        let event = &task["metadata"]["urn:activity:event"];
+        assert_eq!(event[member], json!([{"type": "like"}]), "{event}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_said_and_changes_nothing() {
     let (_bot, world, post, task) = spoken_to().await;
     let before = world.task(&task["id"]).await;

@@ -193,14 +193,14 @@ fn state(task: &Value) -> &str {
     task["status"]["state"].as_str().unwrap_or("no task")
 }
 
-/// What the task's status says, or else its last artifact.
+/// What the task's status says last, or else its last artifact.
 fn said(task: &Value) -> &str {
     let artifacts = task["artifacts"].as_array();
     let answer = artifacts.and_then(|artifacts| artifacts.last());
     let texts = [Some(&task["status"]["message"]), answer]
         .into_iter()
         .flatten();
-    let mut texts = texts.filter_map(|one| one["parts"][0]["text"].as_str());
+    let mut texts = texts.filter_map(|one| one["parts"].as_array()?.last()?["text"].as_str());
     texts.next().unwrap_or_default()
 }
 
@@ -211,8 +211,9 @@ pub(crate) fn all_said(task: &Value) -> Vec<String> {
     let last = Some(&task["status"]["message"]).filter(|message| !message.is_null());
     let answers = list("artifacts").filter(|artifact| answered(artifact).is_some());
     let said = own.chain(last).chain(answers);
-    let text = |message: &Value| message["parts"][0]["text"].as_str().map(String::from);
-    said.filter_map(text).collect()
+    let parts = said.flat_map(|message| message["parts"].as_array().into_iter().flatten());
+    let text = |part: &Value| part["text"].as_str().map(String::from);
+    parts.filter_map(text).collect()
 }
 
 /// The id of the message that an artifact is the answer of.

@@ -33,7 +33,8 @@ async fn a_bot_gets_the_activity_with_its_own_address() {
     assert_eq!(post.conversation(), task["id"]);
     let own = format!("{}.1", task["id"].as_str().unwrap());
     assert_eq!(post.id(), own);
-    assert_eq!(post.activity["from"]["id"], "unknown");
+    let user = format!("unknown-{}", task["contextId"].as_str().unwrap());
+    assert_eq!(post.activity["from"]["id"], user);
     let url = post.activity["serviceUrl"].as_str().unwrap();
     assert!(url.starts_with(&format!("http://{}/", world.address)));
 

@@ -47,7 +47,7 @@ impl Translation {
             }
             message => {
                 if is_update {
-                    self.asked = waits_for(activity).or(self.asked.take());
+                    self.ask(waits_for(activity), &message_id);
                 }
                 let is_quiet = self.held.iter().any(|held| held.message_id == message_id);
                 self.revise(&message_id, message.as_ref());
@@ -73,7 +73,7 @@ impl Translation {
         self.revise(id, message.as_ref());
         let asked = waits_for(activity).filter(|_| message.is_some());
         let answer = message.filter(|_| asked.is_none());
-        self.asked = asked.or(self.asked.take());
+        self.ask(asked, id);
         let answer = answer.as_ref().and_then(answer::output);
         if let Some(answer) = answer {
             self.outputs.push_back(answer);

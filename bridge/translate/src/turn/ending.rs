@@ -1,9 +1,9 @@
 //! Ends a turn and sends what remains.
 
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 
 use super::{Output, Translation, end_of_conversation, id};
-use crate::{answer, end};
+use crate::{answer, end, question};
 use bridge_protocol::{
     a2a::{Message, Metadata, Part, Role, TaskState},
     activity::Activity,
@@ -86,6 +86,10 @@ impl Translation {
             }
             // Clients look for the reason of a failure in the status, even if it is repeated there.
             TaskState::Failed | TaskState::Rejected => self.last_status(message),
+            TaskState::InputRequired | TaskState::AuthRequired if !self.context.in_full => {
+                let message = message.filter(|one| !self.is_answer(one));
+                message.map(|message| self.question(message))
+            }
             _ => {
                 let message = message.filter(|one| !self.is_answer(one));
                 self.last_status(message)
@@ -93,6 +97,23 @@ impl Translation {
         };
         self.status(state, message, metadata);
         self.finish();
+    }
+
+    /// The message with which the task waits. What the bot said before it and was not sent yet is shown with it, and so
+    /// is the message that asks if the bot went on after it.
+    fn question(&mut self, mut last: Message) -> Message {
+        let held = core::mem::take(&mut self.held);
+        let asking = self
+            .asking
+            .take()
+            .filter(|id| !self.artifacts.contains(&answer::artifact_id(id)));
+        let mut before: Vec<String> = held.iter().map(id).collect();
+        if let Some(asking) = asking.filter(|id| !before.contains(id)) {
+            before.insert(0, asking);
+        }
+        before.retain(|id| *id != last.message_id);
+        question::name(&mut last, before);
+        last
     }
 
     /// The message of the last status, after the earlier ones have been sent.

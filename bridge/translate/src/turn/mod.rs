@@ -71,7 +71,10 @@ pub struct Translation {
     unanswered: Option<Message>,
     /// The state in which the bot waits, if it does.
     asked: Option<TaskState>,
+    /// The id of the message that asks last.
+    asking: Option<String>,
     outputs: VecDeque<Output>,
+    is_watched: bool,
     has_ended: bool,
 }
 
@@ -91,7 +94,9 @@ impl Translation {
             told: None,
             unanswered: None,
             asked: None,
+            asking: None,
             outputs: VecDeque::new(),
+            is_watched: true,
             has_ended: false,
         }
     }
@@ -100,6 +105,14 @@ impl Translation {
     #[must_use]
     pub fn with_unanswered(mut self, asked: Option<Message>) -> Self {
         self.unanswered = asked;
+        self
+    }
+
+    /// Sets whether somebody watches the turn; true without this. If nobody does, nothing has to be sent early, and a
+    /// question has all that was said before it.
+    #[must_use]
+    pub fn watched(mut self, is_watched: bool) -> Self {
+        self.is_watched = is_watched;
         self
     }
 
@@ -124,7 +137,7 @@ impl Translation {
             Input::TimedOut if self.asked.is_some() => self.end_in_silence(),
             Input::TimedOut => self.fail(TIMED_OUT.into()),
             Input::Lull if self.asked.is_some() => {}
-            Input::Lull => self.tell(),
+            Input::Lull => self.tell_early(),
         }
         Ok(())
     }
@@ -136,7 +149,7 @@ impl Translation {
 
     /// Whether [`Input::Lull`] would send anything.
     pub fn has_untold(&self) -> bool {
-        !self.held.is_empty() && self.asked.is_none()
+        self.is_watched && !self.held.is_empty() && self.asked.is_none()
     }
 
     /// Whether the turn is over. There may still be outputs to poll.
@@ -184,20 +197,35 @@ impl Translation {
             return self.message(activity);
         }
         // A typing bot has more to send.
-        self.tell();
+        self.tell_early();
         self.event(activity);
+    }
+
+    /// Sends the messages so far, if somebody is shown them before the end.
+    fn tell_early(&mut self) {
+        if self.is_watched {
+            self.tell();
+        }
     }
 
     fn message(&mut self, activity: &Activity) {
         let message = self.as_message(activity);
         self.show(message.clone());
         self.is_streamed = false;
-        self.asked = waits_for(activity).or(self.asked.take());
+        self.ask(waits_for(activity), &message.message_id);
         if self.held.len() == HELD {
             self.tell();
         }
         self.held.push(message.clone());
         self.outputs.push_back(Output::Said(message));
+    }
+
+    /// Notes that a message asks, if it does.
+    fn ask(&mut self, asked: Option<TaskState>, id: &str) {
+        if asked.is_some() {
+            self.asked = asked;
+            self.asking = Some(id.into());
+        }
     }
 
     /// Sends the messages so far.

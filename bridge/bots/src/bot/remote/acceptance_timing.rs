@@ -26,7 +26,7 @@ impl AcceptanceTiming {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
 
-    /// Records a turn in which the bot sent activities after its 202, or none before. The count starts again.
+    /// Records a turn in which the bot sent activities after its 202. The count starts again.
     pub(super) fn record_not_over(&self) {
         self.over.store(0, Ordering::Relaxed);
     }

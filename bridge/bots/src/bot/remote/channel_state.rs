@@ -121,6 +121,15 @@ impl ChannelInner {
         url.as_str().trim_end_matches('/')
     }
 
+    /// Returns the base of addresses at which a bot fetches files. The SDKs take only https and the name `localhost`.
+    pub(super) fn file_base(&self, bot: &RemoteBot) -> String {
+        let base = self.callback_base(bot);
+        match base.strip_prefix("http://127.0.0.1:") {
+            Some(port) => format!("http://localhost:{port}"),
+            None => base.to_owned(),
+        }
+    }
+
     /// Returns the service URL with this secret. It ends with a slash because SDKs expect one after a path.
     pub(super) fn service_url(&self, bot: &RemoteBot, secret: &UrlSecret) -> String {
         format!("{}/bots/{}/", self.callback_base(bot), secret.as_str())
@@ -142,13 +151,14 @@ impl ChannelInner {
         activity_id: String,
     ) -> TranslationContext {
         let context = task.context_id.clone().unwrap_or_default();
+        let user = bot.user(caller, &context);
         TranslationContext {
             conversation: ConversationAccount::new(bot.conversation_id(caller, &task.id, &context)),
             task_id: task.id.clone(),
             context_id: context,
             channel_id: bot.settings.channel_id.clone(),
             service_url: self.service_url(bot, secret),
-            user: bot.user(caller),
+            user,
             bot: bot.account(),
             activity_id,
             now: format!("{:.3}", clock::now()),

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     agent::ConversationScope,
+    bot::local_bot::UNKNOWN,
     store::{Head, ListQuery, StoreError},
 };
 
@@ -117,13 +118,17 @@ impl ConnectorSession {
 
     /// Returns the members of the conversation: the user and the bot.
     pub fn members(&self) -> [ChannelAccount; 2] {
-        [self.bot.user(&self.scope.caller), self.bot.account()]
+        let Self { bot, scope, .. } = self;
+        [bot.user(&scope.caller, &scope.context), bot.account()]
     }
 
     /// Returns the member with this id.
     pub fn member(&self, id: &str) -> Result<ChannelAccount, ConnectorError> {
         let mut members = self.members().into_iter();
-        let found = members.find(|member| member.id.as_deref() == Some(id));
+        // Bots may have kept the id that all callers without authentication had before.
+        let is_former =
+            |member: &ChannelAccount| id == UNKNOWN && member.name.as_deref() == Some(id);
+        let found = members.find(|member| member.id.as_deref() == Some(id) || is_former(member));
         found.ok_or_else(|| ConnectorError::Member { member: id.into() })
     }
 

@@ -29,7 +29,7 @@ use crate::{
     agent::ConversationScope,
     bot::{
         executor::unkept,
-        log_writer::{self, FLUSH_DELAY, LogWriter},
+        log_writer::{self, LogWriter},
     },
     caller::Caller,
     executor::{Executor, Turn, Update},
@@ -176,10 +176,8 @@ impl RemoteExecutor {
         let machine = machine
             .with_artifacts(artifacts.map(|one| one.artifact_id.clone()))
             .with_unanswered(sign_in::unanswered(&remote_turn.turn.task).cloned());
-        // A bot that does not mark the end of its turn may send more until it was silent for long enough.
-        let flush_delay = ending.quiet + FLUSH_DELAY;
-        let log_writer = LogWriter::new(machine, remote_turn.turn.handle.clone(), queue);
-        let mut log_writer = log_writer.with_flush_delay(flush_delay);
+        let machine = machine.watched(remote_turn.turn.is_watched);
+        let mut log_writer = LogWriter::new(machine, remote_turn.turn.handle.clone(), queue);
         let talking = async move {
             let how = self.end_of_turn(remote_turn.turn, talk(&open_turn)).await;
             drop(open_turn);
@@ -240,8 +238,9 @@ impl RemoteExecutor {
         match turn_progress::wait_until_finished(open_turn.progress(), ending, &self.acceptance)
             .await
         {
-            true => self.acceptance.record_over(),
-            false => self.acceptance.record_not_over(),
+            Some(true) => self.acceptance.record_over(),
+            Some(false) => self.acceptance.record_not_over(),
+            None => {}
         }
     }
 

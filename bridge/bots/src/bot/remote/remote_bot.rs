@@ -45,14 +45,16 @@ impl RemoteBot {
         ChannelAccount::new(id, bot_name.as_ref().unwrap_or(&self.name), "bot")
     }
 
-    /// Returns the account of a caller.
-    pub(super) fn user(&self, caller: &Caller) -> ChannelAccount {
-        let id = match &self.settings.user {
-            UserId::Fixed(id) => id,
-            UserId::Caller if caller.is_anonymous() => UNKNOWN,
-            UserId::Caller => caller.name(),
-        };
-        ChannelAccount::new(id, id, "user")
+    /// Returns the account of a caller. Nothing tells callers without authentication apart, and bots keep state, sign-ins
+    /// too, under the user's id. So there is another such user in each context.
+    pub(super) fn user(&self, caller: &Caller, context: &str) -> ChannelAccount {
+        match &self.settings.user {
+            UserId::Fixed(id) => ChannelAccount::new(id, id, "user"),
+            UserId::Caller if caller.is_anonymous() => {
+                ChannelAccount::new(format!("{UNKNOWN}-{context}"), UNKNOWN, "user")
+            }
+            UserId::Caller => ChannelAccount::new(caller.name(), caller.name(), "user"),
+        }
     }
 
     /// Returns the id under which the bot knows the conversation of a task. Bots keep their state under it, and two callers

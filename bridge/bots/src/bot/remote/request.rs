@@ -27,10 +27,10 @@ pub(super) async fn message(
     if full_activity::is_used(message) && matches!(full_activity::carried(message), Ok(Some(_))) {
         return Ok(activity);
     }
-    let callback_base = channel.callback_base(bot);
+    let base = channel.file_base(bot);
     for (index, url) in inline_files(message, &mut activity) {
         let id = channel.files.offer(caller, task, message, index).await?;
-        *url = format!("{callback_base}/v3/attachments/{id}/views/original");
+        *url = format!("{base}/v3/attachments/{id}/views/original");
     }
     Ok(activity)
 }

@@ -112,7 +112,8 @@ impl Delivery {
 /// The id by which a bot knows the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum UserId {
-    /// The caller's own id; `unknown` for callers without authentication.
+    /// The caller's own id; for callers without authentication `unknown-` and the id of the context, so that none of them is
+    /// taken for another one.
     #[default]
     Caller,
     /// The same id for all callers.

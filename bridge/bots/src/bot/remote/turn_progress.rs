@@ -95,12 +95,12 @@ fn message_progress(activity: &Activity, ending: &TurnEndRules) -> TurnProgress 
 }
 
 /// Waits until the bot seems to have finished its turn. Returns whether the turn was over when this function was
-/// called: the bot had sent activities by then and sent no more.
+/// called: the bot had sent activities by then and sent no more. `None` if the bot has sent nothing, which shows neither.
 pub(super) async fn wait_until_finished(
     mut state: watch::Receiver<ProgressState>,
     ending: &TurnEndRules,
     acceptance: &AcceptanceTiming,
-) -> bool {
+) -> Option<bool> {
     let before = state.borrow().count;
     let settle = ending.settle.unwrap_or(match acceptance.is_at_turn_end() {
         true => Duration::ZERO,
@@ -109,11 +109,17 @@ pub(super) async fn wait_until_finished(
     loop {
         let now = *state.borrow_and_update();
         let has_spoken_on = now.count != before;
-        let was_over = before > 0 && !has_spoken_on;
+        let was_over = match (before, has_spoken_on) {
+            (0, false) => None,
+            (_, has_spoken_on) => Some(!has_spoken_on),
+        };
         let wait = match now.progress {
             TurnProgress::Ended => return was_over,
             TurnProgress::Finished if has_spoken_on => END_GRACE,
             TurnProgress::Finished => settle.min(END_GRACE),
+            // Its turn is over, and it had nothing to say; or an SDK typed for it until then.
+            TurnProgress::Silent if !has_spoken_on && acceptance.is_at_turn_end() => END_GRACE,
+            TurnProgress::AtWork if !has_spoken_on && acceptance.is_at_turn_end() => ending.quiet,
             TurnProgress::Silent | TurnProgress::AtWork => ending.patience,
             TurnProgress::Spoken if has_spoken_on => ending.quiet,
             TurnProgress::Spoken => settle,
@@ -125,8 +131,7 @@ pub(super) async fn wait_until_finished(
             Ok(Ok(())) => {}
             // No more activities came in time, or can come.
             Ok(Err(_)) | Err(_) => {
-                return was_over
-                    && matches!(now.progress, TurnProgress::Spoken | TurnProgress::Finished);
+                return was_over;
             }
         }
     }
@@ -228,8 +233,12 @@ mod tests {
     async fn a_bot_whose_turns_are_over_at_its_202_is_not_waited_for() {
         let learnt = AcceptanceTiming::default();
         (0..100).for_each(|_| learnt.record_over());
-        for (said, millis) in [(&[(0, "message")][..], 0), (&[(0, "typing")], 60_000)] {
-            let waited = waited(&learnt, 1, said).await;
+        for (said, millis) in [
+            (&[][..], 50),
+            (&[(0, "message")], 0),
+            (&[(0, "typing")], 2_000),
+        ] {
+            let waited = waited(&learnt, said.len(), said).await;
             assert_eq!(waited.as_millis(), millis, "{said:?}");
         }
     }
@@ -237,12 +246,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_a_bot_says_after_its_202_shows_that_its_turn_was_not_over() {
         for (before, after, was_over) in [
-            (&["message"][..], &[][..], true),
-            (&["message", "endOfConversation"], &[], true),
-            (&["message"], &["message"], false),
-            (&[], &["message"], false),
-            (&["typing"], &[], false),
-            (&[], &[], false),
+            (&["message"][..], &[][..], Some(true)),
+            (&["message", "endOfConversation"], &[], Some(true)),
+            (&["message"], &["message"], Some(false)),
+            (&[], &["message"], Some(false)),
+            (&["typing"], &[], Some(true)),
+            (&[], &[], None),
         ] {
             let (sender, receiver) = watch::channel(ProgressState::default());
             let ending = TurnEndRules::default();

@@ -153,7 +153,6 @@ async fn who_wants_it_is_told_of_the_first_contact() {
     chat.say("one").await.unwrap();
     chat.say("two").await.unwrap();
     let expected = [
-        "working: conversationUpdate ",
         "input-required: message one",
         "end of turn 1",
         "user: two",

@@ -1,0 +1,181 @@
+//! Says in plain text what a message shows as cards and buttons.
+//!
+//! Many clients of A2A show only text, or are language models that read only text. Without it they are asked to choose
+//! and never learn between what.
+
+use alloc::{
+    format,
+    string::{String, ToString as _},
+    vec::Vec,
+};
+
+use serde_json::{Map, Value};
+
+use crate::keys::PLAIN_TEXT;
+use bridge_protocol::{
+    a2a::{Metadata, Part},
+    activity::{Activity, Attachment},
+};
+
+/// How deep the elements of an adaptive card may be nested.
+const DEEPEST: usize = 16;
+
+/// The prefix of a choice.
+const CHOICE: &str = "- ";
+
+/// Returns the part for the cards and the suggested actions of a message, unless its text says it all.
+pub(crate) fn part(activity: &Activity) -> Option<Part> {
+    let mut lines = Vec::new();
+    let cards = activity.attachments.iter().filter(|one| !one.is_sign_in());
+    cards.for_each(|one| card(one, &mut lines));
+    let suggested = activity.suggested_actions.iter();
+    for action in suggested.flat_map(|suggested| &suggested.actions) {
+        let value = action.value.as_ref().and_then(Value::as_str);
+        let label = action.title.as_deref().or(action.text.as_deref()).or(value);
+        choice(label, &mut lines);
+    }
+    lines.retain(|line| !line.trim().is_empty());
+    let said = activity.text.as_deref().unwrap_or_default().to_lowercase();
+    let is_said = |line: &String| {
+        let line = line.trim_start_matches(CHOICE).to_lowercase();
+        said.contains(&line)
+    };
+    if lines.iter().all(is_said) {
+        return None;
+    }
+    // Of choices, all are named or none.
+    lines.retain(|line| line.starts_with(CHOICE) || !is_said(line));
+    let mut part = Part::text(lines.join("\n"));
+    part.metadata = Some(Metadata::from_iter([(PLAIN_TEXT.into(), true.into())]));
+    Some(part)
+}
+
+/// Whether a part only repeats what other parts and the metadata have.
+pub fn is_repeated(part: &Part) -> bool {
+    let metadata = part.metadata.as_ref();
+    metadata.is_some_and(|metadata| metadata.contains_key(PLAIN_TEXT))
+}
+
+fn card(attachment: &Attachment, lines: &mut Vec<String>) {
+    let Some(Value::Object(content)) = &attachment.content else {
+        return;
+    };
+    let kind = attachment.content_type.as_deref().unwrap_or_default();
+    let Some(kind) = kind.strip_prefix("application/vnd.microsoft.card.") else {
+        return;
+    };
+    if kind == "adaptive" {
+        return element(content, DEEPEST, lines);
+    }
+    for name in ["title", "subtitle", "text"] {
+        line(content.get(name), lines);
+    }
+    buttons(content.get("buttons"), lines);
+}
+
+/// Adds an element of an adaptive card and those in it, in the order in which they are shown.
+fn element(element: &Map<String, Value>, depth: usize, lines: &mut Vec<String>) {
+    let Some(depth) = depth.checked_sub(1) else {
+        return;
+    };
+    let is_field = element
+        .get("type")
+        .and_then(Value::as_str)
+        .is_some_and(|kind| kind.starts_with("Input."));
+    for name in ["label", "text", "placeholder"] {
+        if name != "placeholder" || is_field && !element.contains_key("label") {
+            line(element.get(name), lines);
+        }
+    }
+    let runs =
+        all(element.get("inlines")).filter_map(|run| run.as_str().or(run.get("text")?.as_str()));
+    let runs: String = runs.collect();
+    line(Some(&runs.into()), lines);
+    for fact in all(element.get("facts")) {
+        let text = |name: &str| fact.get(name).and_then(Value::as_str).unwrap_or_default();
+        lines.push(format!("{} {}", text("title"), text("value")));
+    }
+    for one in all(element.get("choices")) {
+        choice(one.get("title").and_then(Value::as_str), lines);
+    }
+    let within = ["body", "items", "columns", "rows", "cells"].into_iter();
+    for one in within.flat_map(|name| all(element.get(name))) {
+        if let Value::Object(one) = one {
+            self::element(one, depth, lines);
+        }
+    }
+    buttons(element.get("actions"), lines);
+}
+
+fn buttons(buttons: Option<&Value>, lines: &mut Vec<String>) {
+    for button in all(buttons) {
+        choice(button.get("title").and_then(Value::as_str), lines);
+    }
+}
+
+fn choice(label: Option<&str>, lines: &mut Vec<String>) {
+    lines.extend(
+        label
+            .filter(|label| !label.trim().is_empty())
+            .map(|label| format!("{CHOICE}{label}")),
+    );
+}
+
+fn line(text: Option<&Value>, lines: &mut Vec<String>) {
+    lines.extend(
+        text.and_then(Value::as_str)
+            .map(|text| text.trim().to_string()),
+    );
+}
+
+fn all(list: Option<&Value>) -> impl Iterator<Item = &Value> {
+    list.and_then(Value::as_array).into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::wire::Wire as _;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn cards_and_choices_are_lines() {
+        let adaptive = json!({"type": "AdaptiveCard", "body": [
+            {"type": "TextBlock", "text": "Order"},
+            {"type": "ColumnSet", "columns": [{"items": [{"type": "TextBlock", "text": "2 apples"}]}]},
+            {"type": "FactSet", "facts": [{"title": "Sum:", "value": "3 EUR"}]},
+            {"type": "Input.ChoiceSet", "label": "Size", "placeholder": "Pick", "choices": [{"title": "Small", "value": "s"}]},
+            {"type": "Input.Text", "placeholder": "Your name"},
+        ], "actions": [{"type": "Action.Submit", "title": "Buy"}]});
+        let hero = json!({"title": "Hero", "text": "Of the day", "buttons": [{"type": "imBack", "title": "More", "value": "more"}]});
+        let attached = |kind: &str, content: Value| json!({"attachments": [{"contentType": format!("application/vnd.microsoft.card.{kind}"), "content": content}]});
+        let suggested = |text: &str| json!({"text": text, "suggestedActions": {"actions": [{"title": "Car"}, {"value": "Bus"}]}});
+        for (activity, expected) in [
+            (
+                attached("adaptive", adaptive),
+                Some("Order\n2 apples\nSum: 3 EUR\nSize\n- Small\nYour name\n- Buy"),
+            ),
+            (attached("hero", hero), Some("Hero\nOf the day\n- More")),
+            (suggested("Which?"), Some("- Car\n- Bus")),
+            (suggested("A car or a bus?"), None),
+            (suggested("A car, or?"), Some("- Car\n- Bus")),
+            (attached("oauth", json!({"text": "Sign in"})), None),
+            (
+                json!({"attachments": [{"contentType": "image/png", "contentUrl": "https://h/x"}]}),
+                None,
+            ),
+            (json!({"text": "Hello"}), None),
+        ] {
+            let mut activity = activity;
+            activity["type"] = "message".into();
+            let part = part(&Activity::read(activity.clone()).unwrap());
+            assert_eq!(
+                part.as_ref().and_then(Part::as_text),
+                expected,
+                "{activity}"
+            );
+            assert!(part.iter().all(is_repeated));
+        }
+    }
+}

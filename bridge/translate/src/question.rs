@@ -1,0 +1,96 @@
+//! Shows a question together with what the bot said before it in the same turn.
+//!
+//! Most clients show nothing but the status of a task that waits for its user. A bot that thanks for the last answer and
+//! then asks for the next one says both in messages of their own. The log keeps these messages apart, because the bot may
+//! still change each of them. The question names those before it, and whoever is shown the task gets all of them as parts
+//! of the question.
+
+use alloc::{string::String, sync::Arc, vec::Vec};
+
+use serde_json::Value;
+
+use bridge_protocol::a2a::{Message, Role, Task};
+
+use crate::keys::BEFORE;
+
+/// Names the messages that the bot said before the question, oldest first.
+pub(crate) fn name(question: &mut Message, before: Vec<String>) {
+    if !before.is_empty() {
+        let metadata = question.metadata.get_or_insert_default();
+        metadata.insert(BEFORE.into(), before.into());
+    }
+}
+
+/// Whether the message names others before it.
+pub fn has_others(question: &Message) -> bool {
+    let metadata = question.metadata.as_ref();
+    metadata.is_some_and(|metadata| metadata.contains_key(BEFORE))
+}
+
+/// Returns the task as its caller is shown it: the messages before a question are parts of the question.
+pub fn joined(mut task: Arc<Task>) -> Arc<Task> {
+    if task.status.message.as_ref().is_some_and(has_others) {
+        join(Arc::make_mut(&mut task));
+    }
+    task
+}
+
+/// Moves the messages before the question into it, if the task waits with one.
+fn join(task: &mut Task) {
+    let Some(question) = task.status.message.as_mut().filter(|one| has_others(one)) else {
+        return;
+    };
+    let metadata = question.metadata.get_or_insert_default();
+    let before = metadata.remove(BEFORE);
+    if metadata.is_empty() {
+        question.metadata = None;
+    }
+    let ids: Vec<&str> = before
+        .iter()
+        .flat_map(|ids| ids.as_array().into_iter().flatten())
+        .filter_map(Value::as_str)
+        .collect();
+    let is_before =
+        |one: &mut Message| one.role == Role::Agent && ids.contains(&one.message_id.as_str());
+    let before: Vec<Message> = task.history.extract_if(.., is_before).collect();
+    let parts = before.into_iter().flat_map(|one| one.parts);
+    question.parts.splice(0..0, parts.collect::<Vec<_>>());
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::{borrow::ToOwned as _, vec};
+
+    use bridge_protocol::{a2a::Part, wire::Wire as _};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_question_has_what_was_said_before_it() {
+        let said = |id: &str, role| Message::new(id, role, vec![Part::text(id)]);
+        let mut question = said("q", Role::Agent);
+        name(&mut question, vec!["a".to_owned(), "gone".to_owned()]);
+        assert!(has_others(&question));
+        let mut task = Task::read(
+            json!({"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_INPUT_REQUIRED"}}),
+        )
+        .unwrap();
+        task.history = vec![
+            said("u", Role::User),
+            said("b", Role::Agent),
+            said("a", Role::Agent),
+        ];
+        task.status.message = Some(question.clone());
+        join(&mut task);
+        let joined = Message {
+            parts: vec![Part::text("a"), Part::text("q")],
+            ..said("q", Role::Agent)
+        };
+        assert_eq!(task.status.message, Some(joined));
+        assert_eq!(
+            task.history,
+            [said("u", Role::User), said("b", Role::Agent)]
+        );
+    }
+}
