@@ -14,17 +14,19 @@ mod components;
 mod document;
 mod operation;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::{
     Extension, Router,
+    body::Bytes,
     extract::State,
-    http::{HeaderName, HeaderValue, header::CONTENT_SECURITY_POLICY},
+    http::{
+        HeaderName, HeaderValue,
+        header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE},
+    },
     response::{Html, IntoResponse},
     routing::get,
 };
-use bridge_program::Json;
-use serde_json::Value;
 
 use super::{Endpoint, Origin};
 
@@ -35,21 +37,46 @@ const PAGE: &str = include_str!("page.html");
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Returns the routes `/openapi.json` and `/docs` for these agents.
-pub fn openapi(endpoints: Vec<Endpoint>) -> Router {
-    let endpoints: Arc<[Endpoint]> = endpoints.into();
-    Router::new()
-        .route("/openapi.json", get(described))
-        .route("/docs", get(page))
-        .with_state(endpoints)
+/// The agents, and the document that was asked for last with the origin that is written in it. Many callers that do not
+/// read their answers share its bytes.
+struct Described {
+    endpoints: Vec<Endpoint>,
+    last: Mutex<Option<(Option<Origin>, Bytes)>>,
 }
 
-async fn described(
-    State(endpoints): State<Arc<[Endpoint]>>,
+/// Returns the routes `/openapi.json` and `/docs` for these agents.
+pub fn openapi(endpoints: Vec<Endpoint>) -> Router {
+    let described = Arc::new(Described {
+        endpoints,
+        last: Mutex::default(),
+    });
+    Router::new()
+        .route("/openapi.json", get(document))
+        .route("/docs", get(page))
+        .with_state(described)
+}
+
+async fn document(
+    State(described): State<Arc<Described>>,
     origin: Option<Extension<Origin>>,
-) -> Json<Value> {
-    let origin = origin.as_deref();
-    Json(document::of(&endpoints, origin))
+) -> impl IntoResponse {
+    let json = (CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    ([json], described.document(origin.as_deref()))
+}
+
+impl Described {
+    fn document(&self, origin: Option<&Origin>) -> Bytes {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, bytes)) = &*last
+            && known.as_ref() == origin
+        {
+            return bytes.clone();
+        }
+        let document = document::of(&self.endpoints, origin);
+        let bytes = Bytes::from(document.to_string());
+        *last = Some((origin.cloned(), bytes.clone()));
+        bytes
+    }
 }
 
 async fn page() -> impl IntoResponse {
