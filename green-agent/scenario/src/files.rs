@@ -1,6 +1,9 @@
 //! Finds scenario files from the paths of a command line.
 
+mod names;
+
 use std::{
+    collections::{BTreeMap, btree_map::Entry},
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
@@ -8,7 +11,9 @@ use std::{
 
 use walkdir::{DirEntry, WalkDir};
 
-use super::{error::ScenarioErrors, expected::ExpectedFailure, parse::name};
+use super::{
+    error::ScenarioErrors, expected::ExpectedFailure, parse::name, source::ScenarioSource,
+};
 
 /// Folders that are not searched: they contain files of other projects, some of them called `scenario.toml`
 /// too.
@@ -19,7 +24,8 @@ const SKIPPED: [&str; 3] = ["node_modules", "__pycache__", "target"];
 pub struct ScenarioFile {
     /// The path, as it was given or found.
     pub path: PathBuf,
-    /// The scenario's name, as [`read`](super::read) gives it.
+    /// The scenario's name, which no other one of the same run has: as [`read`](super::read) gives it, or a longer
+    /// end of its path.
     pub name: String,
     /// Whether the file itself was given, rather than a folder above it.
     pub as_named: bool,
@@ -53,23 +59,49 @@ pub enum CollectError {
         /// The filter, if there is one.
         filter: Option<String>,
     },
+    /// Files whose paths look alike.
+    #[error(
+        "{}: all of these scenarios would be called {name:?}; rename them",
+        shown(paths)
+    )]
+    SameName {
+        /// The name.
+        name: String,
+        /// The files.
+        paths: Vec<PathBuf>,
+    },
     /// A sidecar that cannot be read.
     #[error(transparent)]
     Sidecar(#[from] ScenarioErrors),
 }
 
-/// Returns the files to run, in the order of `paths` and by name within a folder, each of them once. `filter`
-/// is a text that the scenario's name must contain.
+impl ScenarioFile {
+    /// Reads the file and its dataset; the scenarios that are made of it have the name that the file has in this
+    /// run.
+    ///
+    /// # Errors
+    /// Like [`ScenarioSource::read`].
+    pub fn source(&self) -> Result<ScenarioSource, ScenarioErrors> {
+        Ok(ScenarioSource::read(&self.path)?.named(&self.name))
+    }
+}
+
+/// Returns the files to run, in the order of `paths` and by name within a folder, each of them once, however its
+/// path is written. `filter` is a text that the scenario's name must contain.
 ///
 /// # Errors
-/// If a path does not exist, a folder or a sidecar cannot be read, or no file was found.
+/// If a path does not exist, a folder or a sidecar cannot be read, no file was found, or two files cannot be told
+/// apart.
 pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<ScenarioFile>, CollectError> {
-    let mut found: Vec<ScenarioFile> = Vec::new();
+    let mut found = FoundFiles::default();
     for path in paths {
         for next in below(path)? {
-            add(&mut found, next);
+            found.add(next);
         }
     }
+    let mut found = found.files;
+    // Before the filter, so that a scenario's name does not depend on it.
+    names::tell_apart(&mut found)?;
     found.retain(|file| filter.is_none_or(|text| file.name.contains(text)));
     if found.is_empty() {
         return Err(CollectError::Nothing {
@@ -80,12 +112,26 @@ pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<ScenarioFi
     Ok(found)
 }
 
-/// Adds a file unless it was added before. A file that was both given and found counts as given.
-fn add(found: &mut Vec<ScenarioFile>, next: ScenarioFile) {
-    match found.iter_mut().find(|file| file.path == next.path) {
-        Some(file) if next.as_named => *file = next,
-        Some(_) => {}
-        None => found.push(next),
+/// The files found so far.
+#[derive(Default)]
+struct FoundFiles {
+    files: Vec<ScenarioFile>,
+    /// Where each file is, by its path without links and `..`.
+    places: BTreeMap<PathBuf, usize>,
+}
+
+impl FoundFiles {
+    /// Adds a file unless it was added before. A file that was both given and found counts as given.
+    fn add(&mut self, next: ScenarioFile) {
+        let place = fs::canonicalize(&next.path).unwrap_or_else(|_| next.path.clone());
+        match self.places.entry(place) {
+            Entry::Occupied(known) if next.as_named => self.files[*known.get()] = next,
+            Entry::Occupied(_) => {}
+            Entry::Vacant(free) => {
+                free.insert(self.files.len());
+                self.files.push(next);
+            }
+        }
     }
 }
 
@@ -227,6 +273,23 @@ mod tests {
         let found = collect(&[folder, file], None).unwrap();
         assert_eq!(found.len(), 1);
         assert!(found[0].as_named && found[0].sidecar.is_none());
+    }
+
+    #[test]
+    fn a_file_is_found_once_however_it_is_written() {
+        let root = tree(&[("a/login.toml", SCENARIO)]);
+        let written =
+            ["a/login.toml", "a/../a/login.toml", "./a"].map(|path| root.path().join(path));
+        assert_eq!(names(&collect(&written, None).unwrap()), ["login"]);
+    }
+
+    #[test]
+    fn files_of_one_name_get_names_that_differ_and_do_not_depend_on_the_filter() {
+        let root = tree(&[("a/login.toml", SCENARIO), ("b/login.toml", SCENARIO)]);
+        let folder = [root.path().to_owned()];
+        let found = collect(&folder, None).unwrap();
+        assert_eq!(names(&found), ["a/login", "b/login"]);
+        assert_eq!(names(&collect(&folder, Some("b/")).unwrap()), ["b/login"]);
     }
 
     #[test]

@@ -29,6 +29,8 @@ const MAX_ERRORS: usize = 10;
 #[derive(Clone, Debug)]
 pub struct ScenarioSource {
     path: PathBuf,
+    /// The name of its scenarios.
+    name: String,
     text: String,
     dataset: Option<Dataset>,
     axes: Vec<(String, Vec<Value>)>,
@@ -62,12 +64,22 @@ impl ScenarioSource {
             true => (None, Vec::new()),
             false => document(path, &text, |root| sources(path, root))?,
         };
+        // The name must not depend on the working directory.
+        let absolute = std::path::absolute(path);
         Ok(Self {
+            name: parse::name(absolute.as_deref().unwrap_or(path)),
             path: path.to_owned(),
             text,
             dataset,
             axes,
         })
+    }
+
+    /// Returns the same source, whose scenarios have this name.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        let name = name.to_owned();
+        Self { name, ..self }
     }
 
     /// Returns the rows of the dataset, in its order: one `None` without a dataset.
@@ -113,12 +125,9 @@ impl ScenarioSource {
             row: self.dataset.as_ref().zip(row),
             cell,
         };
-        let mut scenario = parse::parse_filled(&self.path, &self.text, &filling)?;
-        // The name must not depend on the working directory.
-        if let Ok(absolute) = std::path::absolute(&self.path) {
-            scenario.name = parse::name(&absolute);
-        }
-        Ok(scenario)
+        let scenario = parse::parse_filled(&self.path, &self.text, &filling)?;
+        let name = self.name.clone();
+        Ok(Scenario { name, ..scenario })
     }
 
     /// Returns the scenario of the first sample in the first cell.

@@ -8,7 +8,6 @@ use crate::{
     scenario::{
         files::ScenarioFile,
         model::Scenario,
-        source::ScenarioSource,
         supplied::{self, AgentOverrides},
     },
 };
@@ -53,7 +52,7 @@ fn check(found: &ScenarioFile, supplied: &AgentOverrides) -> bool {
         .sidecar
         .as_ref()
         .filter(|it| it.exit == u8::from(Exit::Unreadable));
-    let read = ScenarioSource::read(&found.path).and_then(|source| {
+    let read = found.source().and_then(|source| {
         source.check()?;
         source.first()
     });

@@ -7,7 +7,6 @@ use crate::{
     scenario::{
         files::ScenarioFile,
         model::{Evaluator, Green, Requirement, Scenario},
-        source,
     },
     snapshot,
 };
@@ -34,7 +33,7 @@ pub(super) fn execute(paths: &Paths) -> Exit {
 }
 
 fn row(found: &ScenarioFile) -> [String; 4] {
-    match source::read(&found.path) {
+    match found.source().and_then(|source| source.first()) {
         Ok(scenario) => [
             found.name.clone(),
             agents(&scenario),

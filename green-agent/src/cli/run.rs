@@ -15,7 +15,7 @@ use crate::{
     record::{Manifest, RunFolder, RunSettings, Shard},
     report::{ReportKind, ReportRequest, source::ReportSource, terminal::Terminal},
     run::{self, RunLog, RunLogError, RunOptions, RunReport},
-    scenario::{files::ScenarioFile, source, supplied::AgentOverrides},
+    scenario::{files::ScenarioFile, supplied::AgentOverrides},
     snapshot::SnapshotMode,
 };
 use bridge_program::Exit;
@@ -352,7 +352,7 @@ async fn serve(found: &[ScenarioFile], options: &RunOptions) -> Exit {
         ));
         return Exit::Usage;
     };
-    let scenario = match source::read(&one.path) {
+    let scenario = match one.source().and_then(|source| source.first()) {
         Ok(scenario) => scenario,
         Err(errors) => {
             complain(&errors);

@@ -14,7 +14,7 @@ use crate::{
         ExpectedEnd, Manifest, ManifestScenario, RECORDS, RecordError, RecordWriter, RunFolder,
         RunSettings, TrialRecord,
     },
-    scenario::{ScenarioFile, ScenarioSource, supplied::AgentOverrides},
+    scenario::{ScenarioFile, supplied::AgentOverrides},
 };
 
 /// The folder and the records of a run that is going on.
@@ -189,7 +189,7 @@ fn listed(
     settings: &RunSettings,
     overrides: &AgentOverrides,
 ) -> ManifestScenario {
-    let source = ScenarioSource::read(&found.path).ok();
+    let source = found.source().ok();
     let first = source.as_ref().and_then(|source| source.first().ok());
     let plan = source.clone().zip(first.clone());
     let plan = plan.map(|(source, first)| Plan::of(source, first, settings, overrides));

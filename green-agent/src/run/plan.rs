@@ -64,7 +64,7 @@ impl Plan {
     /// Reads the scenario, its dataset and its matrix.
     pub(super) fn read(found: &ScenarioFile, options: &RunOptions) -> Result<Self, Problem> {
         let unreadable = |errors| ProblemKind::Unreadable.because(errors);
-        let source = ScenarioSource::read(&found.path).map_err(unreadable)?;
+        let source = found.source().map_err(unreadable)?;
         source.check().map_err(unreadable)?;
         let first = source.first().map_err(unreadable)?;
         let settings = RunSettings {

@@ -73,7 +73,7 @@ pub fn regrade(run: &RunFolder) -> Result<Vec<Regraded>, RegradeError> {
             regraded.extend(records.into_iter().map(unchanged));
             continue;
         }
-        let source = ScenarioSource::read(&found.path).map_err(RegradeError::Scenario)?;
+        let source = found.source().map_err(RegradeError::Scenario)?;
         for record in records {
             regraded.push(match record.state {
                 Some(_) => judged(&run.path, &source, record)?,
