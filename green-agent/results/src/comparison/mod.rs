@@ -79,9 +79,7 @@ impl Comparison {
 
 /// Returns the records of a run in the form that is compared.
 pub fn rows(run: &RunFolder) -> SummaryBuilder {
-    let mut rows = SummaryBuilder::default();
-    run.records.iter().for_each(|record| rows.add(record));
-    rows
+    SummaryBuilder::of(&run.records)
 }
 
 fn flips(pairs: Vec<Pair>, runs: (&RunFolder, &RunFolder), transcripts: usize) -> Vec<Flip> {

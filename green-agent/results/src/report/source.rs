@@ -179,6 +179,11 @@ impl ReportSource {
         &self.records[..self.counted]
     }
 
+    /// Returns the seed of bootstrap intervals, if these are wanted.
+    pub fn bootstrap(&self) -> Option<u64> {
+        self.bootstrap
+    }
+
     /// Returns the results of all scenarios, with those of their gates.
     pub fn report(&self) -> RunReport {
         let (counted, retried) = self.records.split_at(self.counted);

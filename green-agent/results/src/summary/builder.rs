@@ -23,6 +23,13 @@ pub struct SummaryBuilder {
 }
 
 impl SummaryBuilder {
+    /// Collects these records.
+    pub fn of<'r>(records: impl IntoIterator<Item = &'r TrialRecord>) -> Self {
+        let mut all = Self::default();
+        records.into_iter().for_each(|record| all.add(record));
+        all
+    }
+
     /// Adds a record. Of several attempts at a trial the last one counts, whatever comes first.
     pub fn add(&mut self, record: &TrialRecord) {
         let row = Row::new(record, &mut self.names);

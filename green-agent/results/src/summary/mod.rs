@@ -17,7 +17,7 @@ use serde::Serialize;
 
 pub use self::{
     builder::SummaryBuilder,
-    paired::{Difference, Pair, Task},
+    paired::{Difference, Pair, ScenarioCell, Task},
 };
 use crate::{
     problem::Outcome,

@@ -80,29 +80,25 @@ impl SummaryBuilder {
     /// interval.
     pub fn difference(&self, later: &Self, figure: &str, bootstrap: Option<u64>) -> Difference {
         let (a, b) = (self.by_task(figure), later.by_task(figure));
-        let pairs = pairs(&a, &b);
-        let count = |is: fn(&Pair) -> bool| pairs.iter().filter(|pair| is(pair)).count();
-        let (greater, smaller) = (count(|pair| pair.b > pair.a), count(|pair| pair.b < pair.a));
-        let average = |of: fn(&Pair) -> f64| {
-            let sum: f64 = pairs.iter().map(of).sum();
-            (!pairs.is_empty()).then(|| sum / pairs.len() as f64)
-        };
-        let estimated = match bootstrap {
-            Some(seed) => bootstrap::estimate(&clusters(&pairs), DRAWS, seed),
-            None => compare::paired(&clusters(&pairs)),
-        };
-        Difference {
-            figure: figure.to_owned(),
-            pairs: pairs.len(),
-            a: average(|pair| pair.a),
-            b: average(|pair| pair.b),
-            difference: estimated.unwrap_or_else(|_| Estimate::nothing(Method::StudentT)),
-            greater,
-            smaller,
-            p_value: compare::sign_test(greater, smaller),
-            only_a: a.len() - pairs.len(),
-            only_b: b.len() - pairs.len(),
-        }
+        difference(&a, &b, figure, bootstrap)
+    }
+
+    /// Returns the same for each scenario and cell of which both runs have tasks.
+    pub fn differences_by_cell(
+        &self,
+        later: &Self,
+        figure: &str,
+        bootstrap: Option<u64>,
+    ) -> BTreeMap<ScenarioCell, Difference> {
+        let (a, mut b) = (
+            by_cell(self.by_task(figure)),
+            by_cell(later.by_task(figure)),
+        );
+        let both = a.into_iter().filter_map(|(cell, a)| {
+            let difference = difference(&a, &b.remove(&cell)?, figure, bootstrap);
+            (difference.pairs > 0).then_some((cell, difference))
+        });
+        both.collect()
     }
 
     /// Returns the tasks that both runs have, with the values of a figure.
@@ -146,6 +142,49 @@ impl SummaryBuilder {
             Some((task, average))
         };
         values.into_iter().filter_map(average).collect()
+    }
+}
+
+/// A scenario and a cell of its matrix.
+pub type ScenarioCell = (String, BTreeMap<String, String>);
+
+fn by_cell(tasks: BTreeMap<Task, f64>) -> BTreeMap<ScenarioCell, BTreeMap<Task, f64>> {
+    let mut cells: BTreeMap<_, BTreeMap<Task, f64>> = BTreeMap::new();
+    for (task, value) in tasks {
+        let cell = (task.scenario.clone(), task.cell.clone());
+        cells.entry(cell).or_default().insert(task, value);
+    }
+    cells
+}
+
+fn difference(
+    a: &BTreeMap<Task, f64>,
+    b: &BTreeMap<Task, f64>,
+    figure: &str,
+    bootstrap: Option<u64>,
+) -> Difference {
+    let pairs = pairs(a, b);
+    let count = |is: fn(&Pair) -> bool| pairs.iter().filter(|pair| is(pair)).count();
+    let (greater, smaller) = (count(|pair| pair.b > pair.a), count(|pair| pair.b < pair.a));
+    let average = |of: fn(&Pair) -> f64| {
+        let sum: f64 = pairs.iter().map(of).sum();
+        (!pairs.is_empty()).then(|| sum / pairs.len() as f64)
+    };
+    let estimated = match bootstrap {
+        Some(seed) => bootstrap::estimate(&clusters(&pairs), DRAWS, seed),
+        None => compare::paired(&clusters(&pairs)),
+    };
+    Difference {
+        figure: figure.to_owned(),
+        pairs: pairs.len(),
+        a: average(|pair| pair.a),
+        b: average(|pair| pair.b),
+        difference: estimated.unwrap_or_else(|_| Estimate::nothing(Method::StudentT)),
+        greater,
+        smaller,
+        p_value: compare::sign_test(greater, smaller),
+        only_a: a.len() - pairs.len(),
+        only_b: b.len() - pairs.len(),
     }
 }
 

@@ -1,57 +1,67 @@
-//! The differences between two runs: of each scenario and cell that both have, the mean difference of the pass rate over
-//! trials paired by key, with its interval.
-
-use std::collections::BTreeMap;
+//! The differences between two runs: of each scenario and cell that both have, the mean difference of the pass rate
+//! with its interval, over the pairs that `green-agent diff` makes.
 
 use serde_json::{Value, json};
 
 use crate::{
-    problem::Outcome,
-    record::TrialRecord,
     report::source::{ReportSource, cell_name},
-    statistics::mean,
+    summary::{Difference, PASS_RATE, ScenarioCell, SummaryBuilder},
 };
 
 /// Returns the differences from `other` to `run`.
 pub(super) fn of(run: &ReportSource, other: &ReportSource) -> Value {
-    let scored = |run: &'_ ReportSource| -> BTreeMap<String, f64> {
-        let records = run
-            .counted()
-            .iter()
-            .filter(|record| record.outcome.is_scored());
-        records
-            .map(|record| (record.key.clone(), passed(record)))
-            .collect()
-    };
-    let before = scored(other);
-    let mut groups: BTreeMap<Group<'_>, Samples<'_>> = BTreeMap::new();
-    for record in run
-        .counted()
-        .iter()
-        .filter(|record| record.outcome.is_scored())
-    {
-        if let Some(before) = before.get(&record.key) {
-            let group = groups
-                .entry((&record.scenario, cell_name(&record.cell)))
-                .or_default();
-            let sample = group.entry(record.sample.as_deref()).or_default();
-            sample.push(passed(record) - before);
-        }
-    }
-    let difference = |((scenario, cell), samples): (Group<'_>, Samples<'_>)| {
-        let samples: Vec<Vec<f64>> = samples.into_values().collect();
-        let estimate = mean::estimate(&samples).ok()?;
-        Some(json!({"scenario": scenario, "cell": cell, "difference": estimate}))
-    };
-    groups.into_iter().filter_map(difference).collect()
+    let [before, now] = [other, run].map(|run| SummaryBuilder::of(&run.records));
+    let differences = before.differences_by_cell(&now, PASS_RATE, run.bootstrap());
+    differences.into_iter().map(told).collect()
 }
 
-/// A scenario and a cell of its matrix.
-type Group<'r> = (&'r str, String);
+fn told(((scenario, cell), one): (ScenarioCell, Difference)) -> Value {
+    json!({
+        "scenario": scenario, "cell": cell_name(&cell), "before": one.a, "now": one.b, "pairs": one.pairs,
+        "difference": one.difference, "certain": one.is_certain(),
+    })
+}
 
-/// The differences of each sample's trials.
-type Samples<'r> = BTreeMap<Option<&'r str>, Vec<f64>>;
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
 
-fn passed(record: &TrialRecord) -> f64 {
-    f64::from(u8::from(record.outcome == Outcome::Passed))
+    use super::*;
+    use crate::{
+        problem::Outcome,
+        record::{Manifest, RunFolder, TrialRecord, tests::record},
+    };
+
+    /// A run of 20 trials whose keys differ from those of every other run, as they do with another command.
+    fn run(name: &str, passing: u32) -> ReportSource {
+        let trial = |number: u32| TrialRecord {
+            trial: number,
+            outcome: match number <= passing {
+                true => Outcome::Passed,
+                false => Outcome::Failed,
+            },
+            ..record(&format!("{name}{number}"), 1)
+        };
+        let folder = RunFolder {
+            path: Path::new(name).to_owned(),
+            manifest: Manifest::begun(String::new()),
+            records: (1..=20).map(trial).collect(),
+            torn: None,
+        };
+        ReportSource::new(&folder, None)
+    }
+
+    #[test]
+    fn trials_are_paired_by_what_is_tried_and_not_by_their_keys() {
+        let (other, now) = (run("a", 20), run("b", 10));
+        let found = of(&now, &other);
+        let [one] = &found.as_array().unwrap()[..] else {
+            panic!("{found}");
+        };
+        assert_eq!((&one["pairs"], &one["certain"]), (&json!(20), &json!(true)));
+        assert_eq!(one["difference"]["mean"], -0.5);
+        let [before, after] = [&other, &now].map(|run| SummaryBuilder::of(&run.records));
+        let of_diff = before.difference(&after, PASS_RATE, None);
+        assert_eq!(one["difference"], json!(of_diff.difference));
+    }
 }

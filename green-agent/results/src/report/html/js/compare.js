@@ -8,15 +8,15 @@ async function comparePage(main) {
   }
   const wait = make('p', { class: 'wait', text: 'Comparing…' });
   main.append(wait);
-  const { pairs, flips, changed, better, inBoth } = await paired(run, other);
+  const { pairs, flips, changed, better } = await paired(run, other);
   if (!wait.isConnected) return;
-  const table = differences(run, other, inBoth);
+  const table = differences(run, other);
   await breathe();
   if (!wait.isConnected) return;
   wait.remove();
   const outside = run.lastOf.size + other.lastOf.size - 2 * pairs.length;
   main.append(make('p', {}, 'What changed from ', make('b', { class: 'said', text: other.name }), ' to ', make('b', { class: 'said', text: run.name })),
-    make('div', { class: 'figures' }, figure(count(pairs.length), 'trials in both runs, paired by what they mean'),
+    make('div', { class: 'figures' }, figure(count(pairs.length), 'trials in both runs, paired by scenario, cell, sample and number'),
       figure(count(better), 'pass now and did not'), figure(count(flips.length - better), 'passed and do not now'),
       figure(count(outside), 'trials of one run only')),
     table);
@@ -38,20 +38,17 @@ async function comparePage(main) {
 }
 
 /**
- * The trials that both runs have: the same scenario, sample, cell, seed and number. Among them those that ended differently, and
- * how many each scenario and cell has.
+ * The trials that both runs have: the same scenario, cell, sample and number. Among them those that ended differently.
  */
 async function paired(run, other) {
-  const found = { pairs: [], flips: [], changed: [], better: 0, inBoth: new Map() };
+  const found = { pairs: [], flips: [], changed: [], better: 0 };
   const all = [...run.lastOf];
   await sliced(all.length, (at) => {
-    const [key, now] = all[at];
-    const before = other.lastOf.get(key);
+    const [task, now] = all[at];
+    const before = other.lastOf.get(task);
     if (before === undefined) return;
     const pair = { now, before };
     found.pairs.push(pair);
-    const name = groupId({ scenario: run.trials.scenario[now], cell: run.trials.cell[now] });
-    found.inBoth.set(name, (found.inBoth.get(name) ?? 0) + 1);
     if (run.outcome(now) === other.outcome(before)) return;
     found.changed.push(pair);
     const passes = run.outcome(now) === 'passed';
@@ -61,21 +58,23 @@ async function paired(run, other) {
   return found;
 }
 
-/** The differences by scenario and cell. The intervals come with the report, where it has them. */
-function differences(run, other, inBoth) {
+/** The differences by scenario and cell, over the pairs, as the report has them; a rate without pairs is that of all trials. */
+function differences(run, other) {
   const known = new Map((run.comparison ?? []).map((one) => [[one.scenario, one.cell].filter(Boolean).join(' · '), one]));
   const names = new Map(other.groups.map((group) => [nameOf(other, group), group]));
   const rows = run.groups.map((group) => {
     const name = nameOf(run, group);
     const before = names.get(name);
-    const { difference } = known.get(name) ?? {};
-    const mean = difference?.mean ?? (before?.rate && group.rate ? group.rate.mean - before.rate.mean : null);
+    const pairs = known.get(name);
+    const difference = pairs?.difference;
+    const mean = difference?.mean ?? null;
+    const colour = pairs?.certain ? (mean > 0 ? 'added' : 'removed') : '';
     const row = make('tr', {}, make('td', { class: 'said', text: name }),
-      make('td', { class: 'number', text: before?.rate ? percent(before.rate.mean) : '' }),
-      make('td', { class: 'number', text: group.rate ? percent(group.rate.mean) : '' }),
-      make('td', { class: `number ${mean > 0 ? 'added' : mean < 0 ? 'removed' : ''}`, text: points(mean) }),
+      make('td', { class: 'number', text: percent(pairs?.before ?? before?.rate?.mean) }),
+      make('td', { class: 'number', text: percent(pairs?.now ?? group.rate?.mean) }),
+      make('td', { class: `number ${colour}`, text: points(mean) }),
       make('td', { class: 'number', text: difference && difference.lower !== null ? `${points(difference.lower)} to ${points(difference.upper)}` : '' }),
-      make('td', { class: 'number', text: count(inBoth.get(groupId(group)) ?? 0) }),
+      make('td', { class: 'number', text: count(pairs?.pairs ?? 0) }),
       make('td', { class: 'number', text: before ? `${seconds(before.seconds)} → ${seconds(group.seconds)}` : '' }),
       make('td', { class: 'number', text: before && (before.tokens || group.tokens) ? `${count(before.tokens ?? 0)} → ${count(group.tokens ?? 0)}` : '' }));
     return { row, size: Math.abs(mean ?? 0) };
@@ -103,7 +102,7 @@ function pairRow(run, other, { now, before }) {
 
 /** Returns what shows how the messages of a trial differ from those of the other run; null if there is no other. */
 function changesOf(view) {
-  const at = app.other?.lastOf.get(view.run.trials.key[view.index]);
+  const at = app.other?.sameAs(view.run, view.index);
   const block = at === undefined ? null : app.other.trials.block[at];
   if (block === null) return null;
   return () => {

@@ -1,12 +1,18 @@
 // A run as the page knows it: its trials in columns, as the block `run` has them, and what is found in them.
 
+/** The name of what a trial tries, which is the same in every run of its scenario: by it the trials of two runs are paired. */
+function taskOf({ scenarios, cells, trials }, index) {
+  return JSON.stringify([scenarios[trials.scenario[index]], cells[trials.cell[index]], trials.sample[index], trials.trial[index]]);
+}
+
 /** What is found in the columns, in slices: where each trial is, which of its attempts counts, how many ended in which way. */
-async function lookedUp({ trials }) {
+async function lookedUp(data) {
+  const { trials } = data;
   const found = { byKey: new Map(), lastOf: new Map(), ends: {} };
   await sliced(trials.outcome.length, (index) => {
     found.byKey.set(`${trials.key[index]} ${trials.attempt[index]}`, index);
     if (!trials.last[index]) return;
-    found.lastOf.set(trials.key[index], index);
+    found.lastOf.set(taskOf(data, index), index);
     const outcome = trials.outcome[index];
     found.ends[outcome] = (found.ends[outcome] ?? 0) + 1;
   });
@@ -45,6 +51,9 @@ class Run {
 
   /** The name by which a trial is found again. */
   id(index) { return `${this.trials.key[index]} ${this.trials.attempt[index]}`; }
+
+  /** Where this run has what a trial of another one tries, as the attempt that counts; undefined if it does not. */
+  sameAs(other, index) { return this.lastOf.get(taskOf(other, index)); }
 
   /** Where the page shows a trial. */
   link(index) {

@@ -34,7 +34,7 @@ class TrialView {
   /** A link to the same trial in the other run. */
   elsewhere() {
     const other = this.run === app.run ? app.other : app.run;
-    const at = other?.lastOf.get(this.run.trials.key[this.index]);
+    const at = other?.sameAs(this.run, this.index);
     if (at === undefined) return null;
     return make('a', { href: other.link(at), text: `the same in ${other.name}: ${titleOf(other.outcome(at))}` });
   }
