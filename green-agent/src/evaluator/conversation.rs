@@ -1,5 +1,7 @@
 //! The built-in evaluator `conversation`: sends scripted turns and checks the answer to each.
 
+mod again;
+
 use std::{collections::BTreeMap, pin::pin};
 
 use bridge_client::{Binding, Client, ClientError, Options};
@@ -18,6 +20,9 @@ use crate::{
     assessment::Assessment,
     scenario::model::{ConversationTurn, ProtocolBinding, ProtocolVersion},
 };
+
+pub use again::TurnsError;
+pub(super) use again::again;
 
 /// The longest that the stream of a canceled task is read on.
 const LAST_EVENTS: Duration = Duration::from_secs(1);

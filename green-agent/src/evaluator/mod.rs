@@ -29,6 +29,7 @@ use url::Url;
 pub use assess_error::AssessError;
 /// Re-exported for implementations of [`Evaluator`].
 pub use async_trait::async_trait;
+pub use conversation::TurnsError;
 pub use custom::{Evaluator, Verdict};
 pub use evaluator_agent::agent;
 pub use reporter::Reporter;
@@ -188,6 +189,25 @@ impl Evaluation<'_> {
             idle: self.limit,
             ..Limits::default()
         }
+    }
+}
+
+/// Returns the assessment of a finished trial by what the scenario expects now, as far as the evaluator is one that has
+/// expectations; `known` is the one that was recorded.
+///
+/// # Errors
+/// If the transcript does not show enough to judge by.
+pub(crate) fn judged_again(
+    green: &Green,
+    known: Assessment,
+    entries: &[Entry],
+) -> Result<Assessment, TurnsError> {
+    match green {
+        Green::Builtin(model::Evaluator::Conversation(turns)) => {
+            conversation::again(turns, &known, entries)
+        }
+        Green::Builtin(model::Evaluator::Episode(_) | model::Evaluator::Pipeline(_))
+        | Green::Agent(_) => Ok(known),
     }
 }
 

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     assessment::Assessment,
+    evaluator::{self, TurnsError},
     problem::Outcome,
     record::{RunFolder, TrialRecord},
     scenario::{ScenarioErrors, ScenarioSource, model::Scenario, source::cell_texts},
@@ -54,6 +55,14 @@ pub enum RegradeError {
         path: PathBuf,
         /// What is wrong with it.
         error: String,
+    },
+    /// The turns of a conversation cannot be judged again.
+    #[error("{trial}: {error}")]
+    Turns {
+        /// The trial.
+        trial: String,
+        /// The reason.
+        error: TurnsError,
     },
     /// A transcript cannot be read.
     #[error(transparent)]
@@ -98,8 +107,12 @@ fn judged(
 ) -> Result<Regraded, RegradeError> {
     let scenario = scenario_of(source, record)?;
     let folder = run.join(record.folder.as_deref().unwrap_or_default());
-    let assessment = assessment(&folder)?;
     let entries = transcript::read(&folder.join("transcript.jsonl"))?;
+    let assessment = evaluator::judged_again(&scenario.green, assessment(&folder)?, &entries);
+    let assessment = assessment.map_err(|error| {
+        let trial = record.title();
+        RegradeError::Turns { trial, error }
+    })?;
     let others = record.problems.iter().filter(|one| !is_judgement(one.kind));
     let mut problems: Vec<Problem> = others.cloned().collect();
     problems.extend(judge::again(&scenario, &assessment, entries));
@@ -111,6 +124,9 @@ fn judged(
             outcome: outcome.unwrap_or_default(),
             exit: exit.unwrap_or_default(),
             problems,
+            state: Some(assessment.state),
+            metrics: assessment.metrics,
+            results: assessment.results,
             ..record.clone()
         },
     })

@@ -85,13 +85,19 @@ pub fn roles_with_tasks(entries: &[Entry]) -> Vec<&str> {
 }
 
 fn answers(entries: &[Entry]) -> impl Iterator<Item = (&Entry, StreamResponse)> {
-    entries.iter().filter_map(|entry| {
-        if matches!(entry.content, Content::Request { .. }) {
-            return None;
+    entries
+        .iter()
+        .filter_map(|entry| Some((entry, answer(entry)?)))
+}
+
+/// Returns what an entry says about a task, or the message that it is instead; `None` if it is no answer of A2A.
+pub fn answer(entry: &Entry) -> Option<StreamResponse> {
+    match entry.content {
+        Content::Request { .. } => None,
+        Content::Reply { .. } | Content::Event { .. } | Content::End | Content::Failure { .. } => {
+            read(wire::payload(entry.content.body()?.json()?))
         }
-        let item = read(wire::payload(entry.content.body()?.json()?))?;
-        Some((entry, item))
-    })
+    }
 }
 
 /// Parses an answer of any version: 0.2 and 0.3 name its kind, 1.0 wraps it; an answer with neither is from

@@ -29,6 +29,24 @@ impl RequestKind<'_> {
     pub fn is_poll(&self) -> bool {
         matches!(self, Self::A2a("GetTask" | "tasks/get"))
     }
+
+    /// Returns whether it sends a message, in any version.
+    pub fn is_send(&self) -> bool {
+        const NAMES: [&str; 6] = [
+            "SendMessage",
+            "SendStreamingMessage",
+            "message/send",
+            "message/stream",
+            "tasks/send",
+            "tasks/sendSubscribe",
+        ];
+        matches!(self, Self::A2a(name) if NAMES.contains(name))
+    }
+
+    /// Returns whether it cancels a task, in any version.
+    pub fn is_cancel(&self) -> bool {
+        matches!(self, Self::A2a("CancelTask" | "tasks/cancel"))
+    }
 }
 
 /// An answer of A2A. Each variant holds the object itself, without its envelope or wrapper.
