@@ -20,6 +20,7 @@ use crate::{
     run::{
         Phase, RunEvent, RunReport, ScenarioReport, TrialCounts, TrialReport, Verdict,
         tally::{MOST_KEPT, is_shown},
+        without_ports,
     },
     statistics::number,
 };
@@ -280,15 +281,6 @@ fn problems_text(report: &ScenarioReport) -> String {
         }
     }
     text
-}
-
-/// Returns a problem without numbers of four digits and more: ports and processes are others in each trial.
-fn without_ports(problem: &str) -> String {
-    let runs = problem
-        .as_bytes()
-        .chunk_by(|one, next| one.is_ascii_digit() == next.is_ascii_digit());
-    let kept = runs.filter(|run| run.len() < 4 || !run[0].is_ascii_digit());
-    String::from_utf8_lossy(&kept.collect::<Vec<_>>().concat()).into_owned()
 }
 
 /// Returns the first trials that did not pass, those with the same problems together, whatever ports are in them.

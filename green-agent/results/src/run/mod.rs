@@ -2,14 +2,17 @@
 //!
 //! - [`event`]: the events, which terminal and report files consume
 //! - [`report`], [`tally`]: the results of trials, scenarios and runs
+//! - `alike`: which failures are told together
 //! - `completed`: figures and gates; `sidecar`: scenarios that must fail
 
+mod alike;
 mod completed;
 pub mod event;
 pub mod report;
 mod sidecar;
 pub mod tally;
 
+pub use alike::without_ports;
 pub use completed::completed;
 pub use event::{Phase, RunEvent};
 pub use report::{FinishedRun, RunReport, ScenarioReport, TRIAL_REPORT, TrialReport, Verdict};

@@ -137,8 +137,7 @@ function messagesOn(transcript, name) {
   const found = [];
   for (let index = 0; index < transcript.known && found.length < MOST_COMPARED; index += 1) {
     if (transcript.hops[transcript.hop[index]].name !== name) continue;
-    // Ports are others in every trial.
-    const said = [transcript.label[index], transcript.gist[index]].map(short).join('  ').replace(/\b(127\.0\.0\.1|localhost):\d+/g, '$1');
+    const said = withoutPorts([transcript.label[index], transcript.gist[index]].map(short).join('  '));
     found.push(`${transcript.flags[index] & BACK ? '←' : '→'} ${said}`);
   }
   return found;

@@ -103,7 +103,7 @@ function faults(run) {
   // Many trials fail with the same words.
   const kinds = new Map();
   const kindOf = (problem) => {
-    if (!kinds.has(problem)) kinds.set(problem, problem.replace(/[\d.:]+/g, '#').slice(0, 120));
+    if (!kinds.has(problem)) kinds.set(problem, withoutPorts(problem));
     return kinds.get(problem);
   };
   for (let index = 0; index < run.length; index += 1) {

@@ -38,6 +38,11 @@ function fill(element, properties, children) {
   return element;
 }
 
+/** A text without the ports of this machine, which are others in every trial. */
+function withoutPorts(text) {
+  return text.replace(/(127\.0\.0\.1|localhost|\[::1\]):\d+/g, '$1');
+}
+
 /** A number of seconds, as short as it can be read. */
 function seconds(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return '';
