@@ -98,6 +98,7 @@ pub(super) fn judge(
         seconds: took.as_secs_f64(),
         usage,
         folder: Some(trial.folder.to_owned()),
+        alike: 0,
     };
     keep(trial, report)
 }

@@ -18,9 +18,8 @@ use super::progress::{Pace, Progress};
 use crate::{
     problem::Outcome,
     run::{
-        Phase, RunEvent, RunReport, ScenarioReport, TrialCounts, TrialReport, Verdict,
+        Phase, RunEvent, RunReport, ScenarioReport, TrialCounts, TrialReport, Verdict, failure,
         tally::{MOST_KEPT, is_shown},
-        without_ports,
     },
     statistics::number,
 };
@@ -259,23 +258,30 @@ fn problems_text(report: &ScenarioReport) -> String {
     for problem in &report.gate_problems {
         text += &format!("         {}\n", lines(&problem.to_string()));
     }
-    for (problems, trials) in alike(&report.trials) {
+    let groups = alike(&report.trials);
+    for (first, trials) in groups.iter().take(MOST_KEPT) {
         let which = match report.counts.trials {
             1 => String::new(),
-            _ => format!("{}: ", places(&trials)),
+            _ => format!("{}: ", places(first, *trials)),
         };
-        for problem in problems {
-            let problem = problem.replace('\n', "\n           ");
+        for problem in first.problems.iter().filter(|one| is_shown(one)) {
+            let problem = lines(&problem.to_string()).replace('\n', "\n           ");
             text += &format!("         {which}{problem}\n");
         }
-        if let Some(folder) = trials.first().and_then(|one| one.folder.as_ref()) {
+        if let Some(folder) = &first.folder {
             let folder = folder.display();
             text += &format!("         {DIM}transcript and output: {folder}{DIM:#}\n");
         }
     }
+    let shown: usize = groups
+        .iter()
+        .take(MOST_KEPT)
+        .map(|(_, trials)| trials)
+        .sum();
     // `green-agent view` shows all.
-    match report.counts.with_problems.saturating_sub(MOST_KEPT) {
+    match report.counts.with_problems.saturating_sub(shown) {
         0 => {}
+        1 => text += &format!("         {DIM}and 1 more trial that did not pass{DIM:#}\n"),
         more => {
             text += &format!("         {DIM}and {more} more trials that did not pass{DIM:#}\n");
         }
@@ -283,35 +289,28 @@ fn problems_text(report: &ScenarioReport) -> String {
     text
 }
 
-/// Returns the first trials that did not pass, those with the same problems together, whatever ports are in them.
-fn alike(trials: &[TrialReport]) -> Vec<(Vec<String>, Vec<&TrialReport>)> {
-    let mut groups: Vec<(Vec<String>, Vec<&TrialReport>)> = Vec::new();
-    let mut count = 0;
+/// Returns the first of the trials that failed alike, whatever ports are in their problems, with the number of all of them.
+fn alike(trials: &[TrialReport]) -> Vec<(&TrialReport, usize)> {
+    let mut groups: Vec<(Vec<String>, &TrialReport, usize)> = Vec::new();
     for trial in trials {
-        let shown = trial.problems.iter().filter(|one| is_shown(one));
-        let problems: Vec<String> = shown
-            .map(|one| lines(&one.to_string()).into_owned())
-            .collect();
-        if problems.is_empty() || count == MOST_KEPT {
+        let failed = failure(trial);
+        if failed.is_empty() {
             continue;
         }
-        count += 1;
-        let key = |problems: &[String]| -> Vec<String> {
-            problems.iter().map(|one| without_ports(one)).collect()
-        };
-        let is_alike = |known: &[String]| key(known) == key(&problems);
-        match groups.iter_mut().find(|(known, _)| is_alike(known)) {
-            Some((_, trials)) => trials.push(trial),
-            None => groups.push((problems, vec![trial])),
+        let count = 1 + trial.alike;
+        match groups.iter_mut().find(|(known, ..)| *known == failed) {
+            Some((_, _, trials)) => *trials += count,
+            None => groups.push((failed, trial, count)),
         }
     }
-    groups
+    let groups = groups.into_iter();
+    groups.map(|(_, first, count)| (first, count)).collect()
 }
 
 /// Names the first trial and the number of the others.
-fn places(trials: &[&TrialReport]) -> String {
-    let first = trials.first().map(|one| place(one)).unwrap_or_default();
-    match trials.len() {
+fn places(first: &TrialReport, trials: usize) -> String {
+    let first = place(first);
+    match trials {
         0 | 1 => first,
         2 => format!("{first} and 1 other"),
         more => format!("{first} and {} others", more - 1),

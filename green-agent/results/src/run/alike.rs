@@ -1,10 +1,27 @@
 //! Which failures are alike: those that differ only in what is another one in each trial.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use super::{TrialReport, tally::is_shown};
+
+/// Returns the texts of a trial's problems that are shown, as far as they are the same in trials that failed alike.
+pub fn failure(trial: &TrialReport) -> Vec<String> {
+    let shown = trial.problems.iter().filter(|one| is_shown(one));
+    shown.map(|one| without_ports(&one.to_string())).collect()
+}
+
+/// Returns a number by which failures that are alike are found: texts would take much memory.
+pub(super) fn fingerprint(trial: &TrialReport) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    failure(trial).hash(&mut hasher);
+    hasher.finish()
+}
+
 /// The beginnings of this machine's own addresses, which ports follow.
 const LOOPBACK: [&str; 3] = ["127.0.0.1:", "localhost:", "[::1]:"];
 
 /// Returns a text without the ports of this machine, which agents get anew in each trial. All other numbers stay.
-pub fn without_ports(text: &str) -> String {
+fn without_ports(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;
     let end = |text: &str| {

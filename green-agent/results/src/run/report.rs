@@ -58,6 +58,9 @@ pub struct TrialReport {
     pub usage: Option<Usage>,
     /// The folder of its transcript and the agents' output.
     pub folder: Option<PathBuf>,
+    /// The number of other trials that failed alike and whose reports are not kept.
+    #[serde(skip)]
+    pub alike: usize,
 }
 
 /// How a scenario ended.
@@ -140,6 +143,7 @@ impl TrialReport {
             phases: BTreeMap::new(),
             usage: None,
             folder: None,
+            alike: 0,
         }
     }
 
@@ -164,6 +168,7 @@ impl TrialReport {
             phases: record.phases.clone(),
             usage: record.usage.clone(),
             folder: record.folder.as_ref().map(|below| folder.join(below)),
+            alike: 0,
         }
     }
 

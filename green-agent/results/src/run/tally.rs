@@ -1,14 +1,15 @@
 //! What is kept of the trials of a scenario while they run: counts, and the reports that are shown at the end. Memory must
-//! not grow with the number of trials.
+//! not grow with the number of trials, but for a few bytes for each way in which trials fail.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, mem};
 
 use bridge_program::Exit;
 
-use super::TrialReport;
+use super::{TrialReport, alike::fingerprint};
 use crate::problem::{Outcome, Problem, ProblemKind};
 
-/// Of how many trials that did not pass the reports are kept: those of the smallest numbers.
+/// Of how many ways in which trials did not pass a report is kept, of the trial with the smallest number: those that came
+/// first in the plan.
 pub const MOST_KEPT: usize = 10;
 
 /// The counts of all trials of a scenario.
@@ -36,6 +37,16 @@ pub struct TrialTally {
     outcomes: BTreeMap<Outcome, usize>,
     /// The reports that are kept, by the place of their trial in the plan.
     kept: BTreeMap<usize, TrialReport>,
+    /// The trials that did not pass, by what failures that are alike have in common; empty if all reports are kept.
+    failures: BTreeMap<u64, Failures>,
+}
+
+/// Trials that failed alike.
+#[derive(Debug)]
+struct Failures {
+    /// The place of the first one in the plan.
+    first: usize,
+    trials: usize,
 }
 
 impl TrialTally {
@@ -46,6 +57,7 @@ impl TrialTally {
             counts: TrialCounts::default(),
             outcomes: BTreeMap::new(),
             kept: BTreeMap::new(),
+            failures: BTreeMap::new(),
         }
     }
 
@@ -64,16 +76,39 @@ impl TrialTally {
             counts.broken = counts.broken.max(exit);
         }
         *self.outcomes.entry(report.outcome).or_default() += 1;
-        if self.keeps_all || is_shown {
-            self.kept.insert(at, report);
+        match (self.keeps_all, is_shown) {
+            (true, _) => drop(self.kept.insert(at, report)),
+            (false, true) => self.add_failure(at, report),
+            (false, false) => {}
         }
-        if !self.keeps_all && self.kept.len() > MOST_KEPT {
+    }
+
+    /// Counts a trial that did not pass with those that failed alike, and keeps its report if it is the first of them.
+    fn add_failure(&mut self, at: usize, report: TrialReport) {
+        let known = self.failures.entry(fingerprint(&report));
+        let alike = known.or_insert(Failures {
+            first: at,
+            trials: 0,
+        });
+        alike.trials += 1;
+        if alike.first < at {
+            return;
+        }
+        let later = mem::replace(&mut alike.first, at);
+        self.kept.remove(&later);
+        self.kept.insert(at, report);
+        if self.kept.len() > MOST_KEPT {
             self.kept.pop_last();
         }
     }
 
     /// Returns the number of trials by outcome, all counts, and the reports that are kept.
-    pub fn into_parts(self) -> (BTreeMap<Outcome, usize>, TrialCounts, Vec<TrialReport>) {
+    pub fn into_parts(mut self) -> (BTreeMap<Outcome, usize>, TrialCounts, Vec<TrialReport>) {
+        for alike in self.failures.values() {
+            if let Some(first) = self.kept.get_mut(&alike.first) {
+                first.alike = alike.trials - 1;
+            }
+        }
         (
             self.outcomes,
             self.counts,
@@ -91,28 +126,27 @@ pub fn is_shown(problem: &Problem) -> bool {
 mod tests {
     use super::*;
 
+    fn report(kind: Option<ProblemKind>, message: &str) -> TrialReport {
+        let mut report = TrialReport::not_begun(ProblemKind::Harness.because(""));
+        report.problems = kind.iter().map(|kind| kind.because(message)).collect();
+        let outcomes = report.problems.iter().map(Problem::outcome);
+        report.outcome = outcomes.max().unwrap_or_default();
+        report
+    }
+
     #[test]
     fn of_any_number_of_trials_ten_that_failed_are_kept_and_all_are_counted() {
-        let report = |kind: Option<ProblemKind>| {
-            let mut report = TrialReport::not_begun(ProblemKind::Harness.because(""));
-            report.problems = kind.iter().map(|kind| kind.because("x")).collect();
-            let outcomes = report.problems.iter().map(Problem::outcome);
-            report.outcome = outcomes.max().unwrap_or_default();
-            report
-        };
         let mut tally = TrialTally::new(false);
         // The order in which trials end is not that of their numbers.
         for at in (0..10_000).rev() {
-            tally.add(
-                at,
-                report(match at % 4 {
-                    0 => Some(ProblemKind::GoalMissed),
-                    1 => Some(ProblemKind::StoppedEarly),
-                    _ => None,
-                }),
-            );
+            let kind = match at % 4 {
+                0 => Some(ProblemKind::GoalMissed),
+                1 => Some(ProblemKind::StoppedEarly),
+                _ => None,
+            };
+            tally.add(at, report(kind, &format!("missed by {at}")));
         }
-        tally.add(10_000, report(Some(ProblemKind::Harness)));
+        tally.add(10_000, report(Some(ProblemKind::Harness), "x"));
         assert!(tally.kept.keys().copied().eq((0..40).step_by(4)));
         let (outcomes, counts, trials) = tally.into_parts();
         assert_eq!(trials.len(), MOST_KEPT);
@@ -121,5 +155,20 @@ mod tests {
         assert_eq!(outcomes.values().sum::<usize>(), 10_001);
         assert_eq!(counts.exit, Exit::Infrastructure);
         assert_eq!(counts.broken, Exit::Infrastructure);
+    }
+
+    #[test]
+    fn of_trials_that_failed_alike_the_first_is_kept_and_stands_for_all() {
+        let mut tally = TrialTally::new(false);
+        for at in (0..100).rev() {
+            let message = match at % 2 {
+                0 => format!("nothing at 127.0.0.1:{}", 40_000 + at),
+                _ => "missed".to_owned(),
+            };
+            tally.add(at, report(Some(ProblemKind::GoalMissed), &message));
+        }
+        assert!(tally.kept.keys().copied().eq([0, 1]));
+        let (_, _, trials) = tally.into_parts();
+        assert!(trials.iter().all(|one| one.alike == 49));
     }
 }

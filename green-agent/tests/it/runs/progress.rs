@@ -54,10 +54,12 @@ fn a_report_that_is_printed_has_standard_output_for_itself() {
     assert!(trials.iter().all(|trial| state(trial).is_string()));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains(" FAILED  a  "), "{said}");
+    // Failures that are alike are told together, however many there are.
     assert!(
-        said.contains("and 6 more trials that did not pass"),
+        said.contains("name Ada, sample 2, trial 1 and 7 others: "),
         "{said}"
     );
+    assert!(!said.contains("more trials that did not pass"), "{said}");
 }
 
 #[test]
