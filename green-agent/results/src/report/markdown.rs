@@ -1,12 +1,16 @@
 //! A comment for a pull request: the figures as a table, what failed folded below it.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{
     source::{Group, ReportSource, cell_name},
     text::{interval, percent},
 };
-use crate::{problem::Outcome, record::TrialRecord};
+use crate::{
+    problem::Outcome,
+    record::TrialRecord,
+    run::{failure as alike, tally::is_shown},
+};
 
 /// The most bytes of the comment; GitHub takes 65,536 characters.
 const MOST: usize = 60_000;
@@ -21,48 +25,63 @@ const METRICS: usize = 4;
 pub(super) fn of(run: &ReportSource) -> String {
     let mut text = headline(run);
     text += &table(run);
-    let failed: Vec<&TrialRecord> = run
-        .counted()
-        .iter()
-        .filter(|record| record.outcome != Outcome::Passed)
-        .collect();
-    for (at, record) in failed.iter().enumerate() {
-        let shown = failure(record);
-        if text.len() + shown.len() > MOST {
-            let _ = writeln!(
-                text,
-                "\n… and {} more that did not pass.",
-                failed.len() - at
-            );
-            break;
+    let mut more = 0;
+    for (record, trials) in failures(run) {
+        let shown = failure(record, trials);
+        match more == 0 && text.len() + shown.len() <= MOST {
+            true => text += &shown,
+            false => more += trials,
         }
-        text += &shown;
+    }
+    if more > 0 {
+        let _ = writeln!(text, "\n… and {more} more that did not pass.");
     }
     text
 }
 
+/// Returns the first of the trials of a scenario that failed alike, with their number. Trials that were not needed did not
+/// fail.
+fn failures(run: &ReportSource) -> Vec<(&TrialRecord, usize)> {
+    let mut groups: Vec<(&TrialRecord, usize)> = Vec::new();
+    let mut places = BTreeMap::new();
+    for record in run.counted() {
+        let mut problems = record.problems.iter();
+        let is_needed = record.problems.is_empty() || problems.any(is_shown);
+        if record.outcome == Outcome::Passed || !is_needed {
+            continue;
+        }
+        let key = (&record.scenario, record.outcome, alike(&record.problems));
+        let place = *places.entry(key).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, trials)) => *trials += 1,
+            None => groups.push((record, 1)),
+        }
+    }
+    groups
+}
+
 fn headline(run: &ReportSource) -> String {
     let all = &run.all;
-    let passed = all
-        .outcomes
-        .get(&Outcome::Passed)
-        .copied()
-        .unwrap_or_default();
     let rate = all.rate.as_ref().map(|rate| match interval(rate).as_str() {
         "" => format!(" ({})", percent(rate.mean)),
         range => format!(" ({}, 95 % interval {range})", percent(rate.mean)),
     });
     let mut text = format!(
-        "### {passed} of {} trials passed{}\n\n",
-        all.trials,
+        "### {} trials passed{}\n\n",
+        all.passed(),
         rate.unwrap_or_default()
     );
-    let others = all.trials - all.scored;
-    if others > 0 {
-        let _ = writeln!(
-            text,
-            "{others} ended by no fault of the agent and count in no rate.\n"
-        );
+    let others = all.trials - all.scored - all.not_needed;
+    for (count, what) in [
+        (all.not_needed, "were not needed."),
+        (
+            others,
+            "ended by no fault of the agent and count in no rate.",
+        ),
+    ] {
+        if count > 0 {
+            let _ = writeln!(text, "{count} {what}\n");
+        }
     }
     let decisions = run.decisions();
     for decision in &decisions {
@@ -80,7 +99,7 @@ fn headline(run: &ReportSource) -> String {
 
 fn table(run: &ReportSource) -> String {
     let metrics: Vec<&String> = run.all.metrics.keys().take(METRICS).collect();
-    let mut text = "| scenario | trials | pass rate | 95 % interval | outcomes |".to_owned();
+    let mut text = "| scenario | passed | pass rate | 95 % interval | outcomes |".to_owned();
     for name in &metrics {
         let _ = write!(text, " {} |", code(name));
     }
@@ -98,21 +117,16 @@ fn table(run: &ReportSource) -> String {
 }
 
 fn row(group: &Group, metrics: &[&String]) -> String {
-    let outcomes: Vec<String> = group
-        .outcomes
-        .iter()
-        .map(|(outcome, count)| format!("{count} {}", outcome.title()))
-        .collect();
     let mut text = format!(
         "| {} | {} | {} | {} | {} |",
         code(&group.name()),
-        group.trials,
+        group.passed(),
         group
             .rate
             .map(|rate| percent(rate.mean))
             .unwrap_or_default(),
         group.rate.as_ref().map(interval).unwrap_or_default(),
-        outcomes.join(", ")
+        group.outcomes()
     );
     for name in metrics {
         let value = group
@@ -125,7 +139,7 @@ fn row(group: &Group, metrics: &[&String]) -> String {
     text
 }
 
-fn failure(record: &TrialRecord) -> String {
+fn failure(record: &TrialRecord, trials: usize) -> String {
     let mut title = record.scenario.clone();
     for part in [
         cell_name(&record.cell),
@@ -136,6 +150,11 @@ fn failure(record: &TrialRecord) -> String {
         }
     }
     title += &format!(", trial {}", record.trial);
+    match trials {
+        0 | 1 => {}
+        2 => title += " and 1 other",
+        more => title += &format!(" and {} others", more - 1),
+    }
     let messages: Vec<String> = record.problems.iter().map(ToString::to_string).collect();
     let message: String = messages
         .join("\n")

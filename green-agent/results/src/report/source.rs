@@ -12,7 +12,7 @@ use crate::{
     record::{Manifest, ManifestScenario, RecordError, RunFolder, TrialRecord},
     run::{FinishedRun, RunReport},
     statistics::Estimate,
-    summary::{Figures, RunSummary, ScenarioSummary},
+    summary::{Figures, RunSummary, ScenarioSummary, outcomes_text},
 };
 
 /// A run to report on.
@@ -92,6 +92,8 @@ pub struct Group {
     pub trials: usize,
     /// The number of those that say something about the agent.
     pub scored: usize,
+    /// The number of those that did not run because the interval was narrow enough.
+    pub not_needed: usize,
     /// How many trials ended in which way.
     pub outcomes: BTreeMap<Outcome, usize>,
     /// The share of scored trials that passed; `None` if there are none.
@@ -124,6 +126,23 @@ impl Group {
             true => self.scenario.clone(),
             false => format!("{}, {}", self.scenario, self.cell),
         }
+    }
+
+    /// Returns how many of the trials that the rate is about passed: `24 of 32`.
+    pub fn passed(&self) -> String {
+        let passed = self.outcomes.get(&Outcome::Passed);
+        format!("{} of {}", passed.copied().unwrap_or_default(), self.scored)
+    }
+
+    /// Returns how many trials ended in which way.
+    pub fn outcomes(&self) -> String {
+        outcomes_text(&self.outcomes, self.not_needed)
+    }
+
+    /// Returns how many trials have ended and need not run again.
+    fn ended(&self) -> usize {
+        let interrupted = self.outcomes.get(&Outcome::Interrupted);
+        self.trials - interrupted.copied().unwrap_or_default()
     }
 }
 
@@ -232,7 +251,7 @@ impl ReportSource {
         let wanted = scenario.trials?;
         let groups = self.groups.iter();
         let its = groups.filter(|group| group.scenario == scenario.name);
-        let ended: usize = its.map(|group| group.trials).sum();
+        let ended: usize = its.map(Group::ended).sum();
         let path = self.path.display();
         (ended < wanted).then(|| Decision {
             scenario: scenario.name.clone(),
@@ -308,6 +327,7 @@ impl Group {
             cell,
             trials: figures.trials,
             scored: figures.pass_rate.n,
+            not_needed: figures.stopped_early,
             outcomes: figures.outcomes.clone(),
             rate: figure(&figures.pass_rate),
             metrics: metrics.collect(),

@@ -22,6 +22,7 @@ use crate::{
         tally::{MOST_KEPT, is_shown},
     },
     statistics::number,
+    summary::outcomes_text,
 };
 use green_agent_participant::install::InstallEvent;
 
@@ -225,9 +226,9 @@ fn details(report: &ScenarioReport) -> String {
         (false, false) => {}
     }
     if trials > 1 {
-        let count = |(outcome, count): (&Outcome, &usize)| format!("{count} {}", outcome.title());
-        let outcomes: Vec<String> = report.outcomes.iter().map(count).collect();
-        text += &format!(": {}", outcomes.join(", "));
+        let summary = report.summary.as_ref();
+        let not_needed = summary.map_or(0, |summary| summary.figures.stopped_early);
+        text += &format!(": {}", outcomes_text(&report.outcomes, not_needed));
     }
     if report.verdict == Verdict::FailedAsExpected {
         let kinds: BTreeSet<_> = report
@@ -293,7 +294,7 @@ fn problems_text(report: &ScenarioReport) -> String {
 fn alike(trials: &[TrialReport]) -> Vec<(&TrialReport, usize)> {
     let mut groups: Vec<(Vec<String>, &TrialReport, usize)> = Vec::new();
     for trial in trials {
-        let failed = failure(trial);
+        let failed = failure(&trial.problems);
         if failed.is_empty() {
             continue;
         }

@@ -58,6 +58,10 @@ fn record(scenario: &str, trial: u32, problem: Option<Problem>) -> TrialRecord {
 }
 
 fn run(path: &Path) -> ReportSource {
+    ReportSource::new(&run_folder(path), None)
+}
+
+fn run_folder(path: &Path) -> RunFolder {
     let hostile =
         "=HYPERLINK(\"x\") | `` </details> @somebody\n```\n\u{1b}[31m<script>alert(1)</script>";
     let broken = ProblemKind::Model.because("the model answered 429");
@@ -114,13 +118,12 @@ fn run(path: &Path) -> ReportSource {
             },
         });
     }
-    let folder = RunFolder {
+    RunFolder {
         path: path.to_owned(),
         manifest,
         records,
         torn: None,
-    };
-    ReportSource::new(&folder, None)
+    }
 }
 
 fn lines() -> Vec<Value> {
@@ -243,14 +246,48 @@ fn a_run_as_markdown() {
 #[test]
 fn a_comment_is_never_longer_than_it_may_be() {
     let mut run = run(Path::new("run"));
-    let long = ProblemKind::GoalMissed.because("`".repeat(100_000));
+    let long =
+        |trial: u32| ProblemKind::GoalMissed.because(format!("{}{trial}", "`".repeat(100_000)));
     run.records = (0..200)
-        .map(|trial| record("shop", trial, Some(long.clone())))
+        .map(|trial| record("shop", trial, Some(long(trial))))
         .collect();
     run.counted = run.records.len();
     let comment = markdown::of(&run);
     assert!(comment.len() < 65_536, "{}", comment.len());
     assert!(comment.contains("more that did not pass."));
+}
+
+#[test]
+fn trials_that_were_not_needed_or_were_interrupted_are_counted_apart() {
+    let ended = |number: u32| match number {
+        1..=24 => None,
+        25..=32 => Some(ProblemKind::GoalMissed.because(format!("at 127.0.0.1:90{number}"))),
+        33..=36 => Some(ProblemKind::Interrupted.because("by the user")),
+        _ => Some(ProblemKind::StoppedEarly.because("the interval is narrow enough")),
+    };
+    let records = (1..=100).map(|number| record("shop", number, ended(number)));
+    let mut folder = run_folder(Path::new("run"));
+    folder.records = records.collect();
+    folder.manifest.scenarios.truncate(1);
+    folder.manifest.scenarios[0].trials = Some(100);
+    let run = ReportSource::new(&folder, None);
+    let (text, comment) = (text::of(&run), markdown::of(&run));
+    assert!(text.contains("24 of 32"), "{text}");
+    assert!(
+        text.contains("24 passed, 8 failed, 4 interrupted, 64 not needed"),
+        "{text}"
+    );
+    assert!(text.contains("only 96 of 100 trials have ended"), "{text}");
+    assert!(
+        comment.starts_with("### 24 of 32 trials passed (75.0 %"),
+        "{comment}"
+    );
+    assert!(comment.contains("64 were not needed."), "{comment}");
+    assert!(
+        comment.contains("shop, trial 25 and 7 others: failed"),
+        "{comment}"
+    );
+    assert_eq!(comment.matches("<details>").count(), 2, "{comment}");
 }
 
 #[test]

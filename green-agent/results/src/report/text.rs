@@ -45,25 +45,15 @@ impl Group {
 }
 
 fn row(group: &Group) -> [String; 5] {
-    let passed = group
-        .outcomes
-        .iter()
-        .filter(|(outcome, _)| **outcome == crate::problem::Outcome::Passed);
-    let passed: usize = passed.map(|(_, count)| count).sum();
-    let outcomes: Vec<String> = group
-        .outcomes
-        .iter()
-        .map(|(outcome, count)| format!("{count} {}", outcome.title()))
-        .collect();
     [
         line(&group.name()).into_owned(),
-        format!("{passed} of {}", group.trials),
+        group.passed(),
         group
             .rate
             .map(|rate| percent(rate.mean))
             .unwrap_or_default(),
         group.rate.as_ref().map(interval).unwrap_or_default(),
-        outcomes.join(", "),
+        group.outcomes(),
     ]
 }
 

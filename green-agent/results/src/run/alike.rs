@@ -2,18 +2,19 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use super::{TrialReport, tally::is_shown};
+use super::tally::is_shown;
+use crate::problem::Problem;
 
 /// Returns the texts of a trial's problems that are shown, as far as they are the same in trials that failed alike.
-pub fn failure(trial: &TrialReport) -> Vec<String> {
-    let shown = trial.problems.iter().filter(|one| is_shown(one));
+pub fn failure(problems: &[Problem]) -> Vec<String> {
+    let shown = problems.iter().filter(|one| is_shown(one));
     shown.map(|one| without_ports(&one.to_string())).collect()
 }
 
 /// Returns a number by which failures that are alike are found: texts would take much memory.
-pub(super) fn fingerprint(trial: &TrialReport) -> u64 {
+pub(super) fn fingerprint(problems: &[Problem]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    failure(trial).hash(&mut hasher);
+    failure(problems).hash(&mut hasher);
     hasher.finish()
 }
 

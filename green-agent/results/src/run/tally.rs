@@ -85,7 +85,7 @@ impl TrialTally {
 
     /// Counts a trial that did not pass with those that failed alike, and keeps its report if it is the first of them.
     fn add_failure(&mut self, at: usize, report: TrialReport) {
-        let known = self.failures.entry(fingerprint(&report));
+        let known = self.failures.entry(fingerprint(&report.problems));
         let alike = known.or_insert(Failures {
             first: at,
             trials: 0,

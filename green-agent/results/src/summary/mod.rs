@@ -25,6 +25,27 @@ use crate::{
     statistics::{Estimate, pass::PassAtK},
 };
 
+/// Says how many trials ended in which way; of those that did not run, `not_needed` were stopped early.
+pub fn outcomes_text(outcomes: &BTreeMap<Outcome, usize>, not_needed: usize) -> String {
+    let count = |(outcome, count): (&Outcome, &usize)| {
+        let count = match outcome {
+            Outcome::NotRun => count.saturating_sub(not_needed),
+            Outcome::Passed
+            | Outcome::Failed
+            | Outcome::AgentError
+            | Outcome::ModelError
+            | Outcome::EvaluatorError
+            | Outcome::EnvironmentError
+            | Outcome::HarnessError
+            | Outcome::Interrupted => *count,
+        };
+        (count > 0).then(|| format!("{count} {}", outcome.title()))
+    };
+    let counts = outcomes.iter().filter_map(count);
+    let not_needed = (not_needed > 0).then(|| format!("{not_needed} not needed"));
+    counts.chain(not_needed).collect::<Vec<_>>().join(", ")
+}
+
 /// The version of this form.
 pub const VERSION: u32 = 1;
 

@@ -244,7 +244,7 @@ fn other_reports(place: &Workplace) {
         "{markdown}"
     );
     assert!(
-        markdown.contains("| `kept, agent=google_adk` | 20 | 60.0 % | 28.8 % to 84.7 % |"),
+        markdown.contains("| `kept, agent=google_adk` | 12 of 20 | 60.0 % | 28.8 % to 84.7 % |"),
         "{markdown}"
     );
     assert!(place.read("report.html").contains("id=\"block-run\""));

@@ -42,12 +42,14 @@ function figures(run, outcomes) {
   const total = Object.values(outcomes).reduce((sum, one) => sum + one, 0);
   const scored = (outcomes.passed ?? 0) + (outcomes.failed ?? 0) + (outcomes['agent-error'] ?? 0);
   const { all } = run;
+  const notNeeded = run.groups.reduce((sum, group) => sum + group.not_needed, 0);
   const range = all.rate && all.rate.lower !== null ? `${percent(all.rate.lower)} to ${percent(all.rate.upper)}` : '';
   const box = make('div', { class: 'figures' },
     figure(all.rate ? percent(all.rate.mean) : '–', `passed, of ${counted(scored, 'scored trial')}${range && `; ${range}`}`, '95 % interval'),
     figure(count(total), `trials of ${counted(run.scenarios.length, 'scenario')}`),
-    figure(count(total - scored), 'ended by others than the agent', 'They count in no rate and in no mean'),
+    figure(count(total - scored - notNeeded), 'ended by others than the agent', 'They count in no rate and in no mean'),
     figure(seconds(run.seconds), `from first to last; ${seconds(all.seconds)} in all trials`));
+  if (notNeeded) box.append(figure(count(notNeeded), 'not needed: the interval was narrow enough'));
   if (all.tokens) box.append(figure(count(all.tokens), 'tokens, as agents told'));
   if (run.retried) box.append(figure(count(run.retried), 'earlier tries, reported apart'));
   return box;
@@ -163,13 +165,20 @@ function groups(run) {
     make('td', { class: 'number', text: group.rate ? percent(group.rate.mean) : '' }),
     make('td', { class: 'number', text: range(group.rate, percent) }),
     ...measures.map((name) => make('td', { class: 'number', title: range(group.metrics[name], measure), text: measure(group.metrics[name]?.mean) })),
-    make('td', { text: Object.entries(group.outcomes).map(([name, number]) => `${count(number)} ${titleOf(name)}`).join(', ') }),
+    make('td', { text: ends(group) }),
     make('td', { class: 'number', text: seconds(group.seconds) }),
     make('td', { class: 'number', text: group.tokens ? count(group.tokens) : '' }));
   const shown = run.groups.slice(0, 1000).map(row);
   return make('table', {},
     make('thead', {}, make('tr', {}, ...head.map((name, at) => make('th', { scope: 'col', class: at === 0 || name === 'outcomes' ? null : 'number', text: name })))),
     make('tbody', {}, ...shown));
+}
+
+/** How many trials of a group ended in which way, those that were not needed apart. */
+function ends({ outcomes, not_needed: notNeeded }) {
+  const apart = Object.entries(outcomes).map(([name, number]) => [name, name === 'not-run' ? number - notNeeded : number]);
+  const said = apart.filter(([, number]) => number > 0).map(([name, number]) => `${count(number)} ${titleOf(name)}`);
+  return [...said, ...(notNeeded ? [`${count(notNeeded)} not needed`] : [])].join(', ');
 }
 
 function range(estimate, said) {
