@@ -25,6 +25,10 @@ Examples:
 Trials are paired by scenario, cell and sample; without a dataset, by the number of the trial. A figure has certainly changed if the \
 interval of its difference does not contain 0.";
 
+const NOTHING_IN_COMMON: &str = "\
+the runs have no trial in common that says something about the agent, so nothing was compared; trials are paired by the scenario's \
+name, cell and sample, without a dataset by the number of the trial: run one scenario file with another --agent";
+
 /// Compare two runs: figures with the interval of their difference, flipped samples, and what changed there
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -41,7 +45,7 @@ pub(super) struct Diff {
     /// Of how many flipped samples to show what changed in the transcript
     #[arg(long, value_name = "N", default_value_t = 3)]
     transcripts: usize,
-    /// Exit with 1 if pass rate, score, success or reward certainly got worse
+    /// Exit with 1 if pass rate, score, success or reward certainly got worse, or if nothing could be compared
     #[arg(long)]
     fail_on_regression: bool,
     #[command(flatten)]
@@ -63,9 +67,22 @@ impl Diff {
             }
             (false, _) => self.show(&comparison),
         }
-        match self.fail_on_regression && comparison.regressions().next().is_some() {
+        let is_apart = comparison.is_apart();
+        if is_apart {
+            errln!("{}: {NOTHING_IN_COMMON}", self.severity());
+        }
+        let is_worse = comparison.regressions().next().is_some();
+        match self.fail_on_regression && (is_worse || is_apart) {
             true => Exit::Failed,
             false => Exit::Passed,
+        }
+    }
+
+    /// Returns what it is that nothing could be compared.
+    fn severity(&self) -> &'static str {
+        match self.fail_on_regression {
+            true => "error",
+            false => "note",
         }
     }
 

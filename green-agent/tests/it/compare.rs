@@ -98,6 +98,29 @@ fn diff_tells_what_changed_and_fails_only_if_asked() {
 }
 
 #[test]
+fn runs_with_nothing_in_common_are_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_run(&folder.join("a"), |_| true);
+    write_run(&folder.join("b"), |_| false);
+    let records = folder.join("b").join(RECORDS);
+    let renamed = std::fs::read_to_string(&records).unwrap();
+    std::fs::write(&records, renamed.replace("club/success", "club/renamed")).unwrap();
+    for (flags, code, word) in [
+        (&[][..], 0, "note: "),
+        (&["--fail-on-regression"], 1, "error: "),
+    ] {
+        let output = run(folder, &[&["diff", "a", "b"], flags].concat());
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(
+            said.contains(&format!("{word}the runs have no trial in common")),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn noise_says_which_differences_mean_something() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

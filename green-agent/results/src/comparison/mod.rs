@@ -67,6 +67,11 @@ impl Comparison {
         }
     }
 
+    /// Returns whether the runs have no task in common, so that nothing was compared.
+    pub fn is_apart(&self) -> bool {
+        self.differences.iter().all(|one| one.pairs == 0)
+    }
+
     /// Returns the figures that certainly got worse: the interval of the difference is below 0, and greater
     /// values are better.
     pub fn regressions(&self) -> impl Iterator<Item = &Difference> {
