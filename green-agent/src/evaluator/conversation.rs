@@ -6,12 +6,12 @@ use std::{collections::BTreeMap, pin::pin};
 
 use bridge_client::{Binding, Client, ClientError, Options};
 use bridge_protocol::{
-    a2a::{CancelTaskRequest, Message, Part, Role, SendMessageRequest, StreamResponse},
+    a2a::{CancelTaskRequest, Content, Message, Part, Role, SendMessageRequest, StreamResponse},
     dialect::Version,
     wire::Wire as _,
 };
 use futures_util::StreamExt as _;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep, timeout_at};
 use uuid::Uuid;
 
@@ -222,12 +222,7 @@ async fn cancel(client: &Client, talk: &mut Collected) -> Result<(), ClientError
 /// Returns the message of a turn. It continues the role's last task while that is open; otherwise it begins a
 /// new task in the same context. A `fresh` turn begins a new context too.
 fn request(turn: &ConversationTurn, talk: &Collected) -> SendMessageRequest {
-    // The scenario's parser has checked the parts, so none is dropped here.
-    let parts = turn
-        .parts
-        .iter()
-        .filter_map(|part| Part::read(part.clone()).ok())
-        .collect();
+    let parts = turn.parts.iter().map(part).collect();
     #[expect(
         clippy::disallowed_methods,
         reason = "the evaluator drives the conversation"
@@ -239,4 +234,30 @@ fn request(turn: &ConversationTurn, talk: &Collected) -> SendMessageRequest {
     let open = last.filter(|task| !task.status.state.is_terminal());
     message.task_id = open.map(|task| task.id.clone());
     SendMessageRequest::new(message)
+}
+
+/// Returns a part as the scenario wrote it, also one whose bytes are not base64: that is for the agent to refuse.
+fn part(written: &Value) -> Part {
+    Part::read(written.clone()).unwrap_or_else(|_| Part {
+        extra: written.as_object().cloned().unwrap_or_default(),
+        ..Part::new(Content::Unknown)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::wire::to_value;
+
+    use super::*;
+
+    #[test]
+    fn parts_are_sent_as_they_are_written() {
+        for written in [
+            json!({"text": "Hello"}),
+            json!({"raw": "aGk=", "filename": "a.bin", "mediaType": "text/plain"}),
+            json!({"raw": "***", "filename": "a.bin", "metadata": {"k": 1}}),
+        ] {
+            assert_eq!(to_value(&part(&written)), written);
+        }
+    }
 }

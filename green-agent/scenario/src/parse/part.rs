@@ -44,7 +44,7 @@ pub(super) fn parts(node: &Node<'_>) -> Option<Vec<Value>> {
 }
 
 /// Reads a part. Whether a URL or base64 text is valid is for the receiver to decide, because a scenario may send an
-/// invalid one on purpose.
+/// invalid one on purpose. It is sent as it is written, except over gRPC, which has no base64.
 fn read(table: &mut Table<'_>) -> Option<Value> {
     let keys = PartKeys::of(table)?;
     for text in [
