@@ -54,6 +54,12 @@ pub(super) async fn assess(
 /// Returns what is wrong with the answer to a turn.
 fn judge(number: usize, turn: &ConversationTurn, talk: &Collected) -> Option<String> {
     let place = format!("turn {number} (line {})", turn.line);
+    if turn.parts.is_empty() && talk.task.is_none() {
+        let to = &turn.to;
+        return Some(format!(
+            "{place}: nothing to cancel, {to} has begun no task"
+        ));
+    }
     let state = talk.state();
     if let Some(wanted) = turn.state.as_ref().filter(|wanted| **wanted != state) {
         return Some(format!(
@@ -249,6 +255,29 @@ mod tests {
     use bridge_protocol::wire::to_value;
 
     use super::*;
+
+    #[test]
+    fn a_cancelation_with_nothing_to_cancel_is_wrong() {
+        let turn = ConversationTurn {
+            line: 7,
+            to: "a".to_owned(),
+            parts: Vec::new(),
+            version: None,
+            binding: None,
+            extensions: Vec::new(),
+            stream: false,
+            cancel: true,
+            after: None,
+            fresh: false,
+            state: None,
+            contains: None,
+        };
+        let said = judge(2, &turn, &Collected::default()).unwrap();
+        assert_eq!(
+            said,
+            "turn 2 (line 7): nothing to cancel, a has begun no task"
+        );
+    }
 
     #[test]
     fn parts_are_sent_as_they_are_written() {

@@ -133,10 +133,25 @@ pub(super) fn conversation(config: &mut Table<'_>, roles: &DeclaredRoles) -> Opt
     if tables.is_empty() {
         return node.expected(EXPECTED);
     }
-    let turns = tables
-        .iter()
-        .filter_map(|node| turn(&mut node.table()?, roles));
-    Some(Evaluator::Conversation(turns.collect()))
+    let mut turns: Vec<ConversationTurn> = Vec::new();
+    for node in &tables {
+        if let Some(next) = node.table().and_then(|mut table| turn(&mut table, roles)) {
+            check_cancelation(node, &next, &turns);
+            turns.push(next);
+        }
+    }
+    Some(Evaluator::Conversation(turns))
+}
+
+/// Reports a turn that only cancels, where no earlier one can have begun a task.
+fn check_cancelation(node: &Node<'_>, turn: &ConversationTurn, earlier: &[ConversationTurn]) {
+    let begins_task = |one: &ConversationTurn| one.to == turn.to && !one.parts.is_empty();
+    if !turn.cancel || !turn.parts.is_empty() || earlier.iter().any(begins_task) {
+        return;
+    }
+    if let Some(cancel) = node.table().and_then(|mut table| table.get("cancel")) {
+        cancel.expected::<()>("a message to the same role before, whose task it cancels");
+    }
 }
 
 /// Reads the receiver, which must be an agent and no server.
@@ -270,6 +285,10 @@ mod tests {
             (
                 "to = 'a'\ntext = ''\nextensions = ['urn:a, urn:b']",
                 "a.toml:10:15: config.turn[0].extensions[0]: expected the URI of an extension, found \"urn:a, urn:b\"",
+            ),
+            (
+                "to = 'a'\ncancel = true",
+                "a.toml:9:10: config.turn[0].cancel: expected a message to the same role before, whose task it cancels",
             ),
             (
                 "to = 'a'\ntext = ''\nversion = '2'",
