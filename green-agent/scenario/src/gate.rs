@@ -1,6 +1,6 @@
 //! What a scenario demands of its figures: `[harness.gate]` and `stop_when`.
 
-use std::{fmt, path::PathBuf};
+use std::{collections::BTreeMap, fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -15,6 +15,9 @@ pub struct Gates {
     pub figures: Vec<FigureGate>,
     /// The demand that nothing got worse.
     pub regress: Option<RegressionGate>,
+    /// The line of each demand, by its key; empty if they were not read from a scenario file.
+    #[serde(skip)]
+    pub lines: BTreeMap<String, usize>,
 }
 
 /// A demand on a figure, such as `pass_rate = { ge = 0.8 }`.
@@ -121,6 +124,9 @@ kind! {
 }
 
 impl Gates {
+    /// The key of the comparison with an earlier run.
+    pub const REGRESS: &str = "regress";
+
     /// Returns whether there is no demand.
     pub fn is_empty(&self) -> bool {
         self.figures.is_empty() && self.regress.is_none()

@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::{Agents, Paths, complain};
 use crate::{
+    gate::{self, GateMistake},
     install, run,
     scenario::{
         files::ScenarioFile,
@@ -88,8 +89,24 @@ fn is_complete(found: &ScenarioFile, mut scenario: Scenario, supplied: &AgentOve
     for problem in &immovable {
         complain(&format!("{path}: {problem}"));
     }
+    let gates_are_right = found.sidecar.is_some() || check_gates(&scenario);
     for unknown in supplied::unknown(&scenario) {
         errln!("note: {path}: {unknown}");
     }
-    immovable.is_empty()
+    immovable.is_empty() && gates_are_right
+}
+
+/// Returns whether the gates can be judged. How many trials there are, a run may say otherwise than the file.
+fn check_gates(scenario: &Scenario) -> bool {
+    let mut are_right = true;
+    for mistake in gate::mistakes(scenario, scenario.harness.trials) {
+        match mistake {
+            GateMistake::Against { .. } => {
+                complain(&mistake);
+                are_right = false;
+            }
+            GateMistake::TooFewTrials { .. } => errln!("note: {mistake}"),
+        }
+    }
+    are_right
 }

@@ -29,7 +29,7 @@ pub(super) struct Plan {
     pub(super) retries: Retries,
     /// The scenario of the first cell and the first row.
     pub(super) first: Scenario,
-    trials: u32,
+    pub(super) trials: u32,
     seed: u64,
 }
 

@@ -24,6 +24,7 @@ use super::{
     trial::{self, Attempt},
 };
 use crate::{
+    gate,
     record::{TrialRecord, VERSION},
     scenario::{
         files::ScenarioFile,
@@ -54,6 +55,10 @@ pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioRepo
         plan: &plan,
         queue,
     };
+    if let Some(problem) = running.gate_mistake() {
+        // Not recorded: once it is mended, the run can go on.
+        return reported(found, only(TrialReport::not_begun(problem)));
+    }
     let tally = running.trials().await;
     queue.kept.stop(&plan.name).await;
     let report = reported(found, tally);
@@ -84,6 +89,18 @@ struct RunningScenario<'a> {
 }
 
 impl<'a> RunningScenario<'a> {
+    /// Returns what is wrong with the gates, if trials are to run of which they could not judge. A part of a run has no
+    /// earlier run beside it.
+    fn gate_mistake(&self) -> Option<Problem> {
+        let is_judged = self.found.sidecar.is_none() && self.queue.options.shard.is_none();
+        if !is_judged || self.planned().all(|one| self.finished(&one).is_some()) {
+            return None;
+        }
+        let mistakes = gate::mistakes(&self.plan.first, self.plan.trials);
+        let mistakes: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+        (!mistakes.is_empty()).then(|| ProblemKind::Unreadable.because(mistakes.join("\n")))
+    }
+
     /// Runs the trials that have not ended yet, and returns what is kept of all.
     async fn trials(&self) -> TrialTally {
         let mut first = None;

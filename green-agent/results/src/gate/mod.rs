@@ -1,12 +1,16 @@
 //! Decisions from figures: whether a scenario's gates are met, and whether it needs no more trials.
 
+mod beforehand;
 mod stopper;
 
 use std::{collections::BTreeMap, path::Path};
 
 use serde::Serialize;
 
-pub use self::stopper::Stopper;
+pub use self::{
+    beforehand::{GateMistake, mistakes},
+    stopper::Stopper,
+};
 use crate::{
     record::{RecordError, RunFolder, TrialRecord, read_records},
     statistics::number,

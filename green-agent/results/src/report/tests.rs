@@ -114,7 +114,7 @@ fn run_folder(path: &Path) -> RunFolder {
             must_fail: None,
             gate: Gates {
                 figures,
-                regress: None,
+                ..Gates::default()
             },
         });
     }

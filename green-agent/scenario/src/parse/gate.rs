@@ -45,8 +45,9 @@ table! {
 fn gates(node: &Node<'_>) -> Option<Gates> {
     let mut gates = Gates::default();
     for (name, node) in node.table()?.entries() {
+        gates.lines.insert(name.to_owned(), node.line());
         match name {
-            "regress" => gates.regress = RegressionGate::read(&node),
+            Gates::REGRESS => gates.regress = RegressionGate::read(&node),
             figure => gates.figures.extend(figure_gate(figure, &node)),
         }
     }

@@ -2,18 +2,13 @@
 
 use green_agent::record::{RunFolder, TrialRecord};
 
-use super::{Folder, SCENARIO, TASKS, shown};
+use super::{Folder, SCENARIO, TASKS, records, shown};
 
 #[test]
 fn gates_decide_in_place_of_single_trials_that_failed() {
     for (gate, code, said) in [
         ("pass_rate = { ge = 0.4 }", 0, "gate met: pass_rate"),
         ("pass_rate = { ge = 0.9 }", 1, "gate not met: pass_rate"),
-        (
-            "regress = { against = 'no-such-run', max_drop = 0.1 }",
-            3,
-            "gate not met: cannot read the earlier run",
-        ),
     ] {
         let scenario = SCENARIO.replace("matrix = { name = ['Ada', 'Bob'] }\n", "");
         let scenario = scenario.replace(", {matrix.name}", "");
@@ -27,6 +22,32 @@ fn gates_decide_in_place_of_single_trials_that_failed() {
         let scenario = &report["scenarios"][0];
         assert_eq!(scenario["outcomes"]["failed"], 1, "{scenario}");
         assert_eq!(scenario["summary"]["pass_rate"]["mean"], 0.5, "{scenario}");
+    }
+}
+
+#[test]
+fn gates_that_cannot_be_judged_are_told_before_the_first_trial() {
+    for (gate, check, said) in [
+        (
+            "regress = { against = 'no-such-run', max_drop = 0.1 }",
+            3,
+            "a.toml:17: harness.gate.regress.against: cannot read ",
+        ),
+        (
+            "'pass@9' = { ge = 0.5 }",
+            0,
+            "a.toml:17: harness.gate.pass@9: expected at least 9 trials",
+        ),
+    ] {
+        let folder = Folder::new(&format!("{SCENARIO}[harness.gate]\n{gate}\n"));
+        folder.file("tasks.jsonl", TASKS);
+        let checked = folder.run(&["check", "a.toml"]);
+        assert_eq!(checked.status.code(), Some(check), "{}", shown(&checked));
+        assert!(shown(&checked).contains(said), "{}", shown(&checked));
+        let ended = folder.run(&["run", "a.toml"]);
+        assert_eq!(ended.status.code(), Some(3), "{}", shown(&ended));
+        assert!(shown(&ended).contains(said), "{}", shown(&ended));
+        assert!(records(&folder.only_run()).is_empty());
     }
 }
 

@@ -1,0 +1,144 @@
+//! What is wrong with gates and can be known before a trial runs.
+
+use std::{error::Error as _, path::Path};
+
+use super::earlier;
+use green_agent_scenario::{
+    gate::{FigureGate, Gates, RegressionGate},
+    model::Scenario,
+};
+
+/// A gate that cannot be judged, whatever the trials are like.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GateMistake {
+    /// The earlier run cannot be read, or has nothing to compare with.
+    #[error("{place}: {error}")]
+    Against {
+        /// The file, the line and the key.
+        place: String,
+        /// What is wrong.
+        error: String,
+    },
+    /// There are too few trials for the figure.
+    #[error(
+        "{place}: expected at least {needed} trials of the scenario, found {trials}; set trials in [harness], or --trials"
+    )]
+    TooFewTrials {
+        /// The file, the line and the key.
+        place: String,
+        /// The number of trials that the figure is about.
+        needed: usize,
+        /// The number of trials of each sample.
+        trials: u32,
+    },
+}
+
+/// Returns what is wrong with the gates of a scenario, of which there will be this many trials of each sample.
+pub fn mistakes(scenario: &Scenario, trials: u32) -> Vec<GateMistake> {
+    let gates = &scenario.harness.gate;
+    let place = |key: &str| {
+        let line = gates.lines.get(key).copied().unwrap_or(1);
+        format!("{}:{line}: harness.gate.{key}", scenario.path.display())
+    };
+    let few = gates.figures.iter().filter_map(|gate| {
+        let needed = needed(gate).filter(|needed| *needed > trials as usize)?;
+        let place = place(&gate.figure);
+        Some(GateMistake::TooFewTrials {
+            place,
+            needed,
+            trials,
+        })
+    });
+    let unread = gates.regress.iter().filter_map(|gate| {
+        let error = unread(gate, scenario)?;
+        let place = place(Gates::REGRESS) + ".against";
+        Some(GateMistake::Against { place, error })
+    });
+    few.chain(unread).collect()
+}
+
+/// Returns the K of pass@K and pass^K.
+fn needed(gate: &FigureGate) -> Option<usize> {
+    let figure = &gate.figure;
+    let k = figure
+        .strip_prefix("pass@")
+        .or_else(|| figure.strip_prefix("pass^"));
+    k?.parse().ok()
+}
+
+/// Returns why nothing can be compared with the earlier run, if so.
+fn unread(gate: &RegressionGate, scenario: &Scenario) -> Option<String> {
+    let folder = scenario.path.parent().unwrap_or(Path::new(""));
+    let path = folder.join(&gate.against);
+    let path = std::path::absolute(&path).unwrap_or(path);
+    match earlier(&path, &scenario.name) {
+        Ok(run) if run.trials() > 0 => None,
+        Ok(_) => Some(format!(
+            "{} has no trial of the scenario {:?} to compare with",
+            path.display(),
+            scenario.name
+        )),
+        Err(error) => Some(match error.source() {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use green_agent_scenario::testing::scenario_of;
+
+    fn mistakes_of(folder: &Path, gate: &str, trials: u32) -> Vec<String> {
+        let scenario = scenario_of(&format!(
+            "[green_agent]\nendpoint = 'http://h'\n[harness]\nversion = 1\n[harness.gate]\n{gate}\n"
+        ));
+        let scenario = Scenario {
+            path: folder.join("a.toml"),
+            ..scenario
+        };
+        let found = mistakes(&scenario, trials);
+        found.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn too_few_trials_are_found_before_any_runs() {
+        let gate = "'pass@9' = { ge = 0.5 }\n'pass^2' = { ge = 0.5 }\npass_rate = { ge = 1 }";
+        let folder = PathBuf::from("w");
+        assert!(mistakes_of(&folder, gate, 9).is_empty());
+        let found = mistakes_of(&folder, gate, 2);
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].starts_with(
+                "w/a.toml:6: harness.gate.pass@9: expected at least 9 trials of the scenario, found 2"
+            ),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn an_earlier_run_that_cannot_be_read_is_found_before_any_trial_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let gate = "regress = { against = 'base' }";
+        let base = folder.path().join("base");
+        let place = format!(
+            "{}:6: harness.gate.regress.against: ",
+            folder.path().join("a.toml").display()
+        );
+        let only = || mistakes_of(folder.path(), gate, 1).remove(0);
+        let found = only();
+        assert!(
+            found.starts_with(&format!("{place}cannot read {}: ", base.display())),
+            "{found}"
+        );
+        std::fs::write(&base, "").unwrap();
+        let found = only();
+        assert!(
+            found.contains("has no trial of the scenario") && found.starts_with(&place),
+            "{found}"
+        );
+    }
+}
