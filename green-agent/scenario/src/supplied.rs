@@ -253,7 +253,7 @@ fn named_port(cmd: &[String]) -> Option<u16> {
 
 /// Returns a loopback address, whose port will become the free port of [`PORT`].
 #[expect(clippy::unwrap_used, reason = "the text is a URL")]
-fn anywhere() -> Url {
+pub(super) fn anywhere() -> Url {
     Url::parse("http://127.0.0.1:0/").unwrap()
 }
 
@@ -325,6 +325,39 @@ mod tests {
         assert!(
             matches!(&starts[1], Start::Program { endpoint, .. } if endpoint.port() == Some(9010))
         );
+    }
+
+    #[test]
+    fn a_program_of_an_overlay_gets_a_free_port_as_one_of_a_flag_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("local.toml");
+        let flags = ["purple=x --port {port}".to_owned()];
+        let started = |supplied: &AgentOverrides| {
+            let mut scenario = scenario_of(FILE);
+            supplied.apply(&mut scenario).unwrap();
+            scenario.participants[0].start.clone()
+        };
+        let by_flag = started(&AgentOverrides::new(None, &flags).unwrap());
+        for (endpoint, expected) in [
+            ("", "http://127.0.0.1:0/"),
+            ("endpoint = 'http://127.0.0.1:9009'", "http://127.0.0.1:0/"),
+            (
+                "endpoint = 'http://127.0.0.1:9009/a2a'",
+                "http://127.0.0.1:0/a2a",
+            ),
+        ] {
+            let text = format!(
+                "[[participants]]\nrole = 'purple'\ncmd = 'x --port {{port}}'\n{endpoint}\n"
+            );
+            std::fs::write(&path, text).unwrap();
+            let Start::Program { endpoint, cmd } =
+                started(&AgentOverrides::new(Some(&path), &[]).unwrap())
+            else {
+                panic!("a program is started");
+            };
+            assert_eq!(endpoint.as_str(), expected);
+            assert_eq!(cmd, by_flag.words());
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{
     bot,
     roles::DeclaredRoles,
-    start::{listens, start},
+    start::{StartFile, listens, start},
     values::{self, Endpoint, Python},
 };
 use crate::{
@@ -188,7 +188,7 @@ fn one_start() -> Value {
 const RESERVED: [&str; 3] = ["green", "runner", "environment"];
 
 /// Reads `[[participants]]`.
-pub(super) fn participants(list: &Key<'_>) -> DeclaredRoles {
+pub(super) fn participants(list: &Key<'_>, file: StartFile) -> DeclaredRoles {
     let mut roles = DeclaredRoles::default();
     let mut declared = 0;
     let mut tools = Vec::new();
@@ -197,7 +197,7 @@ pub(super) fn participants(list: &Key<'_>) -> DeclaredRoles {
         let keys = AgentKeys::of(table)?;
         let role = role(&keys, table.line(), &mut roles.roles);
         // An agent without a role is dropped, but its other keys are still checked.
-        let agent = agent(&keys, role.clone().unwrap_or_default());
+        let agent = agent(&keys, role.clone().unwrap_or_default(), file);
         let bot = keys.bot.node().is_some();
         tools.extend(keys.tools.into_node());
         role.and(agent).map(|agent| (agent, bot))
@@ -255,7 +255,7 @@ fn is_role(text: &str) -> bool {
 }
 
 /// Reads all keys of an agent except its role.
-pub(super) fn agent(keys: &AgentKeys<'_>, role: String) -> Option<Agent> {
+pub(super) fn agent(keys: &AgentKeys<'_>, role: String, file: StartFile) -> Option<Agent> {
     let cmd = keys.cmd.node().and_then(values::words);
     let passed = Inherits::Named(keys.pass_env.read::<Vec<Variable>>().unwrap_or_default());
     let (env, inherits) = match keys.env.node() {
@@ -275,7 +275,7 @@ pub(super) fn agent(keys: &AgentKeys<'_>, role: String) -> Option<Agent> {
         role,
         agentbeats_id: agentbeats_id.filter(|id| !id.trim().is_empty()),
         listens: listens(keys),
-        start: start(keys, cmd)?,
+        start: start(keys, cmd, file)?,
         env,
         inherits,
         requires: requires.into_iter().flatten().chain(python).collect(),

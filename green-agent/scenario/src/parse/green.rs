@@ -5,7 +5,7 @@ use super::{
     evaluator,
     first::EXPECTED,
     roles::DeclaredRoles,
-    start::is_filled,
+    start::{StartFile, is_filled},
 };
 use crate::{
     model::{Agent, ENVIRONMENT, Green, Listens, Start},
@@ -29,7 +29,7 @@ pub(super) fn green(
     let names_agent = names_agent || is_template && !is_builtin;
     if names_agent {
         check_environment(&keys, roles);
-        let green = agent(&keys, "green".to_owned())?;
+        let green = agent(&keys, "green".to_owned(), StartFile::Scenario)?;
         return match green.start {
             Start::Absent { .. } | Start::Running { .. } | Start::Program { .. }
                 if green.listens == Listens::Agent =>

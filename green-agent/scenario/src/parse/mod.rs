@@ -30,7 +30,7 @@ use std::{fs, path::Path};
 
 pub(super) use self::{file::FileKeys, harness::matrix};
 
-use self::agents::AgentKeys;
+use self::{agents::AgentKeys, start::StartFile};
 use super::{
     error::{Problem, ScenarioError, ScenarioErrors},
     fill::Filling,
@@ -72,12 +72,13 @@ pub fn overlay(path: &Path) -> Result<Vec<Agent>, ScenarioErrors> {
     let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
     document(path, &text, |root| {
         let keys = FileKeys::of(root)?;
-        let roles = agents::participants(&keys.participants);
+        let roles = agents::participants(&keys.participants, StartFile::Overlay);
         let whole = !roles.has_mistakes();
         let green = match keys.green_agent.table() {
             Some(mut table) => Some(agents::agent(
                 &AgentKeys::of(&mut table)?,
                 "green".to_owned(),
+                StartFile::Overlay,
             )?),
             None => None,
         };
@@ -122,7 +123,7 @@ fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
     if keys.green_agent.node().is_none() && root.has("agents") {
         return first::scenario(path, root, &keys);
     }
-    let roles = agents::participants(&keys.participants);
+    let roles = agents::participants(&keys.participants, StartFile::Scenario);
     let mut config = keys.config.table();
     let green = green::green(&keys.green_agent, config.as_mut(), &roles);
     let config = config.map(|table| table.json()).unwrap_or_default();

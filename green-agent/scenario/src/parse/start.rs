@@ -7,7 +7,9 @@ use super::{agents::AgentKeys, policy, values::Endpoint};
 use crate::{
     error::Problem,
     model::{GREEN, Listens, Start},
+    placeholder::PORT,
     reader::{Key, Kind as _, Node},
+    supplied::anywhere,
 };
 
 /// Reads the kind of server at the participant's address.
@@ -18,9 +20,22 @@ pub(super) fn listens(keys: &AgentKeys<'_>) -> Listens {
     }
 }
 
+/// The file that says how an agent is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StartFile {
+    /// A scenario.
+    Scenario,
+    /// An overlay, where `{port}` in a `cmd` becomes a free port, as in `--agent`.
+    Overlay,
+}
+
 /// Reads how the agent is started: built in, a policy, a program that listens or calls, or not at all because
 /// it runs already.
-pub(super) fn start(keys: &AgentKeys<'_>, cmd: Option<Vec<String>>) -> Option<Start> {
+pub(super) fn start(
+    keys: &AgentKeys<'_>,
+    cmd: Option<Vec<String>>,
+    file: StartFile,
+) -> Option<Start> {
     // The keys of agents that run outside this process.
     let outside = [&keys.endpoint, &keys.server, &keys.bot, &keys.cmd];
     if let Some(node) = keys.builtin.node() {
@@ -48,6 +63,10 @@ pub(super) fn start(keys: &AgentKeys<'_>, cmd: Option<Vec<String>>) -> Option<St
             }
             Some(Start::Client { cmd })
         }
+        Some(cmd) if file == StartFile::Overlay && cmd.iter().any(|word| word.contains(PORT)) => {
+            let endpoint = free_port(keys)?;
+            Some(Start::Program { endpoint, cmd })
+        }
         Some(cmd) => Some(Start::Program {
             endpoint: endpoint(keys)?,
             cmd,
@@ -64,6 +83,18 @@ pub(super) fn start(keys: &AgentKeys<'_>, cmd: Option<Vec<String>>) -> Option<St
             }),
         },
     }
+}
+
+/// Reads the address of a program that gets a free port: its port does not count, and all of it may be missing.
+fn free_port(keys: &AgentKeys<'_>) -> Option<Url> {
+    let addresses = [&keys.server, &keys.bot, &keys.endpoint];
+    if addresses.into_iter().all(|key| key.node().is_none()) {
+        return Some(anywhere());
+    }
+    let mut endpoint = endpoint(keys)?;
+    // The URL has a host, so setting a port cannot fail.
+    let _ = endpoint.set_port(Some(0));
+    Some(endpoint)
 }
 
 fn builtin_bot(node: &Node<'_>) -> Option<Start> {
