@@ -238,6 +238,9 @@ impl Filling<'_> {
     }
 }
 
+/// The words with which placeholders begin, before a dot.
+pub(super) const ROOTS: [&str; 2] = ["row", "matrix"];
+
 const ROW: &str = "row.";
 const MATRIX: &str = "matrix.";
 

@@ -5,7 +5,7 @@
 //! - [`parse`](mod@parse): parses text into the model
 //! - `reader`: reads TOML with positions, for `parse` and `expected`
 //! - [`source`](mod@source): a file with its dataset and matrix, from which scenarios are made; `fill`: their
-//!   placeholders; `meaning`: what enters the digest
+//!   placeholders; `meaning`: what enters the digest; [`misspelt`]: what is almost a placeholder
 //! - [`error`]: mistakes in a file, with positions
 //! - [`dataset`]: the rows that fill scenarios
 //! - [`files`]: finds files from paths on the command line
@@ -28,6 +28,7 @@ pub mod files;
 mod fill;
 pub mod gate;
 mod meaning;
+pub mod misspelt;
 pub mod model;
 pub mod parse;
 pub mod placeholder;

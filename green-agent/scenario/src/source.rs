@@ -11,6 +11,7 @@ use super::{
     error::{Problem, ScenarioErrors},
     fill::{Cell, Filling, as_text},
     meaning,
+    misspelt::{self, MisspeltPlaceholder},
     model::Scenario,
     parse,
     reader::{Table, document},
@@ -164,6 +165,14 @@ impl ScenarioSource {
         match errors.is_empty() {
             true => Ok(()),
             false => Err(ScenarioErrors(errors)),
+        }
+    }
+
+    /// Returns what is almost a placeholder. Nothing is filled in a file of another program.
+    pub fn misspelt(&self) -> Vec<MisspeltPlaceholder> {
+        match parse::is_manifest(&self.path) {
+            true => Vec::new(),
+            false => misspelt::placeholders(&self.path, &self.text),
         }
     }
 

@@ -55,6 +55,9 @@ fn check(found: &ScenarioFile, supplied: &AgentOverrides) -> bool {
         .filter(|it| it.exit == u8::from(Exit::Unreadable));
     let read = found.source().and_then(|source| {
         source.check()?;
+        for misspelt in source.misspelt() {
+            errln!("note: {misspelt}");
+        }
         source.first()
     });
     match (read, must_fail) {

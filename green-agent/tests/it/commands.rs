@@ -176,3 +176,19 @@ fn agents_that_cannot_be_started_as_said_are_found_before_a_run() {
         );
     }
 }
+
+#[test]
+fn check_notes_what_is_almost_a_placeholder() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = "[green_agent]\n[[participants]]\nrole = \"a\"\nbuiltin = \"sample\"\n\
+                [config]\nevaluator = \"conversation\"\n[[config.turn]]\nto = \"a\"\ntext = \"Hi {rwo.input}\"\n\
+                [harness]\nversion = 1\n";
+    fs::write(folder.path().join("a.toml"), file).unwrap();
+    let check = said(folder.path(), &["check", "a.toml"]);
+    assert!(check.status.success(), "{check:?}");
+    let shown = text(&check.stderr);
+    assert!(
+        shown.contains("note: a.toml:9:12: {rwo.input} ") && shown.contains("{row.input}?"),
+        "{shown}"
+    );
+}

@@ -1,0 +1,98 @@
+//! Finds what looks like a misspelt placeholder, such as `{rwo.input}`, which is no mistake of the file: it is sent as it
+//! is written.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use super::{fill::ROOTS, reader::ALIKE};
+
+/// A text in braces that is almost a placeholder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MisspeltPlaceholder {
+    path: PathBuf,
+    line: usize,
+    column: usize,
+    /// The text in the braces.
+    written: String,
+    /// What it would be as a placeholder.
+    meant: String,
+}
+
+impl fmt::Display for MisspeltPlaceholder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            path,
+            line,
+            column,
+            written,
+            meant,
+        } = self;
+        let path = path.display();
+        write!(
+            f,
+            "{path}:{line}:{column}: {{{written}}} is no placeholder and stays as it is written; did you mean {{{meant}}}?"
+        )
+    }
+}
+
+/// Returns the texts of a file that are almost placeholders, outside of comments.
+pub(super) fn placeholders(path: &Path, text: &str) -> Vec<MisspeltPlaceholder> {
+    let lines = text.lines().enumerate();
+    let code = lines.filter(|(_, line)| !line.trim_start().starts_with('#'));
+    let found = code.flat_map(|(at, line)| {
+        braces(line).filter_map(move |(column, written)| {
+            Some(MisspeltPlaceholder {
+                path: path.to_owned(),
+                line: at + 1,
+                column,
+                meant: meant(written)?,
+                written: written.to_owned(),
+            })
+        })
+    });
+    found.collect()
+}
+
+/// Returns the texts in braces on a line, each with the column of its brace. `${NAME}` is a variable.
+fn braces(line: &str) -> impl Iterator<Item = (usize, &str)> {
+    let opened = line.match_indices('{');
+    let opened = opened.filter(|(at, _)| !line[..*at].ends_with('$'));
+    opened.filter_map(|(at, _)| {
+        let inside = &line[at + 1..];
+        let end = inside.find(['{', '}', '"', ' '])?;
+        let closes = inside[end..].starts_with('}');
+        closes.then(|| (line[..at].chars().count() + 1, &inside[..end]))
+    })
+}
+
+/// Returns the placeholder that is meant by a text whose first word is almost one of the known ones.
+fn meant(written: &str) -> Option<String> {
+    let (root, rest) = written.split_once('.')?;
+    if ROOTS.contains(&root) || rest.is_empty() {
+        return None;
+    }
+    let nearest = similar::get_close_matches(root, &ROOTS, 1, ALIKE);
+    Some(format!("{}.{rest}", nearest.first()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_almost_a_placeholder_is_found_where_it_stands() {
+        let text = "# {rwo.x}\ntext = 'ä {rwo.input}, {row.target} ${rwo.x}'\n\
+                    cmd = 'a --mode {mtrix.mode} --x {plan.result} {agent} { row.x }'\n";
+        let found = placeholders(Path::new("a.toml"), text);
+        let said: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "a.toml:2:11: {rwo.input} is no placeholder and stays as it is written; did you mean {row.input}?",
+                "a.toml:3:17: {mtrix.mode} is no placeholder and stays as it is written; did you mean {matrix.mode}?",
+            ]
+        );
+    }
+}
