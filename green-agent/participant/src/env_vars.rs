@@ -38,17 +38,13 @@ pub struct ResolvedEnv {
 /// The reason why an agent's variables could not be put together. No variant contains a value.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvVarsError {
-    /// A variable is not set.
-    #[error(
-        "{role}: env.{key} needs the variable {variable}; set it in the environment or in .env"
-    )]
+    /// Variables are not set.
+    #[error("{role}: {}", needed_variables(missing))]
     Missing {
         /// The agent's role.
         role: String,
-        /// The key of its `env` table.
-        key: String,
-        /// The variable's name.
-        variable: String,
+        /// The keys of its `env` table with the variables that they need, at least one.
+        missing: Vec<(String, String)>,
     },
     /// A `${` has no end, or no name.
     #[error(
@@ -76,6 +72,20 @@ pub enum EnvVarsError {
         /// The place in the file.
         place: String,
     },
+}
+
+fn needed_variables(missing: &[(String, String)]) -> String {
+    let needs =
+        |(key, variable): &(String, String)| format!("env.{key} needs the variable {variable}");
+    let needs: Vec<String> = missing.iter().map(needs).collect();
+    let them = match needs.len() {
+        1 => "it",
+        _ => "them",
+    };
+    format!(
+        "{}; set {them} in the environment or in .env",
+        needs.join(", ")
+    )
 }
 
 impl EnvVars {
@@ -125,9 +135,23 @@ impl EnvVars {
             resolved.inherited = inherited.map(owned).collect();
         }
         resolved.values = self.dotenv.iter().filter(given).map(owned).collect();
+        let mut missing = Vec::new();
         for (key, template) in table {
             let value = self.expand(key, template, &mut resolved.secrets);
-            let value = value.map_err(|problem| problem.at(role, key))?;
+            let value = match value {
+                Ok(value) => value,
+                Err(Problem::Missing(variables)) => {
+                    let needed = variables
+                        .into_iter()
+                        .map(|variable| (key.clone(), variable));
+                    missing.extend(needed);
+                    continue;
+                }
+                Err(Problem::Malformed) => {
+                    let (role, key) = (role.to_owned(), key.clone());
+                    return Err(EnvVarsError::Malformed { role, key });
+                }
+            };
             // A text without a reference is a secret if its key suggests it. A text with one is not: only the
             // value referred to is.
             if secret::says_secret(key) && !template.contains("${") {
@@ -135,7 +159,13 @@ impl EnvVars {
             }
             resolved.values.insert(key.clone(), value);
         }
-        Ok(resolved)
+        match missing.is_empty() {
+            true => Ok(resolved),
+            false => Err(EnvVarsError::Missing {
+                role: role.to_owned(),
+                missing,
+            }),
+        }
     }
 
     /// Returns a variable's value, if it is set and not empty.
@@ -154,13 +184,16 @@ impl EnvVars {
         template: &str,
         secrets: &mut BTreeSet<String>,
     ) -> Result<String, Problem> {
-        let mut out = String::new();
+        let (mut out, mut missing) = (String::new(), Vec::new());
         let mut rest = template;
         while let Some((before, after)) = rest.split_once('$') {
             out.push_str(before);
             rest = if let Some(after) = after.strip_prefix('{') {
                 let (reference, after) = after.split_once('}').ok_or(Problem::Malformed)?;
-                out.push_str(self.value_of(key, reference, secrets)?);
+                match self.value_of(key, reference, secrets)? {
+                    Ok(value) => out.push_str(value),
+                    Err(variable) => missing.push(variable),
+                }
                 after
             } else {
                 out.push('$');
@@ -168,16 +201,20 @@ impl EnvVars {
             };
         }
         out.push_str(rest);
-        Ok(out)
+        match missing.is_empty() {
+            true => Ok(out),
+            false => Err(Problem::Missing(missing)),
+        }
     }
 
-    /// Returns the value of a reference. A default is written in the scenario file, so it is not a secret.
+    /// Returns the value of a reference, or the name of the variable that is not set. A default is written in the scenario
+    /// file, so it is not a secret.
     fn value_of<'a>(
         &'a self,
         key: &str,
         reference: &'a str,
         secrets: &mut BTreeSet<String>,
-    ) -> Result<&'a str, Problem> {
+    ) -> Result<Result<&'a str, String>, Problem> {
         let (name, default) = match reference.split_once(":-") {
             Some((name, default)) => (name, Some(default)),
             None => (reference, None),
@@ -186,36 +223,23 @@ impl EnvVars {
             return Err(Problem::Malformed);
         }
         match (self.get(name), default) {
-            (None | Some(""), Some(default)) => Ok(default),
+            (None | Some(""), Some(default)) => Ok(Ok(default)),
             (Some(value), _) => {
                 // Either name may suggest a secret: that of the variable, or the one under which the agent
                 // gets it.
                 secret::add(secrets, &format!("{name}_{key}"), value);
-                Ok(value)
+                Ok(Ok(value))
             }
-            (None, None) => Err(Problem::Missing(name.to_owned())),
+            (None, None) => Ok(Err(name.to_owned())),
         }
     }
 }
 
 /// A problem of a value, before its role and key are added.
 enum Problem {
-    Missing(String),
+    /// The variables that are not set, at least one.
+    Missing(Vec<String>),
     Malformed,
-}
-
-impl Problem {
-    fn at(self, role: &str, key: &str) -> EnvVarsError {
-        let (role, key) = (role.to_owned(), key.to_owned());
-        match self {
-            Self::Missing(variable) => EnvVarsError::Missing {
-                role,
-                key,
-                variable,
-            },
-            Self::Malformed => EnvVarsError::Malformed { role, key },
-        }
-    }
 }
 
 fn is_name(name: &str) -> bool {
@@ -312,6 +336,17 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn all_variables_that_are_missing_are_named() {
+        let table = table(&[("A", "${ONE}-${TWO}"), ("B", "${KEY}"), ("C", "${THREE}")]);
+        let error = environment().resolve("purple", &Inherits::default(), &table);
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "purple: env.A needs the variable ONE, env.A needs the variable TWO, env.C needs the variable THREE; set them \
+             in the environment or in .env"
+        );
     }
 
     #[test]

@@ -52,18 +52,7 @@ impl TrialAgents {
     ) -> Result<Self, Problem> {
         let not_started = |error: EnvVarsError| ProblemKind::NotStarted.because(chain(&error));
         let environment = EnvVars::load(&options.working_dir).map_err(not_started)?;
-        let mut resolved = Vec::new();
-        for agent in scenario.agents() {
-            let inherits = match scenario.harness.inherit {
-                true => &Inherits::Everything,
-                false => &agent.inherits,
-            };
-            resolved.push(
-                environment
-                    .resolve(&agent.role, inherits, &agent.env)
-                    .map_err(not_started)?,
-            );
-        }
+        let resolved = resolve(scenario, &environment)?;
         let secrets = resolved.iter().flat_map(|one| one.secrets.iter().cloned());
         let (tokens, masker) = set.secrets().unwrap_or_else(|| {
             let masker = Masker::new(secrets.collect());
@@ -105,6 +94,25 @@ impl TrialAgents {
             }
             peers::tell(handle, scenario, &self.tokens, &url);
         }
+    }
+}
+
+/// Returns the environment variables of each agent, in the scenario's order.
+fn resolve(scenario: &Scenario, environment: &EnvVars) -> Result<Vec<ResolvedEnv>, Problem> {
+    let (mut resolved, mut errors) = (Vec::new(), Vec::new());
+    for agent in scenario.agents() {
+        let inherits = match scenario.harness.inherit {
+            true => &Inherits::Everything,
+            false => &agent.inherits,
+        };
+        match environment.resolve(&agent.role, inherits, &agent.env) {
+            Ok(env) => resolved.push(env),
+            Err(error) => errors.push(chain(&error)),
+        }
+    }
+    match errors.is_empty() {
+        true => Ok(resolved),
+        false => Err(ProblemKind::NotStarted.because(errors.join("\n"))),
     }
 }
 
