@@ -1,23 +1,17 @@
 //! Finds scenario files from the paths of a command line.
 
 mod names;
+mod search;
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
 };
 
-use walkdir::{DirEntry, WalkDir};
-
 use super::{
     error::ScenarioErrors, expected::ExpectedFailure, parse::name, source::ScenarioSource,
 };
-
-/// Folders that are not searched: they contain files of other projects, some of them called `scenario.toml`
-/// too.
-const SKIPPED: [&str; 3] = ["node_modules", "__pycache__", "target"];
 
 /// One scenario file to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,18 +138,12 @@ fn below(path: &Path) -> Result<Vec<ScenarioFile>, CollectError> {
     if !path.is_dir() {
         return Ok(vec![file(path.to_owned(), true)?]);
     }
-    let mut found = Vec::new();
-    let entries = WalkDir::new(path).sort_by_file_name().into_iter();
-    for entry in entries.filter_entry(is_wanted) {
-        let entry = entry.map_err(|source| CollectError::Walk {
-            path: path.to_owned(),
-            source,
-        })?;
-        if entry.file_type().is_file() && is_scenario(entry.path()) {
-            found.push(file(entry.into_path(), false)?);
-        }
-    }
-    Ok(found)
+    let found = search::scenarios(path).map_err(|source| CollectError::Walk {
+        path: path.to_owned(),
+        source,
+    })?;
+    let files = found.into_iter().map(|path| file(path, false));
+    Ok(files.collect::<Result<_, _>>()?)
 }
 
 fn file(path: PathBuf, as_named: bool) -> Result<ScenarioFile, ScenarioErrors> {
@@ -170,39 +158,6 @@ fn file(path: PathBuf, as_named: bool) -> Result<ScenarioFile, ScenarioErrors> {
         as_named,
         sidecar,
     })
-}
-
-/// Returns whether the search enters this folder. A folder that was given is always searched.
-fn is_wanted(entry: &DirEntry) -> bool {
-    let name = entry.file_name().to_string_lossy();
-    entry.depth() == 0 || !(name.starts_with('.') || SKIPPED.contains(&&*name))
-}
-
-fn is_scenario(path: &Path) -> bool {
-    if path.file_name() == Some(OsStr::new("scenario.json5")) {
-        return true;
-    }
-    // A file that cannot be read counts as a scenario, so that the run reports it.
-    path.extension() == Some(OsStr::new("toml"))
-        && fs::read(path).map_or(true, |bytes| looks_like_scenario(&bytes))
-}
-
-/// Returns whether a line begins the table or key `green_agent`. The text is not parsed: a scenario with a
-/// mistake in its TOML must be reported, while the `Cargo.toml` beside an agent must not.
-fn looks_like_scenario(bytes: &[u8]) -> bool {
-    String::from_utf8_lossy(bytes).lines().any(|line| {
-        let key = line.trim_start_matches(['[', ' ', '\t', '"', '\'', '\u{feff}']);
-        key.strip_prefix("green_agent").is_some_and(ends_table_name)
-    })
-}
-
-/// Returns whether this text follows a table's name, and does not continue a longer word.
-fn ends_table_name(rest: &str) -> bool {
-    let rest = rest.trim_start_matches(['"', '\'', ' ', '\t']);
-    match rest.strip_prefix('=') {
-        Some(value) => value.trim_start().starts_with('{'),
-        None => !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-'),
-    }
 }
 
 fn shown(paths: &[PathBuf]) -> String {
@@ -275,6 +230,39 @@ mod tests {
         assert!(found[0].as_named && found[0].sidecar.is_none());
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_once_and_never_in_circles() {
+        use std::os::unix::fs::symlink;
+
+        let root = tree(&[
+            ("real/ok.toml", SCENARIO),
+            ("shared/more/far.toml", SCENARIO),
+            ("mix/b.toml", SCENARIO),
+            ("mix/.store/hidden.toml", SCENARIO),
+            ("mix/sub/c.toml", SCENARIO),
+        ]);
+        let at = |path: &str| root.path().join(path);
+        for (target, link) in [
+            ("../real/ok.toml", "mix/l.toml"),
+            ("../real/ok.toml", "mix/m.toml"),
+            ("b.toml", "mix/a.toml"),
+            ("../shared", "mix/shared"),
+            ("../shared/more", "mix/twice"),
+            ("..", "mix/up"),
+            ("sub", "mix/again"),
+            (".store/hidden.toml", "mix/h.toml"),
+            ("../mix", "shared/back"),
+            ("nowhere.toml", "mix/broken.toml"),
+        ] {
+            symlink(target, at(link)).unwrap();
+        }
+        let found = collect(&[at("mix")], None).unwrap();
+        assert_eq!(names(&found), ["b", "h", "l", "far", "c"]);
+        let paths: Vec<_> = found.iter().map(|file| file.path.clone()).collect();
+        assert_eq!(paths[3], at("mix/shared/more/far.toml"));
+    }
+
     #[test]
     fn a_file_is_found_once_however_it_is_written() {
         let root = tree(&[("a/login.toml", SCENARIO)]);
@@ -318,22 +306,5 @@ mod tests {
         let root = tree(&[("a.toml", SCENARIO), ("a.expect", "exit = 9")]);
         let error = collect(&[root.path().to_owned()], None).unwrap_err();
         assert!(matches!(error, CollectError::Sidecar(_)));
-    }
-
-    #[test]
-    fn the_table_is_recognised_in_every_spelling() {
-        for (text, expected) in [
-            ("# x\n  [green_agent]\n", true),
-            ("[[green_agent]]", true),
-            ("green_agent.cmd = ''", true),
-            ("\"green_agent\" = {}", true),
-            ("[green_agent", true),
-            ("green_agent = \"package:main\"", false),
-            ("[green_agents]", false),
-            ("name = \"green_agent\"", false),
-            ("[tool.green_agent]", false),
-        ] {
-            assert_eq!(looks_like_scenario(text.as_bytes()), expected, "{text}");
-        }
     }
 }
