@@ -86,6 +86,8 @@ class Scores {
     const bar = make('div', { class: 'bar' }, make('h2', { text: 'Scores' }), this.choice,
       make('span', { class: 'push', text: 'dot: mean; line: 95 % interval' }));
     this.box = make('section', { class: 'card' }, bar, this.place);
+    // The letters of a picture that the browser makes smaller or larger could not be read.
+    new ResizeObserver(() => this.show()).observe(this.place);
   }
 
   draw() {
@@ -96,7 +98,11 @@ class Scores {
     this.show();
   }
 
-  show() { this.place.replaceChildren(plot(this.run, this.choice.value, this.other)); }
+  show() {
+    const width = this.place.clientWidth;
+    if (!width || !this.choice.value) return;
+    this.place.replaceChildren(plot(this.run, this.choice.value, this.other, width));
+  }
 }
 
 /** What failed: problems that say the same together, the most frequent first, each with a link to its first trial. */

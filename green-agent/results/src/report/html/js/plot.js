@@ -1,11 +1,17 @@
 // Rates and means with their intervals, a row for each scenario and cell.
 
-const PLOT = { row: 20, gap: 8, names: 250, letters: 36, values: 150, width: 900, top: 26 };
+const PLOT = { row: 20, gap: 8, top: 26 };
 
-/** The same for a narrow window, which has no room for the numbers of trials. */
-const NARROW = { ...PLOT, names: 122, letters: 17, values: 62, width: 360 };
+/** The width of a letter, about, and the room between the labels of two ticks. */
+const LETTER = 7;
+const TICK = 46;
 
-function isNarrow() { return matchMedia('(max-width: 800px)').matches; }
+/** The shape of a plot in a place of this width. A narrow one has no room for the numbers of trials. */
+function shapeOf(width) {
+  const isWide = width >= 560;
+  const names = Math.round(Math.min(250, width * 0.34));
+  return { ...PLOT, width, names, letters: Math.floor((names - 12) / LETTER), values: isWide ? 150 : 72, isWide };
+}
 
 /** The most rows that are drawn; the table below the plot has all of them. */
 const MOST_ROWS = 400;
@@ -23,10 +29,10 @@ function estimateOf(group, measured) {
 }
 
 /** Draws a measure of the groups. Of another run, the same groups are drawn below in another colour. */
-function plot(run, measured, other = null) {
+function plot(run, measured, other, width) {
   const groups = run.groups.filter((group) => estimateOf(group, measured)).slice(0, MOST_ROWS);
   const [low, high] = rangeOf(run, measured, other);
-  const shape = isNarrow() ? NARROW : PLOT;
+  const shape = shapeOf(width);
   const left = shape.names;
   const room = shape.width - shape.names - shape.values;
   const x = (value) => left + (high === low ? 0.5 : (value - low) / (high - low)) * room;
@@ -42,17 +48,26 @@ function plot(run, measured, other = null) {
     picture.append(rowOf({ shape, run, group, name, measured, x, y, colour: run.cells.length > 1 ? group.cell % 8 : 0 }));
     y += shape.row;
     if (before && estimateOf(before, measured)) {
-      picture.append(rowOf({ shape, run: other, group: before, name: `before (${other.name})`, measured, x, y, colour: 7, quiet: true }));
+      picture.append(rowOf({ shape, run: other, group: before, name: beforeName(other, shape), measured, x, y, colour: 7, quiet: true }));
       y += shape.row;
     }
   }
-  for (const value of ticks(low, high)) {
-    picture.prepend(draw('line', { class: 'grid', x1: x(value), x2: x(value), y1: shape.top - 8, y2: y }),
-      draw('text', { class: 'quiet', x: x(value), y: 12, 'text-anchor': 'middle', text: measured === 'pass rate' ? `${Math.round(value * 100)} %` : tick(value) }));
-  }
+  const all = ticks(low, high);
+  const each = Math.max(1, Math.ceil((all.length * TICK) / room));
+  all.forEach((value, at) => {
+    picture.prepend(draw('line', { class: 'grid', x1: x(value), x2: x(value), y1: shape.top - 8, y2: y }));
+    if (at % each) return;
+    picture.append(draw('text', { class: 'quiet', x: x(value), y: 12, 'text-anchor': 'middle', text: measured === 'pass rate' ? `${Math.round(value * 100)} %` : tick(value) }));
+  });
   picture.setAttribute('viewBox', `0 0 ${shape.width} ${y + 6}`);
   picture.setAttribute('width', shape.width);
   return picture;
+}
+
+/** The name of a row of the other run, with that run's where there is room. */
+function beforeName(other, { letters }) {
+  const whole = `before (${other.name})`;
+  return whole.length > letters ? 'before' : whole;
 }
 
 function nameOf(run, group) {
@@ -76,7 +91,7 @@ function rowOf({ shape, run, group, name, measured, x, y, colour, quiet }) {
   }
   row.append(draw('circle', { class: 'dot', cx: x(estimate.mean), cy: y + 6, r: 4.5 }),
     draw('text', { x: shape.width - shape.values + 14, y: y + 10, class: quiet ? 'quiet' : null, text: said(estimate.mean) }));
-  if (shape === PLOT) row.append(draw('text', { class: 'quiet', x: shape.width - 4, y: y + 10, 'text-anchor': 'end', text: `n = ${count(group.counted)}` }));
+  if (shape.isWide) row.append(draw('text', { class: 'quiet', x: shape.width - 4, y: y + 10, 'text-anchor': 'end', text: `n = ${count(group.counted)}` }));
   return row;
 }
 

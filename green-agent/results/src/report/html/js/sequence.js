@@ -36,6 +36,7 @@ class Sequence {
     const names = [...this.shares].map(([role, share]) => {
       const name = make('span', { text: role, title: visible(role) });
       name.style.left = `${share}%`;
+      name.style.maxWidth = `calc(${100 / this.shares.size}% - 4px)`;
       return name;
     });
     return make('div', { class: 'head message-row lanes-row', 'aria-hidden': 'true' }, make('span', { text: '#' }), make('span', { text: 'time' }),
