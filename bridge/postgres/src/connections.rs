@@ -7,9 +7,7 @@ use std::{
 };
 
 use bridge_program::lock;
-use deadpool_postgres::{
-    Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
-};
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
@@ -22,7 +20,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::{
     PostgresSettings,
     address::Encryption,
-    failure::{self, Failure, unavailable},
+    failure::{Failure, unavailable},
+    limited_pool::{Lent, LimitedPool, NotLent},
     schema,
 };
 use bridge_store::StoreError;
@@ -42,8 +41,8 @@ pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// The connections of one process.
 pub(super) struct Connections {
-    readers: Pool,
-    writers: Pool,
+    readers: LimitedPool,
+    writers: LimitedPool,
     pub(super) plan: Plan,
     outage: Mutex<Option<Outage>>,
 }
@@ -73,8 +72,8 @@ impl Connections {
         let writers = (settings.connections / 3).max(1);
         let readers = settings.connections.saturating_sub(writers).max(1);
         Ok(Self {
-            readers: plan.pool(readers)?,
-            writers: plan.pool(writers)?,
+            readers: LimitedPool::new(plan.pool(readers)?, ANSWER),
+            writers: LimitedPool::new(plan.pool(writers)?, ANSWER),
             plan,
             outage: Mutex::default(),
         })
@@ -85,13 +84,13 @@ impl Connections {
     /// # Errors
     /// `Unavailable`, and those of [`schema::prepare`].
     pub(super) async fn prepare(&self, address: &str) -> Result<(), StoreError> {
-        let mut connection = self.connection(&self.writers).await?;
-        schema::prepare(&mut connection, address).await
+        let mut lent = self.lend(&self.writers).await?;
+        schema::prepare(&mut lent.connection, address).await
     }
 
     /// The number of connections for writers.
     pub(super) fn writers(&self) -> usize {
-        self.writers.status().max_size
+        self.writers.largest()
     }
 
     /// Runs a statement that changes nothing. A connection that was lost meanwhile is replaced once.
@@ -100,13 +99,7 @@ impl Connections {
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        match self.run(&self.readers, sql, values).await {
-            Err(Failure::Unknown(_) | Failure::Again) => {
-                let again = self.run(&self.readers, sql, values).await;
-                again.map_err(Failure::into_error)
-            }
-            done => done.map_err(Failure::into_error),
-        }
+        self.run_again(&self.readers, sql, values).await
     }
 
     /// Runs a statement that changes something, as one transaction.
@@ -124,9 +117,19 @@ impl Connections {
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        match self.write(sql, values).await {
+        self.run_again(&self.writers, sql, values).await
+    }
+
+    async fn run_again(
+        &self,
+        pool: &LimitedPool,
+        sql: &'static str,
+        values: Values<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        match self.run(pool, sql, values).await {
             Err(Failure::Unknown(_) | Failure::Again) => {
-                self.write(sql, values).await.map_err(Failure::into_error)
+                let again = self.run(pool, sql, values).await;
+                again.map_err(Failure::into_error)
             }
             done => done.map_err(Failure::into_error),
         }
@@ -134,47 +137,62 @@ impl Connections {
 
     async fn run(
         &self,
-        pool: &Pool,
+        pool: &LimitedPool,
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, Failure> {
-        let connection = self.connection(pool).await.map_err(Failure::Refused)?;
-        let answered = timeout(ANSWER, async {
-            let statement = connection.prepare_cached(sql).await?;
-            connection.query(&statement, values).await
+        let lent = self.lend(pool).await.map_err(Failure::Refused)?;
+        let answered = timeout(pool.answer, async {
+            let statement = lent.connection.prepare_cached(sql).await?;
+            lent.connection.query(&statement, values).await
         });
         match answered.await {
             Ok(Ok(rows)) => Ok(rows),
             Ok(Err(error)) => Err(Failure::of(&error)),
             Err(_) => {
                 // What it answers later would be taken for the answer to something else.
-                drop(Object::take(connection));
-                Err(Failure::Unknown(format!("no answer within {ANSWER:?}")))
+                drop(Object::take(lent.connection));
+                Err(Failure::Unknown(format!(
+                    "no answer within {:?}",
+                    pool.answer
+                )))
             }
         }
     }
 
-    async fn connection(&self, pool: &Pool) -> Result<Object, StoreError> {
-        if let Some(outage) = self.outage().as_ref()
+    /// Lends a connection of this pool, or of another one if this has none and the server allows no more.
+    async fn lend(&self, pool: &LimitedPool) -> Result<Lent, StoreError> {
+        if !pool.lives()
+            && let Some(outage) = self.outage().as_ref()
             && Instant::now() < outage.until
         {
             return Err(unavailable(outage.reason.clone()));
         }
-        match pool.get().await {
-            Ok(connection) => {
-                *self.outage() = None;
-                Ok(connection)
-            }
-            Err(error) => {
-                let reason = failure::of_pool(&error);
-                // A pool that is used up is no outage.
-                let is_busy = matches!(&error, PoolError::Timeout(TimeoutType::Wait));
-                if !is_busy {
-                    self.note_outage(reason.clone());
+        let until = Instant::now() + CONNECT;
+        let mut not_lent = match pool.lend(until).await {
+            Ok(lent) => return Ok(self.without_outage(lent)),
+            Err(reason) => reason,
+        };
+        for other in [&self.writers, &self.readers] {
+            if matches!(not_lent, NotLent::NoneLives(_)) && other.lives() {
+                match other.lend(until).await {
+                    Ok(lent) => return Ok(self.without_outage(lent)),
+                    Err(reason) => not_lent = reason,
                 }
+            }
+        }
+        match not_lent {
+            NotLent::Busy => Err(unavailable("no connection became free in time")),
+            NotLent::NoneLives(reason) => {
+                self.note_outage(reason.clone());
                 Err(unavailable(reason))
             }
         }
+    }
+
+    fn without_outage(&self, lent: Lent) -> Lent {
+        *self.outage() = None;
+        lent
     }
 
     fn note_outage(&self, reason: String) {
@@ -197,9 +215,9 @@ impl Connections {
 impl fmt::Debug for Connections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connections")
-            .field("readers", &self.readers.status())
-            .field("writers", &self.writers.status())
-            .finish()
+            .field("readers", &self.readers.largest())
+            .field("writers", &self.writers.largest())
+            .finish_non_exhaustive()
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! - `address`: the address of the database
 //! - `connections`: pools of connections, with a limit for every wait
+//! - `limited_pool`: lends as many connections as the server allows
 //! - `schema`: makes the tables
 //! - `committer`, `batch`: commit the appends that wait together as one transaction
 //! - `leases`: which process works on a conversation, and which processes live
@@ -24,6 +25,7 @@ mod connections;
 mod deletion;
 mod failure;
 mod leases;
+mod limited_pool;
 mod reader;
 mod recent;
 mod rows;

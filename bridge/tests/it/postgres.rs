@@ -9,6 +9,7 @@ mod faults;
 mod replicas;
 pub(crate) mod server;
 mod shared;
+mod strained;
 mod tls;
 mod watched;
 mod webhooks;
