@@ -20,7 +20,8 @@ const LEASE: Duration = Duration::from_secs(10);
 pub struct PostgresSettings {
     pub(super) config: Config,
     pub(super) encryption: Encryption,
-    /// The largest number of connections that this process opens, at least 3. A further one waits for notifications.
+    /// The largest number of connections that this process opens, at least 3. Two more: one waits for notifications,
+    /// and by one the process says that it lives.
     pub connections: usize,
     /// The time after which others take up the work of a process that is not heard of.
     pub lease: Duration,

@@ -1,4 +1,5 @@
-//! Connections to the database: pools for readers and writers, and single ones for notifications.
+//! Connections to the database: pools for readers and writers, one by which this process says that it lives, and single
+//! ones for notifications.
 
 use std::{
     fmt, fs, io,
@@ -43,6 +44,8 @@ pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 pub(super) struct Connections {
     readers: LimitedPool,
     writers: LimitedPool,
+    /// That by which this process says that it lives, whatever readers and writers wait for.
+    member: LimitedPool,
     pub(super) plan: Plan,
     outage: Mutex<Option<Outage>>,
 }
@@ -74,6 +77,7 @@ impl Connections {
         Ok(Self {
             readers: LimitedPool::new(plan.pool(readers)?, ANSWER),
             writers: LimitedPool::new(plan.pool(writers)?, ANSWER),
+            member: LimitedPool::new(plan.pool(1)?, ANSWER.min(settings.lease / 2)),
             plan,
             outage: Mutex::default(),
         })
@@ -118,6 +122,15 @@ impl Connections {
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         self.run_again(&self.writers, sql, values).await
+    }
+
+    /// Runs a statement about the life of this process that may be run twice without harm. It does not wait for writers.
+    pub(super) async fn write_as_member(
+        &self,
+        sql: &'static str,
+        values: Values<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.run_again(&self.member, sql, values).await
     }
 
     async fn run_again(

@@ -2,13 +2,14 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use async_trait::async_trait;
+use bridge_program::lock;
 use tokio::{
     sync::watch,
     time::{Instant, sleep, timeout},
@@ -18,7 +19,7 @@ use tokio_postgres::Row;
 use crate::{
     Shared,
     connections::{Connections, Values},
-    failure::{Failure, unavailable},
+    failure::unavailable,
     rows::{self, Key},
 };
 use bridge_store::{Call, Conversation, Lease, Leases, Sharing, StoreError};
@@ -40,6 +41,8 @@ pub(super) struct Membership {
     freed: watch::Sender<u64>,
     is_lost: watch::Sender<bool>,
     has_left: AtomicBool,
+    /// Since when this process could say in time that it lives, and others could, too.
+    heard_since: Mutex<Instant>,
 }
 
 impl Membership {
@@ -51,7 +54,7 @@ impl Membership {
         let join = "INSERT INTO bridge.replicas (until, answers_calls)
             VALUES (clock_timestamp() + make_interval(secs => $1), true) RETURNING id";
         let rows = connections
-            .write_again(join, &[&lease.as_secs_f64()])
+            .write_as_member(join, &[&lease.as_secs_f64()])
             .await?;
         let replica = rows.first().map(|row| row.get(0));
         Ok(Self {
@@ -60,7 +63,13 @@ impl Membership {
             freed: watch::Sender::new(0),
             is_lost: watch::Sender::new(false),
             has_left: AtomicBool::new(false),
+            heard_since: Mutex::new(Instant::now()),
         })
+    }
+
+    /// Begins again to give everybody the time to be heard of.
+    fn hear_from_now(&self) {
+        *lock(&self.heard_since) = Instant::now();
     }
 
     /// Tells that leases of other processes became free, or may have.
@@ -69,10 +78,9 @@ impl Membership {
     }
 }
 
-/// Says again and again that this process lives, and takes the leases of those that do not, for ever.
+/// Says again and again that this process lives, for ever.
 pub(super) async fn stay(shared: Arc<Shared>) {
     let own = &shared.membership;
-    let mut heard_since = Instant::now();
     loop {
         sleep(own.lease / 4).await;
         if own.has_left.load(Ordering::Acquire) {
@@ -87,23 +95,36 @@ pub(super) async fn stay(shared: Arc<Shared>) {
             }
             Err(error) => {
                 tracing::debug!(%error, "this bridge could not say that it lives");
-                heard_since = Instant::now();
+                own.hear_from_now();
             }
+        }
+    }
+}
+
+/// Takes the leases of processes that do not live, and forgets old calls, for ever. The loop in which this process says
+/// that it lives does not wait for these statements.
+pub(super) async fn tidy(shared: Arc<Shared>) {
+    let own = &shared.membership;
+    loop {
+        sleep(own.lease / 4).await;
+        if own.has_left.load(Ordering::Acquire) {
+            return;
         }
         if let Err(error) = shared.forget_calls().await {
             tracing::debug!(%error, "old calls were not forgotten");
         }
         // After an outage of the database, everybody gets the time to be heard of again.
-        if heard_since.elapsed() > own.lease {
-            match bury(&shared).await {
-                Ok(false) => {}
-                Ok(true) => {
-                    own.tell_freed();
-                    // This process may be one that takes up no turns.
-                    shared.changes.add_freed();
-                }
-                Err(error) => tracing::debug!(%error, "dead bridges could not be looked for"),
+        if lock(&own.heard_since).elapsed() <= own.lease {
+            continue;
+        }
+        match bury(&shared).await {
+            Ok(false) => {}
+            Ok(true) => {
+                own.tell_freed();
+                // This process may be one that takes up no turns.
+                shared.changes.add_freed();
             }
+            Err(error) => tracing::debug!(%error, "dead bridges could not be looked for"),
         }
     }
 }
@@ -113,7 +134,7 @@ async fn renew(shared: &Shared) -> Result<bool, StoreError> {
     let renew = "UPDATE bridge.replicas SET until = clock_timestamp() + make_interval(secs => $2)
         WHERE id = $1 RETURNING true";
     let values: Values<'_> = &[replica, &lease.as_secs_f64()];
-    let rows = shared.connections.write_again(renew, values).await?;
+    let rows = shared.connections.write_as_member(renew, values).await?;
     Ok(!rows.is_empty())
 }
 
@@ -121,10 +142,8 @@ async fn renew(shared: &Shared) -> Result<bool, StoreError> {
 async fn bury(shared: &Shared) -> Result<bool, StoreError> {
     let dead = "SELECT id, bridge.forget_1(id, false) FROM bridge.replicas
         WHERE until < clock_timestamp() AND id <> $1";
-    let rows = shared
-        .connections
-        .write_again(dead, &[&shared.membership.replica])
-        .await?;
+    let values: Values<'_> = &[&shared.membership.replica];
+    let rows = shared.connections.write_again(dead, values).await?;
     let buried: Vec<i64> = rows
         .iter()
         .filter(|row| row.get(1))
@@ -234,9 +253,8 @@ impl Leases for Shared {
         let leave = "SELECT bridge.forget_1($1, true), pg_notify('bridge_changes', $2)";
         let text = self.changes.farewell();
         let values: Values<'_> = &[&replica, &text];
-        let leaving = self.connections.write(leave, values);
-        if let Ok(Err(failure)) = timeout(LEAVE, leaving).await {
-            let error = Failure::into_error(failure);
+        let leaving = self.connections.write_as_member(leave, values);
+        if let Ok(Err(error)) = timeout(LEAVE, leaving).await {
             tracing::warn!(%error, "other bridges find out later that this one has ended");
         }
     }

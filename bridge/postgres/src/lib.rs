@@ -114,6 +114,7 @@ impl PostgresStore {
         tasks.push(tokio::spawn(changes::tell_others(Arc::clone(&shared))));
         tasks.push(tokio::spawn(changes::hear_others(Arc::clone(&shared))));
         tasks.push(tokio::spawn(leases::stay(Arc::clone(&shared))));
+        tasks.push(tokio::spawn(leases::tidy(Arc::clone(&shared))));
         tasks.push(tokio::spawn(sharing::keep_looking(Arc::clone(&shared))));
         Ok(Self { shared, tasks })
     }

@@ -26,7 +26,8 @@ pub struct StoreTable {
     /// The memory limit of the index filters, which take 6 bytes for each task; 128 MiB if absent. Tasks
     /// too old for the filters are found more slowly.
     pub filters: Option<Size>,
-    /// The largest number of connections to PostgreSQL, at least 3; 12 if absent. One more waits for notifications.
+    /// The largest number of connections to PostgreSQL, at least 3; 12 if absent. Two more: one waits for
+    /// notifications, and by one the bridge says that it lives.
     #[schemars(range(min = 3))]
     pub connections: Option<u16>,
     /// The time after which other bridges on the same database take up the turns of one that is not heard of; 10s if

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bridge::store::{PostgresSettings, PostgresStore, Store, testing::Sample};
+use tokio::time::sleep;
 
 use super::server::{Database, Server};
 
@@ -11,6 +12,34 @@ const LEASE: Duration = Duration::from_secs(2);
 async fn open(mut settings: PostgresSettings) -> Arc<PostgresStore> {
     settings.lease = LEASE;
     Arc::new(PostgresStore::open(&settings).await.unwrap())
+}
+
+/// Writers that wait for a lock take no connection away from that by which their bridge says that it lives.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_busy_bridge_lives_while_a_table_is_locked() {
+    let database = Server::shared().database().await;
+    let (busy, idle) = (open(database.settings()), open(database.settings()));
+    let (busy, _idle) = tokio::join!(busy, idle);
+    sleep(LEASE).await;
+    let locker = database.connect().await;
+    let lock = "BEGIN; LOCK TABLE bridge.tasks IN ACCESS EXCLUSIVE MODE";
+    locker.batch_execute(lock).await.unwrap();
+    let write = |number: usize| {
+        let busy = Arc::clone(&busy);
+        let sample = Sample::new(format!("locked-{number}"));
+        let append = sample.append(0, 1, vec![sample.created()]);
+        tokio::spawn(async move { busy.append(&sample.caller, append).await.map(drop) })
+    };
+    let writers: Vec<_> = (0..20).map(write).collect();
+    sleep(LEASE * 3).await;
+    locker.batch_execute("COMMIT").await.unwrap();
+    for writer in writers {
+        // Some may have waited too long, which is all.
+        drop(writer.await.unwrap());
+    }
+    let lives = "SELECT count(*) FROM bridge.replicas";
+    assert_eq!(database.number(lives).await, 2);
+    Sample::new("afterwards").create(&*busy, 1).await;
 }
 
 /// The settings of a user who may have as many connections.
