@@ -41,8 +41,16 @@ pub(super) struct Membership {
     freed: watch::Sender<u64>,
     is_lost: watch::Sender<bool>,
     has_left: AtomicBool,
-    /// Since when this process could say in time that it lives, and others could, too.
-    heard_since: Mutex<Instant>,
+    heard: Mutex<Heard>,
+}
+
+/// What this process could say of itself, as others could, too.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    /// Since when it could say in time that it lives.
+    since: Instant,
+    /// Until when it is heard of, in seconds by the database's clock.
+    until: f64,
 }
 
 impl Membership {
@@ -63,13 +71,26 @@ impl Membership {
             freed: watch::Sender::new(0),
             is_lost: watch::Sender::new(false),
             has_left: AtomicBool::new(false),
-            heard_since: Mutex::new(Instant::now()),
+            heard: Mutex::new(Heard {
+                since: Instant::now(),
+                until: 0.0,
+            }),
         })
     }
 
     /// Begins again to give everybody the time to be heard of.
     fn hear_from_now(&self) {
-        *lock(&self.heard_since) = Instant::now();
+        lock(&self.heard).since = Instant::now();
+    }
+
+    /// Notes that this process said that it lives, this long after it did so before.
+    fn note(&self, until: f64, after: Duration) {
+        let mut heard = lock(&self.heard);
+        heard.until = until;
+        // When the database stood still, nobody was heard of.
+        if after > self.lease / 2 {
+            heard.since = Instant::now();
+        }
     }
 
     /// Tells that leases of other processes became free, or may have.
@@ -81,14 +102,15 @@ impl Membership {
 /// Says again and again that this process lives, for ever.
 pub(super) async fn stay(shared: Arc<Shared>) {
     let own = &shared.membership;
+    let mut before = Instant::now();
     loop {
         sleep(own.lease / 4).await;
         if own.has_left.load(Ordering::Acquire) {
             return;
         }
         match renew(&shared).await {
-            Ok(true) => {}
-            Ok(false) => {
+            Ok(Some(until)) => own.note(until, before.elapsed()),
+            Ok(None) => {
                 tracing::error!("this bridge was not heard of in time, and others do its work");
                 own.is_lost.send_replace(true);
                 return;
@@ -98,6 +120,7 @@ pub(super) async fn stay(shared: Arc<Shared>) {
                 own.hear_from_now();
             }
         }
+        before = Instant::now();
     }
 }
 
@@ -114,10 +137,11 @@ pub(super) async fn tidy(shared: Arc<Shared>) {
             tracing::debug!(%error, "old calls were not forgotten");
         }
         // After an outage of the database, everybody gets the time to be heard of again.
-        if lock(&own.heard_since).elapsed() <= own.lease {
+        let heard = *lock(&own.heard);
+        if heard.since.elapsed() <= own.lease {
             continue;
         }
-        match bury(&shared).await {
+        match bury(&shared, heard.until).await {
             Ok(false) => {}
             Ok(true) => {
                 own.tell_freed();
@@ -129,20 +153,24 @@ pub(super) async fn tidy(shared: Arc<Shared>) {
     }
 }
 
-async fn renew(shared: &Shared) -> Result<bool, StoreError> {
+/// Returns until when this process is heard of, in seconds by the database's clock, unless it was taken for dead.
+async fn renew(shared: &Shared) -> Result<Option<f64>, StoreError> {
     let Membership { replica, lease, .. } = &shared.membership;
     let renew = "UPDATE bridge.replicas SET until = clock_timestamp() + make_interval(secs => $2)
-        WHERE id = $1 RETURNING true";
+        WHERE id = $1 RETURNING extract(epoch FROM until)::float8";
     let values: Values<'_> = &[replica, &lease.as_secs_f64()];
     let rows = shared.connections.write_as_member(renew, values).await?;
-    Ok(!rows.is_empty())
+    Ok(rows.first().map(|row| row.get(0)))
 }
 
-/// Forgets processes that were not heard of in time, with their leases.
-async fn bury(shared: &Shared) -> Result<bool, StoreError> {
+/// Forgets processes that were not heard of in time, with their leases. A statement that waited while the database stood
+/// still forgets nobody: then this process, which is heard of until `until`, was not heard of lately either.
+async fn bury(shared: &Shared, until: f64) -> Result<bool, StoreError> {
     let dead = "SELECT id, bridge.forget_1(id, false) FROM bridge.replicas
-        WHERE until < clock_timestamp() AND id <> $1";
-    let values: Values<'_> = &[&shared.membership.replica];
+        WHERE until < clock_timestamp() AND id <> $1 AND clock_timestamp() < to_timestamp($2)";
+    let Membership { replica, lease, .. } = &shared.membership;
+    let latest = until - (*lease / 2).as_secs_f64();
+    let values: Values<'_> = &[replica, &latest];
     let rows = shared.connections.write_again(dead, values).await?;
     let buried: Vec<i64> = rows
         .iter()

@@ -116,6 +116,13 @@ impl Server {
         self.command("start");
     }
 
+    /// Has the server stand still for a while.
+    pub(crate) async fn stand_still(&self, time: Duration) {
+        self.command("freeze");
+        tokio::time::sleep(time).await;
+        self.command("thaw");
+    }
+
     fn command(&self, command: &str) {
         let mut input = self.input.lock().unwrap();
         writeln!(input.commands, "{command}").unwrap();

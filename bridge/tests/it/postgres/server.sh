@@ -1,5 +1,5 @@
 # Runs a PostgreSQL server of its own in a new folder, which is removed at the end. Commands come in as lines: `stop`
-# (as a crash does), `start`; each is answered with a line. When the standard input ends, everything is over.
+# (as a crash does), `start`, `freeze` and `thaw` (all of its processes); each is answered with a line. When the standard input ends, everything is over.
 set -eu
 for bin in /usr/lib/postgresql/*/bin; do PATH=$bin:$PATH; done
 folder=$(mktemp -d /tmp/bridge-postgres-XXXXXX)
@@ -30,6 +30,8 @@ while read -r command; do
     case $command in
         stop) kill -QUIT "$server"; wait "$server" || : ;;
         start) start "$@" ;;
+        freeze) kill -STOP "$server"; pkill -STOP -P "$server" ;;
+        thaw) pkill -CONT -P "$server"; kill -CONT "$server" ;;
     esac
     echo "$command"
 done

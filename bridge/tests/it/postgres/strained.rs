@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bridge::store::{PostgresSettings, PostgresStore, Store, testing::Sample};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::server::{Database, Server};
 
@@ -40,6 +40,29 @@ async fn a_busy_bridge_lives_while_a_table_is_locked() {
     let lives = "SELECT count(*) FROM bridge.replicas";
     assert_eq!(database.number(lives).await, 2);
     Sample::new("afterwards").create(&*busy, 1).await;
+}
+
+/// When the database stood still, everybody gets the time to be heard of again.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_dead_because_the_database_stood_still() {
+    let server = Server::start(&["-c", "fsync=off"]);
+    let database = server.database().await;
+    let _idle = open(database.settings()).await;
+    // By now, the dead are looked for.
+    sleep(LEASE * 2).await;
+    let join = "INSERT INTO bridge.replicas (until) VALUES (clock_timestamp() + interval '2 s')";
+    database.execute(join).await;
+    let slow = "SELECT max(id) FROM bridge.replicas";
+    let slow = database.number(slow).await;
+    server.stand_still(LEASE + LEASE / 2).await;
+    sleep(LEASE / 2).await;
+    let lives = format!("SELECT count(*) FROM bridge.replicas WHERE id = {slow}");
+    assert_eq!(database.number(&lives).await, 1);
+    let begun = Instant::now();
+    while database.number(&lives).await > 0 {
+        assert!(begun.elapsed() < LEASE * 10, "the dead stay for ever");
+        sleep(LEASE / 10).await;
+    }
 }
 
 /// The settings of a user who may have as many connections.
