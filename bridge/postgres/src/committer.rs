@@ -32,12 +32,18 @@ const WAIT: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
 
+/// The time for which a refusal says that nothing can be written. After it somebody may try again: a bridge that is not
+/// ready may get no requests, and then writes nothing by itself.
+const REFUSED: Duration = Duration::from_secs(30);
+
 /// The appends that wait to be committed.
 #[derive(Debug)]
 pub(super) struct CommitQueue {
     waiting: Mutex<VecDeque<Pending>>,
     added: Notify,
     room: Arc<Semaphore>,
+    /// The last refusal of all, with its time, until something is written again.
+    refusal: Mutex<Option<(Instant, StoreError)>>,
 }
 
 impl Default for CommitQueue {
@@ -46,6 +52,7 @@ impl Default for CommitQueue {
             waiting: Mutex::default(),
             added: Notify::new(),
             room: Arc::new(Semaphore::new(ROOM)),
+            refusal: Mutex::default(),
         }
     }
 }
@@ -70,6 +77,20 @@ impl CommitQueue {
             // The program ends, which takes the lanes away. Whether the append is in the log, only the log knows.
             Err(Refusal::Failed(unavailable("the bridge ends")))
         })
+    }
+
+    /// Returns why nothing could be written lately.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        match lock(&self.refusal).as_ref() {
+            Some((at, error)) if at.elapsed() < REFUSED => Err(as_refusal(error)),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Notes that something, or nothing, could be written.
+    fn note(&self, refusal: Option<&StoreError>) {
+        let refusal = refusal.map(|error| (Instant::now(), as_refusal(error)));
+        *lock(&self.refusal) = refusal;
     }
 
     async fn next(&self) -> Vec<Pending> {
@@ -133,6 +154,9 @@ async fn commit(shared: &Shared, mut batch: Vec<Pending>) {
                 Box::pin(commit(shared, vec![one])).await;
             }
             return;
+        }
+        if error.is_passing() {
+            shared.queue.note(Some(&error));
         }
         fail(batch, error);
         return;
@@ -201,12 +225,21 @@ fn finish(shared: &Shared, pending: Pending) {
         room,
     } = pending;
     let Prepared { append, head, .. } = prepared;
+    shared.queue.note(None);
     shared.recent.put(&head);
     shared.cache.publish(&shared.feed, &head, append);
     shared.changes.add(&head);
     drop(room);
     // The waiter may be gone.
     let _ = done.send(Ok(()));
+}
+
+/// The refusal of an append, for somebody who asks whether anything can be written.
+fn as_refusal(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::Full { .. } => error.replicate(),
+        other => unavailable(other.to_string()),
+    }
 }
 
 fn fail(batch: Vec<Pending>, error: StoreError) {

@@ -333,7 +333,7 @@ impl Shared {
         let only_reads = "SELECT current_setting('transaction_read_only') = 'on'";
         let answer = self.connections.read(only_reads, &[]).await?;
         match answer.first().map(|row| row.get(0)) {
-            Some(false) => Ok(()),
+            Some(false) => self.queue.check(),
             Some(true) | None => Err(unavailable("the server only reads")),
         }
     }

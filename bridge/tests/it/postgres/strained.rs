@@ -2,12 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge::store::{PostgresSettings, PostgresStore, Store, testing::Sample};
+use bridge::store::{Event, PostgresSettings, PostgresStore, Store, StoreError, testing::Sample};
+use bridge_protocol::a2a::{Message, Part, Role};
 use tokio::time::{Instant, sleep};
 
 use super::server::{Database, Server};
 
 const LEASE: Duration = Duration::from_secs(2);
+
+fn said(id: &str) -> Event {
+    Event::Message(Message::new(id, Role::User, vec![Part::text(id)]))
+}
 
 async fn open(mut settings: PostgresSettings) -> Arc<PostgresStore> {
     settings.lease = LEASE;
@@ -99,4 +104,23 @@ async fn fewer_connections_than_wanted_are_slower_and_no_outage() {
         let tasks = "SELECT count(*) FROM bridge.tasks";
         assert_eq!(database.number(tasks).await, 20 * 20, "{connections}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_can_write_nothing_is_not_ready() {
+    let database = Server::shared().database().await;
+    let store = open(database.settings()).await;
+    let sample = Sample::new("t");
+    sample.create(&*store, 1).await;
+    store.ready().await.unwrap();
+    let rename = "ALTER TABLE bridge.events RENAME TO gone";
+    database.execute(rename).await;
+    let append = sample.append(3, 2, vec![said("refused")]);
+    store.append(&sample.caller, append).await.unwrap_err();
+    let error = store.ready().await.unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
+    let back = "ALTER TABLE bridge.gone RENAME TO events";
+    database.execute(back).await;
+    sample.then(&*store, 3, said("taken")).await;
+    store.ready().await.unwrap();
 }
