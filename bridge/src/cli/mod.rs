@@ -9,6 +9,7 @@ mod check;
 mod config;
 mod discover;
 mod doctor;
+mod exit_code;
 mod init;
 mod migrate;
 mod push;
@@ -53,8 +54,9 @@ Examples:
   bridge check agent-card.json bridge.toml     find mistakes in cards and configurations
   bridge discover http://localhost:3978        show the agents there and their skills
 
-Exit codes: 0 stopped on request, 1 cannot serve, 2 the command line is wrong; of bridge check: 1 mistakes were \
-found, 3 a file cannot be read, 4 an address cannot be reached; for bridge chat see bridge chat --help. \
+Exit codes: 0 stopped on request, 1 something is wrong, such as the configuration, 2 the command line is wrong, 3 a \
+file cannot be read, 4 what is needed is missing, such as the store or the port; of bridge check: 1 mistakes were found; \
+for bridge chat see bridge chat --help. \
 RUST_LOG sets the log's level, such as RUST_LOG=bridge=debug.";
 
 #[derive(Debug, Subcommand)]
@@ -107,11 +109,7 @@ pub fn main() -> ExitCode {
         Ok(()) => Exit::Passed,
         Err(error) => {
             errln!("error: {error}");
-            match error.is::<serve::TakenForDead>() {
-                // The program's supervisor has to start it again.
-                true => Exit::Infrastructure,
-                false => Exit::Failed,
-            }
+            exit_code::of(&*error)
         }
     }
     .into()

@@ -39,6 +39,8 @@ mod examples;
 #[cfg(test)]
 mod execute;
 #[cfg(test)]
+mod exits;
+#[cfg(test)]
 mod foreign;
 #[cfg(test)]
 mod former;

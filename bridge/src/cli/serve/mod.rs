@@ -6,6 +6,7 @@
 //! - `bot_credentials`: creates tokens and verifiers for bots
 //! - `caller_access`: creates the access rules for callers
 //! - `addresses`: the addresses of the program
+//! - `doors`: listens at them
 //! - `push`: settings of push notifications
 //! - `drain`: stops in good order
 //! - `reload`: reads the configuration again
@@ -16,6 +17,7 @@ mod agent_factory;
 mod awaited;
 mod bot_credentials;
 mod caller_access;
+mod doors;
 mod drain;
 mod flags;
 mod push;
@@ -24,13 +26,14 @@ pub(super) mod run;
 
 use std::{error::Error, net::SocketAddr, sync::Arc};
 
-use bridge_program::{ListenError, errln};
+use bridge_program::errln;
 use tokio::net::TcpListener;
 use url::Url;
 
 pub(super) use addresses::{Addresses, Encryption, callback_listen, encryption, listen};
 pub(super) use awaited::{Awaited, awaited};
 pub(super) use bot_credentials::BotCredentials;
+pub(super) use doors::CannotListen;
 pub(super) use flags::Serve;
 
 use super::{
@@ -64,11 +67,10 @@ impl Serve {
         let config = self.config()?;
         addresses::check(&config)?;
         let choice = self.store_choice(&config)?;
-        let listen = addresses::listen(&config);
-        let listener = bridge_program::listen(listen).await?;
-        let grpc = listen_for_grpc(&config).await?;
+        let listener = doors::listen(&config).await?;
+        let grpc = doors::listen_for_grpc(&config).await?;
         let grpc_address = grpc.as_ref().map(TcpListener::local_addr).transpose()?;
-        let callbacks = listen_for_bots(&config, listener.local_addr()?).await?;
+        let callbacks = doors::listen_for_bots(&config, listener.local_addr()?).await?;
         let callback_address = callbacks
             .as_ref()
             .map(TcpListener::local_addr)
@@ -224,35 +226,6 @@ fn guard(config: &Config, place: &Addresses) -> HttpGuard {
         hosts: is_checked.then(|| said.chain(own).collect()),
         trusted_proxies: config.trusted_proxies.iter().map(|net| net.0).collect(),
     }
-}
-
-async fn listen_for_grpc(config: &Config) -> Result<Option<TcpListener>, Box<dyn Error>> {
-    let Some(address) = addresses::grpc_listen(config) else {
-        return Ok(None);
-    };
-    let listener = bridge_program::listen(address).await;
-    let failed =
-        |error: ListenError| format!("cannot listen for gRPC on {address}: {}", error.source);
-    Ok(Some(listener.map_err(failed)?))
-}
-
-/// Listens for bots in addition to the main listener. If the expected port is in use, any free one is taken.
-async fn listen_for_bots(
-    config: &Config,
-    listening: SocketAddr,
-) -> Result<Option<TcpListener>, Box<dyn Error>> {
-    let Some(address) = addresses::callback_listen(config, listening) else {
-        return Ok(None);
-    };
-    let bound = match TcpListener::bind(address).await {
-        Err(error) if config.callback_listen.is_none() => {
-            tracing::warn!(%address, %error, "bots call back elsewhere, and not where they did before a restart");
-            TcpListener::bind((address.ip(), 0)).await
-        }
-        bound => bound,
-    };
-    let failed = |error| format!("cannot listen for bots on {address}: {error}");
-    Ok(Some(bound.map_err(failed)?))
 }
 
 fn with_issuer(host: Host, issuer: Option<Arc<Issuer>>) -> Host {

@@ -1,0 +1,104 @@
+//! Where the program listens, and what to do if it cannot.
+
+use std::{
+    fmt,
+    io::{self, ErrorKind},
+    net::SocketAddr,
+};
+
+use tokio::net::TcpListener;
+
+use super::addresses;
+use crate::config::Config;
+
+/// The port at which the samples of bots listen, and the bridge, too, if it is told no other one.
+const USUAL_PORT: u16 = 3978;
+
+/// What is listened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Door {
+    Clients,
+    Grpc,
+    Bots,
+}
+
+/// The error for an address at which the program cannot listen.
+#[derive(Debug)]
+pub(in crate::cli) struct CannotListen {
+    door: Door,
+    address: SocketAddr,
+    source: io::Error,
+}
+
+impl std::error::Error for CannotListen {}
+
+impl fmt::Display for CannotListen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            door,
+            address,
+            source,
+        } = self;
+        let (what, flag) = match door {
+            Door::Clients => ("", "--listen"),
+            Door::Grpc => ("for gRPC ", "--grpc-listen"),
+            Door::Bots => ("for bots ", "--callback-listen"),
+        };
+        write!(f, "cannot listen {what}on {address}: {source}")?;
+        if source.kind() == ErrorKind::AddrInUse {
+            write!(
+                f,
+                "; another program listens there: choose another address with {flag}"
+            )?;
+            if address.port() == USUAL_PORT {
+                write!(f, " (samples of bots use port {USUAL_PORT}, too)")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Listens for clients.
+pub(super) async fn listen(config: &Config) -> Result<TcpListener, CannotListen> {
+    open(Door::Clients, addresses::listen(config)).await
+}
+
+/// Listens for gRPC, if that has an address of its own.
+pub(super) async fn listen_for_grpc(config: &Config) -> Result<Option<TcpListener>, CannotListen> {
+    match addresses::grpc_listen(config) {
+        Some(address) => open(Door::Grpc, address).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+async fn open(door: Door, address: SocketAddr) -> Result<TcpListener, CannotListen> {
+    let listener = bridge_program::listen(address).await;
+    listener.map_err(|error| CannotListen {
+        door,
+        address,
+        source: error.source,
+    })
+}
+
+/// Listens for bots in addition to the main listener. If the expected port is in use, any free one is taken.
+pub(super) async fn listen_for_bots(
+    config: &Config,
+    listening: SocketAddr,
+) -> Result<Option<TcpListener>, CannotListen> {
+    let Some(address) = addresses::callback_listen(config, listening) else {
+        return Ok(None);
+    };
+    let bound = match TcpListener::bind(address).await {
+        Err(error) if config.callback_listen.is_none() => {
+            tracing::warn!(%address, %error, "bots call back elsewhere, and not where they did before a restart");
+            TcpListener::bind((address.ip(), 0)).await
+        }
+        bound => bound,
+    };
+    let failed = |source| CannotListen {
+        door: Door::Bots,
+        address,
+        source,
+    };
+    bound.map(Some).map_err(failed)
+}

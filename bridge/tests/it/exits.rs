@@ -1,0 +1,51 @@
+//! The exit codes with which `bridge serve` ends if it cannot serve, and what it says then.
+
+use std::time::Duration;
+
+use tokio::process::Command;
+
+use crate::{program::Bridge, running};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Ends with this code and says this.
+async fn ends(arguments: &[&str], expected: i32, words: &str) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
+    command.arg("serve").args(arguments);
+    let (code, _, errors) = running::output(&mut command, LIMIT).await;
+    assert_eq!(code, Some(expected), "{arguments:?}: {errors}");
+    assert!(errors.contains(words), "{arguments:?}: {errors}");
+}
+
+#[tokio::test]
+async fn what_is_missing_is_exit_code_4_and_an_unreadable_file_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("sled:{}", folder.path().join("tasks").display());
+    let bridge = Bridge::serve(&["--store", &store]);
+    let taken = bridge.url().trim_start_matches("http://");
+    let anywhere = ["--listen", "127.0.0.1:0"];
+    let in_use = [&anywhere[..], &["--store", &store]].concat();
+    ends(&in_use, 4, "is another bridge using it?").await;
+    let words = "another program listens there: choose another address with --listen";
+    ends(&["--listen", taken, "--store", "memory"], 4, words).await;
+    let grpc = [
+        &anywhere[..],
+        &["--store", "memory", "--grpc-listen", taken],
+    ]
+    .concat();
+    ends(&grpc, 4, "choose another address with --grpc-listen").await;
+    let missing = folder.path().join("bridge.toml");
+    let missing = missing.to_str().unwrap();
+    ends(&["--config", missing], 3, "cannot be read").await;
+    std::fs::write(missing, "agents = 7").unwrap();
+    ends(&["--config", missing], 1, "agents").await;
+}
+
+#[cfg(feature = "postgres")]
+#[tokio::test]
+async fn a_database_that_is_not_there_is_exit_code_4() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("postgres:///d?host={}&user=me", folder.path().display());
+    let arguments = ["--listen", "127.0.0.1:0", "--store", &url];
+    ends(&arguments, 4, "the store is not available").await;
+}
