@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use url::{Host, Url};
 
+use crate::host;
+
 /// A span of time of at least a millisecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
@@ -154,7 +156,7 @@ impl TryFrom<String> for AgentName {
 
     fn try_from(text: String) -> Result<Self, String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if OPERATIONS.contains(&text.as_str()) || text == "catalog" {
+        if host::is_own_name(&text) {
             return Err(format!(
                 "{text:?} is the bridge's own; expected another name"
             ));
@@ -172,46 +174,12 @@ impl TryFrom<String> for AgentName {
 #[schemars(with = "String", extend("pattern" = "^(/[A-Za-z0-9._~-]+)+$"))]
 pub struct AgentPath(pub String);
 
-/// The first segments of paths that the bridge uses itself.
-const RESERVED: [&str; 8] = [
-    "v3",
-    "bots",
-    "healthz",
-    "readyz",
-    "metrics",
-    ".well-known",
-    "openapi.json",
-    "docs",
-];
-
-/// The paths of the first agent's operations at `/` and `/a2a`.
-const OPERATIONS: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "agent.json"];
-
 impl TryFrom<String> for AgentPath {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let expected = "expected a path such as /agents/one: words of letters, digits, - . _ and ~";
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
-        let is_word = |word: &str| {
-            !word.is_empty() && word.chars().all(plain) && !word.chars().all(|c| c == '.')
-        };
-        let words: Vec<&str> = text.split('/').skip(1).collect();
-        if !text.starts_with('/') || !words.iter().all(|word| is_word(word)) {
-            return Err(format!("{expected}; found {text:?}"));
-        }
-        let is_asked = |words: &[&str]| words.first().is_some_and(|word| OPERATIONS.contains(word));
-        let below = words.strip_prefix(&["a2a"]).unwrap_or(&words);
-        // The path at which many clients of 0.3 expect an agent. The first agent may have it, where it
-        // replaces its operations of 0.3.
-        let is_usual = text == "/a2a/v1";
-        let is_own = text.starts_with("/a2a/catalog") || is_asked(below) && !is_usual;
-        match RESERVED.contains(&words[0]) || is_own {
-            true => Err(format!(
-                "{text:?} is the bridge's own; expected another path"
-            )),
-            false => Ok(Self(text)),
-        }
+        host::check_path(&text)?;
+        Ok(Self(text))
     }
 }
 

@@ -60,6 +60,8 @@ mod guarded;
 #[cfg(test)]
 mod heavy;
 #[cfg(test)]
+mod hosted;
+#[cfg(test)]
 mod interop;
 #[cfg(test)]
 mod kept;

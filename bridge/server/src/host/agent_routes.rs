@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{Host, HostError};
+use super::{
+    Host, HostError,
+    agent_path::{check_path, is_own_name},
+};
 use crate::{access::Access, agent::Agent};
 
 /// The path at which many clients of 0.3 expect an agent.
 pub(super) const CLIENT_0_3_PATH: &str = "/a2a/v1";
-
-/// The reserved paths below `/a2a`: operations of the first agent, and the catalogue.
-const RESERVED: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "catalog"];
 
 /// An agent with its own path.
 pub(super) struct AgentRoute {
@@ -26,6 +26,7 @@ impl Host {
         if self.agents.is_empty() {
             return Err(HostError::NoAgent);
         }
+        self.check_settings()?;
         let (mut names, mut taken) = (BTreeSet::new(), BTreeSet::from(["/a2a".to_owned()]));
         let mut agent_routes = Vec::new();
         for Agent { name, .. } in &self.agents {
@@ -33,7 +34,7 @@ impl Host {
             if name.is_empty() || !name.chars().all(plain) {
                 return Err(HostError::Name(name.clone()));
             }
-            if RESERVED.contains(&name.as_str()) {
+            if is_own_name(name) {
                 return Err(HostError::Reserved(name.clone()));
             }
             if !names.insert(name) {
@@ -41,6 +42,10 @@ impl Host {
             }
             let path = self.paths.get(name).cloned();
             let path = path.unwrap_or_else(|| format!("/a2a/{name}"));
+            check_path(&path).map_err(|reason| HostError::Path {
+                agent: name.clone(),
+                reason,
+            })?;
             // The first agent's operations of 0.3 are at this path, unless the first agent itself is.
             let is_asked = path == CLIENT_0_3_PATH && !agent_routes.is_empty();
             if is_asked || !taken.insert(path.clone()) {
@@ -55,5 +60,26 @@ impl Host {
             });
         }
         Ok(agent_routes)
+    }
+    /// Checks that every setting is about an agent that is hosted: one for a wrong name would be missing at the right one.
+    fn check_settings(&self) -> Result<(), HostError> {
+        let settings = [
+            ("path", self.paths.keys().collect::<Vec<_>>()),
+            ("access", self.accesses.keys().collect()),
+            ("extended_card", self.extended.keys().collect()),
+            ("flat_results", self.flat_results.iter().collect()),
+            ("turns", self.turns.keys().collect()),
+        ];
+        for (setting, agents) in settings {
+            let is_unknown =
+                |name: &&&String| self.agents.iter().all(|agent| agent.name != ***name);
+            if let Some(agent) = agents.iter().find(is_unknown) {
+                return Err(HostError::NoSuchAgent {
+                    agent: (*agent).clone(),
+                    setting,
+                });
+            }
+        }
+        Ok(())
     }
 }

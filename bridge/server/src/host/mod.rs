@@ -8,10 +8,12 @@
 //! - [`HostedAgents`]: a running host whose agents can be replaced
 //! - [`HttpGuard`]: checks of web pages, host names and proxies
 //! - [`Grpc`]: the settings of gRPC
+//! - [`check_path`], [`is_own_name`]: the paths at which agents can be served
 
 mod admin;
 mod admin_error;
 mod admin_store;
+mod agent_path;
 mod agent_routes;
 mod bot_guesses;
 mod grpc;
@@ -28,8 +30,10 @@ use std::{
 use axum::Router;
 use bridge_protocol::a2a::AgentCard;
 use tokio::sync::watch;
+use url::Url;
 
 pub use crate::server::GrpcAddress;
+pub use agent_path::{check_path, is_own_name};
 pub use grpc::Grpc;
 pub use hosted_agents::HostedAgents;
 pub use http_guard::HttpGuard;
@@ -97,6 +101,28 @@ pub enum HostError {
     /// The path for the name is reserved.
     #[error("{0:?} is no name for an agent: something else is at /a2a/{0}")]
     Reserved(String),
+    /// A setting is for an agent that is not hosted.
+    #[error("{setting} is set for {agent:?}, and no agent is called so")]
+    NoSuchAgent {
+        /// The name in the setting.
+        agent: String,
+        /// The function of [`Host`] that sets it.
+        setting: &'static str,
+    },
+    /// The agent cannot be served at its path.
+    #[error("the path of {agent:?}: {reason}")]
+    Path {
+        /// The agent.
+        agent: String,
+        /// What was expected.
+        reason: String,
+    },
+    /// The URL for clients is none.
+    #[error("expected a URL for clients such as http://localhost:3978, found {0:?}")]
+    PublicUrl(String),
+    /// Push notifications are to be signed, and nobody signs them.
+    #[error("push notifications are to be signed, and there is no issuer: set one")]
+    NoIssuer,
     /// Open tasks cannot be resumed.
     #[error("the tasks that were left open cannot be taken up: {0}")]
     Recover(#[source] TurnError),
@@ -206,7 +232,7 @@ impl Host {
         self
     }
 
-    /// Serves an agent at this path, such as `/agents/one`, in place of `/a2a/NAME`.
+    /// Serves an agent at this path, such as `/agents/one`, in place of `/a2a/NAME`; see [`check_path`].
     #[must_use]
     pub fn path(mut self, agent: impl Into<String>, path: impl Into<String>) -> Self {
         self.paths.insert(agent.into(), path.into());
@@ -288,7 +314,8 @@ impl Host {
     /// clients, such as `http://localhost:3978`.
     ///
     /// # Errors
-    /// Returns an error if a name is missing, invalid or occurs twice, or the store cannot be read.
+    /// Returns an error if a name is missing, invalid or occurs twice, a setting names no agent, a path or the URL cannot
+    /// be used, or the store cannot be read.
     pub async fn router(self, public_url: &str) -> Result<Router, HostError> {
         Ok(self.start(public_url).await?.current())
     }
@@ -299,6 +326,10 @@ impl Host {
     /// The errors of [`router`](Self::router).
     pub async fn start(self, public_url: &str) -> Result<HostedAgents, HostError> {
         let agent_routes = self.agent_routes()?;
+        let public_url = checked_url(public_url)?;
+        if self.signs && self.push.is_some() && self.options.issuer.is_none() {
+            return Err(HostError::NoIssuer);
+        }
         let turns = Turns::with_limits(self.options.turn_limits, self.store, self.agents);
         let taken_up = turns.recover().await.map_err(HostError::Recover)?;
         tracing::info!(taken_up, "open tasks were taken up");
@@ -313,13 +344,21 @@ impl Host {
             None => service,
         };
         let service = service.with_deletion(self.retention);
-        let public_url = public_url.trim_end_matches('/').to_owned();
         Ok(HostedAgents::new(
             service,
             public_url,
             self.options,
             &agent_routes,
         ))
+    }
+}
+
+/// The URL for clients without a slash at its end.
+fn checked_url(text: &str) -> Result<String, HostError> {
+    let is_web = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+    match Url::parse(text).ok().filter(is_web) {
+        Some(_) => Ok(text.trim_end_matches('/').to_owned()),
+        None => Err(HostError::PublicUrl(text.to_owned())),
     }
 }
 
