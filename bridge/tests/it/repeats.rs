@@ -108,7 +108,8 @@ async fn a_repeated_message_is_found_though_its_conversation_is_full() {
         send(&world, at_once(text, Some("c"))).await.unwrap();
     }
     let full = send(&world, at_once("c", Some("c"))).await.unwrap_err();
-    assert_eq!(full.kind, ErrorKind::UnsupportedOperation, "{full}");
+    assert_eq!(full.kind, ErrorKind::Unavailable, "{full}");
+    assert_eq!(full.retry_after(), Some(1), "{full}");
     send(&world, at_once("b", Some("c"))).await.unwrap();
 }
 

@@ -117,7 +117,8 @@ async fn turns_of_one_conversation_run_one_after_the_other() {
         send(&world, at_once(text, Some("c-1"))).await.unwrap();
     }
     let full = send(&world, at_once("c", Some("c-1"))).await.unwrap_err();
-    assert_eq!(full.kind, ErrorKind::UnsupportedOperation, "{full}");
+    assert_eq!(full.kind, ErrorKind::Unavailable, "{full}");
+    assert_eq!(full.retry_after(), Some(1), "{full}");
     send(&world, at_once("other", Some("c-2"))).await.unwrap();
     tokio::time::sleep(Duration::from_secs(3)).await;
     let heard = world.agent.heard();

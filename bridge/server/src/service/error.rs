@@ -49,11 +49,10 @@ pub(super) fn of_turn(error: TurnError) -> Error {
             let expected = format!("the task's last event, {newest}");
             sequence::not_met(FieldError::new(expected, seen.to_string())).into()
         }
-        TurnError::Busy { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
         TurnError::TaskTooLarge { .. } => {
             Error::new(ErrorKind::UnsupportedOperation, error.to_string())
         }
-        TurnError::OutOfMemory { .. } | TurnError::AgentBusy { .. } => {
+        TurnError::Busy { .. } | TurnError::OutOfMemory { .. } | TurnError::AgentBusy { .. } => {
             Error::unavailable(error.to_string(), MEMORY_RETRY_SECONDS)
         }
         TurnError::NoAgent { .. } => Error::new(ErrorKind::InvalidRequest, error.to_string()),
