@@ -9,7 +9,7 @@ use super::sequence;
 use crate::{
     quota::Exceeded,
     store::StoreError,
-    turns::{TurnError, UnloggedEnd},
+    turns::{RetryCause, TurnError, UnloggedEnd},
 };
 
 /// `Retry-After` in seconds if the store could not accept a request.
@@ -64,9 +64,16 @@ pub(super) fn of_turn(error: TurnError) -> Error {
 /// a repeated request gets the answer once it is logged.
 pub(super) fn of_unlogged_end(end: UnloggedEnd) -> Error {
     match end {
-        UnloggedEnd::Retrying => {
-            let message = "the agent has no room left to keep its answer, which waits for it: send the request \
-                           again later, with the same messageId";
+        UnloggedEnd::Retrying(cause) => {
+            let cause = match cause {
+                RetryCause::Full => "has no room left to keep its answer",
+                RetryCause::Rebuilding => "puts its task log in order before it keeps its answer",
+                RetryCause::Unavailable => "cannot use its task log at present to keep its answer",
+                RetryCause::Failing => "cannot write its answer to its task log at present",
+            };
+            let message = format!(
+                "the agent {cause}, which waits for it: send the request again later, with the same messageId"
+            );
             Error::unavailable(message, STORE_RETRY_SECONDS)
         }
         UnloggedEnd::Lost => Error::new(ErrorKind::Internal, "the task log failed"),

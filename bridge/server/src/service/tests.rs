@@ -79,6 +79,7 @@ async fn who_waits_for_an_answer_does_not_wait_for_room_on_the_disk() {
     for refused in [waiting.await.unwrap(), hello(service.clone()).await] {
         let error = refused.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
+        assert!(error.to_string().contains("no room left"), "{error}");
         assert_eq!(service.turns.unlogged_end_count(), 1);
     }
     disk.set_room(usize::MAX);
@@ -93,6 +94,20 @@ async fn who_waits_for_an_answer_does_not_wait_for_room_on_the_disk() {
     assert_eq!(task.status.state, TaskState::Completed);
     assert_eq!(patient.has_begun.available_permits(), 0);
     assert_eq!(service.turns.unlogged_end_count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_an_answer_is_told_why_it_is_not_kept() {
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+    let (service, patient) = serving(store.clone());
+    let waiting = tokio::spawn(hello(service));
+    patient.has_begun.acquire().await.unwrap().forget();
+    store.unavailable.store(usize::MAX, Ordering::SeqCst);
+    patient.may_answer.add_permits(1);
+    let error = waiting.await.unwrap().unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
+    let expected = "the agent cannot use its task log at present to keep its answer";
+    assert!(error.to_string().contains(expected), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

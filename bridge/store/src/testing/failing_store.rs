@@ -30,6 +30,8 @@ pub struct FailingStore {
     pub panicking: AtomicUsize,
     /// The number of next appends that fail with [`StoreError::Closed`].
     pub unwritable: AtomicUsize,
+    /// The number of next appends that fail with [`StoreError::Unavailable`].
+    pub unavailable: AtomicUsize,
     /// The number of next appends whose outcome is only told when [`told`](Self::told) has a permit.
     pub untold: AtomicUsize,
     /// See `untold`.
@@ -56,6 +58,7 @@ impl FailingStore {
             unreadable: AtomicUsize::new(0),
             panicking: AtomicUsize::new(0),
             unwritable: AtomicUsize::new(0),
+            unavailable: AtomicUsize::new(0),
             untold: AtomicUsize::new(0),
             told: Semaphore::new(0),
             reads: AtomicUsize::new(0),
@@ -81,6 +84,9 @@ impl Store for FailingStore {
         let is_untold = takes(&self.untold);
         let appended = match takes(&self.unwritable) {
             true => Err(StoreError::Closed),
+            false if takes(&self.unavailable) => Err(StoreError::Unavailable {
+                reason: "a test says so".to_owned(),
+            }),
             false => self.store.append(caller, append).await,
         };
         if is_untold && let Ok(told) = self.told.acquire().await {

@@ -71,8 +71,8 @@ use crate::{
 use agent_places::AgentPlaces;
 use memory_budget::MemoryBudget;
 use queue::ConversationQueues;
-pub use unlogged_ends::UnloggedEnd;
 use unlogged_ends::UnloggedEnds;
+pub use unlogged_ends::{RetryCause, UnloggedEnd};
 
 /// Runs the turns of all agents on one store.
 #[derive(Clone, Debug)]

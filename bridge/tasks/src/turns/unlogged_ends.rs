@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{Turns, queue::TurnJob};
-use crate::executor::EmitError;
+use crate::{executor::EmitError, store::StoreError};
 
 /// The first and the longest delay between attempts to log the end of a turn.
 const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
@@ -25,10 +25,34 @@ const REPORT_AFTER: Duration = Duration::from_secs(1);
 /// The reason why the end of a turn is not in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnloggedEnd {
-    /// The store has no space. Logging is retried until it succeeds.
-    Retrying,
+    /// The store takes nothing at present. Logging is retried until it succeeds.
+    Retrying(RetryCause),
     /// This process will not log it. After a restart the turn is open.
     Lost,
+}
+
+/// Why the store takes nothing at present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetryCause {
+    /// It has no space.
+    Full,
+    /// Its index is being rebuilt.
+    Rebuilding,
+    /// It cannot be reached, or accepts nothing.
+    Unavailable,
+    /// Something else, which is in the program's own log.
+    Failing,
+}
+
+impl RetryCause {
+    fn of(error: &StoreError) -> Self {
+        match error {
+            StoreError::Full { .. } => Self::Full,
+            StoreError::Rebuilding => Self::Rebuilding,
+            StoreError::Unavailable { .. } => Self::Unavailable,
+            _ => Self::Failing,
+        }
+    }
 }
 
 /// The turns whose end was refused, by task.
@@ -127,9 +151,11 @@ impl<'a> EndRetry<'a> {
                 if !error.is_reported_by_store() {
                     tracing::warn!(task, turn, %error, "the end of a turn waits until the store takes it");
                 }
-                if !self.is_reported && self.since.elapsed() >= REPORT_AFTER {
+                if self.is_reported || self.since.elapsed() >= REPORT_AFTER {
                     self.is_reported = true;
-                    self.unlogged_ends.add(self.job, UnloggedEnd::Retrying);
+                    let cause = RetryCause::of(&error);
+                    self.unlogged_ends
+                        .add(self.job, UnloggedEnd::Retrying(cause));
                 }
                 Box::pin(sleep(self.pause)).await;
                 self.pause = (self.pause * 2).min(RETRY_PAUSES[1]);
