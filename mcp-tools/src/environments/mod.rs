@@ -75,7 +75,8 @@ pub struct TaskInfo {
 /// The score of an environment's state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
-    /// The reward, from 0 (nothing was reached) to 1 (the goal was reached).
+    /// The reward, from 0 (nothing was reached) to 1 (the goal was reached). Any other one counts as a failure of the
+    /// environment.
     pub reward: f64,
     /// Whether the goal was reached.
     pub success: bool,

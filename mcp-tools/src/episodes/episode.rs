@@ -284,7 +284,8 @@ impl Episode {
 
     async fn score(&self, state: &mut State) -> Score {
         let scored = with_limit(self.limits.call, state.environment.score()).await;
-        match scored.and_then(|scored| scored.map_err(|error| error.to_string())) {
+        let scored = scored.and_then(|scored| scored.map_err(|error| error.to_string()));
+        match scored.and_then(checked) {
             Ok(score) => score,
             Err(fault) => {
                 tracing::error!(episode = self.id, fault, "the environment told no score");
@@ -366,6 +367,17 @@ async fn catch_panic<T>(work: impl Future<Output = T>) -> Result<T, String> {
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
         format!("it panicked: {}", text.unwrap_or("without a word"))
     })
+}
+
+/// Refuses a score whose reward is none.
+fn checked(score: Score) -> Result<Score, String> {
+    match (0.0..=1.0).contains(&score.reward) {
+        true => Ok(score),
+        false => Err(format!(
+            "expected a reward from 0 to 1, found {}",
+            score.reward
+        )),
+    }
 }
 
 /// Returns the environment's tools and the episode's own, marked as changing state: an episode counts steps, so

@@ -59,8 +59,14 @@ impl Environment for Clockwork {
         let mut details = Map::new();
         details.insert("ticks".into(), json!(self.ticks));
         details.insert("answer".into(), json!(self.answer));
+        let reward = match self.answer.as_ref().and_then(Value::as_str) {
+            Some("too much") => 1.5,
+            Some("too little") => -0.5,
+            Some("nothing at all") => f64::NAN,
+            _ => 0.5,
+        };
         Ok(Score {
-            reward: 0.5,
+            reward,
             success: false,
             details,
         })
@@ -258,6 +264,23 @@ async fn a_score_that_cannot_be_told_is_no_score() {
     assert_eq!(outcome.ended, EndReason::EnvironmentFailed);
     let fault = "telling the score: the hands came off";
     assert_eq!(outcome.fault.as_deref(), Some(fault));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reward_that_is_none_is_no_score() {
+    for (answer, reward) in [
+        ("too much", "1.5"),
+        ("too little", "-0.5"),
+        ("nothing at all", "NaN"),
+    ] {
+        let (episodes, opened, episode) = open();
+        said(&episode, SUBMIT, &json!({"answer": answer})).await;
+        let outcome = episodes.outcome(&opened.id).await.unwrap();
+        assert_eq!(outcome.ended, EndReason::EnvironmentFailed);
+        let fault = format!("telling the score: expected a reward from 0 to 1, found {reward}");
+        assert_eq!(outcome.fault, Some(fault));
+        assert_eq!(outcome.score, Score::nothing());
+    }
 }
 
 #[tokio::test(start_paused = true)]
