@@ -6,7 +6,7 @@
 use std::{env, error::Error, sync::Arc, time::Duration};
 
 use bridge::{host::Host, store::MemoryStore};
-use bridge_client::{Client, Options};
+use bridge_client::{Client, Options, new_message_id};
 use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest, SendMessageResponse};
 use green_agent::evaluator::{
     AssessError, AssessmentRequest, Evaluator, Reporter, Verdict, agent, async_trait,
@@ -42,7 +42,7 @@ impl Evaluator for Parrot {
 
 async fn ask(url: &Url, word: &str) -> Result<String, bridge_client::ClientError> {
     let client = Client::connect(url, &Options::default()).await?;
-    let message = Message::new(format!("say-{word}"), Role::User, vec![Part::text(word)]);
+    let message = Message::new(new_message_id(), Role::User, vec![Part::text(word)]);
     let answer = client
         .send_message(SendMessageRequest::new(message))
         .await?;

@@ -9,6 +9,7 @@
 //! - [`EventStream`]: the events of a streaming operation
 //! - [`Binding`]: the transport protocol of calls
 //! - [`Credentials`]: the secrets sent with requests
+//! - [`new_message_id`]: the ids of messages
 //! - [`fetch_card`]: fetches an agent's card of any generation
 //! - [`Lookup`]: resolves host names in place of the system
 //! - [`Roots`]: additional root certificates; [`with_shared_tls`]: clients without them, made cheaply
@@ -40,6 +41,7 @@ mod http;
 mod interface;
 pub mod invocation;
 mod lenient_card;
+mod message_id;
 mod negotiation;
 mod options;
 #[cfg(feature = "registry")]
@@ -60,6 +62,7 @@ pub use credentials::{CredentialError, Credentials, is_loopback};
 pub use error::{ClientError, Fault};
 pub use guard::Lookup;
 pub use interface::without_user;
+pub use message_id::new_message_id;
 pub use options::{Limits, Options, Polls, Retries};
 pub use roots::{Roots, RootsError, with_shared_tls};
 pub use signature::{SignatureError, Signed, Signers};
