@@ -36,9 +36,9 @@ pub use bridge_auth as auth;
 pub use bridge_bots::{bot, builtin, connector};
 pub use bridge_push as push;
 pub use bridge_server::{access, host, quota, retention, server, service};
-pub use bridge_store::caller;
 #[cfg(feature = "testing")]
 pub use bridge_store::store_tests;
+pub use bridge_store::{async_trait, caller, jiff};
 pub use bridge_tasks::{agent, executor, metrics, turns};
 
 use bridge_program::clock;

@@ -53,6 +53,7 @@ mod stream;
 mod tenant;
 mod transport;
 
+pub use async_trait::async_trait;
 pub use bridge_protocol::a2a::Binding;
 pub use cache::CardCache;
 pub use card::fetch_card;

@@ -74,7 +74,8 @@ use std::{
 };
 
 use crate::caller::Caller;
-use async_trait::async_trait;
+pub use async_trait::async_trait;
+pub use jiff;
 use jiff::Timestamp;
 
 /// The number of an event in its task, starting with 1 and without gaps. 0 is the position before the first event.

@@ -7,15 +7,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, Weak},
 };
 
-use async_trait::async_trait;
 use bridge::{
+    async_trait,
     caller::Caller,
+    jiff::Timestamp,
     store::{
         Append, Deletion, EndedTasks, Feed, Head, ListPosition, ListQuery, Listener, Page,
         RecordKey, Seq, Snapshot, Store, StoreError, StoredEvent, Watch, testing::Backend,
     },
 };
-use jiff::Timestamp;
 
 #[derive(Debug, Default)]
 struct ListStore {

@@ -38,21 +38,25 @@ pub async fn messages_are_stored_once(backend: &impl Backend) {
     assert_eq!(other, None);
 }
 
-/// Checks that a task is found by the id that its client chose, and that each caller can use an id once.
+/// Checks that a task is found by the id that its client chose, and that each caller can use an id once at each
+/// agent.
 pub async fn client_tasks_are_found(backend: &impl Backend) {
     let store = backend.open();
-    let create = async |task: &str, caller: &str| {
+    let create = async |task: &str, caller: &str, agent: &str| {
         let sample = Sample::new(task).of(Caller::new(caller));
         let Event::Created(mut created) = sample.created() else {
             unreachable!()
         };
         created.client_id = Some("mine".into());
+        created.agent = agent.into();
         let append = sample.append(0, 1, vec![Event::Created(created)]);
         store.append(&sample.caller, append).await
     };
-    create("a", "alice").await.unwrap();
-    create("b", "bob").await.unwrap();
-    let error = create("c", "alice").await.unwrap_err();
+    create("a", "alice", AGENT).await.unwrap();
+    create("b", "bob", AGENT).await.unwrap();
+    // Another agent does not know it.
+    create("d", "alice", "second").await.unwrap();
+    let error = create("c", "alice", AGENT).await.unwrap_err();
     assert!(matches!(error, StoreError::Taken { task, .. } if task == "a"));
     for (caller, id, task) in [
         ("alice", "mine", Some("a")),
@@ -64,6 +68,9 @@ pub async fn client_tasks_are_found(backend: &impl Backend) {
         let found = store.find_client_task(&caller, AGENT, id).await.unwrap();
         assert_eq!(found.as_deref(), task);
     }
+    let alice = Caller::new("alice");
+    let found = store.find_client_task(&alice, "second", "mine").await;
+    assert_eq!(found.unwrap().as_deref(), Some("d"));
     // Later events of the task do not count as a second use of its id.
     Sample::new("a").then(&*store, 2, said("m", "more")).await;
 }

@@ -32,6 +32,11 @@ pub trait Executor: Send + Sync + 'static {
     ///
     /// This function is never called twice for the same message. If it panics or exceeds the agent's time limit, the task fails
     /// with an explanation, and later changes are refused.
+    ///
+    /// The last change should leave the task ended or waiting for its caller. If there is none, or the last state is
+    /// Working, the turn ends and the task stays open: streams end, and callers that wait for an answer wait until the
+    /// service's time limit (its setting `wait`, 300 seconds unless changed) and get the task as it is then. Something may
+    /// end it later through the turn's [`TaskHandle`].
     async fn execute(&self, turn: Turn) -> Vec<Update>;
 
     /// Returns how long a turn stays open over a restart of this process, if the agent runs outside of it; `None` if
