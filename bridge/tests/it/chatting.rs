@@ -307,7 +307,7 @@ async fn a_card_is_checked_strictly() {
     let store = format!("sled:{}", nowhere.display());
     let (found, _, stderr) = output(&mut bridge(&["push", "list", "--store", &store]), LIMIT).await;
     assert!(
-        found == Some(1) && stderr.contains("holds no store"),
+        found == Some(4) && stderr.contains("holds no store"),
         "{stderr}"
     );
     assert!(!nowhere.exists());

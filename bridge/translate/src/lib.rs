@@ -11,6 +11,8 @@
 //! - [`to_activity`]: converts messages, cancellations and first contacts to activities
 //! - [`turn`]: the state machine of a turn
 //! - [`answer`]: the artifact with the answer of a completed task
+//! - [`question`]: the question of a task that waits, with what was said before it
+//! - [`plain_text`]: cards and choices as text
 //! - [`from_activity`]: converts activities to messages
 //! - [`context`]: the common data of a turn's activities
 //! - [`keys`]: names in metadata and in `channelData`

@@ -75,6 +75,7 @@ const TELEMETRY: Rooms = &[
 const ORCHESTRATION: Rooms = &[("agents", &[]), ("pipeline", &[])];
 
 const CLIENT: Rooms = &[
+    ("message_id", &[]),
     (
         "invocation",
         &[
@@ -221,10 +222,14 @@ const POSTGRES: Rooms = &[
     ("calls", &["connections", "failure", "rows"]),
     ("changes", &["connections", "failure", "rows"]),
     ("committer", &["batch", "failure"]),
-    ("connections", &["address", "failure", "schema"]),
+    (
+        "connections",
+        &["address", "failure", "limited_pool", "schema"],
+    ),
     ("deletion", &["failure", "rows"]),
     ("failure", &[]),
     ("leases", &["connections", "failure", "rows"]),
+    ("limited_pool", &["failure"]),
     ("reader", &["connections", "failure", "rows"]),
     ("recent", &[]),
     ("rows", &[]),
