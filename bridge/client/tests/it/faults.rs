@@ -10,7 +10,7 @@ use bridge_client::{Client, Limits, Options};
 use bridge_protocol::a2a::{GetTaskRequest, StreamResponse};
 use futures_util::{StreamExt as _, stream};
 use serde_json::json;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, time::timeout};
 use url::Url;
 
 use crate::server::{Answer, card_1_0, hello, reply, result, serve};
@@ -210,6 +210,41 @@ async fn a_stream_that_goes_wrong_ends_with_its_error() {
             format!("SendStreamingMessage at {url}: {expected}")
         );
     }
+}
+
+/// An agent that never ends an event, or sends nothing but comments, as fast as they are read.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_without_end_is_left_at_its_limits() {
+    let cases: [(Answer, Duration, &str); 2] = [
+        (|| endless(b"x"), Duration::from_secs(60), "1048576 bytes"),
+        (
+            || endless(b":\n"),
+            Duration::from_millis(300),
+            "no answer within 300ms",
+        ),
+    ];
+    for (answer, idle, expected) in cases {
+        let (url, _) = serve(CARD, card_1_0(), answer).await;
+        let mut options = limits();
+        (options.limits.body, options.limits.idle) = (1 << 20, idle);
+        let client = Client::connect(&url, &options).await.unwrap();
+        let mut events = client.send_streaming_message(hello()).await.unwrap();
+        let first = timeout(Duration::from_secs(60), events.next())
+            .await
+            .unwrap();
+        let error = first.unwrap().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+fn endless(piece: &'static [u8]) -> axum::http::Response<Body> {
+    let begin = stream::iter([Bytes::from("data: ")]);
+    let pieces = begin.chain(stream::repeat(Bytes::from(piece.repeat(1 << 14))));
+    let body = Body::from_stream(pieces.map(Ok::<_, std::io::Error>));
+    axum::http::Response::builder()
+        .header("content-type", "text/event-stream")
+        .body(body)
+        .unwrap()
 }
 
 /// A server that mixes up the answers of its callers must be detected.

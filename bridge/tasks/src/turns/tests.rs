@@ -72,6 +72,19 @@ impl Executor for Acting {
                 let all = vec![Part::text("x".repeat(1 << 20))];
                 return vec![Update::piece("large", all, true)];
             }
+            "go on after the end" => {
+                return vec![
+                    Update::said(TaskState::Completed, "first", "done"),
+                    Update::state(TaskState::Failed),
+                    Update::artifact("late", "Late", vec![Part::text("late")]),
+                ];
+            }
+            "speak with the caller's id" => {
+                let id = turn.message.message_id.as_str();
+                let spoken = Update::said(TaskState::Working, id, "mine");
+                turn.handle.emit(vec![spoken]).await.unwrap();
+                TaskState::Completed
+            }
             _ => TaskState::Completed,
         };
         let id = format!("{}-answer", turn.message.message_id);
@@ -156,6 +169,37 @@ async fn a_turn_whose_work_panics_fails_and_the_next_one_runs() {
         settled(&turns, &third.task).await.state,
         TaskState::Completed
     );
+}
+
+#[tokio::test]
+async fn a_turn_ends_though_its_agent_goes_on_after_the_end_of_the_task() {
+    let turns = Turns::new(Arc::new(MemoryStore::new()), [agent(&Acting::new(0))]);
+    let sent = incoming("m-1", "go on after the end", None);
+    let task = turns.submit(sent).await.unwrap().task;
+    let ended = settled(&turns, &task);
+    let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
+    assert_eq!(ended.unwrap().state, TaskState::Completed);
+    let found = turns.store().task(&Caller::anonymous(), &task).await;
+    assert!(found.unwrap().task.artifacts.is_empty());
+}
+
+#[tokio::test]
+async fn a_message_of_the_agent_with_the_callers_id_leaves_the_callers() {
+    let turns = Turns::new(Arc::new(MemoryStore::new()), [agent(&Acting::new(0))]);
+    let sent = incoming("m-1", "speak with the caller's id", None);
+    let task = turns.submit(sent).await.unwrap().task;
+    settled(&turns, &task).await;
+    let found = turns.store().task(&Caller::anonymous(), &task).await;
+    let history = &found.unwrap().task.history;
+    let said: Vec<_> = history
+        .iter()
+        .map(|one| (one.role.clone(), one.text()))
+        .collect();
+    let expected = [
+        (Role::User, "speak with the caller's id"),
+        (Role::Agent, "mine"),
+    ];
+    assert_eq!(said, expected.map(|(role, text)| (role, text.to_owned())));
 }
 
 #[tokio::test]
