@@ -14,7 +14,7 @@ pub const ADDRESS: &str = "urn:activity:address";
 /// In the metadata of a message, of an artifact or of its event: the entity `streaminfo`.
 pub const STREAM: &str = "urn:activity:stream";
 
-/// In the metadata of a task: an activity that is not a message (an event, a trace, typing, an update, a
+/// In the metadata of a task: an activity that is not a message (an event, a trace, an update, a
 /// deletion, or an unknown type), without the fields common to its turn. In the metadata of a status update:
 /// an update or deletion whose `id` is that of the changed or deleted message; or at the end of the
 /// conversation the fields of the end beside its text and result, such as the code.

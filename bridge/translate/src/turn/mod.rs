@@ -196,9 +196,11 @@ impl Translation {
         if activity.kind == ActivityType::Message {
             return self.message(activity);
         }
-        // A typing bot has more to send.
+        // A typing bot has more to send. That it types says nothing else, and would replace an event in the metadata.
         self.tell_early();
-        self.event(activity);
+        if self.context.in_full {
+            self.event(activity);
+        }
     }
 
     /// Sends the messages so far, if somebody is shown them before the end.
