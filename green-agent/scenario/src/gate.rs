@@ -29,6 +29,20 @@ pub struct FigureGate {
     pub conditions: Vec<Condition>,
 }
 
+/// Returns the K of `pass@K` and `pass^K` as it is written; `None` for other figures.
+pub(super) fn written_k(figure: &str) -> Option<&str> {
+    figure
+        .strip_prefix("pass@")
+        .or_else(|| figure.strip_prefix("pass^"))
+}
+
+impl FigureGate {
+    /// Returns the number of trials of a sample that the figure needs: the K of `pass@K` and `pass^K`.
+    pub fn needed_trials(&self) -> Option<usize> {
+        written_k(&self.figure)?.parse().ok()
+    }
+}
+
 /// A condition on a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Condition {

@@ -112,6 +112,11 @@ impl AgentOverrides {
         meaning.collect()
     }
 
+    /// Returns whether there are no settings.
+    pub fn is_empty(&self) -> bool {
+        self.agents.is_empty()
+    }
+
     /// Checks that the settings are for agents with these roles. An empty set is one that is not known.
     ///
     /// # Errors

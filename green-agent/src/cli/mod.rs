@@ -118,7 +118,10 @@ impl Agents {
     fn supplied_to(&self, found: &[ScenarioFile]) -> Result<AgentOverrides, Exit> {
         let supplied = AgentOverrides::new(self.overlay.as_deref(), &self.agents);
         let supplied = supplied.and_then(|supplied| {
-            supplied.check_roles(&roles(found))?;
+            // Without settings, no file needs to be read for them.
+            if !supplied.is_empty() {
+                supplied.check_roles(&roles(found))?;
+            }
             Ok(supplied)
         });
         supplied.map_err(|error| {

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The default silence of a bot after which text that the translation holds back is logged.
-pub(super) const FLUSH_DELAY: Duration = Duration::from_secs(1);
+const FLUSH_DELAY: Duration = Duration::from_secs(1);
 
 /// Translates a bot's activities and writes the changes to the task's log, in order.
 ///

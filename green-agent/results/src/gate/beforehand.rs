@@ -4,7 +4,7 @@ use std::{error::Error as _, path::Path};
 
 use super::earlier;
 use green_agent_scenario::{
-    gate::{FigureGate, Gates, RegressionGate},
+    gate::{Gates, RegressionGate},
     model::Scenario,
 };
 
@@ -33,7 +33,7 @@ pub enum GateMistake {
     },
 }
 
-/// Returns what is wrong with the gates of a scenario, of which there will be this many trials of each sample.
+/// Returns the gates that cannot be judged with this number of trials a sample, or whose earlier run cannot be read.
 pub fn mistakes(scenario: &Scenario, trials: u32) -> Vec<GateMistake> {
     let gates = &scenario.harness.gate;
     let place = |key: &str| {
@@ -41,7 +41,9 @@ pub fn mistakes(scenario: &Scenario, trials: u32) -> Vec<GateMistake> {
         format!("{}:{line}: harness.gate.{key}", scenario.path.display())
     };
     let few = gates.figures.iter().filter_map(|gate| {
-        let needed = needed(gate).filter(|needed| *needed > trials as usize)?;
+        let needed = gate
+            .needed_trials()
+            .filter(|needed| *needed > trials as usize)?;
         let place = place(&gate.figure);
         Some(GateMistake::TooFewTrials {
             place,
@@ -57,16 +59,7 @@ pub fn mistakes(scenario: &Scenario, trials: u32) -> Vec<GateMistake> {
     few.chain(unread).collect()
 }
 
-/// Returns the K of pass@K and pass^K.
-fn needed(gate: &FigureGate) -> Option<usize> {
-    let figure = &gate.figure;
-    let k = figure
-        .strip_prefix("pass@")
-        .or_else(|| figure.strip_prefix("pass^"));
-    k?.parse().ok()
-}
-
-/// Returns why nothing can be compared with the earlier run, if so.
+/// Returns the reason why the earlier run of a gate cannot be compared with; `None` if it can.
 fn unread(gate: &RegressionGate, scenario: &Scenario) -> Option<String> {
     let folder = scenario.path.parent().unwrap_or(Path::new(""));
     let path = folder.join(&gate.against);

@@ -92,16 +92,8 @@ fn agents(entries: &[Entry]) -> BTreeSet<String> {
 
 /// Returns whether it is an A2A request that sends a message.
 fn sends(content: &Content) -> bool {
-    const METHODS: [&str; 6] = [
-        "SendMessage",
-        "SendStreamingMessage",
-        "message/send",
-        "message/stream",
-        "tasks/send",
-        "tasks/sendSubscribe",
-    ];
     matches!(content, Content::Request { .. })
-        && matches!(wire::ask(content), Some(RequestKind::A2a(method)) if METHODS.contains(&method))
+        && wire::ask(content).is_some_and(|asked| asked.is_send())
 }
 
 fn trajectory(record: &TrialRecord, role: &str, entries: &[Entry], mut steps: Vec<Value>) -> Value {

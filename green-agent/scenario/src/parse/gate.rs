@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::{
     error::Problem,
-    gate::{Comparison, Condition, FigureGate, Gates, RegressionGate},
+    gate::{Comparison, Condition, FigureGate, Gates, RegressionGate, written_k},
     reader::{Kind as _, Node, described, kind, table},
 };
 
@@ -83,10 +83,7 @@ fn figure_gate(figure: &str, node: &Node<'_>) -> Option<FigureGate> {
 
 /// Returns whether what looks like pass@K or pass^K is that.
 fn is_figure(name: &str) -> bool {
-    let k = name
-        .strip_prefix("pass@")
-        .or_else(|| name.strip_prefix("pass^"));
-    k.is_none_or(|k| k.parse::<usize>().is_ok_and(|k| k > 0))
+    written_k(name).is_none_or(|k| k.parse::<usize>().is_ok_and(|k| k > 0))
 }
 
 #[cfg(test)]

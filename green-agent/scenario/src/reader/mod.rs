@@ -77,7 +77,7 @@ pub(super) fn one_line(message: &str) -> String {
     lines.join("; ")
 }
 
-/// Says what scenarios are written in, behind the errors of a file that is named for another language.
+/// Returns a hint for the syntax errors of a file whose extension is that of another language, such as `.yaml`.
 fn other_language(path: &Path) -> &'static str {
     let name = path.extension().and_then(OsStr::to_str);
     match name.map(str::to_ascii_lowercase).as_deref() {
