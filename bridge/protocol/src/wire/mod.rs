@@ -12,6 +12,7 @@ mod open_enum;
 mod plain;
 mod schema;
 pub mod weight;
+mod write;
 
 pub(crate) use object::{Fields, object};
 pub(crate) use one_pass::{FieldName, ObjectVisitor, ReadMembers, WireSeed, read_in_one_pass};
@@ -20,6 +21,7 @@ pub use plain::json;
 use plain::{PlainObject, PlainValue};
 pub(crate) use schema::FieldSchema;
 pub use schema::Schemas;
+pub use write::write_json;
 
 use alloc::{
     collections::BTreeMap,

@@ -11,6 +11,7 @@ use bridge_protocol::{
     a2a::{Error, SendMessageResponse, StreamResponse, Task},
     dialect::{Losses, Version},
     jsonrpc::{Id, Response as RpcResponse, RpcError},
+    wire,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -135,7 +136,7 @@ pub(super) fn text(size: usize, value: &impl Serialize) -> Vec<u8> {
 /// Appends a value to the buffer. Protocol objects have string keys and finite numbers, so this cannot fail.
 pub(super) fn write(to: &mut Vec<u8>, value: &impl Serialize) {
     let begin = to.len();
-    if serde_json::to_writer(&mut *to, value).is_err() {
+    if wire::write_json(to, value).is_err() {
         to.truncate(begin);
         to.extend_from_slice(b"null");
     }

@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
 };
 
+use bridge_protocol::wire;
 use jiff::Timestamp;
 
 use crate::{
@@ -73,8 +74,9 @@ pub(super) struct EntryPage {
 
 impl StoredAppend {
     pub(super) fn of(append: &Append) -> Result<Self, StoreError> {
-        let json = serde_json::to_vec(&append.events);
-        let json = json.map_err(|error| StoreError::corrupt("an event", &error))?;
+        let mut json = Vec::new();
+        let written = wire::write_json(&mut json, &append.events);
+        written.map_err(|error| StoreError::corrupt("an event", &error))?;
         Ok(Self {
             last: append.last(),
             millis: append.time.as_millisecond(),

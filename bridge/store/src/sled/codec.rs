@@ -35,6 +35,7 @@
 
 use std::fmt::Display;
 
+use bridge_protocol::wire;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -350,7 +351,7 @@ fn write_json(
     what: impl FnOnce() -> String,
 ) -> Result<Vec<u8>, StoreError> {
     let mut json = Vec::with_capacity(ROOM);
-    let written = serde_json::to_writer(&mut json, value);
+    let written = wire::write_json(&mut json, value);
     written.map_err(|error| StoreError::corrupt(what(), &error))?;
     Ok(json)
 }
