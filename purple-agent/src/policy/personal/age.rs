@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    token::{Number, Token, tokens},
+    token::{Number, Token, is_among, tokens},
     words::{COUNTED, KIN, NUMBERED, STREETS},
 };
 
@@ -11,34 +11,20 @@ use super::{
 const ADULT_AGE: i64 = 18;
 
 /// Letters that directly follow the digits of an age: `10yo`.
-const AGE_ENDINGS: [&str; 6] = ["yo", "y", "yr", "yrs", "yos", "years"];
+const AGE_ENDINGS: &str = "yo y yr yrs yos years";
 
-const YEARS: [&str; 5] = ["year", "years", "yr", "yrs", "y"];
+const YEARS: &str = "year years yr yrs y";
 
 /// Words that may be between `is` and an age.
-const ADVERBS: [&str; 9] = [
-    "now",
-    "just",
-    "only",
-    "already",
-    "currently",
-    "still",
-    "exactly",
-    "recently",
-    "him",
-];
+const ADVERBS: &str = "now just only already currently still exactly recently him";
 
 /// Words before a number that make it, with `years`, a duration.
-const DURATION: [&str; 9] = [
-    "for", "last", "past", "in", "within", "after", "since", "next", "every",
-];
+const DURATION: &str = "for last past in within after since next every";
 
 /// Words that distinguish the children of one family by their ages.
-const YOUNGER: [&str; 3] = ["youngest", "younger", "littlest"];
-const OLDER: [&str; 4] = ["eldest", "oldest", "older", "elder"];
-const RANKED: [&str; 7] = [
-    "youngest", "younger", "littlest", "eldest", "oldest", "older", "elder",
-];
+const YOUNGER: &str = "youngest younger littlest";
+const OLDER: &str = "eldest oldest older elder";
+const RANKED: &str = "youngest younger littlest eldest oldest older elder";
 
 /// The meaning of a number, according to the words around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,11 +90,11 @@ fn chosen(tokens: &[Token], values: Vec<i64>) -> Vec<i64> {
         let mut beside = tokens[at..].iter().skip(1).take(3);
         beside.any(|token| token.number.is_some())
     };
-    let named = |words: &[&str]| {
+    let named = |words: &str| {
         let mut all = tokens.iter().enumerate();
         all.any(|(at, token)| token.is(words) && !is_told_beside(at))
     };
-    match (&values[..], named(&YOUNGER), named(&OLDER)) {
+    match (&values[..], named(YOUNGER), named(OLDER)) {
         ([least, _, ..], true, false) => vec![*least],
         ([_, .., most], false, true) => vec![*most],
         (_, _, _) => values,
@@ -130,12 +116,12 @@ impl<'a> Neighbours<'a> {
         self.tokens.get(self.at + distance)
     }
 
-    fn is_before(&self, distance: usize, words: &[&str]) -> bool {
+    fn is_before(&self, distance: usize, words: &str) -> bool {
         self.before(distance).is_some_and(|token| token.is(words))
     }
 
     /// Returns whether a token in the same sentence follows at this distance.
-    fn is_after(&self, distance: usize, words: &[&str]) -> bool {
+    fn is_after(&self, distance: usize, words: &str) -> bool {
         let ends = (1..=distance).any(|one| self.after(one).is_none_or(Token::begins));
         !ends && self.after(distance).is_some_and(|token| token.is(words))
     }
@@ -145,7 +131,7 @@ impl<'a> Neighbours<'a> {
     }
 
     /// Returns whether one of the words is among the given number of tokens before, in the same sentence.
-    fn is_near(&self, distance: usize, words: &[&str]) -> bool {
+    fn is_near(&self, distance: usize, words: &str) -> bool {
         let mut token = self.tokens.get(self.at);
         for one in 1..=distance {
             if token.is_none_or(Token::begins) {
@@ -186,7 +172,7 @@ fn meaning(tokens: &[Token], at: usize) -> Meaning {
     if is_after_be(&around)
         || is_set_apart(&around, token)
         || is_of_child(&around)
-        || around.is_before(1, &RANKED)
+        || around.is_before(1, RANKED)
     {
         return Meaning::Age;
     }
@@ -207,9 +193,9 @@ fn is_part_of_date(around: &Neighbours<'_>, token: &Token) -> bool {
 
 /// Returns the meaning that letters attached to the digits give: `10yo`, `U10s`, `5pm`, `M41`.
 fn by_letters(around: &Neighbours<'_>, number: &Number) -> Option<Meaning> {
-    let is_under = around.is_before(1, &["under", "u"]);
+    let is_under = around.is_before(1, "under u");
     match (number.before.as_str(), number.behind.as_str()) {
-        ("", ending) if AGE_ENDINGS.contains(&ending) => Some(Meaning::Age),
+        ("", ending) if is_among(ending, AGE_ENDINGS) => Some(Meaning::Age),
         ("u", "" | "s") => Some(Meaning::Group),
         ("", "" | "s") if is_under => Some(Meaning::Group),
         ("", "" | "s") => None,
@@ -219,49 +205,48 @@ fn by_letters(around: &Neighbours<'_>, number: &Number) -> Option<Meaning> {
 
 /// Recognises `10 years old`, `ten-year-old`, `10 y/o`, and `is 10 years`.
 fn is_with_years(around: &Neighbours<'_>) -> bool {
-    if around.is_after(1, &["yo"]) {
+    if around.is_after(1, "yo") {
         return true;
     }
-    if !around.is_after(1, &YEARS) {
+    if !around.is_after(1, YEARS) {
         return false;
     }
-    let is_old = around.is_after(2, &["old", "olds", "o"])
-        || around.is_after(2, &["of"]) && around.is_after(3, &["age"]);
-    let is_of = around.is_before(1, &["of", "is", "are", "aged"]);
-    is_old || is_of && !around.is_before(1, &DURATION)
+    let is_old =
+        around.is_after(2, "old olds o") || around.is_after(2, "of") && around.is_after(3, "age");
+    let is_of = around.is_before(1, "of is are aged");
+    is_old || is_of && !around.is_before(1, DURATION)
 }
 
 /// Recognises `aged 10`, `at the age of ten`, `Age: 9`, `his age is 9`.
 fn is_after_age(around: &Neighbours<'_>) -> bool {
-    const AGE: [&str; 3] = ["age", "aged", "ages"];
-    around.is_before(1, &AGE) || around.is_before(1, &["of", "is"]) && around.is_before(2, &AGE)
+    const AGE: &str = "age aged ages";
+    around.is_before(1, AGE) || around.is_before(1, "of is") && around.is_before(2, AGE)
 }
 
 fn is_other(around: &Neighbours<'_>, token: &Token) -> bool {
     let is_money = token.gap.contains(['£', '$', '€', '#']);
-    let kin = || around.is_after(1, &KIN) || around.is_after(2, &KIN) && !is_joined(around);
+    let kin = || around.is_after(1, KIN) || around.is_after(2, KIN) && !is_joined(around);
     is_money
-        || around.is_after(1, &COUNTED) && !around.gap_after().contains(',')
+        || around.is_after(1, COUNTED) && !around.gap_after().contains(',')
         || kin()
-        || around.is_before(1, &NUMBERED)
-        || around.is_after(1, &YEARS)
+        || around.is_before(1, NUMBERED)
+        || around.is_after(1, YEARS)
         || is_in_address(around)
         || around.after(1).is_some_and(|token| token.raw == "May")
-        || around.is_before(1, &["there"])
-        || around.is_before(1, &["are", "is"]) && around.is_before(2, &["there"])
-        || around.is_near(4, &["number", "address", "postcode", "phone", "score"])
-        || around.is_before(1, &["be", "turn"]) && around.is_near(3, &["will", "to", "about"])
+        || around.is_before(1, "there")
+        || around.is_before(1, "are is") && around.is_before(2, "there")
+        || around.is_near(4, "number address postcode phone score")
+        || around.is_before(1, "be turn") && around.is_near(3, "will to about")
         || is_preposition(around, token)
 }
 
 /// Recognises `not 9 yet`, `isn't yet 9`.
 fn is_denied(around: &Neighbours<'_>) -> bool {
-    const NOT: [&str; 5] = ["not", "isn", "wasn", "aren", "never"];
+    const NOT: &str = "not isn wasn aren never";
     if token_begins(around) {
         return false;
     }
-    around.is_before(1, &NOT)
-        || around.is_before(1, &["yet", "quite", "even"]) && around.is_before(2, &NOT)
+    around.is_before(1, NOT) || around.is_before(1, "yet quite even") && around.is_before(2, NOT)
 }
 
 fn token_begins(around: &Neighbours<'_>) -> bool {
@@ -271,14 +256,8 @@ fn token_begins(around: &Neighbours<'_>) -> bool {
 /// Recognises `4 my lad`, `2 join`, where the digits are written for `for` and `to`.
 fn is_preposition(around: &Neighbours<'_>, token: &Token) -> bool {
     match token.word.as_str() {
-        "4" => around.is_after(
-            1,
-            &["my", "our", "a", "an", "the", "him", "her", "me", "us"],
-        ),
-        "2" => around.is_after(
-            1,
-            &["join", "play", "sign", "register", "start", "get", "be"],
-        ),
+        "4" => around.is_after(1, "my our a an the him her me us"),
+        "2" => around.is_after(1, "join play sign register start get be"),
         _ => false,
     }
 }
@@ -286,7 +265,7 @@ fn is_preposition(around: &Neighbours<'_>, token: &Token) -> bool {
 /// Returns whether the next token continues the sentence and is not a noun that the number counts: `7 and my son`,
 /// `9, girl`.
 fn is_joined(around: &Neighbours<'_>) -> bool {
-    around.gap_after() != " " || around.is_after(1, &["and", "or", "but", "my", "his", "her"])
+    around.gap_after() != " " || around.is_after(1, "and or but my his her")
 }
 
 /// Recognises `12 Park Road`, `from 3 The Green`, `we live at 12`.
@@ -294,17 +273,16 @@ fn is_in_address(around: &Neighbours<'_>) -> bool {
     let is_name = |distance| around.after(distance).is_some_and(Token::is_capital);
     let is_street = (1..=4)
         .take_while(|distance| is_name(*distance))
-        .any(|distance| around.is_after(distance, &STREETS));
-    let is_place = around.is_before(1, &["at", "from"]) && is_name(1);
+        .any(|distance| around.is_after(distance, STREETS));
+    let is_place = around.is_before(1, "at from") && is_name(1);
     is_street
         || is_place
-        || around.is_before(1, &["at"])
-            && around.is_near(4, &["live", "lives", "living", "home", "address"])
+        || around.is_before(1, "at") && around.is_near(4, "live lives living home address")
 }
 
 /// Recognises `he is 9`, `she's now eight`, `who just turned 5`.
 fn is_after_be(around: &Neighbours<'_>) -> bool {
-    let skipped = (1..).take_while(|distance| around.is_before(*distance, &ADVERBS));
+    let skipped = (1..).take_while(|distance| around.is_before(*distance, ADVERBS));
     let distance = skipped.count() + 1;
     let between = (1..distance).filter_map(|one| around.before(one));
     if between
@@ -316,7 +294,7 @@ fn is_after_be(around: &Neighbours<'_>) -> bool {
     let Some(before) = around.before(distance) else {
         return false;
     };
-    before.is_form_of_be || before.is(&["is", "are", "am", "im", "turned", "being"])
+    before.is_form_of_be || before.is("is are am im turned being")
 }
 
 /// Recognises `Seb (10)`, `Noah, 10, plays`.
@@ -330,7 +308,7 @@ fn is_set_apart(around: &Neighbours<'_>, token: &Token) -> bool {
 
 /// Recognises `a girl of nine`.
 fn is_of_child(around: &Neighbours<'_>) -> bool {
-    around.is_before(1, &["of"]) && around.is_before(2, &KIN)
+    around.is_before(1, "of") && around.is_before(2, KIN)
 }
 
 /// Gives all numbers in a list the meaning of one of them: `aged 7, 9 and 11`, `9 or 10 year old`.
@@ -360,7 +338,7 @@ fn spread(tokens: &[Token], meanings: &mut [Meaning]) {
 /// Returns the index of the next number in the same list.
 fn linked(tokens: &[Token], at: usize) -> Option<usize> {
     tokens.get(at)?.number.as_ref()?;
-    let is_link = |token: &Token| token.is(&["and", "or", "to"]);
+    let is_link = |token: &Token| token.is("and or to");
     let next = tokens.get(at + 1)?;
     let (other, token) = match is_link(next) {
         true => (at + 2, tokens.get(at + 2)?),

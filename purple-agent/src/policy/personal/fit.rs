@@ -7,17 +7,15 @@ use serde_json::Value;
 use super::{
     intent::{Intent, asked, intents},
     name,
-    token::tokens,
+    token::{is_among, tokens},
     words::COUNTED,
 };
 
 /// Words that occur in any request and any description.
-const STOP_WORDS: [&str; 48] = [
-    "about", "and", "any", "are", "ask", "based", "but", "can", "check", "could", "did", "does",
-    "find", "for", "from", "get", "has", "have", "her", "his", "how", "into", "its", "let", "like",
-    "may", "need", "not", "our", "out", "please", "tell", "that", "the", "their", "them", "there",
-    "they", "this", "was", "what", "which", "who", "will", "with", "would", "you", "your",
-];
+const STOP_WORDS: &str = "\
+    about and any are ask based but can check could did does find for from get has have her his \
+    how into its let like may need not our out please tell that the their them there they this was \
+    what which who will with would you your";
 
 /// Endings of forms of the same word, and their replacements; the longest come first.
 const ENDINGS: [(&str, &str); 6] = [
@@ -33,7 +31,7 @@ const ENDINGS: [(&str, &str); 6] = [
 const MIN_COMMON_PREFIX: usize = 6;
 
 /// Words that belong to an age and do not describe a purpose.
-const AGE_WORDS: [&str; 5] = ["year", "old", "age", "aged", "under"];
+const AGE_WORDS: &str = "year old age aged under";
 
 /// The words of a request that a skill is compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +46,7 @@ pub(super) struct Needs {
 impl Needs {
     pub(super) fn of(text: &str) -> Self {
         let names: Vec<String> = name::names(text).into_iter().collect();
-        let (named, of_age) = (words(&names.join(" ")), words(&AGE_WORDS.join(" ")));
+        let (named, of_age) = (words(&names.join(" ")), words(AGE_WORDS));
         let told = words(&without_amounts(text)).into_iter();
         let said = told.filter(|word| !named.contains(word) && !of_age.contains(word));
         Self {
@@ -64,7 +62,7 @@ fn without_amounts(text: &str) -> String {
     let tokens = tokens(text);
     let is_counted = |at: usize| {
         let before = at.checked_sub(1).and_then(|at| tokens.get(at));
-        tokens[at].is(&COUNTED) && before.is_some_and(|before| before.number.is_some())
+        tokens[at].is(COUNTED) && before.is_some_and(|before| before.number.is_some())
     };
     let left = (0..tokens.len()).filter(|at| !is_counted(*at));
     let left: Vec<&str> = left.map(|at| tokens[at].raw.as_str()).collect();
@@ -147,7 +145,7 @@ pub(super) fn words(text: &str) -> BTreeSet<String> {
     let words = spaced.split(|c: char| !c.is_alphanumeric());
     let words = words.map(str::to_lowercase);
     words
-        .filter(|word| word.chars().count() > 2 && !STOP_WORDS.contains(&word.as_str()))
+        .filter(|word| word.chars().count() > 2 && !is_among(word, STOP_WORDS))
         .map(|word| stem(&word))
         .collect()
 }

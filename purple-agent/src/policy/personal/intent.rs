@@ -33,162 +33,67 @@ pub(super) enum Intent {
 }
 
 /// Words with a clear purpose, by their beginnings; `=` marks a whole word.
-const CLEAR_WORDS: [(Intent, &[&str]); 10] = [
+const CLEAR_WORDS: [(Intent, &str); 10] = [
     (
         Intent::Join,
-        &[
-            "join", "=joining", "regist", "vacanc", "availab", "enrol", "=sign", "=signing",
-            "=signed", "accept", "admit", "=trial", "=trials", "=full", "=waiting", "recruit",
-        ],
+        "\
+            join =joining regist vacanc availab enrol =sign =signing =signed accept admit =trial \
+            =trials =full =waiting recruit",
     ),
     (
         Intent::Times,
-        &[
-            "=when", "=time", "train", "session", "schedul", "calendar", "timetab",
-        ],
+        "=when =time train session schedul calendar timetab",
     ),
     (
         Intent::Match,
-        &[
-            "match", "fixture", "opponent", "=score", "=scores", "=result", "=results", "=league",
-        ],
+        "match fixture opponent =score =scores =result =results =league",
     ),
     (
         Intent::Fees,
-        &[
-            "cost",
-            "price",
-            "=fee",
-            "=fees",
-            "subscription",
-            "charg",
-            "=expensive",
-            "=cheap",
-            "=much",
-        ],
+        "cost price =fee =fees subscription charg =expensive =cheap =much",
     ),
     (
         Intent::Where,
-        &[
-            "=where",
-            "address",
-            "directions",
-            "=park",
-            "parking",
-            "=located",
-            "location",
-        ],
+        "=where address directions =park parking =located location",
     ),
-    (
-        Intent::Buy,
-        &[
-            "=buy", "buying", "=sell", "=sells", "purchas", "=shop", "=order",
-        ],
-    ),
-    (
-        Intent::Book,
-        &["book", "=hire", "hiring", "reserv", "=rent", "renting"],
-    ),
+    (Intent::Buy, "=buy buying =sell =sells purchas =shop =order"),
+    (Intent::Book, "book =hire hiring reserv =rent renting"),
     (
         Intent::Issue,
-        &[
-            "complain",
-            "report",
-            "broken",
-            "damag",
-            "=problem",
-            "=problems",
-            "=issue",
-            "=fault",
-        ],
+        "complain report broken damag =problem =problems =issue =fault",
     ),
-    (
-        Intent::Contact,
-        &["contact", "phone", "email", "=coach", "manager"],
-    ),
+    (Intent::Contact, "contact phone email =coach manager"),
     (
         Intent::Kit,
-        &[
-            "=wear",
-            "=bring",
-            "=kit",
-            "=kits",
-            "=boots",
-            "=shin",
-            "shinpad",
-            "equipment",
-            "uniform",
-            "clothes",
-        ],
+        "=wear =bring =kit =kits =boots =shin shinpad equipment uniform clothes",
     ),
 ];
 
 /// Words that ask for a place if one of [`ARTICLES`] precedes them.
-pub(super) const PLACES: [&str; 8] = [
-    "space", "spaces", "place", "places", "room", "spot", "opening", "openings",
-];
+pub(super) const PLACES: &str = "space spaces place places room spot opening openings";
 
 /// Nouns after `open` that show that no place for a person is meant.
-const HOURS: [&str; 4] = ["time", "times", "hour", "hours"];
+const HOURS: &str = "time times hour hours";
 
 /// Objects of `have` that ask for membership: `would they have him`.
-const TAKEN: [&str; 5] = ["him", "her", "them", "us", "both"];
+const TAKEN: &str = "him her them us both";
 
 /// Words before `time` that show that no time of day is meant: `for the first time`, `in two months' time`.
-const OCCASIONS: [&str; 16] = [
-    "first", "last", "next", "this", "same", "full", "part", "spare", "free", "long", "weeks",
-    "week", "months", "month", "years", "year",
-];
+const OCCASIONS: &str = "\
+    first last next this same full part spare free long weeks week months month years year";
 
 /// Words that are recognised with one letter missing, added or swapped.
-const TYPO_TOLERANT_WORDS: [&str; 8] = [
-    "space",
-    "spaces",
-    "places",
-    "vacancy",
-    "vacancies",
-    "available",
-    "availability",
-    "register",
-];
+const TYPO_TOLERANT_WORDS: &str = "\
+    space spaces places vacancy vacancies available availability register";
 
-const ARTICLES: [&str; 15] = [
-    "a",
-    "an",
-    "any",
-    "some",
-    "there",
-    "have",
-    "has",
-    "got",
-    "find",
-    "more",
-    "enough",
-    "spare",
-    "free",
-    "no",
-    "available",
-];
+const ARTICLES: &str = "a an any some there have has got find more enough spare free no available";
 
 /// Words that ask for membership if no other purpose is found.
-const JOIN_FALLBACK_WORDS: [&str; 13] = [
-    "play",
-    "take",
-    "taking",
-    "takes",
-    "start",
-    "space",
-    "spaces",
-    "spots",
-    "spot",
-    "welcome",
-    "places",
-    "member",
-    "membership",
-];
+const JOIN_FALLBACK_WORDS: &str = "\
+    play take taking takes start space spaces spots spot welcome places member membership";
 
 /// Words that ask for the time or the opponent of a match.
-const QUESTIONS: [&str; 4] = ["who", "whom", "when", "against"];
+const QUESTIONS: &str = "who whom when against";
 
 /// Returns the purposes of a request, from its questions if they state any; empty if none is found.
 pub(super) fn asked(text: &str) -> BTreeSet<Intent> {
@@ -219,7 +124,7 @@ pub(super) fn intents(text: &str) -> BTreeSet<Intent> {
         let is_left = |one: &Intent| !matches!(one, Intent::Times | Intent::Match);
         return found.into_iter().filter(is_left).collect();
     }
-    let is_unclear = tokens.iter().any(|token| token.is(&JOIN_FALLBACK_WORDS));
+    let is_unclear = tokens.iter().any(|token| token.is(JOIN_FALLBACK_WORDS));
     match found.is_empty() && is_unclear {
         true => [Intent::Join].into(),
         false => found,
@@ -237,29 +142,29 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
         return None;
     }
     let before = at.checked_sub(1).and_then(|at| tokens.get(at));
-    let is_after = |words: &[&str]| before.is_some_and(|token| token.is(words));
-    let is_followed_by = |words: &[&str]| {
+    let is_after = |words: &str| before.is_some_and(|token| token.is(words));
+    let is_followed_by = |words: &str| {
         let next = tokens.get(at + 1).filter(|next| !next.begins());
         next.is_some_and(|next| next.is(words))
     };
-    if token.is(&["opening"]) && is_followed_by(&HOURS) {
+    if token.is("opening") && is_followed_by(HOURS) {
         return Some(Intent::Times);
     }
-    if token.is(&["have", "into"]) {
-        let is_taken = token.word == "have" && is_followed_by(&TAKEN);
+    if token.is("have into") {
+        let is_taken = token.word == "have" && is_followed_by(TAKEN);
         let is_into = token.word == "into"
             && tokens[..at]
                 .iter()
                 .rev()
                 .take(4)
-                .any(|token| token.is(&["get"]));
+                .any(|token| token.is("get"));
         return (is_taken || is_into).then_some(Intent::Join);
     }
-    if token.is(&["time"]) && is_after(&OCCASIONS) {
+    if token.is("time") && is_after(OCCASIONS) {
         return None;
     }
-    if token.is(&PLACES) {
-        let is_asked = token.begins() || is_after(&ARTICLES);
+    if token.is(PLACES) {
+        let is_asked = token.begins() || is_after(ARTICLES);
         return is_asked.then_some(Intent::Join);
     }
     let asked_before = || {
@@ -267,25 +172,25 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
             .iter()
             .rev()
             .take(8)
-            .any(|token| token.is(&QUESTIONS))
+            .any(|token| token.is(QUESTIONS))
     };
-    if token.is(&["play", "plays", "playing"]) {
+    if token.is("play plays playing") {
         return asked_before().then_some(Intent::Match);
     }
     // A train is not a training.
-    if token.is(&["train", "trains"]) && is_after(&["a", "the", "by", "next", "last"]) {
+    if token.is("train trains") && is_after("a the by next last") {
         return None;
     }
-    let is_said = |said: &&str| match said.strip_prefix('=') {
+    let is_said = |said: &str| match said.strip_prefix('=') {
         Some(whole) => token.word == whole,
         None => token.word.starts_with(said),
     };
     let family = CLEAR_WORDS
         .iter()
-        .find(|(_, words)| words.iter().any(is_said));
+        .find(|(_, words)| words.split(' ').any(is_said));
     let is_slip = || {
         TYPO_TOLERANT_WORDS
-            .iter()
+            .split(' ')
             .any(|known| is_typo_of(&token.word, known))
     };
     match family {
@@ -303,7 +208,7 @@ fn is_title(tokens: &[Token], at: usize) -> bool {
 /// Recognises `what does it cost to join`.
 fn is_only_to_join(tokens: &[Token]) -> bool {
     let mut pairs = tokens.windows(2);
-    pairs.any(|pair| pair[0].is(&["to"]) && pair[1].is(&["join", "register", "sign", "enrol"]))
+    pairs.any(|pair| pair[0].is("to") && pair[1].is("join register sign enrol"))
 }
 
 #[cfg(test)]

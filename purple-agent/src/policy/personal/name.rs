@@ -4,19 +4,17 @@ use std::collections::BTreeSet;
 
 use super::{
     intent::PLACES,
-    token::{Token, tokens},
+    token::{Token, is_among, tokens},
     typos::is_typo_of,
     words::{BODIES, GENERIC, KIN, OPENERS, STREETS},
 };
 
 /// Words before a place that say that the user lives there or comes from there, and does not ask for it.
-const RESIDENCE: [&str; 14] = [
-    "live", "lives", "living", "moved", "here", "from", "address", "born", "based", "home", "goes",
-    "attends", "postcode", "school",
-];
+const RESIDENCE: &str = "\
+    live lives living moved here from address born based home goes attends postcode school";
 
 /// Words before a club that say that a person already belongs to it.
-const BELONGING: [&str; 6] = ["plays", "played", "playing", "left", "leaving", "currently"];
+const BELONGING: &str = "plays played playing left leaving currently";
 
 /// The number of tokens before a name that are searched for words about it.
 const LOOK_BACK: usize = 4;
@@ -128,30 +126,29 @@ fn name(tokens: &[Token], run: &Run) -> Name {
 
 /// Returns the words that distinguish a name from others of its kind.
 fn distinct(said: &[Token]) -> BTreeSet<String> {
-    let words = said.iter().filter(|token| !token.is(&GENERIC));
+    let words = said.iter().filter(|token| !token.is(GENERIC));
     words.map(|token| token.word.clone()).collect()
 }
 
 fn kind(tokens: &[Token], run: &Run) -> Kind {
     let said = &tokens[run.from..run.to];
-    if distinct(said).is_empty() || said.iter().any(|token| token.is(&STREETS)) {
+    if distinct(said).is_empty() || said.iter().any(|token| token.is(STREETS)) {
         return Kind::Other;
     }
-    if said.iter().any(|token| token.is(&["school", "primary"])) || is_near(tokens, run, &RESIDENCE)
-    {
+    if said.iter().any(|token| token.is("school primary")) || is_near(tokens, run, RESIDENCE) {
         return Kind::Other;
     }
-    let before = |distance: usize, words: &[&str]| {
+    let before = |distance: usize, words: &str| {
         let token = run.from.checked_sub(distance).and_then(|at| tokens.get(at));
         token.is_some_and(|token| token.is(words))
     };
-    let is_body = said.iter().any(|token| token.is(&BODIES))
-        || before(1, &["join", "joining", "at", "does", "has"])
-        || before(1, &["for"]) && before(2, &["play", "plays", "playing", "sign", "signed"])
-        || before(1, &["with"]) && before(2, &["up", "sign", "register", "enrol"])
-        || before(1, &["with", "for"]) && before(2, &PLACES);
-    match (is_body, before(1, &["in", "near", "around"])) {
-        (true, _) if is_near(tokens, run, &BELONGING) => Kind::Former,
+    let is_body = said.iter().any(|token| token.is(BODIES))
+        || before(1, "join joining at does has")
+        || before(1, "for") && before(2, "play plays playing sign signed")
+        || before(1, "with") && before(2, "up sign register enrol")
+        || before(1, "with for") && before(2, PLACES);
+    match (is_body, before(1, "in near around")) {
+        (true, _) if is_near(tokens, run, BELONGING) => Kind::Former,
         (true, _) => Kind::Body,
         (false, true) => Kind::Place,
         (false, false) => Kind::Other,
@@ -159,7 +156,7 @@ fn kind(tokens: &[Token], run: &Run) -> Kind {
 }
 
 /// Returns whether one of the words is shortly before the name in the same sentence.
-fn is_near(tokens: &[Token], run: &Run, words: &[&str]) -> bool {
+fn is_near(tokens: &[Token], run: &Run, words: &str) -> bool {
     let mut at = run.from;
     for _ in 0..LOOK_BACK {
         if at == 0 || tokens[at].begins() {
@@ -200,47 +197,29 @@ fn end_of_run(tokens: &[Token]) -> usize {
 
 fn is_name(token: &Token) -> bool {
     let is_word = token.number.is_none() && token.word.len() > 1;
-    let is_common = token.is(&OPENERS)
-        || token.is(&KIN)
-        || token.is(&["age", "aged", "year", "years", "old", "dob"]);
+    let is_common = token.is(OPENERS) || token.is(KIN) || token.is("age aged year years old dob");
     token.is_capital() && is_word && !is_common && !is_day(token)
 }
 
 fn is_day(token: &Token) -> bool {
-    const DAYS: [&str; 17] = [
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "january",
-        "february",
-        "march",
-        "april",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-    ];
-    DAYS.contains(&token.word.trim_end_matches('s')) || token.is(&["december", "saturdays"])
+    const DAYS: &str = "\
+    monday tuesday wednesday thursday friday saturday sunday january february march april june \
+    july august september october november";
+    is_among(token.word.trim_end_matches('s'), DAYS) || token.is("december saturdays")
 }
 
 /// Recognises `join stretford juniors`.
 fn in_small_letters(tokens: &[Token], at: usize) -> Option<Run> {
-    let is_leading = tokens[at].is(&["join", "joining", "at", "for", "with"]);
+    let is_leading = tokens[at].is("join joining at for with");
     let is_word =
         |token: &&Token| !token.is_capital() && token.number.is_none() && token.gap == " ";
-    let is_plain = |token: &Token| !token.is(&OPENERS) && !token.is(&KIN) && !token.is(&GENERIC);
+    let is_plain = |token: &Token| !token.is(OPENERS) && !token.is(KIN) && !token.is(GENERIC);
     let words: Vec<&Token> = tokens[at + 1..]
         .iter()
         .take(4)
         .take_while(is_word)
         .collect();
-    let body = words.iter().position(|token| token.is(&BODIES))?;
+    let body = words.iter().position(|token| token.is(BODIES))?;
     let is_run = is_leading && body > 0 && words[..body].iter().all(|token| is_plain(token));
     is_run.then_some(Run {
         from: at + 1,

@@ -1,33 +1,12 @@
 //! Splits a text into words with the gaps between them, and reads the numbers among them.
 
 /// The words for the numbers below twenty, from nought.
-const SMALL: [&str; 20] = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-];
+const SMALL: &str = "\
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen \
+    sixteen seventeen eighteen nineteen";
 
 /// The words for the tens from twenty.
-const TENS: [&str; 8] = [
-    "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
-];
+const TENS: &str = "twenty thirty forty fifty sixty seventy eighty ninety";
 
 /// Contractions such as `he's`, as they are written without the apostrophe.
 const CONTRACTED: [(&str, &str); 4] = [
@@ -77,9 +56,14 @@ impl Token {
     }
 
     /// Returns whether the word is one of these.
-    pub(super) fn is(&self, words: &[&str]) -> bool {
-        words.contains(&self.word.as_str())
+    pub(super) fn is(&self, words: &str) -> bool {
+        is_among(&self.word, words)
     }
+}
+
+/// Returns whether a word is one of these, which spaces separate.
+pub(super) fn is_among(word: &str, words: &str) -> bool {
+    words.split(' ').any(|one| one == word)
 }
 
 /// Splits a text into tokens. A number of tens and ones is one token: `twenty-one`.
@@ -130,8 +114,8 @@ fn token(written: &str, gap: String) -> Token {
 /// Joins `twenty` and `one` into one number.
 fn joined(last: &Token, next: &Token) -> Option<Number> {
     let (tens, ones) = (last.number.as_ref()?, next.number.as_ref()?);
-    let is_tens = TENS.contains(&last.word.as_str()) && tens.value % 10 == 0;
-    let is_ones = SMALL[1..10].contains(&next.word.as_str());
+    let is_tens = last.is(TENS) && tens.value % 10 == 0;
+    let is_ones = (1..10).contains(&ones.value) && next.is(SMALL);
     let fits = is_tens && is_ones && matches!(next.gap.as_str(), " " | "-");
     fits.then(|| Number {
         value: tens.value + ones.value,
@@ -140,11 +124,11 @@ fn joined(last: &Token, next: &Token) -> Option<Number> {
 }
 
 fn number(word: &str) -> Option<Number> {
-    let place = |words: &[&str], word: &str| words.iter().position(|one| *one == word);
+    let place = |words: &str, word: &str| words.split(' ').position(|one| one == word);
     let singular = word.strip_suffix('s').filter(|one| one.len() > 2);
     let named = |word: &str| {
-        let small = place(&SMALL, word);
-        small.or_else(|| place(&TENS, word).map(|tens| 20 + 10 * tens))
+        let small = place(SMALL, word);
+        small.or_else(|| place(TENS, word).map(|tens| 20 + 10 * tens))
     };
     // A plural number, such as `twelves` in "under twelves".
     let plural = singular.and_then(|word| named(word).or_else(|| named(word.strip_suffix('e')?)));
