@@ -54,6 +54,13 @@ pub enum SettingsError {
     },
 }
 
+impl SettingsError {
+    /// Returns how an error names the policy whose setting is wrong.
+    pub(super) fn of(policy: &'static str) -> impl Fn(FieldError) -> Self {
+        move |source| Self::Setting { policy, source }
+    }
+}
+
 fn names() -> String {
     BUILTINS.map(|(name, _)| name).join(", ")
 }

@@ -50,10 +50,7 @@ pub(super) fn new_policy(name: &str, settings: &Value) -> Result<NewPolicy, Sett
         return Err(SettingsError::NoSuchPolicy { name });
     };
     let read = Settings::of(settings).and_then(Settings::end);
-    read.map_err(|source| SettingsError::Setting {
-        policy: fault.name(),
-        source,
-    })?;
+    read.map_err(SettingsError::of(fault.name()))?;
     Ok(Arc::new(move || Box::new(Faulty(fault))))
 }
 

@@ -108,10 +108,7 @@ pub(super) struct LlmSettings {
 impl LlmSettings {
     pub(super) fn read(value: &Value, variables: Lookup<'_>) -> Result<Self, SettingsError> {
         let read = Self::without_key(value, variables);
-        let (mut read, variable) = read.map_err(|source| SettingsError::Setting {
-            policy: "llm",
-            source,
-        })?;
+        let (mut read, variable) = read.map_err(SettingsError::of("llm"))?;
         read.key = key_of(
             variable.as_deref(),
             read.provider,

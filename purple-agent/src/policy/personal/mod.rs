@@ -49,10 +49,7 @@ const INVOKE: &str = "invoke_a2a_agent_skill";
 const MAX_SITES: usize = 3;
 
 pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
-    let words_only = read(settings).map_err(|source| SettingsError::Setting {
-        policy: "personal",
-        source,
-    })?;
+    let words_only = read(settings).map_err(SettingsError::of("personal"))?;
     Ok(Arc::new(move || {
         Box::new(Personal {
             words_only,

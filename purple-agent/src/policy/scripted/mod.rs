@@ -22,11 +22,7 @@ use super::{
 use placeholder::Values;
 
 pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
-    let script = Script::read(settings).map_err(|source| SettingsError::Setting {
-        policy: "scripted",
-        source,
-    })?;
-    let script = Arc::new(script);
+    let script = Arc::new(Script::read(settings).map_err(SettingsError::of("scripted"))?);
     Ok(Arc::new(move || {
         let script = script.clone();
         Box::new(Scripted { script, step: 0 })

@@ -54,10 +54,7 @@ const SOLVERS: [Solver; 2] = [
 ];
 
 pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
-    let acknowledges = read(settings).map_err(|source| SettingsError::Setting {
-        policy: "sum-and-shop",
-        source,
-    })?;
+    let acknowledges = read(settings).map_err(SettingsError::of("sum-and-shop"))?;
     Ok(Arc::new(move || {
         Box::new(SumAndShop {
             acknowledges,
