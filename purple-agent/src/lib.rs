@@ -35,7 +35,6 @@
 pub mod a2a_client;
 pub mod agent;
 pub mod cli;
-mod clock;
 pub mod hosted;
 pub mod policy;
 pub mod run;

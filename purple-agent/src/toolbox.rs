@@ -1,6 +1,6 @@
 //! The tools that an agent can call: its own, and those of the connected MCP server.
 
-use std::{collections::BTreeSet, fmt, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use mcp_tools::{
     client::Connection,
@@ -172,14 +172,6 @@ impl Toolbox {
 
 fn failure(text: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
-}
-
-impl fmt::Debug for Toolbox {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Toolbox")
-            .field("own", &self.own.len())
-            .finish_non_exhaustive()
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ mod again;
 
 use std::{collections::BTreeMap, pin::pin};
 
-use bridge_client::{Binding, Client, ClientError, Options};
+use bridge_client::{Binding, Client, ClientError, Options, new_message_id};
 use bridge_protocol::{
     a2a::{CancelTaskRequest, Content, Message, Part, Role, SendMessageRequest, StreamResponse},
     dialect::Version,
@@ -13,7 +13,6 @@ use bridge_protocol::{
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep, timeout_at};
-use uuid::Uuid;
 
 use super::{Evaluation, EvaluationError, Listener, collect::Collected};
 use crate::{
@@ -229,12 +228,7 @@ async fn cancel(client: &Client, talk: &mut Collected) -> Result<(), ClientError
 /// new task in the same context. A `fresh` turn begins a new context too.
 fn request(turn: &ConversationTurn, talk: &Collected) -> SendMessageRequest {
     let parts = turn.parts.iter().map(part).collect();
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the evaluator drives the conversation"
-    )]
-    let id = Uuid::new_v4().to_string();
-    let mut message = Message::new(id, Role::User, parts);
+    let mut message = Message::new(new_message_id(), Role::User, parts);
     let last = talk.task.as_ref().filter(|_| !turn.fresh);
     message.context_id = last.and_then(|task| task.context_id.clone());
     let open = last.filter(|task| !task.status.state.is_terminal());

@@ -1,9 +1,8 @@
 //! Calls a green agent: sends it AgentBeats' assessment request and reads its task to the end.
 
-use bridge_client::{Client, ClientError, Options};
+use bridge_client::{Client, ClientError, Options, new_message_id};
 use bridge_protocol::a2a::{Message, Role, SendMessageRequest};
 use url::Url;
-use uuid::Uuid;
 
 use super::{Evaluation, EvaluationError, Listener, collect::Collected};
 use crate::assessment::Assessment;
@@ -42,10 +41,9 @@ async fn ask(
 /// JSON.
 fn request(evaluation: &Evaluation<'_>) -> SendMessageRequest {
     let request = evaluation.request(evaluation.config.clone());
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the evaluator drives the conversation"
-    )]
-    let id = Uuid::new_v4().to_string();
-    SendMessageRequest::new(Message::new(id, Role::User, vec![request.part()]))
+    SendMessageRequest::new(Message::new(
+        new_message_id(),
+        Role::User,
+        vec![request.part()],
+    ))
 }

@@ -6,11 +6,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
+use bridge_client::new_message_id;
 use bridge_program::lock;
 use bridge_protocol::a2a::{Message, Part, Role, TaskState, TaskStatus};
 use bridge_tasks::executor::{TaskHandle, Update};
 use tokio::sync::watch;
-use uuid::Uuid;
 
 use super::{Listener, assess_error::AssessError};
 
@@ -60,11 +60,7 @@ impl Reporter {
 
     /// Sends these parts in one message; returns its id.
     pub async fn send(&self, parts: Vec<Part>) -> Result<String, AssessError> {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the evaluator drives the conversation"
-        )]
-        let id = Uuid::new_v4().to_string();
+        let id = new_message_id();
         self.emit(Message::new(id.as_str(), Role::Agent, parts))
             .await?;
         Ok(id)

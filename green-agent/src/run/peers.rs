@@ -3,9 +3,9 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use bridge_program::clock;
 use mcp_tools::{connection::ConnectionDetails, secret::Secret};
 use url::Url;
-use uuid::Uuid;
 
 use super::{
     Problem, ProblemKind, hops,
@@ -42,7 +42,7 @@ pub(super) fn tokens(scenario: &Scenario, masker: &Masker) -> BTreeMap<String, S
             | Start::Bot { .. }
             | Start::Client { .. } => None,
         });
-    let drawn = servers.map(|role| (role, draw()));
+    let drawn = servers.map(|role| (role, Secret::new(clock::new_secret())));
     let tokens: BTreeMap<String, Secret> = drawn.collect();
     tokens
         .values()
@@ -68,14 +68,6 @@ pub(super) fn keyring(
         masker.learn(secret.expose());
     }
     Ok(keyring)
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a token that anybody else chose would be no secret"
-)]
-fn draw() -> Secret {
-    Secret::new(Uuid::new_v4().simple().to_string())
 }
 
 /// Gives an agent the addresses of the participants that it names; `url` returns the address of a hop.

@@ -9,7 +9,6 @@
 mod episode;
 mod error;
 mod outcome;
-mod token;
 
 pub use episode::{Episode, Limits};
 pub use error::{OpenError, TokenError};
@@ -20,20 +19,22 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use bridge_program::lock;
+use bridge_program::{clock, lock};
 use jiff::{SignedDuration, Timestamp};
+use sha2::{Digest as _, Sha256};
 use url::Url;
-use uuid::Uuid;
 
 use crate::{
     connection::{ConnectionDetails, DEFAULT_NAME},
     environments::{Environment, TaskInfo},
     secret::Secret,
 };
-use token::TokenHash;
 
 /// The name of the tool that ends an episode; it takes an `answer`, for tasks that ask for one.
 pub const SUBMIT: &str = "submit";
+
+/// The SHA-256 of a token.
+pub(crate) type TokenHash = [u8; 32];
 
 /// The episodes of one evaluator. Clones share them.
 #[derive(Clone, Debug)]
@@ -92,11 +93,11 @@ impl Episodes {
         now: Timestamp,
     ) -> Result<Opened, OpenError> {
         let task = environment.task();
-        let id = new_id();
+        let id = clock::new_id();
         let limits = limits.checked()?;
         let episode = Arc::new(Episode::new(id.clone(), environment, limits, now)?);
-        let (token, hash) = token::draw();
-        self.keep(&episode, hash)?;
+        let token = Secret::new(clock::new_secret());
+        self.keep(&episode, token_hash(token.expose()))?;
         let time = SignedDuration::try_from(limits.time).unwrap_or(SignedDuration::MAX);
         Ok(Opened {
             id,
@@ -120,7 +121,7 @@ impl Episodes {
     /// Returns the episode that a token gives access to. An episode that has ended is returned until its time is
     /// over: calls of its tools then report that it has ended.
     pub fn admit(&self, token: &str) -> Result<Arc<Episode>, TokenError> {
-        let hash = TokenHash::of(token);
+        let hash = token_hash(token);
         let episode = {
             let open = self.lock();
             let id = open.tokens.get(&hash).ok_or(TokenError::Unknown)?;
@@ -166,12 +167,9 @@ impl Episodes {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "callers of `open` have no id for the new episode"
-)]
-fn new_id() -> String {
-    Uuid::new_v4().to_string()
+/// Returns the SHA-256 of a token. A lookup compares hashes, so its timing reveals nothing about the tokens.
+pub(crate) fn token_hash(token: &str) -> TokenHash {
+    Sha256::digest(token).into()
 }
 
 #[cfg(test)]

@@ -13,10 +13,15 @@ use rmcp::{
     service::{RequestContext, RunningService, ServerInitializeError},
     transport::stdio,
 };
-use sha2::{Digest as _, Sha256};
 
 use super::{Admission, Authenticator, ServerSettings, Unauthorized, protected};
-use crate::{context::AgentContext, secret::Secret, tools::Tool, trace};
+use crate::{
+    context::AgentContext,
+    episodes::{TokenHash, token_hash},
+    secret::Secret,
+    tools::Tool,
+    trace,
+};
 
 /// The guest key of all callers.
 const KEY: &str = "tools";
@@ -37,7 +42,7 @@ impl ToolServer {
 
     /// Returns the server over HTTP, for callers that have the token.
     pub fn router(self, token: &Secret, settings: ServerSettings) -> Router {
-        let authenticator = OneToken(Sha256::digest(token.expose()).into());
+        let authenticator = OneToken(token_hash(token.expose()));
         protected(authenticator, move |()| self.clone(), settings)
     }
 
@@ -95,14 +100,13 @@ impl ServerHandler for ToolServer {
 
 /// Admits callers with one token, of which only the hash is stored.
 #[derive(Clone)]
-struct OneToken([u8; 32]);
+struct OneToken(TokenHash);
 
 impl Authenticator for OneToken {
     type Guest = ();
 
     fn admit(&self, token: &str) -> Result<Admission<()>, Unauthorized> {
-        let shown: [u8; 32] = Sha256::digest(token).into();
-        match shown == self.0 {
+        match token_hash(token) == self.0 {
             true => Ok(Admission {
                 key: KEY.to_owned(),
                 guest: (),

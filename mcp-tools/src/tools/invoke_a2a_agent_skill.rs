@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bridge_client::invocation::{Invocation, Outcome, State};
+use bridge_client::{
+    invocation::{Invocation, Outcome, State},
+    new_message_id,
+};
 use bridge_protocol::wire::FieldError;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 use url::Url;
-use uuid::Uuid;
 
 use super::{ERROR, NOT_FOUND, SUCCESS, Tool, with_status, with_status_schema, without_success};
 use crate::{
@@ -135,17 +137,9 @@ fn members(mut arguments: Arguments) -> Result<(Url, Invocation), FieldError> {
         text,
         task_id,
         context_id,
-        ..Invocation::of_words(new_id(), "")
+        ..Invocation::of_words(new_message_id(), "")
     };
     Ok((base, invocation))
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "each call sends a new message, which needs a new id"
-)]
-fn new_id() -> String {
-    Uuid::new_v4().simple().to_string()
 }
 
 /// Returns the result of a call with its status as the first member.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use bridge_client::Client;
+use bridge_client::{Client, new_message_id};
 use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest};
 use mcp_tools::{
     acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledgement},
@@ -15,7 +15,6 @@ use mcp_tools::{
 use tokio::time::timeout;
 
 use super::observed_task::ObservedTask;
-use crate::clock;
 
 /// The time limit of an acknowledgement.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -41,7 +40,7 @@ impl MessageAcknowledger {
     fn message(&self, message_ids: &[String]) -> Option<Message> {
         let observed_task = self.observed_task.upgrade()?;
         let data = acknowledgement(message_ids.iter().map(String::as_str));
-        let mut message = Message::new(clock::new_id(), Role::User, vec![Part::data(data)]);
+        let mut message = Message::new(new_message_id(), Role::User, vec![Part::data(data)]);
         message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
         message.context_id = observed_task.context_id();
         message.reference_task_ids.extend(observed_task.task_id());

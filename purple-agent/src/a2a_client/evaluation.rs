@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use bridge_client::{Client, ClientError};
+use bridge_client::{Client, ClientError, new_message_id};
 use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest, Task, TaskState};
 use serde_json::Value;
 use tokio::{
@@ -16,7 +16,6 @@ use super::{
     follow::{follow, say},
     observed_task::{EvaluationStage, ObservedTask},
 };
-use crate::clock;
 
 /// The time that a stream has to close after its task has ended.
 const CLOSE_LIMIT: Duration = Duration::from_secs(1);
@@ -94,7 +93,7 @@ impl Evaluation {
     /// If the evaluator does not accept the message.
     pub async fn reply(&mut self, text: &str, data: Option<Value>) -> Result<(), ClientError> {
         let parts = std::iter::once(Part::text(text)).chain(data.map(Part::data));
-        let mut message = Message::new(clock::new_id(), Role::User, parts.collect());
+        let mut message = Message::new(new_message_id(), Role::User, parts.collect());
         message.task_id = self.observed_task.task_id();
         message.context_id = self.observed_task.context_id();
         let request = SendMessageRequest::new(message);

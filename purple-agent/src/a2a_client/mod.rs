@@ -11,7 +11,7 @@ mod observed_task;
 
 use std::{sync::Arc, time::Duration};
 
-use bridge_client::{Client, ClientError};
+use bridge_client::{Client, ClientError, new_message_id};
 use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest};
 use mcp_tools::{
     acknowledge::ACKNOWLEDGE_EXTENSION,
@@ -24,7 +24,7 @@ use url::Url;
 
 pub use evaluation::Evaluation;
 
-use crate::{agent::Listener, clock};
+use crate::agent::Listener;
 use acknowledge::MessageAcknowledger;
 use follow::{follow, say};
 use observed_task::ObservedTask;
@@ -191,7 +191,7 @@ fn acknowledges(client: &Client) -> bool {
 /// Returns the first message. If the server does not stream, it asks for an immediate answer, because the
 /// evaluation continues after it.
 fn request(client: &Client, text: &str) -> SendMessageRequest {
-    let mut message = Message::new(clock::new_id(), Role::User, vec![Part::text(text)]);
+    let mut message = Message::new(new_message_id(), Role::User, vec![Part::text(text)]);
     if acknowledges(client) {
         message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
     }

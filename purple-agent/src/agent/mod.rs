@@ -9,6 +9,7 @@ mod work;
 
 use std::{fmt, sync::Arc};
 
+use bridge_program::clock;
 use mcp_tools::{
     context::{AgentContext, Settings},
     tools::Tool,
@@ -19,7 +20,7 @@ pub use settings::{AgentSettings, Limits};
 pub use work::{Outcome, StopReason};
 pub(crate) use work::{Progress, Work};
 
-use crate::{clock, policy::NewPolicy, toolbox::Toolbox};
+use crate::{policy::NewPolicy, toolbox::Toolbox};
 
 /// An agent under evaluation. It is hosted with [`PurpleAgent::into_agent`], or requests an evaluation itself with
 /// `run`.

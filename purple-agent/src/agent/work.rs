@@ -1,6 +1,6 @@
 //! Runs a policy: executes its choices until it waits or ends, or a limit is reached.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _, stream};
 use mcp_tools::context::AgentContext;
@@ -234,15 +234,6 @@ fn notice(called: &Called) -> Notice {
     Notice::Called {
         tool: called.call.name.clone(),
         failed: called.failed().then(|| called.text()),
-    }
-}
-
-impl fmt::Debug for Work {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Work")
-            .field("policy", &self.policy.name())
-            .field("steps", &self.steps.len())
-            .finish_non_exhaustive()
     }
 }
 

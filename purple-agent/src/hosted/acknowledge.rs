@@ -2,13 +2,12 @@
 
 use async_trait::async_trait;
 use bridge::executor::{TaskHandle, Update};
+use bridge_client::new_message_id;
 use bridge_protocol::a2a::{Message, Part, Role, TaskState};
 use mcp_tools::{
     acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledgement},
     context::{AcknowledgeError, Acknowledger},
 };
-
-use crate::clock;
 
 /// Returns whether the sender of a message wants an acknowledgement.
 pub(super) fn is_wanted(message: &Message) -> bool {
@@ -25,7 +24,7 @@ pub(super) struct StatusAcknowledger(pub(super) TaskHandle);
 impl Acknowledger for StatusAcknowledger {
     async fn acknowledge(&self, message_ids: &[String]) -> Result<(), AcknowledgeError> {
         let data = acknowledgement(message_ids.iter().map(String::as_str));
-        let mut message = Message::new(clock::new_id(), Role::Agent, vec![Part::data(data)]);
+        let mut message = Message::new(new_message_id(), Role::Agent, vec![Part::data(data)]);
         message.extensions = vec![ACKNOWLEDGE_EXTENSION.to_owned()];
         let update = Update::Status {
             state: TaskState::Working,

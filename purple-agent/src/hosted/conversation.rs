@@ -14,7 +14,6 @@ use crate::agent::{Notice, Outcome, Progress, PurpleAgent, Work};
 const FROM: &str = "green";
 
 /// The state of one A2A context.
-#[derive(Debug)]
 pub(super) struct Conversation {
     context: AgentContext,
     /// The policy's work, once it has begun. It is locked while a turn runs it.

@@ -30,13 +30,12 @@ impl Key {
 }
 
 /// Conversations by caller and context. If there are too many, the one that has been idle longest is dropped.
-#[derive(Debug)]
 pub(super) struct Conversations {
     most: usize,
     kept: Mutex<Kept>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Kept {
     /// The conversations, each with the number of its last use.
     conversations: BTreeMap<Key, (u64, Arc<Conversation>)>,

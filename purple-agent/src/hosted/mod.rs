@@ -43,7 +43,6 @@ impl PurpleAgent {
 }
 
 /// Implements the bridge's executor.
-#[derive(Debug)]
 struct Hosted {
     agent: PurpleAgent,
     conversations: Conversations,

@@ -11,12 +11,12 @@ use bridge_client::{
     ClientError, Options,
     discovery::{Discovered, Skill},
     invocation::{Invocation, InvocationError, Invoker, Outcome, State},
+    new_message_id,
 };
 use bridge_program::lock;
 use bridge_protocol::a2a::ErrorKind;
 use serde_json::{Map, Value};
 use tokio::{runtime::Handle, task::JoinHandle, time::timeout};
-use uuid::Uuid;
 
 use super::{agent_directory::SkillAgent, error::AttemptError};
 
@@ -95,12 +95,7 @@ impl SkillAgent for Agent {
 
 impl Agent {
     fn invocation(&self, input: &Map<String, Value>) -> Invocation {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the evaluator drives the conversation"
-        )]
-        let id = Uuid::new_v4().to_string();
-        Invocation::new(id, &self.skill.id, input.clone()).saying(in_words(input))
+        Invocation::new(new_message_id(), &self.skill.id, input.clone()).saying(in_words(input))
     }
 
     /// Returns the output of a call, checked against the schema on the skill's card.

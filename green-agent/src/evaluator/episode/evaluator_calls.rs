@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use bridge_client::{Client, ClientError, Limits, Options};
+use bridge_client::{Client, ClientError, Limits, Options, new_message_id};
 use bridge_protocol::a2a::{CancelTaskRequest, Message, Part, Role, SendMessageRequest, Task};
 use mcp_tools::{acknowledge::ACKNOWLEDGE_EXTENSION, episodes::Episodes};
 use purple_agent::hosted::{FAULT, MODEL};
@@ -12,7 +12,6 @@ use tokio::{
     time::{sleep, timeout},
 };
 use url::Url;
-use uuid::Uuid;
 
 use super::{details, running::RunningEpisode};
 use crate::{
@@ -115,12 +114,7 @@ impl CallOptions<'_> {
             }
             Delivery::Preset => {}
         }
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the evaluator drives the conversation"
-        )]
-        let id = Uuid::new_v4().to_string();
-        let mut message = Message::new(id, Role::User, parts);
+        let mut message = Message::new(new_message_id(), Role::User, parts);
         if acknowledge {
             message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
         }

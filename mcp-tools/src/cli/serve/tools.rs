@@ -2,11 +2,10 @@
 
 use std::{env, error::Error, net::SocketAddr, path::PathBuf, sync::Arc};
 
-use bridge_program::{Exit, errln, listen, outln, stop_signal};
+use bridge_program::{Exit, clock, errln, listen, outln, stop_signal};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use url::Url;
-use uuid::Uuid;
 
 use super::listening::{serve_to_the_end, settings, stopped};
 use crate::{
@@ -140,7 +139,7 @@ async fn over_http(server: ToolServer, address: SocketAddr) -> Result<Exit, Box<
     let listener = listen(address).await?;
     let address = listener.local_addr()?;
     let settings = settings(address);
-    let token = target::token().unwrap_or_else(draw);
+    let token = target::token().unwrap_or_else(|| Secret::new(clock::new_secret()));
     let url = Url::parse(&format!("http://{address}{}", settings.path))?;
     let details = ConnectionDetails::http(NAME, url).with_bearer(&token);
     let app = server.router(&token, settings);
@@ -156,16 +155,4 @@ async fn over_http(server: ToolServer, address: SocketAddr) -> Result<Exit, Box<
     })
     .await?;
     Ok(Exit::Passed)
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a token that anybody else chose would be no secret"
-)]
-fn draw() -> Secret {
-    Secret::new(format!(
-        "{}{}",
-        Uuid::new_v4().simple(),
-        Uuid::new_v4().simple()
-    ))
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bridge_client::is_loopback;
+use bridge_program::clock;
 use bridge_protocol::wire::FieldError;
 use mcp_tools::secret::Secret;
 use reqwest::{Response, StatusCode, header::RETRY_AFTER, redirect};
@@ -11,7 +12,6 @@ use tokio::time::{sleep, timeout};
 use url::Url;
 
 use super::{error::ModelError, settings::LlmSettings};
-use crate::clock;
 
 /// The pause before the first retry; each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -142,12 +142,12 @@ impl Endpoint {
             TransientCause::Status {
                 wanted: Some(wanted),
                 ..
-            } => Ok(*wanted + wanted.mul_f64(JITTER * clock::random_fraction())),
+            } => Ok(*wanted + wanted.mul_f64(JITTER * random_fraction())),
             TransientCause::Status { wanted: None, .. }
             | TransientCause::Broken { .. }
             | TransientCause::Slow => {
                 let pause = FIRST_PAUSE.saturating_mul(1 << (attempt - 1)).min(limit);
-                Ok(pause.mul_f64(1.0 - JITTER * clock::random_fraction()))
+                Ok(pause.mul_f64(1.0 - JITTER * random_fraction()))
             }
         }
     }
@@ -245,6 +245,11 @@ impl Endpoint {
             None => text.to_owned(),
         }
     }
+}
+
+/// Returns a random number from 0 to 1.
+fn random_fraction() -> f64 {
+    clock::random_u64() as f64 / u64::MAX as f64
 }
 
 /// Returns the pause in the details of Gemini's errors: `"retryDelay": "34s"`.
