@@ -40,33 +40,17 @@ impl Default for AllowList {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAllowed {
     /// The host is not in the list of allowed hosts.
-    #[error(
-        "refused to connect to host {host:?}: add it to the allowed hosts if it may be reached"
-    )]
-    Host {
-        /// The host as it was parsed.
-        host: String,
-    },
+    #[error("refused to connect to host {0:?}: add it to the allowed hosts if it may be reached")]
+    Host(String),
     /// The host is this machine, and `loopback` is off.
-    #[error("refused to connect to {host:?} on this machine: loopback is not allowed")]
-    Loopback {
-        /// The host as it was parsed.
-        host: String,
-    },
+    #[error("refused to connect to {0:?} on this machine: loopback is not allowed")]
+    Loopback(String),
     /// The URL's scheme is neither `http` nor `https`.
-    #[error("refused to connect with scheme {scheme:?}: expected http or https")]
-    Scheme {
-        /// The scheme.
-        scheme: String,
-    },
+    #[error("refused to connect with scheme {0:?}: expected http or https")]
+    Scheme(String),
     /// The program is not in the list of allowed commands.
-    #[error(
-        "refused to start command {command:?}: add it to the allowed commands if it may be run"
-    )]
-    Command {
-        /// The program as the details name it.
-        command: String,
-    },
+    #[error("refused to start command {0:?}: add it to the allowed commands if it may be run")]
+    Command(String),
     /// The details set an environment variable that could make another program run under this name.
     #[error(
         "refused to start command {command:?}: its details set {variable}, which could make another program run"
@@ -101,14 +85,14 @@ impl AllowList {
         let scheme = url.scheme();
         let (true, Some(host)) = (matches!(scheme, "http" | "https"), url.host()) else {
             let scheme = scheme.to_owned();
-            return Err(NotAllowed::Scheme { scheme });
+            return Err(NotAllowed::Scheme(scheme));
         };
         let (named, name) = (self.names(&host), host.to_string());
         match (named, is_loopback(&host)) {
             (true, _) => Ok(()),
             (false, true) if self.loopback => Ok(()),
-            (false, true) => Err(NotAllowed::Loopback { host: name }),
-            (false, false) => Err(NotAllowed::Host { host: name }),
+            (false, true) => Err(NotAllowed::Loopback(name)),
+            (false, false) => Err(NotAllowed::Host(name)),
         }
     }
 
@@ -119,7 +103,7 @@ impl AllowList {
     ) -> Result<(), NotAllowed> {
         let command = command.to_owned();
         if !self.commands.contains(&command) {
-            return Err(NotAllowed::Command { command });
+            return Err(NotAllowed::Command(command));
         }
         match variables.find(|variable| changes_the_program(variable)) {
             None => Ok(()),
@@ -222,7 +206,7 @@ mod tests {
             assert_eq!(AllowList::default().check(&details), Ok(()), "{host}");
             let refused = nothing.check(&details).unwrap_err();
             assert!(
-                matches!(refused, NotAllowed::Loopback { .. }),
+                matches!(refused, NotAllowed::Loopback(_)),
                 "{host}: {refused}"
             );
         }
@@ -246,10 +230,7 @@ mod tests {
         ] {
             let details = http(&format!("https://{host}/mcp"));
             let refused = AllowList::default().check(&details).unwrap_err();
-            assert!(
-                matches!(refused, NotAllowed::Host { .. }),
-                "{host}: {refused}"
-            );
+            assert!(matches!(refused, NotAllowed::Host(_)), "{host}: {refused}");
             assert_eq!(
                 allowing(&[name]).check(&details),
                 Ok(()),
@@ -304,12 +285,7 @@ mod tests {
     #[test]
     fn other_schemes_are_no_http() {
         let refused = allowing(&["localhost"]).check(&http("ftp://localhost/mcp"));
-        assert_eq!(
-            refused,
-            Err(NotAllowed::Scheme {
-                scheme: "ftp".to_owned()
-            })
-        );
+        assert_eq!(refused, Err(NotAllowed::Scheme("ftp".to_owned())));
     }
 
     #[test]

@@ -30,11 +30,8 @@ pub trait Acknowledger: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AcknowledgeError {
     /// The peer could not be reached, or it refused the acknowledgement.
-    #[error("the peer did not accept the acknowledgement: {reason}")]
-    NotTaken {
-        /// The cause, without secrets.
-        reason: String,
-    },
+    #[error("the peer did not accept the acknowledgement: {0}")]
+    NotTaken(String),
 }
 
 /// The settings of an agent's context.

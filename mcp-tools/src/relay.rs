@@ -22,11 +22,8 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 pub enum RelayError {
     /// The first message on standard input was not the beginning of MCP.
-    #[error("expected an MCP client on standard input: {reason}")]
-    Begin {
-        /// The cause.
-        reason: String,
-    },
+    #[error("expected an MCP client on standard input: {0}")]
+    Begin(String),
     /// The relay's task panicked or was cancelled.
     #[error("the relay failed: {0}")]
     Broken(#[from] JoinError),
@@ -35,9 +32,7 @@ pub enum RelayError {
 /// Forwards the requests of the client on standard input, and the responses, until standard input ends.
 pub async fn relay(connection: Connection) -> Result<(), RelayError> {
     let serving = Relay(connection).serve(stdio()).await;
-    let serving = serving.map_err(|error| RelayError::Begin {
-        reason: error.to_string(),
-    })?;
+    let serving = serving.map_err(|error| RelayError::Begin(error.to_string()))?;
     serving.waiting().await?;
     Ok(())
 }

@@ -22,18 +22,14 @@ impl Expected {
         let now = now.as_second();
         let expires = date(claims, "exp").ok_or(Refusal::NoExpiry)?;
         if expires.saturating_add(leeway) <= now {
-            return Err(Refusal::Expired {
-                seconds: now.saturating_sub(expires),
-            });
+            return Err(Refusal::Expired(now.saturating_sub(expires)));
         }
         let begins = match claims.contains_key("nbf") {
-            true => date(claims, "nbf").ok_or(Refusal::NotYet { seconds: i64::MAX })?,
+            true => date(claims, "nbf").ok_or(Refusal::NotYet(i64::MAX))?,
             false => i64::MIN,
         };
         if begins.saturating_sub(leeway) > now {
-            return Err(Refusal::NotYet {
-                seconds: begins.saturating_sub(now),
-            });
+            return Err(Refusal::NotYet(begins.saturating_sub(now)));
         }
         self.check_audience(claims)?;
         self.check_claims(claims)
@@ -50,9 +46,7 @@ impl Expected {
         let is_ours = |audience: &&str| self.audiences.iter().any(|ours| ours == audience);
         match named.iter().any(is_ours) {
             true => Ok(()),
-            false => Err(Refusal::Audience {
-                found: named.join(", "),
-            }),
+            false => Err(Refusal::Audience(named.join(", "))),
         }
     }
 
@@ -64,7 +58,7 @@ impl Expected {
             .find(|(name, value)| says(name) != Some(value));
         match wrong {
             None => Ok(()),
-            Some((name, _)) => Err(Refusal::Claim { name: name.clone() }),
+            Some((name, _)) => Err(Refusal::Claim(name.clone())),
         }
     }
 }

@@ -20,11 +20,8 @@ const SHOWN: usize = 300;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     /// The address is not encrypted and not on this machine.
-    #[error("{endpoint}: expected https, or http on loopback")]
-    Plain {
-        /// The address.
-        endpoint: String,
-    },
+    #[error("{0}: expected https, or http on loopback")]
+    Plain(String),
     /// The server cannot be reached.
     #[error("{endpoint} cannot be reached: {reason}")]
     Unreachable {
@@ -141,7 +138,7 @@ impl Fetcher {
     async fn text(&self, url: &Url, request: RequestBuilder) -> Result<Vec<u8>, FetchError> {
         if !self.plain_http && !is_safe(url) {
             let endpoint = shown(url);
-            return Err(FetchError::Plain { endpoint });
+            return Err(FetchError::Plain(endpoint));
         }
         let reply = request.send().await.map_err(|error| failed(url, &error))?;
         let status = reply.status();

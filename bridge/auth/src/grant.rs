@@ -169,7 +169,7 @@ fn masked(answer: Result<Value, FetchError>, secret: &Secret) -> Result<Value, T
             status,
             said: secret.mask_in(&said),
         },
-        other @ (FetchError::Plain { .. }
+        other @ (FetchError::Plain(_)
         | FetchError::Unreachable { .. }
         | FetchError::Timeout { .. }
         | FetchError::Unexpected { .. }) => other,

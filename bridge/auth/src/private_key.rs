@@ -55,13 +55,10 @@ pub enum PrivateKeyError {
     },
     /// The file has no supported key.
     #[error(
-        "the private key in {path}: expected a P-256 or Ed25519 key as PKCS #8 in PEM, as openssl genpkey \
+        "the private key in {0}: expected a P-256 or Ed25519 key as PKCS #8 in PEM, as openssl genpkey \
          -algorithm ed25519 writes it"
     )]
-    NoKey {
-        /// The file.
-        path: PathBuf,
-    },
+    NoKey(PathBuf),
 }
 
 impl std::fmt::Debug for PrivateKey {
@@ -89,9 +86,7 @@ impl PrivateKey {
         }
         let text = io::read_to_string(file).map_err(unreadable)?;
         let pair = pem(&text).and_then(|der| Pair::of(&der));
-        let pair = pair.ok_or_else(|| PrivateKeyError::NoKey {
-            path: path.to_owned(),
-        })?;
+        let pair = pair.ok_or_else(|| PrivateKeyError::NoKey(path.to_owned()))?;
         let mut public = pair.public();
         public.kid = Some(id.map_or_else(|| thumbprint(&public), str::to_owned));
         Ok(Self { pair, public })

@@ -60,17 +60,11 @@ pub enum Refusal {
         found: String,
     },
     /// The issuer is not trusted.
-    #[error("the issuer {found:?} is not trusted here")]
-    Issuer {
-        /// The issuer in the token.
-        found: String,
-    },
+    #[error("the issuer {0:?} is not trusted here")]
+    Issuer(String),
     /// The issuer has no such key.
-    #[error("the issuer has no key {kid:?}")]
-    UnknownKey {
-        /// The id of the key.
-        kid: String,
-    },
+    #[error("the issuer has no key {0:?}")]
+    UnknownKey(String),
     /// The signature is invalid.
     #[error("the signature is wrong")]
     Signature,
@@ -78,29 +72,17 @@ pub enum Refusal {
     #[error("expected a token with an expiry (exp)")]
     NoExpiry,
     /// The token has expired.
-    #[error("the token expired {seconds} s ago")]
-    Expired {
-        /// The time since then, in seconds.
-        seconds: i64,
-    },
+    #[error("the token expired {0} s ago")]
+    Expired(i64),
     /// The token is not valid yet.
-    #[error("the token is not valid for another {seconds} s")]
-    NotYet {
-        /// The time until then, in seconds.
-        seconds: i64,
-    },
+    #[error("the token is not valid for another {0} s")]
+    NotYet(i64),
     /// The token is for another audience.
-    #[error("the token is for {found:?}, not for this audience")]
-    Audience {
-        /// The audience of the token.
-        found: String,
-    },
+    #[error("the token is for {0:?}, not for this audience")]
+    Audience(String),
     /// A required claim is missing or different.
-    #[error("the token's claim {name:?} does not have the required value")]
-    Claim {
-        /// The name of the claim.
-        name: String,
-    },
+    #[error("the token's claim {0:?} does not have the required value")]
+    Claim(String),
     /// The token cannot be checked, because the issuer's keys cannot be read.
     #[error("the issuer's keys cannot be read: {0}")]
     Keys(#[from] FetchError),
@@ -178,7 +160,7 @@ impl Verifier {
 
     fn issuer(&self, name: &str) -> Result<&TrustedIssuer, Refusal> {
         let known = self.issuers.iter().find(|trusted| trusted.issuer == name);
-        known.ok_or_else(|| Refusal::Issuer { found: shown(name) })
+        known.ok_or_else(|| Refusal::Issuer(shown(name)))
     }
 }
 
@@ -191,7 +173,7 @@ fn check_signature(
     let mut named = keys.named(kid).peekable();
     if named.peek().is_none() {
         let kid = shown(kid.unwrap_or_default());
-        return Err(Refusal::UnknownKey { kid });
+        return Err(Refusal::UnknownKey(kid));
     }
     match named.any(|key| key.verifies(algorithm, jws.message, &jws.signature)) {
         true => Ok(()),

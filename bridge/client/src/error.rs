@@ -48,11 +48,8 @@ pub enum Fault {
     #[error("no answer within {0:?}")]
     Timeout(Duration),
     /// The answer was too large.
-    #[error("the answer is larger than {limit} bytes")]
-    TooLarge {
-        /// The limit.
-        limit: usize,
-    },
+    #[error("the answer is larger than {0} bytes")]
+    TooLarge(usize),
     /// The agent requires other credentials (HTTP 401).
     #[error("the agent requires other credentials{}: {said}", asking(.challenge))]
     Unauthenticated {
@@ -113,12 +110,9 @@ pub enum Fault {
     },
     /// The card would have credentials sent to a server that they are not for.
     #[error(
-        "the card has messages sent to {url}: connect there if the credentials are for that server"
+        "the card has messages sent to {0}: connect there if the credentials are for that server"
     )]
-    Elsewhere {
-        /// The address that messages would be sent to.
-        url: String,
-    },
+    Elsewhere(String),
     /// The agent's version does not have this operation.
     #[error("A2A {0} does not have this operation")]
     NotInVersion(&'static str),
@@ -154,7 +148,7 @@ impl Fault {
             Self::StreamBroken(_)
             | Self::Private { .. }
             | Self::Certificate(_)
-            | Self::TooLarge { .. }
+            | Self::TooLarge(_)
             | Self::Unauthenticated { .. }
             | Self::Forbidden { .. }
             | Self::Rpc(_)
@@ -164,7 +158,7 @@ impl Fault {
             | Self::Extensions(_)
             | Self::Untrusted(_)
             | Self::NoCredentials { .. }
-            | Self::Elsewhere { .. }
+            | Self::Elsewhere(_)
             | Self::NotInVersion(_) => false,
         }
     }
@@ -179,7 +173,7 @@ impl Fault {
             | Self::Private { .. }
             | Self::Certificate(_)
             | Self::Timeout(_)
-            | Self::TooLarge { .. }
+            | Self::TooLarge(_)
             | Self::Forbidden { .. }
             | Self::Http { .. }
             | Self::Rpc(_)
@@ -189,7 +183,7 @@ impl Fault {
             | Self::NoInterface { .. }
             | Self::Extensions(_)
             | Self::Untrusted(_)
-            | Self::Elsewhere { .. }
+            | Self::Elsewhere(_)
             | Self::NotInVersion(_) => false,
         }
     }

@@ -126,7 +126,7 @@ pub(crate) async fn within<T>(
 async fn read_body(reply: Response, limits: &Limits) -> Result<Vec<u8>, Fault> {
     let limit = limits.body;
     body::read(reply, limit).await.map_err(|error| match error {
-        BodyError::TooLarge => Fault::TooLarge { limit },
+        BodyError::TooLarge => Fault::TooLarge(limit),
         BodyError::Broken(error) => Fault::transport(&error, limits.reply),
     })
 }

@@ -41,11 +41,8 @@ pub enum SignatureError {
     #[error("the card is not signed: expected at least one entry in signatures")]
     Unsigned,
     /// No signature was made by a trusted key.
-    #[error("no signature of the card is right: {}", reasons.join("; "))]
-    NotVerified {
-        /// The reason for each signature, in order.
-        reasons: Vec<String>,
-    },
+    #[error("no signature of the card is right: {}", .0.join("; "))]
+    NotVerified(Vec<String>),
 }
 
 impl Signers {
@@ -97,7 +94,7 @@ impl Signers {
                 Err(reason) => reasons.push(reason),
             }
         }
-        Err(SignatureError::NotVerified { reasons })
+        Err(SignatureError::NotVerified(reasons))
     }
 
     fn check(

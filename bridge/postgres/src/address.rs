@@ -40,17 +40,11 @@ pub(super) enum Encryption {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// The address is not one of PostgreSQL.
-    #[error("expected postgres://USER@HOST/DATABASE: {reason}")]
-    Invalid {
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error("expected postgres://USER@HOST/DATABASE: {0}")]
+    Invalid(String),
     /// The mode of encryption is not known.
-    #[error("sslmode: expected disable, require or verify-full, found {found:?}")]
-    SslMode {
-        /// The mode in the address.
-        found: String,
-    },
+    #[error("sslmode: expected disable, require or verify-full, found {0:?}")]
+    SslMode(String),
 }
 
 impl FromStr for PostgresSettings {
@@ -66,7 +60,7 @@ impl FromStr for PostgresSettings {
                 Some(_) | None => others.push(pair),
             }
         }
-        let invalid = |reason: String| AddressError::Invalid { reason };
+        let invalid = |reason: String| AddressError::Invalid(reason);
         let config = format!("{place}?{}", others.join("&")).parse::<Config>();
         // The error's source names keys, and never values such as the password.
         let config = config.map_err(|error| invalid(error.to_string()))?;
@@ -83,7 +77,7 @@ impl FromStr for PostgresSettings {
             None => Encryption::Tls { roots },
             Some(found) => {
                 let found = found.to_owned();
-                return Err(AddressError::SslMode { found });
+                return Err(AddressError::SslMode(found));
             }
         };
         Ok(Self {

@@ -14,9 +14,8 @@ use crate::{
 /// Returns the exit code for an error, as docs/reference/exit-codes.md has it.
 pub(super) fn of(error: &(dyn Error + 'static)) -> Exit {
     if let Some(ConfigErrors(errors)) = error.downcast_ref() {
-        let is_unreadable = |problem: &Problem| {
-            matches!(problem, Problem::Unreadable { .. } | Problem::NoFile { .. })
-        };
+        let is_unreadable =
+            |problem: &Problem| matches!(problem, Problem::Unreadable(_) | Problem::NoFile { .. });
         return match errors.iter().any(|error| is_unreadable(&error.problem)) {
             true => Exit::Unreadable,
             false => Exit::Failed,

@@ -55,7 +55,7 @@ fn check_store(store: &Spanned<StoreConfig>, found: &mut Found) {
             Some((scheme, _)) => format!("{scheme}://..."),
             None => said.0.clone(),
         };
-        let problem = Problem::Store { found: shown };
+        let problem = Problem::Store(shown);
         found.push((store.span().start, problem));
     }
 }
@@ -93,7 +93,7 @@ fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found
                 found.push((builtin.span().start, problem));
             }
             if let Some(key) = only_for_bots(agent) {
-                found.push((at, Problem::OnlyForBots { key }));
+                found.push((at, Problem::OnlyForBots(key)));
             }
         }
         (None, None) | (Some(_), Some(_)) => found.push((at, Problem::NeitherOrBoth)),
@@ -107,12 +107,7 @@ fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found
 fn check_schemas(said: &SkillConfig, at: usize, found: &mut Found) {
     let skill = said.id.clone();
     if said.input_schema.is_some() && said.parameters.is_some() {
-        found.push((
-            at,
-            Problem::TwoSchemas {
-                skill: skill.clone(),
-            },
-        ));
+        found.push((at, Problem::TwoSchemas(skill.clone())));
     }
     for (key, schema) in said.schemas() {
         if let Err(SchemaError::Schema(why)) = schema::check(Some(&schema), &Value::Null) {

@@ -46,11 +46,8 @@ impl std::error::Error for ConfigErrors {}
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// The file could not be opened, or is not UTF-8.
-    #[error("cannot be read: {error}")]
-    Unreadable {
-        /// The operating system's message.
-        error: String,
-    },
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
     /// The file is not TOML, has an unknown or missing key, or a value of the wrong type.
     #[error("{0}")]
     Rejected(String),
@@ -77,11 +74,8 @@ pub enum Problem {
         known: Vec<&'static str>,
     },
     /// A setting for running bots is set for a built-in agent.
-    #[error("expected {key} beside bot = URL only: built-in agents have no use for it")]
-    OnlyForBots {
-        /// The key.
-        key: &'static str,
-    },
+    #[error("expected {0} beside bot = URL only: built-in agents have no use for it")]
+    OnlyForBots(&'static str),
     /// The extended card could never be shown.
     #[error(
         "expected security_schemes in the card beside extended_card, which is for authenticated callers"
@@ -98,28 +92,19 @@ pub enum Problem {
         why: String,
     },
     /// A skill has two schemas for its parameters.
-    #[error("expected either input_schema or parameters in the skill {skill:?}: they are the same")]
-    TwoSchemas {
-        /// The skill's id.
-        skill: String,
-    },
+    #[error("expected either input_schema or parameters in the skill {0:?}: they are the same")]
+    TwoSchemas(String),
     /// The store is invalid.
-    #[error("expected memory, sled:FOLDER or postgres://USER@HOST/DATABASE, found {found:?}")]
-    Store {
-        /// The value found.
-        found: String,
-    },
+    #[error("expected memory, sled:FOLDER or postgres://USER@HOST/DATABASE, found {0:?}")]
+    Store(String),
     /// The address of the database has a password, and the file can be read by other users.
     #[error(
         "expected no password in the address, since others can read this file: set PGPASSWORD or PGPASSFILE, or run chmod 600 on it"
     )]
     StorePassword,
     /// The environment variable with a secret is missing or empty.
-    #[error("expected the secret in the variable {name} of the environment, which is not set")]
-    NoVariable {
-        /// The name of the variable.
-        name: String,
-    },
+    #[error("expected the secret in the variable {0} of the environment, which is not set")]
+    NoVariable(String),
     /// The file with a secret cannot be read.
     #[error("expected the secret in {path}: {error}")]
     NoFile {

@@ -20,9 +20,7 @@ use crate::auth::not_private;
 /// Returns all mistakes in it, or that the file cannot be read.
 pub fn read(path: &Path, builtins: &[&'static str]) -> Result<Config, ConfigErrors> {
     let unreadable = |error: io::Error| {
-        let problem = Problem::Unreadable {
-            error: error.to_string(),
-        };
+        let problem = Problem::Unreadable(error.to_string());
         ConfigErrors(vec![ConfigError {
             path: path.to_owned(),
             line: 1,

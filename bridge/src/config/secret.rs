@@ -58,7 +58,7 @@ impl SecretText {
             Self::Clear(secret) => return Ok(Self::Clear(secret.clone())),
             Self::Env(name) => {
                 let value = (places.environment)(name).filter(|value| !value.is_empty());
-                value.ok_or_else(|| Problem::NoVariable { name: name.clone() })?
+                value.ok_or_else(|| Problem::NoVariable(name.clone()))?
             }
             Self::File(path) => {
                 let path = places.folder.join(path);

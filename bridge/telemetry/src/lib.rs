@@ -67,10 +67,7 @@ pub enum StartError {
         found: String,
     },
     /// The exporter cannot be made.
-    Exporter {
-        /// Why.
-        reason: String,
-    },
+    Exporter(String),
 }
 
 impl std::fmt::Display for StartError {
@@ -80,7 +77,7 @@ impl std::fmt::Display for StartError {
                 f,
                 "{variable}: expected http/protobuf, found {found:?}: collectors listen for it at port 4318"
             ),
-            Self::Exporter { reason } => write!(f, "{reason}"),
+            Self::Exporter(reason) => write!(f, "{reason}"),
         }
     }
 }

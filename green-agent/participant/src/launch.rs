@@ -106,7 +106,7 @@ impl Launch {
     fn find_program(&self) -> Result<&str, StartError> {
         let role = self.role.clone();
         let Some(program) = self.argv.first().filter(|program| !program.is_empty()) else {
-            return Err(StartError::Empty { role });
+            return Err(StartError::Empty(role));
         };
         if !self.working_dir.is_dir() {
             let folder = self.working_dir.clone();
@@ -155,11 +155,8 @@ fn hint(program: &str) -> &'static str {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The command is empty.
-    #[error("{role}: `cmd` is empty, it must name a program")]
-    Empty {
-        /// The agent's role.
-        role: String,
-    },
+    #[error("{0}: `cmd` is empty, it must name a program")]
+    Empty(String),
     /// The program was not found.
     #[error("{role}: {program:?} is not a program {place}; {hint}")]
     NotFound {

@@ -115,11 +115,8 @@ pub enum RecorderError {
         upstream: Url,
     },
     /// A hop has two upstreams.
-    #[error("cannot record {hop} twice: give each participant a role of its own")]
-    Twice {
-        /// The hop.
-        hop: Hop,
-    },
+    #[error("cannot record {0} twice: give each participant a role of its own")]
+    Twice(Hop),
     /// The system gave no port to listen on.
     #[error("cannot listen on 127.0.0.1 for {hop}")]
     Listen {
@@ -187,7 +184,7 @@ impl Recorder {
             let (listener, origins) = listen(listeners, &hop, &upstream)?;
             match recorder.urls.entry(hop.clone()) {
                 btree_map::Entry::Vacant(entry) => entry.insert(origins.endpoint()),
-                btree_map::Entry::Occupied(_) => return Err(RecorderError::Twice { hop }),
+                btree_map::Entry::Occupied(_) => return Err(RecorderError::Twice(hop)),
             };
             standing.push((hop, listener, origins));
         }

@@ -49,29 +49,17 @@ impl std::error::Error for ScenarioErrors {}
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// The file could not be opened, or is not UTF-8.
-    #[error("cannot be read: {error}")]
-    Unreadable {
-        /// The system's error.
-        error: String,
-    },
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
     /// The text is not JSON5, or not a manifest that can be used.
-    #[error("{error}")]
-    Manifest {
-        /// A description of the mistake.
-        error: String,
-    },
+    #[error("{0}")]
+    Manifest(String),
     /// The text is not TOML.
-    #[error("not TOML: {error}")]
-    Syntax {
-        /// The TOML parser's error.
-        error: String,
-    },
+    #[error("not TOML: {0}")]
+    Syntax(String),
     /// The dataset cannot be used.
-    #[error("{error}")]
-    Dataset {
-        /// A description of the mistake, with its file and line.
-        error: String,
-    },
+    #[error("{0}")]
+    Dataset(String),
     /// A placeholder for which there is no value.
     #[error("{placeholder}: expected {expected}")]
     Placeholder {
@@ -81,11 +69,8 @@ pub enum Problem {
         expected: String,
     },
     /// A required key is missing.
-    #[error("missing; expected {expected}")]
-    Missing {
-        /// A description of the value that is required.
-        expected: String,
-    },
+    #[error("missing; expected {0}")]
+    Missing(String),
     /// A value of the wrong type, or outside its range.
     #[error("expected {expected}, found {found}")]
     Unexpected {
@@ -125,12 +110,9 @@ pub enum Problem {
     NotKept(super::reuse::Obstacle),
     /// A role that the harness itself uses.
     #[error(
-        "the role {role:?} is reserved; expected one other than green, runner, environment and those that end with .bot"
+        "the role {0:?} is reserved; expected one other than green, runner, environment and those that end with .bot"
     )]
-    ReservedRole {
-        /// The role.
-        role: String,
-    },
+    ReservedRole(String),
     /// Two participants with the same role.
     #[error(
         "the role {role:?} is taken by the participant of line {line}; expected a role for each participant"

@@ -32,11 +32,8 @@ pub struct ScenarioFile {
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
     /// A path that does not exist.
-    #[error("{}: no such file or folder; expected a scenario file or a folder with some", path.display())]
-    Absent {
-        /// The path as it was given.
-        path: PathBuf,
-    },
+    #[error("{}: no such file or folder; expected a scenario file or a folder with some", .0.display())]
+    Absent(PathBuf),
     /// A folder that could not be read.
     #[error("{}: cannot be read", path.display())]
     Walk {
@@ -131,9 +128,7 @@ impl FoundFiles {
 
 fn below(path: &Path) -> Result<Vec<ScenarioFile>, CollectError> {
     if !path.exists() {
-        return Err(CollectError::Absent {
-            path: path.to_owned(),
-        });
+        return Err(CollectError::Absent(path.to_owned()));
     }
     if !path.is_dir() {
         return Ok(vec![file(path.to_owned(), true)?]);
@@ -298,7 +293,7 @@ mod tests {
         let error = collect(&[root.path().to_owned()], None).unwrap_err();
         assert!(matches!(error, CollectError::Nothing { filter: None, .. }));
         let error = collect(&[root.path().join("nowhere")], None).unwrap_err();
-        assert!(matches!(error, CollectError::Absent { .. }));
+        assert!(matches!(error, CollectError::Absent(_)));
     }
 
     #[test]

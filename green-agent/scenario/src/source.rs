@@ -208,7 +208,7 @@ fn sources(path: &Path, root: &mut Table<'_>) -> Option<Sources> {
                 Ok(dataset) => Some(dataset),
                 Err(error) => {
                     let error = error.to_string();
-                    node.report(Problem::Dataset { error });
+                    node.report(Problem::Dataset(error));
                     return None;
                 }
             }

@@ -40,7 +40,7 @@ impl Merge {
                     MergeError::Records(_) => Exit::Unreadable,
                     MergeError::Scenarios { .. }
                     | MergeError::Settings { .. }
-                    | MergeError::Exists { .. } => Exit::Usage,
+                    | MergeError::Exists(_) => Exit::Usage,
                     MergeError::Copy { .. } => Exit::Infrastructure,
                 };
             }

@@ -39,28 +39,18 @@ pub enum RunLogError {
         source: io::Error,
     },
     /// The manifest or the records cannot be read or written.
-    #[error("{error}{}", cause(error))]
-    Records {
-        /// The error of the records.
-        #[from]
-        error: RecordError,
-    },
+    #[error("{0}{advice}", advice = cause(.0))]
+    Records(#[from] RecordError),
     /// A scenario is not where it was.
     #[error(
-        "{path}: no such file; a run is resumed in the folder in which it was started, with its scenarios"
+        "{0}: no such file; a run is resumed in the folder in which it was started, with its scenarios"
     )]
-    NoScenario {
-        /// The file.
-        path: String,
-    },
+    NoScenario(String),
     /// A scenario is not what it was.
     #[error(
-        "{path}: not as it was when the run began, so the trials cannot be reported together; begin another run"
+        "{0}: not as it was when the run began, so the trials cannot be reported together; begin another run"
     )]
-    Changed {
-        /// The file.
-        path: String,
-    },
+    Changed(String),
 }
 
 fn cause(error: &RecordError) -> String {
@@ -119,7 +109,7 @@ impl RunLog {
             let now = listed(one, &settings, overrides);
             if now.digest != was.digest {
                 let path = was.path.clone();
-                return Err(RunLogError::Changed { path });
+                return Err(RunLogError::Changed(path));
             }
             (was.gate, was.trials) = (now.gate, now.trials);
         }
@@ -168,7 +158,7 @@ pub fn scenarios_of(manifest: &Manifest) -> Result<Vec<ScenarioFile>, RunLogErro
         let path = PathBuf::from(&one.path);
         if !path.exists() {
             let path = one.path.clone();
-            return Err(RunLogError::NoScenario { path });
+            return Err(RunLogError::NoScenario(path));
         }
         let sidecar = one.must_fail.as_ref();
         Ok(ScenarioFile {

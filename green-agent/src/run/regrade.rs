@@ -43,11 +43,8 @@ pub enum RegradeError {
     #[error("{0}")]
     Scenario(ScenarioErrors),
     /// The scenario no longer has a sample or a cell.
-    #[error("{trial}: the scenario no longer has this sample, as it was, in this cell")]
-    NoSample {
-        /// The trial.
-        trial: String,
-    },
+    #[error("{0}: the scenario no longer has this sample, as it was, in this cell")]
+    NoSample(String),
     /// The report in a trial's folder cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Report {
@@ -143,7 +140,7 @@ fn scenario_of(source: &ScenarioSource, record: &TrialRecord) -> Result<Scenario
     });
     let (Some(cell), Some(row)) = (cell, row) else {
         let trial = record.title();
-        return Err(RegradeError::NoSample { trial });
+        return Err(RegradeError::NoSample(trial));
     };
     source.scenario(cell, *row).map_err(RegradeError::Scenario)
 }

@@ -122,7 +122,7 @@ async fn what_cannot_be_started_says_why() {
         launch.argv = argv.iter().map(|word| (*word).to_owned()).collect();
         AgentProcess::start(&launch).unwrap_err()
     };
-    assert!(matches!(start(&[]), StartError::Empty { .. }));
+    assert!(matches!(start(&[]), StartError::Empty(_)));
     let error = start(&["no-such-program"]).to_string();
     assert!(
         error.starts_with("purple: \"no-such-program\" is not a program in any of the"),

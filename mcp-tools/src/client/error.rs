@@ -11,11 +11,8 @@ pub enum ConnectError {
     #[error(transparent)]
     NotAllowed(#[from] NotAllowed),
     /// The server rejected the token.
-    #[error("{server}: unauthorized: the server did not accept the token; ask for new details")]
-    Unauthorized {
-        /// The server's address.
-        server: String,
-    },
+    #[error("{0}: unauthorized: the server did not accept the token; ask for new details")]
+    Unauthorized(String),
     /// The server did not answer within the limit.
     #[error("{server}: no answer within {limit:?}")]
     TimedOut {
@@ -56,11 +53,8 @@ pub enum ConnectError {
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// The server no longer accepts the token.
-    #[error("{call}: unauthorized: the server did not accept the token; ask for new details")]
-    Unauthorized {
-        /// The operation that was called.
-        call: String,
-    },
+    #[error("{0}: unauthorized: the server did not accept the token; ask for new details")]
+    Unauthorized(String),
     /// No result arrived within the limit. The server may or may not have executed the call.
     #[error("{call}: no result within {limit:?}")]
     TimedOut {

@@ -63,7 +63,7 @@ impl Failures {
     pub(super) fn begin(&self, error: &ClientInitializeError) -> ConnectError {
         let server = self.server.clone();
         if error.is_authorization_required() || transport(error).is_some_and(is_unauthorized) {
-            return ConnectError::Unauthorized { server };
+            return ConnectError::Unauthorized(server);
         }
         match transport(error) {
             Some(transport) => self.connect(transport.error.as_ref()),
@@ -92,7 +92,7 @@ impl Failures {
                 message: self.shown(&error.message),
             },
             ServiceError::TransportSend(error) if is_unauthorized(&error) => {
-                CallError::Unauthorized { call: named }
+                CallError::Unauthorized(named)
             }
             ServiceError::TransportSend(error) => CallError::Closed {
                 call: named,

@@ -390,7 +390,7 @@ fn with_submit(mut tools: Vec<Tool>) -> Result<Vec<Tool>, OpenError> {
         }
         if !names.insert(&tool.name) {
             let name = tool.name.to_string();
-            return Err(OpenError::SameTool { name });
+            return Err(OpenError::SameTool(name));
         }
     }
     tools.push(tool(

@@ -8,20 +8,14 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OpenError {
     /// The largest number of episodes is open.
-    #[error("{most} episodes are open, which is the limit; close one that has ended")]
-    Full {
-        /// The limit.
-        most: usize,
-    },
+    #[error("{0} episodes are open, which is the limit; close one that has ended")]
+    Full(usize),
     /// A tool of the environment is named like the episode's own tool.
     #[error("the environment has a tool named submit, which is the episode's own; rename it")]
     ReservedTool,
     /// Two tools of the environment have the same name.
-    #[error("the environment has two tools named {name:?}; rename one")]
-    SameTool {
-        /// The name of both tools.
-        name: String,
-    },
+    #[error("the environment has two tools named {0:?}; rename one")]
+    SameTool(String),
     /// A time limit is longer than a day.
     #[error("an episode may take {longest:?} at the longest, not {wanted:?}")]
     TooLong {

@@ -110,7 +110,7 @@ impl Episodes {
     fn keep(&self, episode: &Arc<Episode>, hash: TokenHash) -> Result<(), OpenError> {
         let mut open = self.lock();
         if open.episodes.len() >= self.0.most {
-            return Err(OpenError::Full { most: self.0.most });
+            return Err(OpenError::Full(self.0.most));
         }
         let id = episode.id().to_owned();
         open.tokens.insert(hash, id.clone());

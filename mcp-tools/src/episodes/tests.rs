@@ -347,9 +347,7 @@ async fn what_cannot_be_opened_says_why() {
         (
             clockwork(&["tick", "tick"]),
             LIMITS,
-            OpenError::SameTool {
-                name: "tick".into(),
-            },
+            OpenError::SameTool("tick".into()),
         ),
         (
             clockwork(&[]),
@@ -368,7 +366,7 @@ async fn what_cannot_be_opened_says_why() {
     }
     let first = episodes.open(clockwork(&[]), LIMITS, noon()).unwrap();
     let full = episodes.open(clockwork(&[]), LIMITS, noon()).unwrap_err();
-    assert_eq!(full, OpenError::Full { most: 1 });
+    assert_eq!(full, OpenError::Full(1));
     episodes.close(&first.id).await.unwrap();
     episodes.open(clockwork(&[]), LIMITS, noon()).unwrap();
 }

@@ -56,12 +56,9 @@ pub enum EngineError {
     },
     /// The instance does not return JSON.
     #[error(
-        "the search engine at {engine} does not return JSON: add json to search.formats in its settings.yml"
+        "the search engine at {0} does not return JSON: add json to search.formats in its settings.yml"
     )]
-    NoJson {
-        /// The address of the instance.
-        engine: Url,
-    },
+    NoJson(Url),
     /// The instance answered with an error status.
     #[error("the search engine at {engine} answered with HTTP status {status}")]
     Status {
@@ -155,7 +152,7 @@ impl Engine {
         match reply.status() {
             StatusCode::OK => {}
             // SearXNG answers 403 if a format is not enabled.
-            StatusCode::FORBIDDEN => return Err(EngineError::NoJson { engine: engine() }),
+            StatusCode::FORBIDDEN => return Err(EngineError::NoJson(engine())),
             other => {
                 return Err(EngineError::Status {
                     engine: engine(),

@@ -193,7 +193,7 @@ impl Acknowledger for Peer {
     async fn acknowledge(&self, message_ids: &[String]) -> Result<(), AcknowledgeError> {
         if self.refuses {
             let reason = "it is gone".to_owned();
-            return Err(AcknowledgeError::NotTaken { reason });
+            return Err(AcknowledgeError::NotTaken(reason));
         }
         self.told.lock().unwrap().extend_from_slice(message_ids);
         Ok(())

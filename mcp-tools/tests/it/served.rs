@@ -213,7 +213,7 @@ async fn a_client_is_told_that_its_token_is_wrong() {
             .await
             .unwrap_err();
         assert!(
-            matches!(refused, ConnectError::Unauthorized { .. }),
+            matches!(refused, ConnectError::Unauthorized(_)),
             "{refused:?}"
         );
     }

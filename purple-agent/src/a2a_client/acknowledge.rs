@@ -51,7 +51,7 @@ impl MessageAcknowledger {
 #[async_trait]
 impl Acknowledger for MessageAcknowledger {
     async fn acknowledge(&self, message_ids: &[String]) -> Result<(), AcknowledgeError> {
-        let not_taken = |reason| AcknowledgeError::NotTaken { reason };
+        let not_taken = |reason| AcknowledgeError::NotTaken(reason);
         let message = self.message(message_ids);
         let message = message.ok_or_else(|| not_taken("the evaluation is over".to_owned()))?;
         let request = SendMessageRequest::new(message);

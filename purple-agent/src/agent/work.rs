@@ -53,23 +53,14 @@ pub enum StopReason {
     #[error("finished")]
     Finished,
     /// The policy reached its limit of steps.
-    #[error("stopped at the limit of {limit} steps")]
-    StepLimit {
-        /// The limit.
-        limit: u32,
-    },
+    #[error("stopped at the limit of {0} steps")]
+    StepLimit(u32),
     /// The policy reached its time limit.
-    #[error("stopped at the time limit of {limit:?}")]
-    TimeLimit {
-        /// The limit.
-        limit: Duration,
-    },
+    #[error("stopped at the time limit of {0:?}")]
+    TimeLimit(Duration),
     /// An expected message did not arrive.
-    #[error("the message that it waited for did not arrive: {missing}")]
-    NothingCame {
-        /// A description of the missing message.
-        missing: String,
-    },
+    #[error("the message that it waited for did not arrive: {0}")]
+    NothingCame(String),
     /// The evaluator ended the evaluation while the agent was working.
     #[error("stopped because the evaluation is over")]
     EvaluationOver,
@@ -94,9 +85,9 @@ impl StopReason {
             } => !error.is_the_agents(),
             Self::Policy { .. }
             | Self::Finished
-            | Self::StepLimit { .. }
-            | Self::TimeLimit { .. }
-            | Self::NothingCame { .. }
+            | Self::StepLimit(_)
+            | Self::TimeLimit(_)
+            | Self::NothingCame(_)
             | Self::EvaluationOver => false,
         }
     }
@@ -128,7 +119,7 @@ impl Work {
         let progress = timeout(left, self.go_on()).await;
         self.worked += begun.elapsed();
         let limit = self.limits.time;
-        progress.unwrap_or_else(|_| self.ended(StopReason::TimeLimit { limit }))
+        progress.unwrap_or_else(|_| self.ended(StopReason::TimeLimit(limit)))
     }
 
     async fn go_on(&mut self) -> Progress {
@@ -170,7 +161,7 @@ impl Work {
         };
         let action = self.policy.next(&situation).await;
         match action {
-            Ok(Action::Call(_)) if taken >= limit => Err(StopReason::StepLimit { limit }),
+            Ok(Action::Call(_)) if taken >= limit => Err(StopReason::StepLimit(limit)),
             Ok(action) => Ok(action),
             Err(source) => Err(StopReason::Policy {
                 policy: self.policy.name().to_owned(),

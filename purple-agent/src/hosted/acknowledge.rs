@@ -32,8 +32,6 @@ impl Acknowledger for StatusAcknowledger {
             metadata: None,
         };
         let emitted = self.0.emit(vec![update]).await;
-        emitted.map_err(|error| AcknowledgeError::NotTaken {
-            reason: error.to_string(),
-        })
+        emitted.map_err(|error| AcknowledgeError::NotTaken(error.to_string()))
     }
 }

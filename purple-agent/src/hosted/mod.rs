@@ -102,9 +102,9 @@ fn ended(task: &str, turn: u64, outcome: Outcome) -> Vec<Update> {
     let is_model_fault = outcome.ended.is_model_fault();
     let mut updates = match outcome.ended {
         StopReason::Finished => said(task, turn, TaskState::Completed, outcome.text, outcome.data),
-        stopped @ (StopReason::StepLimit { .. }
-        | StopReason::TimeLimit { .. }
-        | StopReason::NothingCame { .. }
+        stopped @ (StopReason::StepLimit(_)
+        | StopReason::TimeLimit(_)
+        | StopReason::NothingCame(_)
         | StopReason::EvaluationOver
         | StopReason::Policy { .. }) => {
             said(task, turn, TaskState::Failed, stopped.to_string(), None)

@@ -27,11 +27,8 @@ pub enum PolicyError {
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// There is no policy with this name.
-    #[error("there is no policy {name:?}; there are {}", names())]
-    NoSuchPolicy {
-        /// The name.
-        name: String,
-    },
+    #[error("there is no policy {0:?}; there are {known}", known = names())]
+    NoSuchPolicy(String),
     /// A setting is missing, unknown or invalid.
     #[error("settings of policy {policy:?}: {source}")]
     Setting {
@@ -46,12 +43,9 @@ pub enum SettingsError {
     Model(#[source] ModelError),
     /// The model's key is not set.
     #[error(
-        "the environment variable {variable} is not set: put the model's key there, or name another with the setting key_env"
+        "the environment variable {0} is not set: put the model's key there, or name another with the setting key_env"
     )]
-    NoKey {
-        /// The environment variable.
-        variable: String,
-    },
+    NoKey(String),
 }
 
 impl SettingsError {

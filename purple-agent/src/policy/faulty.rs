@@ -47,7 +47,7 @@ impl Fault {
 pub(super) fn new_policy(name: &str, settings: &Value) -> Result<NewPolicy, SettingsError> {
     let Some(fault) = Fault::ALL.into_iter().find(|fault| fault.name() == name) else {
         let name = name.to_owned();
-        return Err(SettingsError::NoSuchPolicy { name });
+        return Err(SettingsError::NoSuchPolicy(name));
     };
     let read = Settings::of(settings).and_then(Settings::end);
     read.map_err(SettingsError::of(fault.name()))?;

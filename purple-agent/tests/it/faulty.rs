@@ -36,7 +36,7 @@ async fn one_that_never_connects_waits_in_vain() {
     assert_eq!(report.result.unwrap()["ended"], "time_limit");
     let outcome = report.outcome.unwrap();
     assert!(
-        matches!(outcome.ended, StopReason::NothingCame { .. }),
+        matches!(outcome.ended, StopReason::NothingCame(_)),
         "{outcome:?}"
     );
     assert_eq!(outcome.steps, 0);
@@ -76,7 +76,7 @@ async fn one_that_never_stops_is_stopped() {
     assert_eq!(report.result.unwrap()["ended"], "step_limit");
     let outcome = report.outcome.unwrap();
     assert!(
-        matches!(outcome.ended, StopReason::StepLimit { limit: 12 }),
+        matches!(outcome.ended, StopReason::StepLimit(12)),
         "{outcome:?}"
     );
 }

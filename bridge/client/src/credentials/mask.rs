@@ -28,7 +28,7 @@ impl Credentials {
             Fault::StreamBroken(said) => Fault::StreamBroken(self.mask(said)),
             other @ (Fault::Private { .. }
             | Fault::Timeout(_)
-            | Fault::TooLarge { .. }
+            | Fault::TooLarge(_)
             | Fault::Invalid(_)
             | Fault::Asked(_)
             | Fault::NoInterface { .. }
@@ -36,7 +36,7 @@ impl Credentials {
             | Fault::Certificate(_)
             | Fault::Untrusted(_)
             | Fault::NoCredentials { .. }
-            | Fault::Elsewhere { .. }
+            | Fault::Elsewhere(_)
             | Fault::NotInVersion(_)) => other,
         }
     }

@@ -189,9 +189,7 @@ impl Credentials {
         let home = self.meant_for.as_ref().unwrap_or(base);
         match self.is_empty() || is_same_place(home, url) {
             true => Ok(()),
-            false => Err(Fault::Elsewhere {
-                url: without_user(url),
-            }),
+            false => Err(Fault::Elsewhere(without_user(url))),
         }
     }
 

@@ -23,11 +23,8 @@ pub enum DiscoveryError {
         tried: Vec<Url>,
     },
     /// The address does not have the scheme http or https.
-    #[error("expected an address that begins with http:// or https://, found {target}")]
-    Scheme {
-        /// The address.
-        target: String,
-    },
+    #[error("expected an address that begins with http:// or https://, found {0}")]
+    Scheme(String),
     /// The server cannot be reached.
     #[error("{url} cannot be reached: {cause}")]
     Unreachable {
@@ -111,7 +108,7 @@ impl DiscoveryError {
     /// Whether all other locations of the same host would give the same error.
     pub(super) fn is_final(&self) -> bool {
         match self {
-            Self::Scheme { .. }
+            Self::Scheme(_)
             | Self::Unreachable { .. }
             | Self::Timeout { .. }
             | Self::Private { .. } => true,

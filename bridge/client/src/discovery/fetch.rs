@@ -34,7 +34,7 @@ impl<'a> Fetcher<'a> {
     ) -> Result<Self, DiscoveryError> {
         if !matches!(target.scheme(), "http" | "https") || target.host().is_none() {
             let target = target.to_string();
-            return Err(DiscoveryError::Scheme { target });
+            return Err(DiscoveryError::Scheme(target));
         }
         let builder = reqwest::Client::builder()
             .connect_timeout(options.connect)

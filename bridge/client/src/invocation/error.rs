@@ -40,11 +40,8 @@ pub enum InvocationError {
         why: String,
     },
     /// The agent has no tasks to wait for, continue or cancel.
-    #[error("{agent} takes each skill as a method and has no tasks: call the skill again instead")]
-    NoTasks {
-        /// The agent's name.
-        agent: String,
-    },
+    #[error("{0} takes each skill as a method and has no tasks: call the skill again instead")]
+    NoTasks(String),
     /// The task has neither ended nor asked for input within the limit.
     #[error("{agent} is still working on task {task} after {limit:?}: wait for it, or cancel it")]
     StillWorking {
@@ -68,7 +65,7 @@ impl InvocationError {
             Self::UnknownSkill { .. }
             | Self::Parameters { .. }
             | Self::Refused { .. }
-            | Self::NoTasks { .. }
+            | Self::NoTasks(_)
             | Self::StillWorking { .. } => false,
         }
     }

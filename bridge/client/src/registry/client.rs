@@ -39,7 +39,7 @@ impl Registry {
         match url.scheme() {
             "https" => {}
             "http" if is_loopback(url) => {}
-            "http" => return Err(RegistryError::PlainHttp { host }),
+            "http" => return Err(RegistryError::PlainHttp(host)),
             _ => return Err(RegistryError::Address(url.to_string())),
         }
         let unusable = |cause: String| RegistryError::Unreachable {

@@ -9,17 +9,11 @@ pub enum RegistryError {
     #[error("expected a registry such as https://HOST or http://localhost:5000, found {0:?}")]
     Address(String),
     /// Plain HTTP would send cards and credentials unencrypted over the network.
-    #[error("http is for registries of this machine only: use https://{host}")]
-    PlainHttp {
-        /// The registry's host.
-        host: String,
-    },
+    #[error("http is for registries of this machine only: use https://{0}")]
+    PlainHttp(String),
     /// The name is no valid reference of an artifact.
-    #[error("expected HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST in lower case, found {text:?}")]
-    Reference {
-        /// The invalid text.
-        text: String,
-    },
+    #[error("expected HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST in lower case, found {0:?}")]
+    Reference(String),
     /// The registry cannot be reached.
     #[error("the registry {registry} cannot be reached: {cause}")]
     Unreachable {
@@ -45,17 +39,11 @@ pub enum RegistryError {
         status: u16,
     },
     /// The registry requires other credentials or forbids the request.
-    #[error("the registry {registry} refuses access: set a user and a password, or others")]
-    Unauthorized {
-        /// The registry's host.
-        registry: String,
-    },
+    #[error("the registry {0} refuses access: set a user and a password, or others")]
+    Unauthorized(String),
     /// There is no such artifact.
-    #[error("there is no {reference} in the registry")]
-    NotFound {
-        /// The reference of the artifact.
-        reference: String,
-    },
+    #[error("there is no {0} in the registry")]
+    NotFound(String),
     /// The registry refused the request or gave an invalid answer.
     #[error("{reference}: the registry answered: {cause}")]
     Refused {
@@ -133,11 +121,11 @@ impl RegistryError {
             Self::Unreachable { .. }
             | Self::Timeout { .. }
             | Self::Failing { .. }
-            | Self::Unauthorized { .. }
+            | Self::Unauthorized(_)
             | Self::Address(_)
-            | Self::PlainHttp { .. } => true,
-            Self::Reference { .. }
-            | Self::NotFound { .. }
+            | Self::PlainHttp(_) => true,
+            Self::Reference(_)
+            | Self::NotFound(_)
             | Self::Refused { .. }
             | Self::NotACard { .. }
             | Self::TooLarge { .. }

@@ -250,7 +250,7 @@ impl RegistryHttp {
         match status.as_u16() {
             200..=299 => Ok(reply),
             401 | 403 => Err(self.not_let_in()),
-            404 => Err(RegistryError::NotFound { reference }),
+            404 => Err(RegistryError::NotFound(reference)),
             500.. => Err(RegistryError::Failing {
                 registry: self.host.clone(),
                 status: status.as_u16(),
@@ -315,7 +315,7 @@ impl RegistryHttp {
     async fn token(&self, url: Url) -> Result<String, RegistryError> {
         let server = host_of(&url);
         if url.scheme() != "https" && !is_loopback(&url) {
-            return Err(RegistryError::PlainHttp { host: server });
+            return Err(RegistryError::PlainHttp(server));
         }
         let request = self.http.get(url);
         let request = match self.basic() {
@@ -340,9 +340,7 @@ impl RegistryHttp {
     }
 
     fn not_let_in(&self) -> RegistryError {
-        RegistryError::Unauthorized {
-            registry: self.host.clone(),
-        }
+        RegistryError::Unauthorized(self.host.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, HeaderValue>> {

@@ -30,9 +30,7 @@ impl FromStr for CardReference {
     /// # Errors
     /// [`RegistryError::Reference`] if host, repository or version is missing or has invalid characters.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let bad = || RegistryError::Reference {
-            text: text.to_owned(),
-        };
+        let bad = || RegistryError::Reference(text.to_owned());
         let (host, rest) = text.split_once('/').ok_or_else(bad)?;
         let (repository, version) = match rest.split_once('@') {
             Some(parts) => parts,
@@ -84,9 +82,7 @@ pub(super) fn check(host: &str, repository: &str, version: &str) -> Result<(), R
     if is_host(host) && is_repository(repository) && is_version {
         return Ok(());
     }
-    Err(RegistryError::Reference {
-        text: shown(host, repository, version),
-    })
+    Err(RegistryError::Reference(shown(host, repository, version)))
 }
 
 fn is_host(host: &str) -> bool {
@@ -226,7 +222,7 @@ mod tests {
         ] {
             let read = text.parse::<CardReference>();
             assert!(
-                matches!(read, Err(RegistryError::Reference { .. })),
+                matches!(read, Err(RegistryError::Reference(_))),
                 "{text}: {read:?}"
             );
         }

@@ -138,6 +138,6 @@ impl<R: Fn(&str) -> Result<StreamResponse, Fault>> SseReader<R> {
 
     fn too_large(&self) -> Fault {
         let limit = self.limits.body;
-        Fault::TooLarge { limit }
+        Fault::TooLarge(limit)
     }
 }

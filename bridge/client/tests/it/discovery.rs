@@ -235,7 +235,7 @@ async fn nobody_there_is_no_not_found() {
     let error = discover(&Url::parse("ftp://h/").unwrap(), &here())
         .await
         .unwrap_err();
-    assert!(matches!(error, DiscoveryError::Scheme { .. }), "{error}");
+    assert!(matches!(error, DiscoveryError::Scheme(_)), "{error}");
 }
 
 #[tokio::test]

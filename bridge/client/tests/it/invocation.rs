@@ -477,7 +477,7 @@ async fn methods_have_no_tasks() {
     let options = Options::default();
     let invoker = Invoker::new(&agent, &options).unwrap();
     let error = invoker.cancel("t-1").await.unwrap_err();
-    assert!(matches!(error, InvocationError::NoTasks { .. }), "{error}");
+    assert!(matches!(error, InvocationError::NoTasks(_)), "{error}");
 }
 
 /// The futures of an invocation can be sent to another thread.

@@ -146,8 +146,8 @@ fn nobody(looked: &[AddressListing<'_>]) -> AttemptError {
     };
     let said = lines.join("; ");
     match looked.iter().any(broken) {
-        true => AttemptError::LookupFailed { why: said },
-        false => AttemptError::NoAgent { looked: said },
+        true => AttemptError::LookupFailed(said),
+        false => AttemptError::NoAgent(said),
     }
 }
 

@@ -110,20 +110,16 @@ impl Agent {
             State::Completed => {
                 let output = result_data.unwrap_or(Value::String(text));
                 let checked = self.skill.check_output(&output);
-                let wrong = |error| AttemptError::Output {
-                    why: format!("{error}"),
-                };
+                let wrong = |error| AttemptError::Output(format!("{error}"));
                 checked.map_err(wrong).map(|()| output)
             }
-            State::InputRequired | State::AuthRequired => {
-                Err(AttemptError::InputRequired { question: text })
-            }
+            State::InputRequired | State::AuthRequired => Err(AttemptError::InputRequired(text)),
             State::Failed | State::Rejected | State::Canceled | State::Working => {
                 let why = match text.is_empty() {
                     true => format!("the agent's task ended as {}", state.as_str()),
                     false => text,
                 };
-                Err(AttemptError::Failed { why })
+                Err(AttemptError::Failed(why))
             }
         }
     }
@@ -140,17 +136,11 @@ fn in_words(input: &Map<String, Value>) -> String {
 
 fn fault(error: InvocationError) -> AttemptError {
     match error {
-        InvocationError::UnknownSkill { .. } => AttemptError::Unknown {
-            why: error.to_string(),
-        },
-        InvocationError::Parameters { why, .. } => AttemptError::Parameters {
-            why: why.to_string(),
-        },
-        InvocationError::Refused { why, .. } => AttemptError::Parameters { why },
-        InvocationError::StillWorking { .. } | InvocationError::NoTasks { .. } => {
-            AttemptError::Failed {
-                why: error.to_string(),
-            }
+        InvocationError::UnknownSkill { .. } => AttemptError::Unknown(error.to_string()),
+        InvocationError::Parameters { why, .. } => AttemptError::Parameters(why.to_string()),
+        InvocationError::Refused { why, .. } => AttemptError::Parameters(why),
+        InvocationError::StillWorking { .. } | InvocationError::NoTasks(_) => {
+            AttemptError::Failed(error.to_string())
         }
         InvocationError::Agent(error) => at_the_agent(&error),
     }
@@ -167,7 +157,7 @@ fn goes_on(error: &InvocationError) -> bool {
         InvocationError::UnknownSkill { .. }
         | InvocationError::Parameters { .. }
         | InvocationError::Refused { .. }
-        | InvocationError::NoTasks { .. } => false,
+        | InvocationError::NoTasks(_) => false,
     }
 }
 
@@ -178,23 +168,23 @@ fn at_the_agent(error: &ClientError) -> AttemptError {
     match &error.fault {
         bridge_client::Fault::Rpc(_)
         | bridge_client::Fault::Timeout(_)
-        | bridge_client::Fault::Asked(_) => AttemptError::Failed { why },
+        | bridge_client::Fault::Asked(_) => AttemptError::Failed(why),
         bridge_client::Fault::Unauthenticated { .. }
         | bridge_client::Fault::Forbidden { .. }
-        | bridge_client::Fault::NoCredentials { .. } => AttemptError::Unauthorized { why },
+        | bridge_client::Fault::NoCredentials { .. } => AttemptError::Unauthorized(why),
         bridge_client::Fault::Unconnected(_)
         | bridge_client::Fault::Unreachable(_)
         | bridge_client::Fault::Private { .. }
         | bridge_client::Fault::Certificate(_)
-        | bridge_client::Fault::TooLarge { .. }
+        | bridge_client::Fault::TooLarge(_)
         | bridge_client::Fault::Http { .. }
         | bridge_client::Fault::Invalid(_)
         | bridge_client::Fault::Untrusted(_)
         | bridge_client::Fault::StreamBroken(_)
         | bridge_client::Fault::NoInterface { .. }
         | bridge_client::Fault::Extensions(_)
-        | bridge_client::Fault::Elsewhere { .. }
-        | bridge_client::Fault::NotInVersion(_) => AttemptError::Unreachable { why },
+        | bridge_client::Fault::Elsewhere(_)
+        | bridge_client::Fault::NotInVersion(_) => AttemptError::Unreachable(why),
     }
 }
 

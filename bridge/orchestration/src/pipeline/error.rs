@@ -36,17 +36,11 @@ impl<E> RunError<E> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum AttemptError {
     /// No agent has the skill.
-    #[error("no agent has the skill; {looked}")]
-    NoAgent {
-        /// The places that were searched.
-        looked: String,
-    },
+    #[error("no agent has the skill; {0}")]
+    NoAgent(String),
     /// A place where agents are to be found could not be searched.
-    #[error("cannot look for an agent: {why}")]
-    LookupFailed {
-        /// The place, and the error there.
-        why: String,
-    },
+    #[error("cannot look for an agent: {0}")]
+    LookupFailed(String),
     /// A parameter refers to a value that no step has returned.
     #[error("input.{parameter}: nothing at {reference}; {source_is}")]
     UnresolvedReference {
@@ -58,85 +52,57 @@ pub(super) enum AttemptError {
         source_is: String,
     },
     /// The input does not match the skill's schema.
-    #[error("the input does not match the skill's parameters: {why}")]
-    Parameters {
-        /// The parameter, and what was expected of it.
-        why: String,
-    },
+    #[error("the input does not match the skill's parameters: {0}")]
+    Parameters(String),
     /// The output does not match the skill's schema.
-    #[error("the output does not match the skill's schema: {why}")]
-    Output {
-        /// The place in the output, and what was expected there.
-        why: String,
-    },
+    #[error("the output does not match the skill's schema: {0}")]
+    Output(String),
     /// The agent does not know the skill that its card names.
-    #[error("the agent does not know the skill after all: {why}")]
-    Unknown {
-        /// The agent's message.
-        why: String,
-    },
+    #[error("the agent does not know the skill after all: {0}")]
+    Unknown(String),
     /// The agent tried and failed.
-    #[error("{why}")]
-    Failed {
-        /// The agent's message.
-        why: String,
-    },
+    #[error("{0}")]
+    Failed(String),
     /// The agent asks for more input, which a pipeline cannot give.
-    #[error("the agent asks for more input, which a pipeline cannot give: {question}")]
-    InputRequired {
-        /// The agent's question.
-        question: String,
-    },
+    #[error("the agent asks for more input, which a pipeline cannot give: {0}")]
+    InputRequired(String),
     /// The agent refuses the caller's credentials, or needs some.
-    #[error("{why}; its credentials are configured in [[config.credential]]")]
-    Unauthorized {
-        /// The agent's message.
-        why: String,
-    },
+    #[error("{0}; its credentials are configured in [[config.credential]]")]
+    Unauthorized(String),
     /// The agent could not be reached, or does not speak as its card says.
-    #[error("{why}")]
-    Unreachable {
-        /// The cause.
-        why: String,
-    },
+    #[error("{0}")]
+    Unreachable(String),
     /// The attempt exceeded its time limit.
-    #[error(
-        "it took longer than {limit:?}; give the step a longer timeout, or the agent less to do"
-    )]
-    TimedOut {
-        /// The step's time limit.
-        limit: Duration,
-    },
+    #[error("it took longer than {0:?}; give the step a longer timeout, or the agent less to do")]
+    TimedOut(Duration),
 }
 
 impl AttemptError {
     /// Returns whether another attempt may succeed.
     pub(super) fn may_pass(&self) -> bool {
         match self {
-            Self::LookupFailed { .. }
-            | Self::NoAgent { .. }
-            | Self::Output { .. }
-            | Self::Unknown { .. }
-            | Self::Failed { .. }
-            | Self::Unreachable { .. }
-            | Self::TimedOut { .. } => true,
+            Self::LookupFailed(_)
+            | Self::NoAgent(_)
+            | Self::Output(_)
+            | Self::Unknown(_)
+            | Self::Failed(_)
+            | Self::Unreachable(_)
+            | Self::TimedOut(_) => true,
             Self::UnresolvedReference { .. }
-            | Self::Parameters { .. }
-            | Self::InputRequired { .. }
-            | Self::Unauthorized { .. } => false,
+            | Self::Parameters(_)
+            | Self::InputRequired(_)
+            | Self::Unauthorized(_) => false,
         }
     }
 
     /// Combines the errors of two places that were searched.
     pub(super) fn and(self, there: Self) -> Self {
         match (self, there) {
-            (Self::NoAgent { looked: here }, Self::NoAgent { looked: there }) => Self::NoAgent {
-                looked: format!("{here}; {there}"),
-            },
-            (Self::NoAgent { .. }, there) => there,
-            (here, there) => Self::LookupFailed {
-                why: format!("{here}; {there}"),
-            },
+            (Self::NoAgent(here), Self::NoAgent(there)) => {
+                Self::NoAgent(format!("{here}; {there}"))
+            }
+            (Self::NoAgent(_), there) => there,
+            (here, there) => Self::LookupFailed(format!("{here}; {there}")),
         }
     }
 
@@ -144,17 +110,15 @@ impl AttemptError {
     /// refuse the pipeline's credentials.
     pub(super) fn is_infrastructure(&self) -> bool {
         match self {
-            Self::LookupFailed { .. } | Self::Unauthorized { .. } | Self::Unreachable { .. } => {
-                true
-            }
-            Self::NoAgent { .. }
+            Self::LookupFailed(_) | Self::Unauthorized(_) | Self::Unreachable(_) => true,
+            Self::NoAgent(_)
             | Self::UnresolvedReference { .. }
-            | Self::Parameters { .. }
-            | Self::Output { .. }
-            | Self::Unknown { .. }
-            | Self::Failed { .. }
-            | Self::InputRequired { .. }
-            | Self::TimedOut { .. } => false,
+            | Self::Parameters(_)
+            | Self::Output(_)
+            | Self::Unknown(_)
+            | Self::Failed(_)
+            | Self::InputRequired(_)
+            | Self::TimedOut(_) => false,
         }
     }
 }

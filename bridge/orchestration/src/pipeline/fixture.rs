@@ -171,9 +171,7 @@ impl AgentDirectory for ScriptedDirectory {
                 agent_directory: self.clone(),
             }));
         }
-        Err(AttemptError::NoAgent {
-            looked: "nobody was there".to_owned(),
-        })
+        Err(AttemptError::NoAgent("nobody was there".to_owned()))
     }
 }
 
@@ -195,12 +193,8 @@ impl SkillAgent for Actor {
         self.agent_directory.calls.lock().unwrap().push(call);
         match self.agent_directory.next(&self.skill) {
             Answer::Gives(output) => Ok(output),
-            Answer::Fails(why) => Err(AttemptError::Failed {
-                why: why.to_owned(),
-            }),
-            Answer::Refuses(why) => Err(AttemptError::Parameters {
-                why: why.to_owned(),
-            }),
+            Answer::Fails(why) => Err(AttemptError::Failed(why.to_owned())),
+            Answer::Refuses(why) => Err(AttemptError::Parameters(why.to_owned())),
             Answer::Hangs => std::future::pending().await,
         }
     }

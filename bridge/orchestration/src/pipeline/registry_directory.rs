@@ -65,9 +65,8 @@ impl CombinedDirectory {
     ) -> Result<Box<dyn SkillAgent>, AttemptError> {
         let found = registry.find(skill).await.map_err(fault)?.agent;
         let named = found.skill(skill).cloned();
-        let skill = named.ok_or_else(|| AttemptError::NoAgent {
-            looked: format!("{} has lost it", found.card.name),
-        })?;
+        let skill = named
+            .ok_or_else(|| AttemptError::NoAgent(format!("{} has lost it", found.card.name)))?;
         Ok(Box::new(self.call_context.agent(found, skill)))
     }
 }
@@ -76,29 +75,26 @@ fn fault(error: RegistryError) -> AttemptError {
     match error {
         RegistryError::NoSkill {
             registry, looked, ..
-        } => AttemptError::NoAgent {
-            looked: match looked.is_empty() {
-                true => format!("the registry {registry} is empty"),
-                false => format!("the registry {registry} has {}", looked.join("; ")),
-            },
-        },
-        RegistryError::NoneHealthy { tried, .. } => AttemptError::Unreachable {
-            why: format!("nobody with the skill is there: {}", tried.join("; ")),
-        },
+        } => AttemptError::NoAgent(match looked.is_empty() {
+            true => format!("the registry {registry} is empty"),
+            false => format!("the registry {registry} has {}", looked.join("; ")),
+        }),
+        RegistryError::NoneHealthy { tried, .. } => AttemptError::Unreachable(format!(
+            "nobody with the skill is there: {}",
+            tried.join("; ")
+        )),
         RegistryError::Address(_)
-        | RegistryError::PlainHttp { .. }
-        | RegistryError::Reference { .. }
+        | RegistryError::PlainHttp(_)
+        | RegistryError::Reference(_)
         | RegistryError::Unreachable { .. }
         | RegistryError::Timeout { .. }
         | RegistryError::Failing { .. }
-        | RegistryError::Unauthorized { .. }
-        | RegistryError::NotFound { .. }
+        | RegistryError::Unauthorized(_)
+        | RegistryError::NotFound(_)
         | RegistryError::Refused { .. }
         | RegistryError::NotACard { .. }
         | RegistryError::TooLarge { .. }
-        | RegistryError::TooMany { .. } => AttemptError::LookupFailed {
-            why: error.to_string(),
-        },
+        | RegistryError::TooMany { .. } => AttemptError::LookupFailed(error.to_string()),
     }
 }
 
@@ -127,9 +123,7 @@ mod tests {
             skill: "x".to_owned(),
             looked: vec!["agents/plan:v1 (create_plan)".to_owned()],
         });
-        let here = AttemptError::NoAgent {
-            looked: "plan has nothing".to_owned(),
-        };
+        let here = AttemptError::NoAgent("plan has nothing".to_owned());
         assert_eq!(
             here.and(nobody).to_string(),
             "no agent has the skill; plan has nothing; the registry h:1 has agents/plan:v1 (create_plan)"

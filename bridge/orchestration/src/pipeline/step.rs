@@ -81,7 +81,7 @@ impl<P: Progress> StepRunner<'_, P> {
             None => trying.await,
             Some(limit) => match timeout(limit, trying).await {
                 Ok(tried) => tried,
-                Err(_over) => Ok(Err(AttemptError::TimedOut { limit })),
+                Err(_over) => Ok(Err(AttemptError::TimedOut(limit))),
             },
         }
     }

@@ -268,7 +268,7 @@ fn exit_of(fault: &Fault) -> Exit {
         | Fault::Private { .. }
         | Fault::Certificate(_)
         | Fault::Timeout(_)
-        | Fault::TooLarge { .. }
+        | Fault::TooLarge(_)
         | Fault::Unauthenticated { .. }
         | Fault::Forbidden { .. }
         | Fault::Http { .. }
@@ -278,7 +278,7 @@ fn exit_of(fault: &Fault) -> Exit {
         | Fault::Extensions(_)
         | Fault::Untrusted(_)
         | Fault::NoCredentials { .. }
-        | Fault::Elsewhere { .. } => Exit::Infrastructure,
+        | Fault::Elsewhere(_) => Exit::Infrastructure,
     }
 }
 

@@ -64,7 +64,7 @@ impl Discover {
             DiscoveryError::Status {
                 status: 401 | 403, ..
             } => "\n--bearer-env NAME or --header-env HEADER=NAME shows it a secret".to_owned(),
-            DiscoveryError::Scheme { .. }
+            DiscoveryError::Scheme(_)
             | DiscoveryError::TooLarge { .. }
             | DiscoveryError::Status { .. }
             | DiscoveryError::NotACard { .. }

@@ -67,7 +67,7 @@ pub(crate) fn finish() {
 }
 
 fn provider(program: &'static str) -> Result<SdkTracerProvider, StartError> {
-    let failed = |reason: String| StartError::Exporter { reason };
+    let failed = |reason: String| StartError::Exporter(reason);
     let client = CollectorClient::new().map_err(|error| failed(error.to_string()))?;
     let exporter = SpanExporter::builder()
         .with_http()

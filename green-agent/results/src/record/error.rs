@@ -22,17 +22,11 @@ pub enum RecordError {
         source: io::Error,
     },
     /// The folder has no manifest.
-    #[error("{}: not the folder of a run; expected the file run.json in it", path.display())]
-    NotARun {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("{}: not the folder of a run; expected the file run.json in it", .0.display())]
+    NotARun(PathBuf),
     /// Another program writes this run.
-    #[error("{}: another program is still writing this run", path.display())]
-    InUse {
-        /// The file that it writes.
-        path: PathBuf,
-    },
+    #[error("{}: another program is still writing this run", .0.display())]
+    InUse(PathBuf),
     /// The manifest is damaged.
     #[error("{}: expected a run's manifest as JSON: {source}", path.display())]
     Manifest {

@@ -151,9 +151,7 @@ impl Manifest {
     pub fn read(folder: &Path) -> Result<Self, RecordError> {
         let path = folder.join(MANIFEST);
         let text = fs::read_to_string(&path).map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound => RecordError::NotARun {
-                path: folder.to_owned(),
-            },
+            std::io::ErrorKind::NotFound => RecordError::NotARun(folder.to_owned()),
             _ => RecordError::Read {
                 path: path.clone(),
                 source,
@@ -232,7 +230,7 @@ mod tests {
     fn a_manifest_is_read_as_it_was_written() {
         let folder = tempfile::tempdir().unwrap();
         let error = Manifest::read(folder.path()).unwrap_err();
-        assert!(matches!(error, RecordError::NotARun { .. }), "{error}");
+        assert!(matches!(error, RecordError::NotARun(_)), "{error}");
         let mut manifest = Manifest::begun("2026-01-01T00:00:00Z".to_owned());
         manifest.settings.shard = "3/8".parse().ok();
         manifest.settings.agents = vec!["purple=http://127.0.0.1:1".to_owned()];

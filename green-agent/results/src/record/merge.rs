@@ -71,11 +71,8 @@ pub enum MergeError {
         other: PathBuf,
     },
     /// The new folder has a run already.
-    #[error("{}: has a run already; expected a new folder", path.display())]
-    Exists {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("{}: has a run already; expected a new folder", .0.display())]
+    Exists(PathBuf),
     /// The folder of a trial cannot be copied.
     #[error("cannot copy {} to {}: {source}", from.display(), to.display())]
     Copy {
@@ -95,7 +92,7 @@ pub enum MergeError {
 pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
     if into.join(super::MANIFEST).exists() {
         let path = into.to_owned();
-        return Err(MergeError::Exists { path });
+        return Err(MergeError::Exists(path));
     }
     let mut read = Vec::new();
     for path in runs {

@@ -32,9 +32,7 @@ impl RecordWriter {
         let file = OpenOptions::new().create(true).append(true).open(path);
         let file = file.map_err(cannot_write)?;
         lock(&file).map_err(|error| match error {
-            TryLockError::WouldBlock => RecordError::InUse {
-                path: path.to_owned(),
-            },
+            TryLockError::WouldBlock => RecordError::InUse(path.to_owned()),
             TryLockError::Error(source) => cannot_write(source),
         })?;
         let read = read_records(path)?;
@@ -140,7 +138,7 @@ mod tests {
         let path = folder.path().join("records.jsonl");
         let first = RecordWriter::open(&path).unwrap();
         let error = RecordWriter::open(&path).unwrap_err();
-        assert!(matches!(error, RecordError::InUse { .. }), "{error}");
+        assert!(matches!(error, RecordError::InUse(_)), "{error}");
         assert!(is_written(&path).unwrap());
         drop(first);
         assert!(!is_written(&path).unwrap());

@@ -16,23 +16,14 @@ pub enum DatasetError {
         source: io::Error,
     },
     /// The file is too large.
-    #[error("{}: expected at most {MAX_BYTES} bytes", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{}: expected at most {MAX_BYTES} bytes", .0.display())]
+    TooLarge(PathBuf),
     /// The file has too many rows.
-    #[error("{}: expected at most {MAX_ROWS} rows", path.display())]
-    TooManyRows {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{}: expected at most {MAX_ROWS} rows", .0.display())]
+    TooManyRows(PathBuf),
     /// The file's name does not say what it contains.
-    #[error("{}: expected a file whose name ends in .jsonl, .ndjson, .csv or .toml", path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{}: expected a file whose name ends in .jsonl, .ndjson, .csv or .toml", .0.display())]
+    Format(PathBuf),
     /// The file is not UTF-8.
     #[error("{}:{line}: expected UTF-8", path.display())]
     NotUtf8 {
@@ -42,11 +33,8 @@ pub enum DatasetError {
         line: usize,
     },
     /// The file has no rows.
-    #[error("{}: expected at least one row", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{}: expected at least one row", .0.display())]
+    Empty(PathBuf),
     /// A row is not of the file's form.
     #[error("{}:{line}: expected {expected}", path.display())]
     Row {

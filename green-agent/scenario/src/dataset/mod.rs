@@ -66,9 +66,7 @@ impl Dataset {
             Some("csv") => csv::rows(path, &text)?,
             Some("toml") => rows::toml(path, &text)?,
             _ => {
-                return Err(DatasetError::Format {
-                    path: path.to_owned(),
-                });
+                return Err(DatasetError::Format(path.to_owned()));
             }
         };
         Self::new(path, rows)
@@ -78,10 +76,10 @@ impl Dataset {
     fn new(path: &Path, rows: Vec<(usize, Map<String, Value>)>) -> Result<Self, DatasetError> {
         let path = path.to_owned();
         if rows.is_empty() {
-            return Err(DatasetError::Empty { path });
+            return Err(DatasetError::Empty(path));
         }
         if rows.len() > MAX_ROWS {
-            return Err(DatasetError::TooManyRows { path });
+            return Err(DatasetError::TooManyRows(path));
         }
         let mut lines = BTreeMap::new();
         let mut named = Vec::with_capacity(rows.len());
@@ -152,9 +150,7 @@ fn text(path: &Path) -> Result<String, DatasetError> {
         .read_to_end(&mut bytes)
         .map_err(cannot_read)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(DatasetError::TooLarge {
-            path: path.to_owned(),
-        });
+        return Err(DatasetError::TooLarge(path.to_owned()));
     }
     let text = String::from_utf8(bytes).map_err(|error| DatasetError::NotUtf8 {
         path: path.to_owned(),

@@ -233,7 +233,7 @@ fn role(keys: &AgentKeys<'_>, line: usize, roles: &mut BTreeMap<String, usize>) 
         |text| is_role(text).then(|| text.to_owned()),
     )?;
     if RESERVED.contains(&role.as_str()) || role.ends_with(bot::SUFFIX) {
-        node.report(Problem::ReservedRole { role });
+        node.report(Problem::ReservedRole(role));
         return None;
     }
     if let Some(&line) = roles.get(&role) {

@@ -27,7 +27,7 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
             line: 1,
             column: 1,
             key: key.to_owned(),
-            problem: Problem::Manifest { error },
+            problem: Problem::Manifest(error),
         }])
     };
     let manifest: Value =

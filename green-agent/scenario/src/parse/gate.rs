@@ -62,7 +62,7 @@ fn figure_gate(figure: &str, node: &Node<'_>) -> Option<FigureGate> {
     let bounds = Bounds::of(&mut table)?;
     if table.entries().next().is_none() {
         let expected = "one of ge, gt, le, lt, lower, upper".to_owned();
-        table.report(Problem::Missing { expected });
+        table.report(Problem::Missing(expected));
     }
     let numbers = [
         (Comparison::Ge, bounds.ge),

@@ -114,7 +114,7 @@ pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> ScenarioErrors 
         line: 1,
         column: 1,
         key: String::new(),
-        problem: Problem::Unreadable { error },
+        problem: Problem::Unreadable(error),
     }])
 }
 

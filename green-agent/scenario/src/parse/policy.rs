@@ -35,7 +35,7 @@ fn read_settings(
     let looked_at = placeholder::with_any_address(&settings);
     match builtin(name, &Value::Object(looked_at)) {
         // A model's missing API key is a problem of this machine, not of the file.
-        Ok(_) | Err(SettingsError::NoKey { .. }) => Some(settings),
+        Ok(_) | Err(SettingsError::NoKey(_)) => Some(settings),
         Err(error) => {
             let wrong = node.unwrap_or(chosen);
             wrong.malformed("settings that the policy knows", &error.to_string())

@@ -120,7 +120,7 @@ impl<'a> Source<'a> {
             let offset = error.span().map_or(0, |span| span.start);
             let error = one_line(error.message());
             let error = format!("{error}{}", other_language(self.path));
-            self.report(offset, "", Problem::Syntax { error });
+            self.report(offset, "", Problem::Syntax(error));
         }
     }
 

@@ -80,7 +80,7 @@ impl<'a> Key<'a> {
     pub(crate) fn missing<T>(&self, expected: &str) -> Option<T> {
         let expected = expected.to_owned();
         self.source
-            .report(self.start, &self.path, Problem::Missing { expected });
+            .report(self.start, &self.path, Problem::Missing(expected));
         None
     }
 
@@ -128,7 +128,7 @@ impl<'a> Table<'a> {
         let expected = expected.to_owned();
         let key = self.key_of(name);
         self.source
-            .report(self.start, &key, Problem::Missing { expected });
+            .report(self.start, &key, Problem::Missing(expected));
         None
     }
 

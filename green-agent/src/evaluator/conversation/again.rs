@@ -15,11 +15,8 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TurnsError {
     /// All turns that were said are as they should be now, but the conversation ended before others.
-    #[error("turn {turn} was not said when the scenario ran; run it again")]
-    NotSaid {
-        /// The number of the turn, from 1.
-        turn: usize,
-    },
+    #[error("turn {0} was not said when the scenario ran; run it again")]
+    NotSaid(usize),
     /// The transcript does not show what was answered to each turn of the scenario.
     #[error(
         "the transcript does not show the answer to each [[config.turn]] of the scenario, so that `state` and \
@@ -45,9 +42,7 @@ pub(in crate::evaluator) fn again(
     let mut wrongs = judged.filter_map(|(at, (turn, talk))| Some((at, judge(at + 1, turn, talk)?)));
     match wrongs.next() {
         Some((at, wrong)) => Ok(assessment(turns.len(), at, &states[..=at], Some(wrong))),
-        None if states.len() < turns.len() => Err(TurnsError::NotSaid {
-            turn: states.len() + 1,
-        }),
+        None if states.len() < turns.len() => Err(TurnsError::NotSaid(states.len() + 1)),
         None => Ok(assessment(turns.len(), turns.len(), &states, None)),
     }
 }
@@ -175,10 +170,7 @@ mod tests {
         let stopped = assessment(3, 0, &["completed".to_owned()], Some("no".to_owned()));
         let before_second = |entry: &&Entry| entry.exchange == 1;
         let first: Vec<Entry> = entries.iter().filter(before_second).cloned().collect();
-        assert_eq!(
-            again(&turns, &stopped, &first),
-            Err(TurnsError::NotSaid { turn: 2 })
-        );
+        assert_eq!(again(&turns, &stopped, &first), Err(TurnsError::NotSaid(2)));
         assert_eq!(again(&turns, &known, &first), Err(TurnsError::NotShown));
         assert_eq!(
             again(&turns[..1], &known, &entries),

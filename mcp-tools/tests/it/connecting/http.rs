@@ -56,7 +56,7 @@ async fn a_wrong_token_is_unauthorized_however_the_server_says_so() {
                 Connection::open(&details, &AllowList::default(), &speaking(lifecycle)).await;
             let error = opened.unwrap_err();
             assert!(
-                matches!(error, ConnectError::Unauthorized { .. }),
+                matches!(error, ConnectError::Unauthorized(_)),
                 "{lifecycle:?}: {error}"
             );
             assert!(error.to_string().contains("unauthorized"), "{error}");

@@ -82,7 +82,7 @@ async fn ended(mut work: Work) -> Outcome {
 async fn a_policy_that_hangs_is_ended_by_the_clock() {
     let outcome = ended(work([list()], 0, 10)).await;
     assert!(
-        matches!(outcome.ended, StopReason::TimeLimit { .. }),
+        matches!(outcome.ended, StopReason::TimeLimit(_)),
         "{outcome:?}"
     );
     assert_eq!(outcome.steps, 1);
@@ -119,7 +119,7 @@ async fn the_last_step_may_be_followed_by_the_end() {
     assert!(matches!(outcome.ended, StopReason::Finished), "{outcome:?}");
     let outcome = ended(work([list(), list(), list()], 0, 2)).await;
     assert!(
-        matches!(outcome.ended, StopReason::StepLimit { limit: 2 }),
+        matches!(outcome.ended, StopReason::StepLimit(2)),
         "{outcome:?}"
     );
 }

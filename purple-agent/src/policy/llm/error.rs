@@ -83,11 +83,8 @@ pub enum ModelError {
         source: FieldError,
     },
     /// The answer was cut at the limit of output tokens.
-    #[error("the model's answer was cut at {limit} tokens: raise max_output_tokens")]
-    Cut {
-        /// The limit.
-        limit: u64,
-    },
+    #[error("the model's answer was cut at {0} tokens: raise max_output_tokens")]
+    Cut(u64),
     /// The limit on the total number of tokens is reached.
     #[error("{spent} tokens are spent of the {limit} that max_total_tokens allows")]
     TokensSpent {
@@ -122,7 +119,7 @@ impl ModelError {
     pub fn is_the_agents(&self) -> bool {
         match self {
             Self::Refused { status, .. } => matches!(status, 400 | 413 | 422),
-            Self::Cut { .. } | Self::TokensSpent { .. } | Self::Unreadable { .. } => true,
+            Self::Cut(_) | Self::TokensSpent { .. } | Self::Unreadable { .. } => true,
             Self::Unreachable { .. }
             | Self::Timeout { .. }
             | Self::GaveUp { .. }
@@ -160,6 +157,6 @@ mod tests {
             cause: "refused".to_owned(),
         };
         assert!(!unreachable.is_the_agents());
-        assert!(ModelError::Cut { limit: 3 }.is_the_agents());
+        assert!(ModelError::Cut(3).is_the_agents());
     }
 }

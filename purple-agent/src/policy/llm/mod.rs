@@ -232,7 +232,7 @@ impl Llm {
     fn finish(&self, reply: Reply) -> Result<Action, ModelError> {
         if reply.truncated {
             let limit = self.model.settings.max_output_tokens;
-            return Err(ModelError::Cut { limit });
+            return Err(ModelError::Cut(limit));
         }
         let (text, data) = (reply.text, None);
         Ok(Action::Finish { text, data })

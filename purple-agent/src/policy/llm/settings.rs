@@ -217,7 +217,7 @@ fn key_of(
     let key = keys.find(|key| !key.is_empty());
     let variable = names.join(" or ");
     match key {
-        None if needed => Err(SettingsError::NoKey { variable }),
+        None if needed => Err(SettingsError::NoKey(variable)),
         key => Ok(key.map(Secret::new)),
     }
 }
@@ -275,7 +275,7 @@ mod tests {
             json!({"provider": "anthropic", "model": "m", "base_url": "https://api.anthropic.com"});
         let missing = LlmSettings::read(&own, &variables).unwrap_err();
         assert!(
-            matches!(missing, SettingsError::NoKey { variable } if variable == "ANTHROPIC_API_KEY")
+            matches!(missing, SettingsError::NoKey(variable) if variable == "ANTHROPIC_API_KEY")
         );
     }
 }

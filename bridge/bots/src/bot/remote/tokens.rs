@@ -39,18 +39,16 @@ impl Admission for Verifier {
 fn admission_error(refusal: auth::Refusal) -> AdmissionError {
     let text = refusal.to_string();
     match refusal {
-        auth::Refusal::Audience { .. } | auth::Refusal::Claim { .. } => {
-            AdmissionError::Forbidden(text)
-        }
+        auth::Refusal::Audience(_) | auth::Refusal::Claim(_) => AdmissionError::Forbidden(text),
         auth::Refusal::Missing
         | auth::Refusal::Malformed
         | auth::Refusal::Algorithm { .. }
-        | auth::Refusal::Issuer { .. }
-        | auth::Refusal::UnknownKey { .. }
+        | auth::Refusal::Issuer(_)
+        | auth::Refusal::UnknownKey(_)
         | auth::Refusal::Signature
         | auth::Refusal::NoExpiry
-        | auth::Refusal::Expired { .. }
-        | auth::Refusal::NotYet { .. } => AdmissionError::Unauthenticated(text),
+        | auth::Refusal::Expired(_)
+        | auth::Refusal::NotYet(_) => AdmissionError::Unauthenticated(text),
         auth::Refusal::Keys(error) => {
             tracing::warn!(%error, "a bot's token cannot be checked");
             AdmissionError::Unavailable("the issuer's keys cannot be read".to_owned())

@@ -86,6 +86,6 @@ impl LegacyTransport {
 impl Discovered {
     fn no_tasks(&self) -> InvocationError {
         let agent = self.card.name.clone();
-        InvocationError::NoTasks { agent }
+        InvocationError::NoTasks(agent)
     }
 }

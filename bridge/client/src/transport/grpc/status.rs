@@ -22,7 +22,7 @@ pub(super) fn fault(status: &Status, limit: usize) -> Fault {
         Code::PermissionDenied => Fault::Forbidden { challenge, said },
         Code::Unavailable | Code::Cancelled => Fault::StreamBroken(said),
         // The decoder's status for a message that is too long.
-        Code::OutOfRange => Fault::TooLarge { limit },
+        Code::OutOfRange => Fault::TooLarge(limit),
         code @ (Code::Ok
         | Code::Unknown
         | Code::InvalidArgument

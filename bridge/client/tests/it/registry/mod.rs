@@ -122,7 +122,7 @@ async fn what_is_not_there_or_no_card_is_told() {
         format!("there is no {host}/agents/plan:v1 in the registry")
     );
     let error = registry.tags("agents/plan").await.unwrap_err();
-    assert!(matches!(error, RegistryError::NotFound { .. }), "{error}");
+    assert!(matches!(error, RegistryError::NotFound(_)), "{error}");
     let error = registry
         .push("agents/plan", "v1", &json!({"url": "u"}))
         .await
@@ -134,7 +134,7 @@ async fn what_is_not_there_or_no_card_is_told() {
         "{error}"
     );
     let error = registry.push("Agents", "v1", &json!({})).await.unwrap_err();
-    assert!(matches!(error, RegistryError::Reference { .. }), "{error}");
+    assert!(matches!(error, RegistryError::Reference(_)), "{error}");
     oras::push(&program.url, "image", "v1", &oras::TAR, b"not json").await;
     let error = registry.pull("image", "v1").await.unwrap_err();
     assert!(matches!(error, RegistryError::NotACard { .. }), "{error}");
@@ -309,15 +309,9 @@ async fn credentials_are_shown_to_those_who_ask_for_them() {
     for auth in [RegistryAuth::Anonymous, password("wrong")] {
         let registry = with(auth);
         let error = registry.list().await.unwrap_err();
-        assert!(
-            matches!(error, RegistryError::Unauthorized { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, RegistryError::Unauthorized(_)), "{error}");
         let error = registry.push("plan", "v1", &plan).await.unwrap_err();
-        assert!(
-            matches!(error, RegistryError::Unauthorized { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, RegistryError::Unauthorized(_)), "{error}");
     }
     let registry = with(password("hunter2"));
     registry.push("plan", "v1", &plan).await.unwrap();

@@ -125,7 +125,7 @@ async fn a_manifest_that_is_another_one_is_refused() {
     let registry = overflowing("nothing").await;
     let digest = format!("sha256:{}", "0".repeat(64));
     let error = registry.pull("agents/plan", &digest).await.unwrap_err();
-    assert!(matches!(error, RegistryError::NotFound { .. }), "{error}");
+    assert!(matches!(error, RegistryError::NotFound(_)), "{error}");
     let error = registry.pull("agents/plan", "v1").await.unwrap_err();
-    assert!(matches!(error, RegistryError::NotFound { .. }), "{error}");
+    assert!(matches!(error, RegistryError::NotFound(_)), "{error}");
 }
