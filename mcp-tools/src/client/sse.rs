@@ -2,8 +2,9 @@
 //! Streamable HTTP replaced it; if a server rejects the client's first POST, the client tries a GET (2025-11-25,
 //! transports, backwards compatibility).
 
-use std::io;
+use std::{collections::VecDeque, io};
 
+use bridge_protocol::sse::{SseData, SseEvent, SseParser};
 use reqwest_0_13::{Client, Response, StatusCode, header::ACCEPT};
 use rmcp::{
     RoleClient,
@@ -28,13 +29,8 @@ pub(super) struct Sse {
 /// The events of a response.
 struct Events {
     response: Response,
-    unread: Vec<u8>,
-}
-
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Event {
-    name: String,
-    data: String,
+    parser: SseParser,
+    parsed: VecDeque<SseEvent>,
 }
 
 impl Sse {
@@ -46,14 +42,15 @@ impl Sse {
         expect_success(response.status())?;
         let mut events = Events {
             response,
-            unread: Vec::new(),
+            parser: SseParser::new(MAX_EVENT),
+            parsed: VecDeque::new(),
         };
         let post = loop {
             let event = events.next().await?;
-            let event =
+            let (name, data) =
                 event.ok_or_else(|| other("the stream ended before it named an endpoint"))?;
-            if event.name == "endpoint" {
-                break url.join(event.data.trim()).map_err(other)?;
+            if name == "endpoint" {
+                break url.join(data.trim()).map_err(other)?;
             }
         };
         if post.origin() != url.origin() {
@@ -85,9 +82,9 @@ impl Transport<RoleClient> for Sse {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            let event = self.events.next().await.ok().flatten()?;
-            if matches!(event.name.as_str(), "" | "message")
-                && let Ok(message) = serde_json::from_str(&event.data)
+            let (name, data) = self.events.next().await.ok().flatten()?;
+            if matches!(name.as_str(), "" | "message")
+                && let Ok(message) = serde_json::from_str(&data)
             {
                 return Some(message);
             }
@@ -100,47 +97,25 @@ impl Transport<RoleClient> for Sse {
 }
 
 impl Events {
-    /// Returns the next event, or `None` once the stream has ended. Cancel-safe.
-    async fn next(&mut self) -> io::Result<Option<Event>> {
+    /// Returns the name and the data of the next event, or `None` once the stream has ended. Cancel-safe.
+    async fn next(&mut self) -> io::Result<Option<(String, String)>> {
+        let too_long = || other("an event is longer than 16 MiB");
         loop {
-            if let Some(event) = take_event(&mut self.unread) {
-                return Ok(Some(event));
+            if let Some(event) = self.parsed.pop_front() {
+                let SseData::Whole(data) = event.data else {
+                    return Err(too_long());
+                };
+                return Ok(Some((event.event.unwrap_or_default(), data)));
             }
-            if self.unread.len() > MAX_EVENT {
-                return Err(other("an event is longer than 16 MiB"));
+            if self.parser.unfinished() > Some(MAX_EVENT as u64) {
+                return Err(too_long());
             }
             match self.response.chunk().await.map_err(failed)? {
-                Some(chunk) => self.unread.extend_from_slice(&chunk),
+                Some(chunk) => self.parsed.extend(self.parser.push(&chunk)),
                 None => return Ok(None),
             }
         }
     }
-}
-
-/// Takes the first complete event out of the buffer.
-fn take_event(unread: &mut Vec<u8>) -> Option<Event> {
-    let ends = [&b"\n\n"[..], b"\r\n\r\n", b"\r\r"];
-    let end = ends
-        .iter()
-        .filter_map(|end| {
-            let at = unread.windows(end.len()).position(|bytes| bytes == *end)?;
-            Some(at + end.len())
-        })
-        .min()?;
-    let event: Vec<u8> = unread.drain(..end).collect();
-    let mut read = Event::default();
-    let text = String::from_utf8_lossy(&event).replace('\r', "\n");
-    for line in text.lines() {
-        let (field, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.strip_prefix(' ').unwrap_or(value);
-        match field {
-            "event" => value.clone_into(&mut read.name),
-            "data" if read.data.is_empty() => value.clone_into(&mut read.data),
-            "data" => read.data.extend(["\n", value]),
-            _id_or_comment => {}
-        }
-    }
-    Some(read)
 }
 
 fn with(request: reqwest_0_13::RequestBuilder, headers: &Headers) -> reqwest_0_13::RequestBuilder {
@@ -162,22 +137,4 @@ fn failed(error: reqwest_0_13::Error) -> io::Error {
 
 fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
     io::Error::other(error)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_are_taken_whole_however_lines_end() {
-        let mut unread =
-            b"event: endpoint\r\ndata: /messages\r\n\r\n: ping\n\ndata: 1\ndata: 2\n\ndata: x"
-                .to_vec();
-        let mut read = || take_event(&mut unread).map(|event| (event.name, event.data));
-        let event = |name: &str, data: &str| Some((name.to_owned(), data.to_owned()));
-        assert_eq!(read(), event("endpoint", "/messages"));
-        assert_eq!(read(), event("", ""));
-        assert_eq!(read(), event("", "1\n2"));
-        assert_eq!(read(), None);
-    }
 }
