@@ -3,6 +3,7 @@
 
 use std::{net::IpAddr, time::Duration};
 
+use bridge_telemetry::root_cause;
 use reqwest::{Client, RequestBuilder, Response, redirect};
 use serde_json::Value;
 use url::{Host, Url};
@@ -199,14 +200,9 @@ fn failed(url: &Url, error: &reqwest::Error) -> FetchError {
             limit: TIME,
         };
     }
-    // The outer errors repeat the URL with its query, so the innermost one is used.
-    let mut inner: &dyn std::error::Error = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
     FetchError::Unreachable {
         endpoint,
-        reason: inner.to_string(),
+        reason: root_cause(error),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{net::IpAddr, time::Duration};
 
 use bridge_protocol::{jsonrpc::RpcError, wire::FieldError};
+use bridge_telemetry::root_cause;
 use url::Url;
 
 use crate::{Binding, certificate, guard::PrivateAddress, interface::without_user};
@@ -145,47 +146,17 @@ impl Fault {
         match self {
             Self::Unconnected(_) | Self::Unreachable(_) | Self::Timeout(_) => true,
             Self::Http { status, .. } => matches!(status, 408 | 429 | 500..=599) && *status != 501,
-            Self::StreamBroken(_)
-            | Self::Private { .. }
-            | Self::Certificate(_)
-            | Self::TooLarge(_)
-            | Self::Unauthenticated { .. }
-            | Self::Forbidden { .. }
-            | Self::Rpc(_)
-            | Self::Invalid(_)
-            | Self::Asked(_)
-            | Self::NoInterface { .. }
-            | Self::Extensions(_)
-            | Self::Untrusted(_)
-            | Self::NoCredentials { .. }
-            | Self::Elsewhere(_)
-            | Self::NotInVersion(_) => false,
+            _ => false,
         }
     }
 
     /// Whether other credentials may help: none was held for the card's requirements, or the agent answered
     /// 401.
     pub(crate) fn wants_credentials(&self) -> bool {
-        match self {
-            Self::Unauthenticated { .. } | Self::NoCredentials { .. } => true,
-            Self::Unconnected(_)
-            | Self::Unreachable(_)
-            | Self::Private { .. }
-            | Self::Certificate(_)
-            | Self::Timeout(_)
-            | Self::TooLarge(_)
-            | Self::Forbidden { .. }
-            | Self::Http { .. }
-            | Self::Rpc(_)
-            | Self::Invalid(_)
-            | Self::Asked(_)
-            | Self::StreamBroken(_)
-            | Self::NoInterface { .. }
-            | Self::Extensions(_)
-            | Self::Untrusted(_)
-            | Self::Elsewhere(_)
-            | Self::NotInVersion(_) => false,
-        }
+        matches!(
+            self,
+            Self::Unauthenticated { .. } | Self::NoCredentials { .. }
+        )
     }
 
     /// Converts an error of reqwest. `limit` is the time limit of the request.
@@ -212,15 +183,6 @@ impl From<PrivateAddress> for Fault {
     fn from(PrivateAddress { host, address }: PrivateAddress) -> Self {
         Self::Private { host, address }
     }
-}
-
-/// The message of the innermost error, such as "connection refused"; the outer errors only repeat it.
-pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
 }
 
 /// The binding for error messages; JSON-RPC, the most common one, is not named.

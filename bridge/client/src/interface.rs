@@ -1,7 +1,11 @@
 //! The interfaces of a card: which of them this client supports, and their addresses (specification 4.4.6).
 //! For gRPC cards mostly have `HOST:PORT` in place of a URL, which is what gRPC libraries take.
 
-use bridge_protocol::{a2a::Binding, dialect::Version, wire::FieldError};
+use bridge_protocol::{
+    a2a::{AgentCard, Binding},
+    dialect::Version,
+    wire::FieldError,
+};
 use url::Url;
 
 /// Whether this client supports a version in this binding.
@@ -12,6 +16,19 @@ pub(crate) fn carries(binding: Binding, version: Version) -> bool {
         (Binding::HttpJson, Version::V0_1) => false,
         (Binding::Grpc, Version::V1_0) => cfg!(feature = "grpc"),
         (Binding::Grpc, Version::V0_1 | Version::V0_3) => false,
+    }
+}
+
+/// The bindings and versions of a card, for error messages.
+pub(crate) fn offered(card: &AgentCard) -> String {
+    let shown: Vec<_> = card
+        .supported_interfaces
+        .iter()
+        .map(|one| format!("{} {}", one.protocol_binding, one.protocol_version))
+        .collect();
+    match shown.is_empty() {
+        true => "no interface".to_owned(),
+        false => shown.join(", "),
     }
 }
 

@@ -6,7 +6,10 @@ use bridge_protocol::{
     dialect::Version,
 };
 
-use crate::{Binding, Fault, interface::carries};
+use crate::{
+    Binding, Fault,
+    interface::{carries, offered},
+};
 
 /// The version and binding that the caller requires.
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,18 +71,6 @@ fn speaks(
     let is_tried = version == Version::V0_1 && wanted.version == Some(Version::V0_1);
     let is_spoken = Version::of(&interface.protocol_version) == Some(version);
     Binding::of(&interface.protocol_binding) == Some(binding) && (is_tried || is_spoken)
-}
-
-fn offered(card: &AgentCard) -> String {
-    let shown: Vec<_> = card
-        .supported_interfaces
-        .iter()
-        .map(|one| format!("{} {}", one.protocol_binding, one.protocol_version))
-        .collect();
-    match shown.is_empty() {
-        true => "no interface".to_owned(),
-        false => shown.join(", "),
-    }
 }
 
 fn needed(usable: &[(Version, Binding)]) -> String {

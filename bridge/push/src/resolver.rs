@@ -45,14 +45,8 @@ fn judged(
 
 /// Whether a request failed because of [`NotAllowed`].
 pub(super) fn is_refusal(error: &reqwest::Error) -> bool {
-    let mut inner: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = inner {
-        if error.is::<NotAllowed>() {
-            return true;
-        }
-        inner = error.source();
-    }
-    false
+    let error: &(dyn std::error::Error + 'static) = error;
+    std::iter::successors(Some(error), |error| error.source()).any(|error| error.is::<NotAllowed>())
 }
 
 #[cfg(test)]

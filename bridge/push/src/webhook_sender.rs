@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bridge_telemetry::TraceContext;
+use bridge_telemetry::{TraceContext, root_cause};
 use reqwest::{Client, Response, StatusCode, header::RETRY_AFTER, redirect};
 use url::Url;
 
@@ -113,7 +113,7 @@ impl HttpSender {
             Err(error) if error.is_timeout() => {
                 failed(format!("no answer within {:?}", self.timeout))
             }
-            Err(error) => failed(innermost(&error)),
+            Err(error) => failed(root_cause(&error)),
         }
     }
 }
@@ -158,13 +158,4 @@ fn failed(reason: String) -> Outcome {
         reason,
         again: None,
     }
-}
-
-/// Returns the innermost cause: the outermost error would repeat the URL with its query.
-fn innermost(error: &reqwest::Error) -> String {
-    let mut inner: &dyn std::error::Error = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
 }

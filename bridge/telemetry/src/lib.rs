@@ -7,6 +7,7 @@
 //! - [`start`]: the exporter, set up from the environment
 //! - [`span`]: begins a span, with [`set`] and [`fail`] to say more about it
 //! - [`TraceContext`]: the place in a trace, to be handed over to other tasks, processes and hosts
+//! - [`root_cause`]: what an error says in logs and answers
 
 #[cfg(not(feature = "otlp"))]
 mod absent;
@@ -54,6 +55,16 @@ pub fn start(program: &'static str) -> Result<Option<ExportLayer>, StartError> {
 /// Sends what was not sent yet, within two seconds. A program calls it when it ends.
 pub fn finish() {
     backend::finish();
+}
+
+/// The message of the innermost error, such as "connection refused". The outer ones repeat the address of a request,
+/// which may have a secret in it.
+pub fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
 }
 
 /// The reason why traces cannot be exported.

@@ -214,7 +214,7 @@ fn endpoints(
     usable.sort_by_key(|(manner, ..)| !matches!(manner, EndpointKind::Interface(..)));
     let mut wrong = DiscoveryError::NoWayToSpeak {
         url: found_at.to_string(),
-        offered: offered(card),
+        offered: interface::offered(card),
     };
     let mut all = Vec::new();
     for (manner, card_url, interface) in usable.into_iter().rev() {
@@ -245,15 +245,6 @@ fn address(
         url: found_at.to_string(),
         why: why.at(card_url).inside("supportedInterfaces"),
     })
-}
-
-fn offered(card: &AgentCard) -> String {
-    let interfaces = card.supported_interfaces.iter();
-    let shown = interfaces.map(|one| format!("{} {}", one.protocol_binding, one.protocol_version));
-    match card.supported_interfaces.is_empty() {
-        true => "no interface".to_owned(),
-        false => shown.collect::<Vec<_>>().join(", "),
-    }
 }
 
 #[cfg(test)]

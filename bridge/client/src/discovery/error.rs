@@ -107,19 +107,13 @@ impl DiscoveryError {
 
     /// Whether all other locations of the same host would give the same error.
     pub(super) fn is_final(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::Scheme(_)
-            | Self::Unreachable { .. }
-            | Self::Timeout { .. }
-            | Self::Private { .. } => true,
-            Self::NotFound { .. }
-            | Self::TooLarge { .. }
-            | Self::Status { .. }
-            | Self::NotACard { .. }
-            | Self::Elsewhere { .. }
-            | Self::Redirects { .. }
-            | Self::NoWayToSpeak { .. } => false,
-        }
+                | Self::Unreachable { .. }
+                | Self::Timeout { .. }
+                | Self::Private { .. }
+        )
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use bridge_telemetry::root_cause;
 use reqwest::{
     Response, StatusCode,
     header::{ACCEPT, LOCATION},
@@ -14,7 +15,6 @@ use crate::{
     body::{self, BodyError},
     certificate,
     credentials::is_loopback,
-    error::root_cause,
     guard::{AddressGuard, PrivateAddress},
     interface::without_user,
 };

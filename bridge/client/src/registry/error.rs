@@ -117,21 +117,14 @@ impl RegistryError {
 
     /// Whether the error is the registry's and not that of one artifact.
     pub(super) fn is_of_registry(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::Unreachable { .. }
-            | Self::Timeout { .. }
-            | Self::Failing { .. }
-            | Self::Unauthorized(_)
-            | Self::Address(_)
-            | Self::PlainHttp(_) => true,
-            Self::Reference(_)
-            | Self::NotFound(_)
-            | Self::Refused { .. }
-            | Self::NotACard { .. }
-            | Self::TooLarge { .. }
-            | Self::TooMany { .. }
-            | Self::NoSkill { .. }
-            | Self::NoneHealthy { .. } => false,
-        }
+                | Self::Timeout { .. }
+                | Self::Failing { .. }
+                | Self::Unauthorized(_)
+                | Self::Address(_)
+                | Self::PlainHttp(_)
+        )
     }
 }

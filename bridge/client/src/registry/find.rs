@@ -3,6 +3,7 @@
 use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
 use bridge_protocol::dialect::places;
+use bridge_telemetry::root_cause;
 use tokio::net::TcpStream;
 use url::Url;
 
@@ -160,7 +161,7 @@ impl Registry {
             Err(error) if error.is_timeout() => {
                 Err(format!("no answer within {:?}", self.options.health))
             }
-            Err(error) => Err(crate::error::root_cause(&error)),
+            Err(error) => Err(root_cause(&error)),
         }
     }
 }

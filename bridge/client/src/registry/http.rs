@@ -6,6 +6,7 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bridge_telemetry::root_cause;
 use bytes::Bytes;
 use reqwest::{
     Client, Method, RequestBuilder, Response, StatusCode,
@@ -26,7 +27,6 @@ use super::{
 use crate::{
     body::{self, BodyError},
     credentials::is_loopback,
-    error::root_cause,
 };
 
 /// The types of manifests that are accepted (image specification, "Media Types").

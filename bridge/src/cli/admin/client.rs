@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use bridge_telemetry::root_cause;
 use reqwest::{Client, Method, Response};
 use serde_json::Value;
 
@@ -114,12 +115,8 @@ impl AdminClient {
 }
 
 fn absent(path: &Path, error: &reqwest::Error) -> AdminClientError {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
     AdminClientError::Absent {
         path: path.to_owned(),
-        reason: cause.to_string(),
+        reason: root_cause(error),
     }
 }

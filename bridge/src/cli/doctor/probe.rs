@@ -8,6 +8,7 @@ use bridge_protocol::{
     },
     wire::{Wire as _, from_slice},
 };
+use bridge_telemetry::root_cause;
 use reqwest::{
     Client,
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue},
@@ -115,7 +116,7 @@ impl<'a> Prober<'a> {
             None => request,
         };
         let outcome = match request.send().await {
-            Err(error) => Outcome::Unreachable(root(&error)),
+            Err(error) => Outcome::Unreachable(root_cause(&error)),
             Ok(reply) => {
                 let status = reply.status();
                 let kind = reply.headers().get(CONTENT_TYPE).cloned();
@@ -245,14 +246,6 @@ fn said(activity: &Activity) -> Option<String> {
 fn short(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").chars().take(SHOWN).collect()
-}
-
-fn root(error: &reqwest::Error) -> String {
-    let mut cause: &dyn Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
 }
 
 impl fmt::Display for Probe {

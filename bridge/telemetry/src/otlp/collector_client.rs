@@ -75,7 +75,7 @@ impl HttpClient for CollectorClient {
         self.report(match &answered {
             Ok(answer) if answer.status().is_success() => None,
             Ok(answer) => Some(format!("HTTP status {}", answer.status().as_u16())),
-            Err(error) => Some(innermost(error.as_ref())),
+            Err(error) => Some(crate::root_cause(error.as_ref())),
         });
         answered
     }
@@ -87,13 +87,4 @@ fn timeout() -> Duration {
     let said =
         said("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT").or_else(|| said("OTEL_EXPORTER_OTLP_TIMEOUT"));
     said.map_or(TIMEOUT, Duration::from_millis)
-}
-
-/// The innermost cause: the outer ones repeat the collector's address, which may have a credential in it.
-fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
 }

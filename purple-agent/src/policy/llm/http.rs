@@ -5,6 +5,7 @@ use std::time::Duration;
 use bridge_client::is_loopback;
 use bridge_program::clock;
 use bridge_protocol::wire::FieldError;
+use bridge_telemetry::root_cause;
 use mcp_tools::secret::Secret;
 use reqwest::{Response, StatusCode, header::RETRY_AFTER, redirect};
 use serde_json::Value;
@@ -229,12 +230,8 @@ impl Endpoint {
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> Failure {
-        let mut inner: &dyn std::error::Error = error;
-        while let Some(source) = inner.source() {
-            inner = source;
-        }
         Failure::Transient(TransientCause::Broken {
-            cause: inner.to_string(),
+            cause: root_cause(error),
         })
     }
 

@@ -1,9 +1,9 @@
 //! Posts activities to a bot.
 
-use std::{error::Error, time::Duration};
+use std::time::Duration;
 
 use bridge_protocol::{activity::Activity, wire::FieldError};
-use bridge_telemetry::{Instrument as _, Kind, TraceContext, fail, set, span};
+use bridge_telemetry::{Instrument as _, Kind, TraceContext, fail, root_cause, set, span};
 use reqwest::{
     RequestBuilder, Response, StatusCode,
     header::{ACCEPT, AUTHORIZATION},
@@ -195,15 +195,6 @@ pub(super) fn display_url(url: &Url) -> String {
     // The setters fail only for addresses that cannot have these parts.
     let _ = (url.set_username(""), url.set_password(None));
     url.into()
-}
-
-/// Returns the innermost cause of an error, which is the one with information.
-fn root_cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
 }
 
 #[cfg(test)]
