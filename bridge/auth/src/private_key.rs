@@ -102,7 +102,6 @@ impl PrivateKey {
         self.public.kid.as_deref().unwrap_or_default()
     }
 
-    /// The public key.
     pub(super) fn public(&self) -> &Jwk {
         &self.public
     }

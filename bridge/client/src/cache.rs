@@ -22,7 +22,6 @@ pub(crate) struct CachedCard {
 }
 
 impl CardCache {
-    /// The cached card of this URL.
     pub(crate) fn get(&self, url: &str) -> Option<CachedCard> {
         self.lock().get(url).cloned()
     }

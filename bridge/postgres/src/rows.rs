@@ -49,7 +49,6 @@ pub(super) fn scope(owner: &Caller, kind: &str, scope: &str) -> Key {
     digest("scope", &[&owner.id, kind, scope])
 }
 
-/// The keys of a record.
 pub(super) fn record(owner: &Caller, key: &RecordKey) -> (Key, Key) {
     let in_scope = scope(owner, &key.kind, &key.scope);
     (in_scope, digest("id", &[&key.id]))

@@ -37,16 +37,12 @@ pub(super) enum Outcome {
     Delivered,
     /// The attempt failed; a later one may succeed.
     Failed {
-        /// The reason.
         reason: String,
         /// The delay that the webhook asked for.
         again: Option<Duration>,
     },
     /// No attempt can succeed.
-    Refused {
-        /// The reason.
-        reason: String,
-    },
+    Refused { reason: String },
 }
 
 impl Outcome {

@@ -104,7 +104,6 @@ pub(super) async fn run(
     left
 }
 
-/// The lease of a setting with this id.
 fn lease<'a>(key: &'a SettingKey, id: &'a str) -> Conversation<'a> {
     Conversation {
         agent: LEASE,

@@ -60,7 +60,6 @@ impl Origins {
         Self { trusted, ..self }
     }
 
-    /// Returns the target of a URL in a card.
     pub(super) fn follow_card(&self, url: &str) -> UrlTarget {
         match (self.follow(url), Url::parse(url)) {
             (UrlTarget::Elsewhere, Ok(parsed)) if self.trusted && parsed.has_host() => {

@@ -36,7 +36,6 @@ pub(super) struct RequestInfo {
 pub(super) enum CardAt {
     /// There is none.
     Nowhere,
-    /// The body is a card.
     Body,
     /// The result of a JSON-RPC reply is a card.
     Result,

@@ -30,7 +30,6 @@ const MAX_ERRORS: usize = 10;
 #[derive(Clone, Debug)]
 pub struct ScenarioSource {
     path: PathBuf,
-    /// The name of its scenarios.
     name: String,
     text: String,
     dataset: Option<Dataset>,

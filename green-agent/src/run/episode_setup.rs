@@ -94,7 +94,6 @@ impl EpisodeSetup {
         }))
     }
 
-    /// Returns the evaluator.
     pub(super) fn evaluator(&self) -> Arc<EpisodeEvaluator> {
         self.evaluator.clone()
     }

@@ -143,7 +143,6 @@ impl RunLog {
         self.earlier.get(key).map_or(&[], Vec::as_slice)
     }
 
-    /// Appends a record.
     pub(super) fn append(&self, record: &TrialRecord) -> Result<(), RecordError> {
         self.writer.append(record)
     }

@@ -48,7 +48,6 @@ pub(super) struct PlannedTrial<'a> {
 }
 
 impl PlannedTrial<'_> {
-    /// Returns the report as that of an attempt at this trial.
     pub(super) fn reported(&self, report: TrialReport, attempt: u32) -> TrialReport {
         TrialReport {
             sample: self.row.map(|row| row.name.clone()),
@@ -140,7 +139,6 @@ impl Plan {
         Ok(scenario)
     }
 
-    /// Returns the key of a trial.
     fn key(&self, cell: &Cell, row: Option<&Row>, seed: u64, trial: u32) -> String {
         let row = row.map(|row| [&row.name, &row.digest]);
         let cell = cell_texts(cell);

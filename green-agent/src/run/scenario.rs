@@ -43,7 +43,6 @@ pub(super) struct Queue<'a> {
     pub(super) kept: KeptAgents,
 }
 
-/// Runs one scenario and returns its report.
 pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioReport {
     let plan = match Plan::read(found, queue.options) {
         Ok(plan) => plan,

@@ -31,7 +31,6 @@ impl SeededRng {
         &list[self.below(bound) as usize]
     }
 
-    /// Shuffles a list.
     pub(super) fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             let bound = u32::try_from(last + 1).unwrap_or(u32::MAX);

@@ -118,7 +118,6 @@ where
     }
 }
 
-/// The MCP service of one guest.
 struct GuestService<H> {
     service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,

@@ -19,7 +19,6 @@ use crate::{
 /// Events, or the fault that ends them.
 pub(super) type Events = BoxStream<'static, Result<StreamResponse, Fault>>;
 
-/// The source of events.
 pub(super) enum Source {
     /// A stream of the agent.
     Stream(Items),

@@ -53,7 +53,6 @@ impl ReportedTask {
         self.last_id.as_deref()
     }
 
-    /// Whether the task has ended.
     pub(super) fn is_ended(&self) -> bool {
         let task = self.task.as_ref();
         task.is_some_and(|task| task.status.state.is_terminal())

@@ -72,7 +72,6 @@ impl Credential {
         })
     }
 
-    /// Returns the host that the credential is for.
     pub(super) fn host(&self) -> &str {
         &self.host
     }

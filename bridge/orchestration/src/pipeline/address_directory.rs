@@ -28,7 +28,6 @@ const AT_A_TIME: usize = 8;
 pub(super) struct ListedAddress {
     /// The name in messages: a role, or the address itself.
     pub(super) name: String,
-    /// The address.
     pub(super) url: Url,
     /// Whether to look for a catalogue of several agents too.
     pub(super) many: bool,

@@ -16,7 +16,6 @@ pub(super) trait AgentDirectory: Send + Sync {
 /// An agent that has the skill for which it was found.
 #[async_trait]
 pub(super) trait SkillAgent: Send + Sync {
-    /// Returns the agent's own name.
     fn name(&self) -> &str;
 
     /// Calls the skill. Dropping the future cancels the call at the agent, if that supports it.

@@ -17,7 +17,6 @@ impl Document {
         Self(Map::from_iter([(REQUIREMENTS.to_owned(), requirements)]))
     }
 
-    /// Adds the output of a step.
     pub(super) fn add(&mut self, step: &str, output: Value) {
         self.0.insert(step.to_owned(), output);
     }

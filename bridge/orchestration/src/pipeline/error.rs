@@ -44,9 +44,7 @@ pub(super) enum AttemptError {
     /// A parameter refers to a value that no step has returned.
     #[error("input.{parameter}: nothing at {reference}; {source_is}")]
     UnresolvedReference {
-        /// The parameter.
         parameter: String,
-        /// The reference.
         reference: String,
         /// A description of the value that the reference was resolved in.
         source_is: String,
@@ -142,7 +140,6 @@ pub(super) enum Failure {
 pub(super) struct StepFailure {
     /// The step's id.
     pub(super) step: String,
-    /// Its skill.
     pub(super) skill: String,
     /// The agent of the last attempt, if one was found.
     pub(super) agent: Option<String>,

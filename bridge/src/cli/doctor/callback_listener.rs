@@ -45,7 +45,6 @@ pub(super) enum CallbackHost {
     ByItself,
     /// This host name, with the port that the program listens on.
     ByName(String),
-    /// This URL.
     As(Url),
 }
 

@@ -10,11 +10,9 @@ use green_agent_scenario::expectation::ValuePath;
 pub(super) struct Node<'a> {
     /// Its JSON pointer from the target's root.
     pub(super) place: String,
-    /// The value.
     pub(super) value: &'a Value,
 }
 
-/// Returns the values that a path selects.
 pub(super) fn select<'a>(value: &'a Value, path: Option<&ValuePath>) -> Vec<Node<'a>> {
     let node = |place: String, value: &'a Value| Node { place, value };
     match path {

@@ -6,7 +6,6 @@ use super::{Subject, calls, content};
 use green_agent_scenario::expectation::Target;
 use green_agent_transcript::{Entry, label::labels, task, wire};
 
-/// The value of a target.
 pub(super) struct TargetValue {
     /// The value in which paths are resolved.
     pub(super) value: Value,

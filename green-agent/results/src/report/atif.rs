@@ -51,7 +51,6 @@ pub(super) fn write(run: &ReportSource, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns a role as the name of a file.
 fn file_name(role: &str) -> String {
     let allowed = |c: char| {
         if c.is_alphanumeric() || "-_".contains(c) {

@@ -345,7 +345,6 @@ impl FinishedRun<'_> {
         Some(completed(report, &one.gate, &figures, bootstrap))
     }
 
-    /// Returns the reports of a scenario's trials.
     fn trials(&self, scenario: &str) -> Vec<TrialReport> {
         let counted = self.counted.iter();
         let counted = counted.filter(|record| record.scenario == scenario);

@@ -37,7 +37,6 @@ pub(crate) struct Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// Returns the name.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
@@ -52,7 +51,6 @@ impl<'a> Key<'a> {
         self.node
     }
 
-    /// Returns the value as one of a kind.
     pub(crate) fn read<K: Kind>(&self) -> Option<K::Value> {
         K::read(self.node()?)
     }
@@ -137,7 +135,6 @@ impl<'a> Table<'a> {
         self.entries.contains_key(name)
     }
 
-    /// Returns a key.
     pub(crate) fn key(&mut self, name: &'static str) -> Key<'a> {
         Key {
             source: self.source,
@@ -160,7 +157,6 @@ impl<'a> Table<'a> {
         self.get(name).or_else(|| self.missing(name, expected))
     }
 
-    /// Returns a text.
     pub(crate) fn text(&mut self, name: &'static str) -> Option<&'a str> {
         self.get(name)?.text()
     }

@@ -19,7 +19,6 @@ use crate::{
 /// The environment variable from which a relay reads the token.
 const TOKEN_VARIABLE: &str = "MCP_TOKEN";
 
-/// The options of a new episode.
 pub(super) struct EpisodeOptions<'a> {
     pub(super) settings: &'a Episode,
     pub(super) seed: u64,
@@ -126,7 +125,6 @@ impl RunningEpisode {
         [&self.opened.token].into_iter().chain(decoy).chain(told)
     }
 
-    /// Closes the episode and returns its outcome.
     pub(super) async fn close(&self, episodes: &Episodes) -> Outcome {
         if let Some(decoy) = &self.decoy {
             episodes.close(&decoy.id).await;

@@ -35,7 +35,6 @@ impl ModelNames {
         }
     }
 
-    /// Returns the tool's name for the model.
     pub(super) fn for_model(&self, tool: &str) -> String {
         let known = self.tools.iter().find(|(_, name)| *name == tool);
         known.map_or_else(|| plain(tool), |(name, _)| name.clone())

@@ -29,7 +29,6 @@ const RANKED: &str = "youngest younger littlest eldest oldest older elder";
 /// The meaning of a number, according to the words around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
-    /// An age.
     Age,
     /// An age group, such as `U10`.
     Group,

@@ -19,7 +19,6 @@ pub(super) struct Chosen {
     pub(super) agent: String,
     /// The address of the agent's tasks.
     pub(super) base_url: String,
-    /// The id of the skill.
     pub(super) skill_id: String,
     /// The skill's parameters; absent if the agent gets the request as text.
     pub(super) parameters: Option<Map<String, Value>>,

@@ -105,7 +105,6 @@ impl Fit {
     }
 }
 
-/// Returns the skill's own texts.
 pub(super) fn texts(skill: &Value) -> [String; 4] {
     let text = |key: &str| skill[key].as_str().unwrap_or_default().to_owned();
     let list = |key: &str| {

@@ -64,7 +64,6 @@ impl WantedNames {
         Self(found.unwrap_or_default())
     }
 
-    /// Returns the first name.
     pub(super) fn first(&self) -> Option<&Name> {
         self.0.first()
     }

@@ -34,7 +34,6 @@ pub(super) struct Token {
 /// A number in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Number {
-    /// The number's value.
     pub(super) value: i64,
     /// The letters directly before the digits: `u` in `U10`.
     pub(super) before: String,

@@ -20,17 +20,14 @@ impl<'a> CallHistory<'a> {
             .flat_map(|step| step.called.iter().rev())
     }
 
-    /// Returns the last call.
     pub(super) fn last(self) -> Option<&'a Called> {
         self.newest_first().next()
     }
 
-    /// Returns the last call of this tool.
     pub(super) fn last_of(self, tool: &str) -> Option<&'a Called> {
         self.newest_first().find(|called| called.call.name == tool)
     }
 
-    /// Returns whether a call of this tool succeeded.
     pub(super) fn has_succeeded(self, tool: &str) -> bool {
         self.succeeded(&[tool]).next().is_some()
     }

@@ -66,7 +66,6 @@ impl<W: Write> Blocks<W> {
         Ok(true)
     }
 
-    /// Writes one block of JSON.
     pub(super) fn json(&mut self, name: &str, content: &impl Serialize) -> io::Result<()> {
         self.write(&[Block::json(name.to_owned(), content)?])?;
         Ok(())

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use sha2::{Digest as _, Sha256};
 
-/// The style.
 const STYLE: &str = include_str!("page.css");
 
 /// The markup; everything else is made by the script.
@@ -66,7 +65,6 @@ pub(super) fn script(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "<script>{SCRIPT}</script>")
 }
 
-/// Writes the end.
 pub(super) fn end(out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"</body>\n</html>\n")
 }
