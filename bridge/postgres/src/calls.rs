@@ -6,7 +6,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -68,17 +68,13 @@ impl Calls {
 
     /// There is news of the call with this key.
     pub(super) fn answered(&self, key: &[u8]) {
-        if let Some(waiter) = self.lock().get(key) {
+        if let Some(waiter) = lock(&self.waiting).get(key) {
             waiter.notify_waiters();
         }
     }
 
     fn wait(&self, key: &Key) -> Arc<Notify> {
-        Arc::clone(self.lock().entry(key.clone()).or_default())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Arc<Notify>>> {
-        lock(&self.waiting)
+        Arc::clone(lock(&self.waiting).entry(key.clone()).or_default())
     }
 }
 
@@ -91,7 +87,7 @@ struct Waiter<'a> {
 
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
-        let mut waiting = self.calls.lock();
+        let mut waiting = lock(&self.calls.waiting);
         // The map has one, and this.
         if Arc::strong_count(&self.news) <= 2 {
             waiting.remove(self.key);

@@ -5,7 +5,7 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -67,7 +67,7 @@ impl CommitQueue {
             return Err(Refusal::Failed(busy));
         };
         let (done, committed) = oneshot::channel();
-        self.lock().push_back(Pending {
+        lock(&self.waiting).push_back(Pending {
             prepared,
             done,
             room,
@@ -96,7 +96,7 @@ impl CommitQueue {
     async fn next(&self) -> Vec<Pending> {
         loop {
             let (batch, is_any_left) = {
-                let mut waiting = self.lock();
+                let mut waiting = lock(&self.waiting);
                 let batch = batch::take(&mut waiting);
                 (batch, !waiting.is_empty())
             };
@@ -108,10 +108,6 @@ impl CommitQueue {
             }
             self.added.notified().await;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Pending>> {
-        lock(&self.waiting)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::{
     fmt, fs, io,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -176,7 +176,7 @@ impl Connections {
     /// Lends a connection of this pool, or of another one if this has none and the server allows no more.
     async fn lend(&self, pool: &LimitedPool) -> Result<Lent, StoreError> {
         if !pool.lives()
-            && let Some(outage) = self.outage().as_ref()
+            && let Some(outage) = lock(&self.outage).as_ref()
             && Instant::now() < outage.until
         {
             return Err(unavailable(outage.reason.clone()));
@@ -204,12 +204,12 @@ impl Connections {
     }
 
     fn without_outage(&self, lent: Lent) -> Lent {
-        *self.outage() = None;
+        *lock(&self.outage) = None;
         lent
     }
 
     fn note_outage(&self, reason: String) {
-        let mut outage = self.outage();
+        let mut outage = lock(&self.outage);
         let before = outage.as_ref().map(|before| before.pause * 2);
         let pause = before.map_or(PAUSES[0], |pause| pause.min(PAUSES[1]));
         let until = Instant::now() + pause;
@@ -218,10 +218,6 @@ impl Connections {
             pause,
             reason,
         });
-    }
-
-    fn outage(&self) -> MutexGuard<'_, Option<Outage>> {
-        lock(&self.outage)
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     lock,
     setting::SettingKey,
     sync::{
-        Arc, Mutex, MutexGuard, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -88,12 +88,12 @@ impl DeliveryWorkers {
 
     /// Starts the worker of a setting that has none yet.
     pub(super) fn start(&self, key: SettingKey) {
-        self.begin(&mut self.lock(), key);
+        self.begin(&mut lock(&self.all), key);
     }
 
     /// Starts the worker of a setting that another process has left behind, unless the setting is known here.
     pub(super) fn start_unknown(&self, key: SettingKey) {
-        let mut all = self.lock();
+        let mut all = lock(&self.all);
         if !all.running.contains_key(&key) && !all.is_idle(&key) {
             self.begin(&mut all, key);
         }
@@ -103,7 +103,7 @@ impl DeliveryWorkers {
     pub(super) fn set_idle(&self, key: &SettingKey, read: EventReader) {
         self.runtime.get_or_init(Handle::current);
         {
-            let mut all = self.lock();
+            let mut all = lock(&self.all);
             all.set_idle(key, read.seen());
             self.update_has_idle(&all);
         }
@@ -113,7 +113,7 @@ impl DeliveryWorkers {
     /// Stops a setting's worker, if it has one, and waits until the worker has ended.
     pub(super) async fn stop(&self, key: &SettingKey) {
         let running = {
-            let mut all = self.lock();
+            let mut all = lock(&self.all);
             all.remove_idle(key);
             self.update_has_idle(&all);
             all.running.remove(key)
@@ -151,7 +151,7 @@ impl DeliveryWorkers {
 
     fn ended(&self, key: &SettingKey, number: u64, left: Option<EventReader>) {
         {
-            let mut all = self.lock();
+            let mut all = lock(&self.all);
             let running = all.running.get(key);
             if running.is_none_or(|running| running.number != number) {
                 return;
@@ -173,7 +173,7 @@ impl DeliveryWorkers {
         // Dropping the reader may free what watches the task, which must not happen under the lock.
         drop(read);
         if has_news {
-            let mut all = self.lock();
+            let mut all = lock(&self.all);
             if all.remove_idle(key) {
                 self.begin(&mut all, key.clone());
             }
@@ -186,14 +186,10 @@ impl DeliveryWorkers {
         self.has_idle.store(is_any, Ordering::Release);
     }
 
-    fn lock(&self) -> MutexGuard<'_, WorkerTable> {
-        lock(&self.all)
-    }
-
     /// The number of running workers and of idle settings.
     #[cfg(test)]
     pub(super) fn len(&self) -> (usize, usize) {
-        let all = self.lock();
+        let all = lock(&self.all);
         let idle = all.idle.values().map(Vec::len).sum();
         (all.running.len(), idle)
     }
@@ -203,7 +199,7 @@ impl Listener for DeliveryWorkers {
     /// Starts the workers of the settings that have waited for this event.
     fn appended(&self, head: &Head) {
         if self.has_idle.load(Ordering::Acquire) {
-            let mut all = self.lock();
+            let mut all = lock(&self.all);
             for key in all.remove_idle_before(head) {
                 self.begin(&mut all, key);
             }
@@ -212,11 +208,11 @@ impl Listener for DeliveryWorkers {
     }
 
     fn awaits(&self, task: &str) -> bool {
-        self.has_idle.load(Ordering::Acquire) && self.lock().idle.contains_key(task)
+        self.has_idle.load(Ordering::Acquire) && lock(&self.all).idle.contains_key(task)
     }
 
     fn awaited(&self) -> Vec<(String, Seq)> {
-        let all = self.lock();
+        let all = lock(&self.all);
         let seen = |of_task: &Vec<IdleSetting>| of_task.iter().map(|idle| idle.seen).min();
         let tasks = all.idle.iter();
         tasks

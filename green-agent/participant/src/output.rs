@@ -8,7 +8,7 @@ use std::{
     path::Path,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll},
@@ -91,7 +91,7 @@ impl Output {
     /// last ones.
     pub fn switch(&self, log: &Path) -> io::Result<()> {
         let new = OutputLog::open(log)?;
-        *self.kept() = new;
+        *lock(&self.kept) = new;
         Ok(())
     }
 
@@ -102,11 +102,7 @@ impl Output {
 
     /// Returns the last lines, at most 20, oldest first.
     pub fn last_lines(&self) -> Vec<String> {
-        self.kept().tail.iter().cloned().collect()
-    }
-
-    fn kept(&self) -> MutexGuard<'_, OutputLog> {
-        lock(&self.kept)
+        lock(&self.kept).tail.iter().cloned().collect()
     }
 
     /// Returns the number of lines that were dropped because the sink was full.
@@ -136,7 +132,7 @@ impl Output {
 
     fn keep(&self, text: &str) {
         self.read.fetch_add(1, Ordering::Relaxed);
-        let mut kept = self.kept();
+        let mut kept = lock(&self.kept);
         kept.write(text);
         if kept.tail.len() == TAIL {
             kept.tail.pop_front();

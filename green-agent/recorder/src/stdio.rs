@@ -82,7 +82,7 @@ impl Tap {
         let exchange = self.book.transcript.next_exchange();
         let asks = body.json().is_some_and(|body| body["method"].is_string());
         if let Some(id) = id_of(&body).filter(|_| asks) {
-            self.open().insert(id, exchange);
+            lock(&self.open).insert(id, exchange);
         }
         let content = Content::Request {
             method: "STDIO".to_owned(),
@@ -99,7 +99,7 @@ impl Tap {
         let asks = body.json().is_some_and(|body| body["method"].is_string());
         let answered = id_of(&body)
             .filter(|_| !asks)
-            .and_then(|id| self.open().remove(&id));
+            .and_then(|id| lock(&self.open).remove(&id));
         let content = Content::Reply {
             status: 200,
             headers: BTreeMap::new(),
@@ -107,10 +107,6 @@ impl Tap {
         };
         let exchange = answered.unwrap_or_else(|| self.book.transcript.next_exchange());
         (exchange, content)
-    }
-
-    fn open(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, u64>> {
-        lock(&self.open)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -109,7 +109,7 @@ impl Executor for EvaluatorExecutor {
     }
 
     async fn canceled(&self, task: Arc<Task>, _caller: Caller) {
-        let running = self.running();
+        let running = lock(&self.running);
         let canceled = running.iter().filter(|one| one.task == task.id);
         canceled.for_each(|one| one.work.abort());
     }
@@ -137,7 +137,7 @@ impl EvaluatorExecutor {
     }
 
     fn keep(&self, task: &TaskHandle, reporter: &Reporter, work: AbortHandle) {
-        let mut running = self.running();
+        let mut running = lock(&self.running);
         running.retain(|one| !one.work.is_finished());
         running.push(RunningEvaluation {
             task: task.task_id().to_owned(),
@@ -148,20 +148,16 @@ impl EvaluatorExecutor {
     }
 
     fn acknowledge(&self, context: &str, ids: &[String]) {
-        let running = self.running();
+        let running = lock(&self.running);
         let meant = running.iter().filter(|one| one.context == context);
         meant.for_each(|one| one.reporter.acknowledge(ids.to_vec()));
-    }
-
-    fn running(&self) -> MutexGuard<'_, Vec<RunningEvaluation>> {
-        lock(&self.running)
     }
 }
 
 impl fmt::Debug for EvaluatorExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EvaluatorExecutor")
-            .field("running", &self.running().len())
+            .field("running", &lock(&self.running).len())
             .finish_non_exhaustive()
     }
 }

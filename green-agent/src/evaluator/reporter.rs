@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     fmt,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
 };
 
 use bridge_client::new_message_id;
@@ -110,7 +110,7 @@ impl Reporter {
 
     /// Returns the statuses for all messages sent, in order.
     pub(super) fn said(&self) -> Vec<TaskStatus> {
-        self.statuses().clone()
+        lock(&self.0.said).clone()
     }
 
     fn messages(&self) -> impl Iterator<Item = Message> + use<> {
@@ -124,7 +124,7 @@ impl Reporter {
                 listener(&text);
             }
         }
-        self.statuses().push(TaskStatus {
+        lock(&self.0.said).push(TaskStatus {
             message: Some(message.clone()),
             ..TaskStatus::new(TaskState::Working)
         });
@@ -139,17 +139,13 @@ impl Reporter {
         task.emit(vec![update]).await?;
         Ok(())
     }
-
-    fn statuses(&self) -> MutexGuard<'_, Vec<TaskStatus>> {
-        lock(&self.0.said)
-    }
 }
 
 impl fmt::Debug for Reporter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reporter")
             .field("task", &self.0.task.as_ref().map(TaskHandle::task_id))
-            .field("said", &self.statuses().len())
+            .field("said", &lock(&self.0.said).len())
             .finish_non_exhaustive()
     }
 }

@@ -4,12 +4,7 @@
 //! something went wrong: programs that crashed, hung, or are still busy with the trial are replaced. There are
 //! never more sets than trials may run at once, those that wait for a trial included.
 
-use std::{
-    collections::BTreeSet,
-    mem,
-    sync::{Mutex, MutexGuard},
-    time::Duration,
-};
+use std::{collections::BTreeSet, mem, sync::Mutex, time::Duration};
 
 use super::{RunEvent, RunOptions, agent_set::AgentSet, port_leases};
 use crate::scenario::model::{Reuse, Scenario};
@@ -50,7 +45,7 @@ impl KeptAgents {
         if scenario.harness.reuse == Reuse::Nothing {
             return AgentSet::default();
         }
-        let (found, dismissed) = self.sets().take(scenario, self.most);
+        let (found, dismissed) = lock(&self.sets).take(scenario, self.most);
         for waiting in dismissed {
             if let Some(ended) = waiting.agents.ended() {
                 tell_restart(&waiting.scenario, ended, options);
@@ -65,7 +60,7 @@ impl KeptAgents {
         if scenario.harness.reuse == Reuse::Nothing {
             return;
         }
-        let mut sets = self.sets();
+        let mut sets = lock(&self.sets);
         sets.in_use -= 1;
         if agents.is_running() {
             sets.waiting.push(WaitingSet {
@@ -78,18 +73,14 @@ impl KeptAgents {
 
     /// Stops the programs of a scenario that has no more trials.
     pub(super) async fn stop(&self, scenario: &str) {
-        let (ended, others) = mem::take(&mut self.sets().waiting)
+        let (ended, others) = mem::take(&mut lock(&self.sets).waiting)
             .into_iter()
             .partition(|one| one.scenario == scenario);
-        self.sets().waiting.extend::<Vec<_>>(others);
+        lock(&self.sets).waiting.extend::<Vec<_>>(others);
         let ended: Vec<WaitingSet> = ended;
         for one in ended {
             one.agents.stop(one.grace).await;
         }
-    }
-
-    fn sets(&self) -> MutexGuard<'_, Sets> {
-        lock(&self.sets)
     }
 }
 

@@ -16,7 +16,7 @@ pub use outcome::{EndReason, Outcome, TracedCall};
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
 };
 
 use bridge_program::{clock, lock};
@@ -108,7 +108,7 @@ impl Episodes {
     }
 
     fn keep(&self, episode: &Arc<Episode>, hash: TokenHash) -> Result<(), OpenError> {
-        let mut open = self.lock();
+        let mut open = lock(&self.0.open);
         if open.episodes.len() >= self.0.most {
             return Err(OpenError::Full(self.0.most));
         }
@@ -123,7 +123,7 @@ impl Episodes {
     pub fn admit(&self, token: &str) -> Result<Arc<Episode>, TokenError> {
         let hash = token_hash(token);
         let episode = {
-            let open = self.lock();
+            let open = lock(&self.0.open);
             let id = open.tokens.get(&hash).ok_or(TokenError::Unknown)?;
             open.episodes.get(id).cloned().ok_or(TokenError::Unknown)?
         };
@@ -135,7 +135,7 @@ impl Episodes {
 
     /// Returns the episode of this id, until it is closed.
     pub fn get(&self, id: &str) -> Option<Arc<Episode>> {
-        self.lock().episodes.get(id).cloned()
+        lock(&self.0.open).episodes.get(id).cloned()
     }
 
     /// Returns the outcome of an episode; `None` while the episode is running, and if there is none of this id. An
@@ -154,16 +154,11 @@ impl Episodes {
     /// there is none of this id.
     pub async fn close(&self, id: &str) -> Option<Outcome> {
         let episode = {
-            let mut open = self.lock();
+            let mut open = lock(&self.0.open);
             open.tokens.retain(|_, owner| owner != id);
             open.episodes.remove(id)?
         };
         Some(episode.close().await)
-    }
-
-    /// A poisoned lock is ignored, because a panic under the lock cannot leave the maps inconsistent.
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        lock(&self.0.open)
     }
 }
 

@@ -13,7 +13,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 use bridge_program::lock;
 use jiff::Timestamp;
@@ -57,7 +57,7 @@ impl Inbox {
             message,
             acknowledged: false,
         };
-        let receipt = self.stored().take(received, *self.newest.borrow() + 1);
+        let receipt = lock(&self.stored).take(received, *self.newest.borrow() + 1);
         if let Receipt::New(number) = receipt {
             self.newest.send_replace(number);
         }
@@ -66,7 +66,7 @@ impl Inbox {
 
     /// Returns the stored messages that match the filter, oldest first.
     pub fn list(&self, filter: &Filter) -> Vec<Received> {
-        let stored = self.stored();
+        let stored = lock(&self.stored);
         let messages = stored.messages.iter().map(|(received, _)| received);
         messages.filter(|m| filter.fits(m)).cloned().collect()
     }
@@ -78,7 +78,7 @@ impl Inbox {
 
     /// Marks messages as acknowledged. Unknown ids are ignored.
     pub fn acknowledge(&self, message_ids: &[String]) {
-        for (received, _) in &mut self.stored().messages {
+        for (received, _) in &mut lock(&self.stored).messages {
             let id = received.message_id.as_ref();
             received.acknowledged |= id.is_some_and(|id| message_ids.contains(id));
         }
@@ -86,7 +86,7 @@ impl Inbox {
 
     /// Returns how many messages were dropped because of the limits.
     pub fn dropped(&self) -> u64 {
-        self.stored().dropped
+        lock(&self.stored).dropped
     }
 
     /// Returns the number of the newest message, 0 before the first.
@@ -100,9 +100,5 @@ impl Inbox {
         let mut newest = self.newest.subscribe();
         // The sender lives as long as the inbox, so the wait ends only with a message.
         let _ = newest.wait_for(|newest| *newest > number).await;
-    }
-
-    fn stored(&self) -> MutexGuard<'_, StoredMessages> {
-        lock(&self.stored)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, MutexGuard},
+    sync::Mutex,
 };
 
 use bridge_program::lock;
@@ -90,7 +90,7 @@ impl ObservedTask {
     fn take_task(&self, task: &Task) {
         let messages = task.history.iter().chain(&task.status.message);
         for message in messages {
-            let is_new = !self.lock().messages.contains(&message.message_id);
+            let is_new = !lock(&self.state).messages.contains(&message.message_id);
             if message.role != Role::User && is_new {
                 self.receive(message);
             }
@@ -98,7 +98,9 @@ impl ObservedTask {
     }
 
     fn receive(&self, message: &Message) {
-        self.lock().messages.insert(message.message_id.clone());
+        lock(&self.state)
+            .messages
+            .insert(message.message_id.clone());
         self.put(message);
     }
 
@@ -111,7 +113,7 @@ impl ObservedTask {
     }
 
     fn changed_artifacts(&self) -> Vec<Artifact> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let State {
             task, artifacts, ..
         } = &mut *state;
@@ -141,7 +143,7 @@ impl ObservedTask {
 
     /// Applies an event to the task, and returns the progress of the evaluation.
     fn apply(&self, item: StreamResponse) -> EvaluationStage {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if let StreamResponse::Message(message) = item {
             state.context_id = message.context_id;
             return EvaluationStage::Paused;
@@ -182,21 +184,17 @@ impl ObservedTask {
 
     /// Returns the evaluator's task in its last known state.
     pub(super) fn task(&self) -> Option<Task> {
-        self.lock().task.clone()
+        lock(&self.state).task.clone()
     }
 
     pub(super) fn task_id(&self) -> Option<String> {
-        self.lock().task.as_ref().map(|task| task.id.clone())
+        lock(&self.state).task.as_ref().map(|task| task.id.clone())
     }
 
     pub(super) fn context_id(&self) -> Option<String> {
-        let state = self.lock();
+        let state = lock(&self.state);
         let of_task = state.task.as_ref().and_then(|task| task.context_id.clone());
         of_task.or_else(|| state.context_id.clone())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
     }
 }
 

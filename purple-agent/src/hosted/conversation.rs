@@ -91,7 +91,7 @@ impl Conversation {
     }
 
     fn begin_turn(&self, turn: &Turn) {
-        turn.task.id.clone_into(&mut self.task_lock());
+        turn.task.id.clone_into(&mut lock(&self.task));
         if acknowledge::is_wanted(&turn.message) {
             let acknowledger = StatusAcknowledger(turn.handle.clone());
             self.context.set_acknowledger(Arc::new(acknowledger));
@@ -138,10 +138,6 @@ impl Conversation {
     }
 
     fn task(&self) -> String {
-        self.task_lock().clone()
-    }
-
-    fn task_lock(&self) -> std::sync::MutexGuard<'_, String> {
-        lock(&self.task)
+        lock(&self.task).clone()
     }
 }

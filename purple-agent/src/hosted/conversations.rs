@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
 };
 
 use bridge::caller::Caller;
@@ -54,7 +54,7 @@ impl Conversations {
         key: Key,
         new: impl FnOnce() -> Conversation,
     ) -> Option<Arc<Conversation>> {
-        let mut kept = self.lock();
+        let mut kept = lock(&self.kept);
         kept.uses += 1;
         let now = kept.uses;
         if let Some((used, conversation)) = kept.conversations.get_mut(&key) {
@@ -69,12 +69,8 @@ impl Conversations {
 
     /// Returns the conversation, if it is kept.
     pub(super) fn existing(&self, key: &Key) -> Option<Arc<Conversation>> {
-        let kept = self.lock();
+        let kept = lock(&self.kept);
         kept.conversations.get(key).map(|(_, one)| one.clone())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        lock(&self.kept)
     }
 }
 

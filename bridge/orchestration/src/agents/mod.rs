@@ -8,10 +8,7 @@ mod credential;
 mod settings;
 mod site_override;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard},
-};
+use std::{collections::BTreeMap, sync::Mutex};
 
 use bridge_client::{
     CredentialError, Options,
@@ -161,7 +158,7 @@ impl Agents {
 
     /// Caches the agent under the address of the site, and under the address that its messages are sent to.
     fn remember(&self, site: &Url, agent: &Discovered, now: Timestamp) {
-        let mut found = self.lock();
+        let mut found = lock(&self.found);
         let kept = self.settings.remember;
         found.retain(|_, (at, _)| is_fresh(*at, now, kept));
         for url in [site.clone(), self.shown(agent.endpoint.url())] {
@@ -172,13 +169,9 @@ impl Agents {
     }
 
     fn recall(&self, url: &Url, now: Timestamp) -> Option<Discovered> {
-        let found = self.lock();
+        let found = lock(&self.found);
         let (at, agent) = found.get(url)?;
         is_fresh(*at, now, self.settings.remember).then(|| agent.clone())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Url, (Timestamp, Discovered)>> {
-        lock(&self.found)
     }
 }
 

@@ -2,7 +2,7 @@
 //! canceled when the call is dropped. Agents that cannot be told to stop are reported.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -41,7 +41,7 @@ impl PendingCancellations {
         let CancellationTasks {
             tasks,
             mut still_working,
-        } = std::mem::take(&mut *self.lock());
+        } = std::mem::take(&mut *lock(&self.0));
         for one in tasks {
             // A cancellation that panicked is in the log already.
             still_working.extend(one.await.ok().flatten());
@@ -50,16 +50,12 @@ impl PendingCancellations {
     }
 
     fn tell(&self, tasks: JoinHandle<Option<String>>) {
-        self.lock().tasks.push(tasks);
+        lock(&self.0).tasks.push(tasks);
     }
 
     fn cannot_tell(&self, why: String) {
         tracing::warn!("{why}");
-        self.lock().still_working.push(why);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, CancellationTasks> {
-        lock(&self.0)
+        lock(&self.0).still_working.push(why);
     }
 }
 

@@ -83,11 +83,11 @@ impl Terminal {
                 scenario, phase, ..
             } => {
                 if *phase == Phase::Starting {
-                    self.progress().running += 1;
+                    lock(&self.progress).running += 1;
                 }
                 self.enter(scenario, *phase);
             }
-            RunEvent::Planned { trials } => self.progress().total += trials,
+            RunEvent::Planned { trials } => lock(&self.progress).total += trials,
             RunEvent::Said { scenario, text } => self.said(scenario, text),
             RunEvent::Output {
                 scenario,
@@ -100,9 +100,9 @@ impl Terminal {
                 eprintln!("{DIM}{scenario}: agents are started anew: {reason}{DIM:#}");
             }
             RunEvent::Serving { role, url } => self.say(&format!("{role} listening on {url}\n")),
-            RunEvent::TrialEnded(record) => self.progress().add(record),
+            RunEvent::TrialEnded(record) => lock(&self.progress).add(record),
             RunEvent::ScenarioEnded(report) => {
-                self.running().remove(&report.name);
+                lock(&self.running).remove(&report.name);
                 self.clear_line();
                 self.say(&scenario_text(report));
             }
@@ -124,13 +124,13 @@ impl Terminal {
         if !std::io::stderr().is_terminal() {
             return self.tick_plainly();
         }
-        let running = self.running();
+        let running = lock(&self.running);
         let long = running.iter().filter(|(_, one)| one.since.elapsed() > LONG);
         let mut mentions: Vec<String> = long.map(|(name, one)| one.mention(name)).collect();
         if mentions.is_empty() {
             return;
         }
-        let progress = *self.progress();
+        let progress = *lock(&self.progress);
         if progress.total > 1 {
             mentions.insert(0, progress.line(self.begun.elapsed()));
         }
@@ -141,7 +141,7 @@ impl Terminal {
 
     /// Prints a line of its own where it is due.
     fn tick_plainly(&self) {
-        let (progress, elapsed) = (*self.progress(), self.begun.elapsed());
+        let (progress, elapsed) = (*lock(&self.progress), self.begun.elapsed());
         let mut pace = lock(&self.pace);
         // Of a single trial there is nothing to count.
         if progress.total > 1 && pace.is_due(progress, elapsed) {
@@ -156,7 +156,7 @@ impl Terminal {
     }
 
     fn enter(&self, scenario: &str, phase: Phase) {
-        let mut running = self.running();
+        let mut running = lock(&self.running);
         let fresh = || Running {
             since: Instant::now(),
             phase,
@@ -169,17 +169,9 @@ impl Terminal {
     }
 
     fn said(&self, scenario: &str, text: &str) {
-        if let Some(one) = self.running().get_mut(scenario) {
+        if let Some(one) = lock(&self.running).get_mut(scenario) {
             one.said = line(text.lines().next().unwrap_or_default()).into_owned();
         }
-    }
-
-    fn progress(&self) -> std::sync::MutexGuard<'_, Progress> {
-        lock(&self.progress)
-    }
-
-    fn running(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Running>> {
-        lock(&self.running)
     }
 }
 
