@@ -16,12 +16,7 @@ use green_agent_transcript::{
 };
 
 /// The members under which tokens are told.
-const NAMES: [&str; 4] = [
-    "adk_usage_metadata",
-    "usage",
-    "usageMetadata",
-    "usage_metadata",
-];
+const NAMES: &str = "adk_usage_metadata usage usageMetadata usage_metadata";
 
 /// The deepest nesting in which they are searched.
 const DEEPEST: usize = 24;
@@ -72,7 +67,7 @@ impl Told {
         let inner = body.get("message").or_else(|| body.get("response"));
         let inner = inner.unwrap_or(body);
         let counts = NAMES
-            .iter()
+            .split(' ')
             .find_map(|name| counts(body.get(name).or_else(|| inner.get(name))?));
         if let Some(counts) = counts {
             let key = (entry.hop.from.clone(), entry.exchange);
@@ -148,7 +143,9 @@ fn search<'a>(value: &'a Value, depth: usize, found: &mut Vec<&'a Value>) {
             for (name, member) in members {
                 match name.as_str() {
                     "history" => {}
-                    name if NAMES.contains(&name) && counts(member).is_some() => found.push(member),
+                    name if NAMES.split(' ').any(|one| one == name) && counts(member).is_some() => {
+                        found.push(member);
+                    }
                     _ => search(member, depth + 1, found),
                 }
             }
@@ -160,34 +157,19 @@ fn search<'a>(value: &'a Value, depth: usize, found: &mut Vec<&'a Value>) {
 
 /// Reads counts in the words of any provider.
 fn counts(usage: &Value) -> Option<TokenCounts> {
-    let read = |names: &[&str]| names.iter().find_map(|name| whole(usage.get(name)?));
-    let input = read(&[
-        "promptTokenCount",
-        "prompt_token_count",
-        "prompt_tokens",
-        "input_tokens",
-        "inputTokens",
-    ]);
-    let output = read(&[
-        "candidatesTokenCount",
-        "candidates_token_count",
-        "completion_tokens",
-        "output_tokens",
-        "outputTokens",
-    ]);
+    let read = |names: &str| names.split(' ').find_map(|name| whole(usage.get(name)?));
+    let input = read("promptTokenCount prompt_token_count prompt_tokens input_tokens inputTokens");
+    let output = read(
+        "candidatesTokenCount candidates_token_count completion_tokens output_tokens outputTokens",
+    );
     if input.is_none() && output.is_none() {
         return None;
     }
     let (input, output) = (input.unwrap_or(0), output.unwrap_or(0));
-    let thoughts = read(&["thoughtsTokenCount", "thoughts_token_count"]).unwrap_or(0);
+    let thoughts = read("thoughtsTokenCount thoughts_token_count").unwrap_or(0);
     let output = output.saturating_add(thoughts);
     let sum = input.saturating_add(output);
-    let total = read(&[
-        "totalTokenCount",
-        "total_token_count",
-        "total_tokens",
-        "totalTokens",
-    ]);
+    let total = read("totalTokenCount total_token_count total_tokens totalTokens");
     Some(TokenCounts {
         input_tokens: input,
         output_tokens: output,

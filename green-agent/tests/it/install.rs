@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::Path, process::Command, sync::Mutex};
 
 use green_agent::{
-    install::{InstallError, InstallEvent, Installer},
+    install::{InstallError, InstallEvent, InstallStep, Installer},
     scenario::model::Requirement,
 };
 
@@ -28,11 +28,11 @@ async fn steps(
 ) -> (String, Result<(), InstallError>) {
     let told = Mutex::new(String::new());
     let progress = |event: InstallEvent| {
-        told.lock().unwrap().push(match event {
-            InstallEvent::Waiting { .. } => 'w',
-            InstallEvent::Started { .. } => 's',
-            InstallEvent::Finished { .. } => 'f',
-            InstallEvent::Reused { .. } => 'r',
+        told.lock().unwrap().push(match event.step {
+            InstallStep::Waiting => 'w',
+            InstallStep::Started => 's',
+            InstallStep::Finished(_) => 'f',
+            InstallStep::Reused => 'r',
         });
     };
     let result = installer.install(wanted, &progress).await;

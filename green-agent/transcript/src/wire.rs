@@ -32,15 +32,10 @@ impl RequestKind<'_> {
 
     /// Returns whether it sends a message, in any version.
     pub fn is_send(&self) -> bool {
-        const NAMES: [&str; 6] = [
-            "SendMessage",
-            "SendStreamingMessage",
-            "message/send",
-            "message/stream",
-            "tasks/send",
-            "tasks/sendSubscribe",
-        ];
-        matches!(self, Self::A2a(name) if NAMES.contains(name))
+        const NAMES: &str = "\
+            SendMessage SendStreamingMessage message/send message/stream tasks/send \
+            tasks/sendSubscribe";
+        matches!(self, Self::A2a(name) if NAMES.split(' ').any(|one| one == *name))
     }
 
     /// Returns whether it cancels a task, in any version.
@@ -117,20 +112,10 @@ fn http_ask<'a>(method: &str, path: &str) -> RequestKind<'a> {
 /// Returns whether a JSON-RPC method is MCP's. Both protocols have `tasks/...`, which counts as A2A's.
 fn is_mcp(method: &str) -> bool {
     const WORDS: [&str; 2] = ["initialize", "ping"];
-    const FAMILIES: [&str; 11] = [
-        "tools/",
-        "resources/",
-        "prompts/",
-        "notifications/",
-        "server/",
-        "completion/",
-        "logging/",
-        "sampling/",
-        "elicitation/",
-        "roots/",
-        "subscriptions/",
-    ];
-    WORDS.contains(&method) || FAMILIES.iter().any(|family| method.starts_with(family))
+    const FAMILIES: &str = "\
+        tools/ resources/ prompts/ notifications/ server/ completion/ logging/ sampling/ \
+        elicitation/ roots/ subscriptions/";
+    WORDS.contains(&method) || FAMILIES.split(' ').any(|family| method.starts_with(family))
 }
 
 /// Returns the content of a JSON-RPC envelope, `params` or `result`; a body without an envelope is returned

@@ -2,52 +2,40 @@
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-/// A step of an installation. `what` is for people, such as `python packages six==1.16.0`.
+/// A step of an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum InstallEvent {
+pub struct InstallEvent {
+    /// The packages, for people, such as `python packages six==1.16.0`.
+    pub what: String,
+    /// The folder they are in.
+    pub folder: PathBuf,
+    /// How far their installation is.
+    pub step: InstallStep,
+}
+
+/// How far an installation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstallStep {
     /// Another run is installing the same packages; this one waits for it.
-    Waiting {
-        /// The packages to install, for people.
-        what: String,
-        /// The folder they are installed in.
-        folder: PathBuf,
-    },
+    Waiting,
     /// The installation begins, which may take minutes.
-    Started {
-        /// The packages to install, for people.
-        what: String,
-        /// The folder they are installed in.
-        folder: PathBuf,
-    },
-    /// The installation is complete.
-    Finished {
-        /// The installed packages, for people.
-        what: String,
-        /// The folder they are in.
-        folder: PathBuf,
-        /// The duration.
-        took: Duration,
-    },
+    Started,
+    /// The installation is complete, and took this long.
+    Finished(Duration),
     /// The packages had been installed before.
-    Reused {
-        /// The packages found, for people.
-        what: String,
-        /// The folder they are in.
-        folder: PathBuf,
-    },
+    Reused,
 }
 
 impl fmt::Display for InstallEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Waiting { what, .. } => write!(f, "waiting for another run that installs {what}"),
-            Self::Started { what, folder } => {
-                write!(f, "installing {what} into {}", folder.display())
-            }
-            Self::Finished { what, took, .. } => {
+        let (what, folder) = (&self.what, self.folder.display());
+        match self.step {
+            InstallStep::Waiting => write!(f, "waiting for another run that installs {what}"),
+            InstallStep::Started => write!(f, "installing {what} into {folder}"),
+            InstallStep::Finished(took) => {
                 write!(f, "installed {what} in {:.1} s", took.as_secs_f64())
             }
-            Self::Reused { what, folder } => write!(f, "using {what} in {}", folder.display()),
+            InstallStep::Reused => write!(f, "using {what} in {folder}"),
         }
     }
 }

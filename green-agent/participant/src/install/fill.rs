@@ -4,7 +4,7 @@
 use std::{
     fs::{File, TryLockError},
     io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     error::InstallError,
-    event::InstallEvent,
+    event::{InstallEvent, InstallStep},
     package_folder::{PackageFolder, PackageManager},
 };
 use bridge_program::path;
@@ -42,7 +42,6 @@ pub(super) async fn complete(
     supervisor: &Supervisor,
     progress: Progress<'_>,
 ) -> Result<(), InstallError> {
-    let (what, folder) = names(spec);
     let _lock = if spec.is_ready() {
         None
     } else {
@@ -50,18 +49,13 @@ pub(super) async fn complete(
     };
     // Another run may have filled the folder while it held the lock.
     if spec.is_ready() {
-        progress(InstallEvent::Reused { what, folder });
+        progress(event(spec, InstallStep::Reused));
         return Ok(());
     }
-    progress(InstallEvent::Started { what, folder });
+    progress(event(spec, InstallStep::Started));
     let begun = Instant::now();
     fill(spec, supervisor).await?;
-    let (what, folder) = names(spec);
-    progress(InstallEvent::Finished {
-        what,
-        folder,
-        took: begun.elapsed(),
-    });
+    progress(event(spec, InstallStep::Finished(begun.elapsed())));
     Ok(())
 }
 
@@ -70,8 +64,12 @@ pub(super) fn is_on_path(program: &str) -> bool {
     path::find(program, &path::inherited(), Path::new(".")).is_some()
 }
 
-fn names(spec: &PackageFolder) -> (String, PathBuf) {
-    (spec.to_string(), spec.folder.clone())
+fn event(spec: &PackageFolder, step: InstallStep) -> InstallEvent {
+    InstallEvent {
+        what: spec.to_string(),
+        folder: spec.folder.clone(),
+        step,
+    }
 }
 
 async fn fill(spec: &PackageFolder, supervisor: &Supervisor) -> Result<(), InstallError> {
@@ -175,8 +173,7 @@ async fn lock(spec: &PackageFolder, progress: Progress<'_>) -> Result<File, Inst
             Err(TryLockError::WouldBlock) => {}
         }
         if !std::mem::replace(&mut announced, true) {
-            let (what, folder) = names(spec);
-            progress(InstallEvent::Waiting { what, folder });
+            progress(event(spec, InstallStep::Waiting));
         }
         sleep(LOOK_AGAIN).await;
     }

@@ -17,7 +17,7 @@ pub mod interpreter;
 pub mod package_folder;
 
 pub use error::{InstallError, Missing};
-pub use event::InstallEvent;
+pub use event::{InstallEvent, InstallStep};
 pub use installer::{Installer, Prepared, default_cache, engine};
 pub use interpreter::MissingPython;
 pub use package_folder::{PackageFolder, PackageManager};

@@ -24,7 +24,7 @@ use crate::{
     statistics::number,
     summary::outcomes_text,
 };
-use green_agent_participant::install::InstallEvent;
+use green_agent_participant::install::InstallStep;
 
 const GREEN: Style = AnsiColor::Green.on_default().bold();
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -77,7 +77,7 @@ impl Terminal {
         match event {
             RunEvent::Started { .. } => {}
             // Reusing an installed environment is normal, so nothing is printed.
-            RunEvent::Install(InstallEvent::Reused { .. }) => {}
+            RunEvent::Install(event) if event.step == InstallStep::Reused => {}
             RunEvent::Install(event) => eprintln!("{DIM}{}{DIM:#}", lines(&event.to_string())),
             RunEvent::Phase {
                 scenario, phase, ..
