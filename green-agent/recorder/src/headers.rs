@@ -5,17 +5,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use super::origin::{Origins, UrlTarget};
 
 /// Headers about one connection, which must not be forwarded (RFC 9110, section 7.6.1).
-const OF_ONE_CONNECTION: [&str; 9] = [
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
+const OF_ONE_CONNECTION: &str = "\
+    connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer \
+    transfer-encoding upgrade";
 
 /// Headers of requests that the recorder sets or handles itself: it sends the upstream's host, accepts only
 /// unencoded bodies so that it can read them, and does not wait for `100 Continue`.
@@ -100,7 +92,11 @@ fn beyond_this_connection(mut headers: HeaderMap) -> HeaderMap {
     let named = named.filter_map(|value| value.to_str().ok());
     let named = named.flat_map(|value| value.split(','));
     let named: Vec<String> = named.map(|name| name.trim().to_owned()).collect();
-    for name in named.iter().map(String::as_str).chain(OF_ONE_CONNECTION) {
+    for name in named
+        .iter()
+        .map(String::as_str)
+        .chain(OF_ONE_CONNECTION.split(' '))
+    {
         headers.remove(name);
     }
     headers

@@ -10,18 +10,7 @@ use url::Url;
 use super::parse;
 
 /// The keys of `[harness]` that change nothing in what one trial means.
-const ELSEWHERE: [&str; 10] = [
-    "trials",
-    "seed",
-    "dataset",
-    "matrix",
-    "retries",
-    "reuse",
-    "ports",
-    "gate",
-    "stop_when",
-    "version",
-];
+const ELSEWHERE: &str = "trials seed dataset matrix retries reuse ports gate stop_when version";
 
 /// The keys of agents whose value is an address.
 const ADDRESSES: [&str; 3] = ["endpoint", "server", "bot"];
@@ -39,7 +28,7 @@ pub(super) fn of(path: &Path, text: &str) -> Value {
         return Value::from(text);
     };
     if let Some(Value::Object(harness)) = file.get_mut("harness") {
-        for key in ELSEWHERE {
+        for key in ELSEWHERE.split(' ') {
             harness.remove(key);
         }
     }

@@ -19,18 +19,9 @@ use crate::{allow_list::AllowList, secret::Secret};
 
 /// The headers that details may not set, because they belong to HTTP or to the protocol. `Host` matters most:
 /// servers on this machine recognise local callers by it. Headers that begin with `Mcp-` are reserved too.
-const RESERVED: [&str; 10] = [
-    "accept",
-    "connection",
-    "content-length",
-    "content-type",
-    "host",
-    "last-event-id",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
+const RESERVED: &str = "\
+    accept connection content-length content-type host last-event-id te trailer transfer-encoding \
+    upgrade";
 
 /// How many times a broken stream is resumed before its call fails.
 const RESUMPTIONS: usize = 3;
@@ -51,7 +42,7 @@ pub(super) fn headers(headers: &BTreeMap<String, Secret>) -> Result<Headers, Bad
             expected,
         };
         let name = HeaderName::try_from(name).map_err(|_| bad("the name of an HTTP header"))?;
-        if RESERVED.contains(&name.as_str()) || name.as_str().starts_with("mcp-") {
+        if RESERVED.split(' ').any(|one| name == one) || name.as_str().starts_with("mcp-") {
             return Err(bad("a header that is not the protocol's own"));
         }
         let mut value = HeaderValue::try_from(value.expose())

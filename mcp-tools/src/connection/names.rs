@@ -3,41 +3,26 @@
 use serde_json::{Map, Value};
 
 /// Names that are only used for the URL of an MCP server.
-const SURE_URL: [&str; 6] = [
-    "serverurl",
-    "mcpurl",
-    "mcpserverurl",
-    "mcpendpoint",
-    "httpurl",
-    "sseurl",
-];
+const SURE_URL: &str = "serverurl mcpurl mcpserverurl mcpendpoint httpurl sseurl";
 
 /// Names that are used for any URL; `url` takes precedence.
 const ANY_URL: [&str; 2] = ["url", "endpoint"];
 
 /// Names of members that contain the details of one server.
-const SERVER: [&str; 5] = [
-    "mcp",
-    "mcpserver",
-    "mcpconnection",
-    "mcpdetails",
-    "connectiondetails",
-];
+const SERVER: &str = "mcp mcpserver mcpconnection mcpdetails connectiondetails";
 
 /// Names of members that contain a bearer token or a whole `Authorization` header.
-const TOKEN: [&str; 6] = [
-    "token",
-    "bearertoken",
-    "accesstoken",
-    "authtoken",
-    "mcptoken",
-    "authorization",
-];
+const TOKEN: &str = "token bearertoken accesstoken authtoken mcptoken authorization";
 
 /// Normalises a name: lowercase, without separators.
 fn plain(name: &str) -> String {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     letters.map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// Returns whether a name, however it is spelt, is one of these.
+fn is_among(names: &str, name: &str) -> bool {
+    names.split(' ').any(|one| one == plain(name))
 }
 
 /// Splits a name into its words in lowercase: `oldServer`, `old_server` and `old-server` have two.
@@ -55,12 +40,12 @@ pub(super) fn words(name: &str) -> impl Iterator<Item = String> {
 
 /// Returns whether the member of this name contains a server's details, if it can be read as such.
 pub(super) fn is_server(name: &str) -> bool {
-    SERVER.contains(&plain(name).as_str())
+    is_among(SERVER, name)
 }
 
 /// Returns whether the member of this name contains a token.
 pub(super) fn is_token(name: &str) -> bool {
-    TOKEN.contains(&plain(name).as_str())
+    is_among(TOKEN, name)
 }
 
 /// Returns the URL in these members, if there is one.
@@ -69,13 +54,17 @@ pub(super) fn url(members: &Map<String, Value>) -> Option<&str> {
         let mut there = members.iter().filter(|(_, value)| !value.is_null());
         there.find_map(|(name, _)| (plain(name) == wanted).then_some(name.as_str()))
     };
-    let all = ANY_URL.iter().take(1).chain(&SURE_URL).chain(&ANY_URL);
-    all.copied().find_map(named)
+    let all = ANY_URL
+        .into_iter()
+        .take(1)
+        .chain(SURE_URL.split(' '))
+        .chain(ANY_URL);
+    all.into_iter().find_map(named)
 }
 
 /// Returns whether a name is only used for the URL of an MCP server.
 pub(super) fn is_sure_url(name: &str) -> bool {
-    SURE_URL.contains(&plain(name).as_str())
+    is_among(SURE_URL, name)
 }
 
 /// Returns the name and value of the member that contains a token.

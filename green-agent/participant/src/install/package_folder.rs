@@ -71,11 +71,12 @@ impl Checkout {
     /// Returns the command of this uv that installs its dependencies: those in its lock file, without writing to
     /// the checkout, or otherwise those that its project names now.
     fn command(&self, uv: &str) -> Vec<String> {
-        let folder = self.folder.to_string_lossy();
-        match self.locked {
-            true => words(&[uv, "sync", "--frozen", "--inexact", "--project", &folder]),
-            false => words(&[uv, "pip", "install", "--python", "bin/python", &folder]),
-        }
+        let command = match self.locked {
+            true => format!("{uv} sync --frozen --inexact --project"),
+            false => format!("{uv} pip install --python bin/python"),
+        };
+        let folder = self.folder.to_string_lossy().into_owned();
+        words(&command).into_iter().chain([folder]).collect()
     }
 }
 
@@ -229,63 +230,39 @@ impl PackageFolder {
     }
 
     fn by_uv(&self) -> Vec<Vec<String>> {
-        let venv = ["-I", "-m", "venv", "--without-pip", "."];
-        // As with pip, programs find pip in the environment.
-        let uv = words(&[
-            "uv",
-            "pip",
-            "install",
-            "--python",
-            "bin/python",
-            "-q",
-            "--",
-            "pip",
-        ]);
-        let venv = std::iter::once(self.python.clone()).chain(words(&venv));
+        let venv = words(&format!("{} -I -m venv --without-pip .", self.python));
         let checkouts = self.checkouts.iter().map(|checkout| checkout.command("uv"));
-        let packages = uv.into_iter().chain(self.packages.iter().cloned());
-        std::iter::once(venv.collect())
+        // As with pip, programs find pip in the environment.
+        let mut packages = words("uv pip install --python bin/python -q -- pip");
+        packages.extend(self.packages.iter().cloned());
+        std::iter::once(venv)
             .chain(checkouts)
-            .chain([packages.collect()])
+            .chain([packages])
             .collect()
     }
 
     fn by_pip(&self) -> Vec<Vec<String>> {
         // `-I` keeps packages on the caller's PYTHONPATH from counting as installed.
-        let venv = [&self.python, "-I", "-m", "venv", "."];
-        let pip = [
-            "bin/python",
-            "-I",
-            "-m",
-            "pip",
-            "install",
-            "--disable-pip-version-check",
-            "-q",
-        ];
-        let uv = (!self.checkouts.is_empty()).then(|| [words(&pip), words(&["uv"])].concat());
-        let packages = (!self.packages.is_empty()).then(|| self.with_packages(&pip));
+        let venv = words(&format!("{} -I -m venv .", self.python));
+        let pip = "bin/python -I -m pip install --disable-pip-version-check -q";
+        let uv = (!self.checkouts.is_empty()).then(|| words(&format!("{pip} uv")));
+        let packages = (!self.packages.is_empty()).then(|| self.with_packages(pip));
         let checkouts = self.checkouts.iter();
         let steps = uv
             .into_iter()
             .chain(checkouts.map(|checkout| checkout.command("bin/uv")))
             .chain(packages);
-        std::iter::once(words(&venv)).chain(steps).collect()
+        std::iter::once(venv).chain(steps).collect()
     }
 
     fn by_npm(&self) -> Vec<String> {
         // Install scripts of indirect dependencies would run with the user's rights, so they are off;
         // packages that need them, to compile native code, must be installed by hand.
-        self.with_packages(&[
-            "npm",
-            "install",
-            "--no-audit",
-            "--no-fund",
-            "--ignore-scripts",
-        ])
+        self.with_packages("npm install --no-audit --no-fund --ignore-scripts")
     }
 
     /// Returns a command with the packages after `--`, so that no package is read as an option.
-    fn with_packages(&self, command: &[&str]) -> Vec<String> {
+    fn with_packages(&self, command: &str) -> Vec<String> {
         let mut words = words(command);
         words.push("--".to_owned());
         words.extend(self.packages.iter().cloned());
@@ -318,8 +295,8 @@ impl PackageFolder {
     }
 }
 
-fn words(command: &[&str]) -> Vec<String> {
-    command.iter().map(|word| (*word).to_owned()).collect()
+fn words(command: &str) -> Vec<String> {
+    command.split(' ').map(str::to_owned).collect()
 }
 
 /// Returns the 64-bit FNV-1a hash: the same on every machine and in every version, which the standard

@@ -6,47 +6,19 @@ use regex::{Captures, Regex};
 
 use super::MASK;
 
-/// The names of JSON members that hold secrets, in lowercase and without `-` and `_`.
-const SECRET_MEMBERS: [&str; 22] = [
-    "accesskey",
-    "accesstoken",
-    "apikey",
-    "apitoken",
-    "authorization",
-    "authtoken",
-    "clientsecret",
-    "cookie",
-    "credentials",
-    "idtoken",
-    "passwd",
-    "password",
-    "privatekey",
-    "proxyauthorization",
-    "refreshtoken",
-    "secret",
-    "secretkey",
-    "sessiontoken",
-    "setcookie",
-    // With the URL to which a bot replies, anyone can send messages in its conversation.
-    "serviceurl",
-    "token",
-    "xapikey",
-];
+/// The names of JSON members that hold secrets, in lowercase and without `-` and `_`. With `serviceurl`, to which a bot
+/// replies, anyone can send messages in its conversation.
+const SECRET_MEMBERS: &str = "\
+    accesskey accesstoken apikey apitoken authorization authtoken clientsecret cookie credentials \
+    idtoken passwd password privatekey proxyauthorization refreshtoken secret secretkey \
+    sessiontoken setcookie serviceurl token xapikey";
 
 /// HTTP authentication schemes, in lowercase. Any other first word may itself be the secret.
 const SCHEMES: [&str; 5] = ["basic", "bearer", "digest", "dpop", "negotiate"];
 
 /// Words that follow `Bearer` in messages and headers about authentication without being tokens.
-const WORDS_AFTER_BEARER: [&str; 8] = [
-    "auth",
-    "authentication",
-    "authorization",
-    "error=",
-    "realm=",
-    "scope=",
-    "token",
-    "tokens",
-];
+const WORDS_AFTER_BEARER: &str = "\
+    auth authentication authorization error= realm= scope= token tokens";
 
 static BEARER: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)(?-u:\b)(bearer\s+)([a-z0-9._~+/=-]+)"));
@@ -82,7 +54,8 @@ pub(super) fn mask_places(text: Cow<'_, str>) -> Cow<'_, str> {
     let text = if text.contains(char::is_whitespace) {
         replace(text, &BEARER, |found| {
             let word = found[2].trim_end_matches('.').to_ascii_lowercase();
-            let is_token = !WORDS_AFTER_BEARER.contains(&word.as_str()) && !is_word(&found[2]);
+            let is_token =
+                !WORDS_AFTER_BEARER.split(' ').any(|one| one == word) && !is_word(&found[2]);
             is_token.then(|| format!("{}{MASK}", &found[1]))
         })
     } else {
@@ -138,23 +111,17 @@ pub(super) fn is_secret_member(name: &str) -> bool {
         let letters = name.chars().filter(|letter| !matches!(letter, '-' | '_'));
         letters.map(|letter| letter.to_ascii_lowercase())
     };
-    let is_one = |member: &&str| letters().eq(member.chars());
+    let is_one = |member: &str| letters().eq(member.chars());
     let ending = letters().rev().take(ENDING.len());
-    SECRET_MEMBERS.iter().any(is_one) || ending.eq(ENDING.chars().rev())
+    SECRET_MEMBERS.split(' ').any(is_one) || ending.eq(ENDING.chars().rev())
 }
 
 /// Returns whether the header of this lowercase name holds a secret.
 pub(super) fn is_secret_header(name: &str) -> bool {
     // With the id of an MCP session, anyone can use the session unless further authentication is required.
-    const NAMES: [&str; 5] = [
-        "authorization",
-        "proxy-authorization",
-        "cookie",
-        "set-cookie",
-        "mcp-session-id",
-    ];
+    const NAMES: &str = "authorization proxy-authorization cookie set-cookie mcp-session-id";
     const ENDINGS: [&str; 3] = ["-token", "-key", "-secret"];
-    NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.ends_with(ending))
+    NAMES.split(' ').any(|one| one == name) || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 /// Masks all of `xyz`, and of `Bearer xyz` everything but the scheme.

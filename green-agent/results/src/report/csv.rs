@@ -6,25 +6,9 @@ use super::source::ReportSource;
 use crate::record::TrialRecord;
 
 /// The columns that every table has, before those of cells and metrics.
-const COLUMNS: [&str; 17] = [
-    "scenario",
-    "sample",
-    "trial",
-    "attempt",
-    "counts",
-    "seed",
-    "outcome",
-    "exit",
-    "problem",
-    "owner",
-    "message",
-    "started",
-    "seconds",
-    "input_tokens",
-    "output_tokens",
-    "total_tokens",
-    "key",
-];
+const COLUMNS: &str = "\
+    scenario sample trial attempt counts seed outcome exit problem owner message started seconds \
+    input_tokens output_tokens total_tokens key";
 
 /// Returns the table.
 ///
@@ -42,7 +26,7 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
         .flat_map(|record| record.metrics.keys())
         .collect();
     let mut table = csv::Writer::from_writer(Vec::new());
-    let head = COLUMNS.iter().map(|name| (*name).to_owned());
+    let head = COLUMNS.split(' ').map(str::to_owned);
     let head = head.chain(axes.iter().map(|axis| format!("cell.{axis}")));
     table.write_record(head.chain(metrics.iter().map(|name| format!("metric.{name}"))))?;
     for (at, record) in run.records.iter().enumerate() {
