@@ -1,22 +1,29 @@
 //! The connection to an MCP server.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use bridge_telemetry::Instrument as _;
 use rmcp::{
-    Peer, RoleClient,
+    ClientHandler, Peer, RoleClient,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, JsonObject,
-        PaginatedRequestParams, RequestParamsMeta as _, Tool,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig,
+        Implementation, JsonObject, PaginatedRequestParams, ProtocolVersion,
+        RequestParamsMeta as _, Tool,
     },
-    service::RunningService,
+    service::{NotificationContext, RunningService},
 };
 use tokio::{sync::Mutex, time::timeout};
 
 use super::{
     error::{CallError, ConnectError},
     failure::{self, Failures},
-    handler::Handler,
     http,
     options::{Lifecycle, Limits, Options},
     program, sse,
@@ -220,4 +227,28 @@ async fn begin(
         }
     };
     begun.map_err(|error| failures.begin(&error))
+}
+
+/// Offers nothing to servers, neither a model nor a user nor files, and counts how many times the tools changed.
+#[derive(Clone, Default)]
+struct Handler {
+    tool_changes: Arc<AtomicU64>,
+}
+
+impl Handler {
+    fn tool_changes(&self) -> u64 {
+        self.tool_changes.load(Ordering::Relaxed)
+    }
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let client = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), client)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.tool_changes.fetch_add(1, Ordering::Relaxed);
+    }
 }

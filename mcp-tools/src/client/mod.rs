@@ -13,7 +13,6 @@
 mod connection;
 mod error;
 mod failure;
-mod handler;
 mod http;
 mod options;
 mod program;

@@ -41,7 +41,6 @@ pub trait Environment: Send + 'static {
     /// Takes the agent's answer, for tasks that ask for one. It is called once, at the end.
     ///
     /// # Errors
-    ///
     /// If the environment itself failed. A wrong answer is not an error.
     async fn submit(&mut self, answer: Option<&Value>) -> Result<(), EnvironmentError> {
         let _ = answer;
@@ -51,7 +50,6 @@ pub trait Environment: Send + 'static {
     /// Scores the current state. It is called once, when the episode has ended.
     ///
     /// # Errors
-    ///
     /// If the environment itself failed, so that no score is known.
     async fn score(&mut self) -> Result<Score, EnvironmentError>;
 }

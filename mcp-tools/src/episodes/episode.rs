@@ -12,8 +12,7 @@ use tokio::{
 };
 
 use super::{
-    SUBMIT,
-    error::OpenError,
+    OpenError, SUBMIT,
     outcome::{EndReason, Outcome, TracedCall},
 };
 use crate::environments::{Arguments, Environment, Score, TaskInfo, changing, refused, tool};

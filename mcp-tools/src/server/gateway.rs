@@ -23,8 +23,8 @@ use rmcp::{
 };
 
 use super::{
+    ServerSettings,
     authenticator::{self, Authenticator, Unauthorized},
-    settings::ServerSettings,
 };
 
 /// The header with the session id (MCP 2025-11-25, transports, session management).

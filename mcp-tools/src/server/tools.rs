@@ -49,7 +49,6 @@ impl ToolServer {
     /// Runs the server over standard input and output.
     ///
     /// # Errors
-    ///
     /// If standard input does not begin with the messages of MCP.
     pub async fn over_stdio(
         self,

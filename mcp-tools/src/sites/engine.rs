@@ -97,7 +97,6 @@ impl Engine {
     /// Creates a client for the instance whose path `search` is below this URL.
     ///
     /// # Errors
-    ///
     /// [`EngineError::Client`]
     pub fn new(instance: &Url) -> Result<Self, EngineError> {
         let failed = |error: &dyn std::fmt::Display| EngineError::Client(error.to_string());
@@ -118,10 +117,6 @@ impl Engine {
     }
 
     /// Returns the first page of results in the engine's order. Results without a web address are omitted.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError`]
     pub async fn search(&self, query: &str) -> Result<Vec<SearchResult>, EngineError> {
         let mut url = self.search.clone();
         url.query_pairs_mut()

@@ -4,17 +4,18 @@
 //! replaces a web search on machines without web access. [`Engine`] queries an instance of SearXNG.
 
 mod engine;
-mod error;
 mod rank;
 
-use std::{fs, path::Path};
+pub use engine::{Engine, EngineError, SearchResult};
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
-
-pub use engine::{Engine, EngineError, SearchResult};
-pub use error::SitesError;
 
 /// An index of sites, in the order of their file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -41,10 +42,6 @@ pub struct Site {
 
 impl Sites {
     /// Reads an index. A file whose name ends in `.json` is read as JSON, any other as TOML.
-    ///
-    /// # Errors
-    ///
-    /// [`SitesError`]
     pub fn read(path: &Path) -> Result<Self, SitesError> {
         let text = fs::read_to_string(path).map_err(|error| SitesError::Unreadable {
             path: path.to_owned(),
@@ -98,6 +95,30 @@ impl SearchResult {
 fn result(url: &Url, title: &str, description: &str) -> Value {
     let url = url.as_str().trim_end_matches('/');
     json!({"url": url, "title": title, "description": description})
+}
+
+/// The reason why an index of sites cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SitesError {
+    /// The file does not exist or cannot be read.
+    #[error("the index of sites {} cannot be read: {reason}", path.display())]
+    Unreadable {
+        /// The path of the file.
+        path: PathBuf,
+        /// The system's error.
+        reason: String,
+    },
+    /// The file has another format.
+    #[error(
+        "the index of sites {} is not valid, expected a list sites of url, title, description and keywords: {reason}",
+        path.display()
+    )]
+    Malformed {
+        /// The path of the file.
+        path: PathBuf,
+        /// The position in the file, and what was expected there.
+        reason: String,
+    },
 }
 
 #[cfg(test)]
