@@ -89,7 +89,6 @@ impl Evaluation {
     /// Sends a message in the evaluator's task, and continues to listen.
     ///
     /// # Errors
-    ///
     /// If the evaluator does not accept the message.
     pub async fn reply(&mut self, text: &str, data: Option<Value>) -> Result<(), ClientError> {
         let parts = std::iter::once(Part::text(text)).chain(data.map(Part::data));

@@ -102,7 +102,6 @@ impl Submission {
 /// messages pause or end. Later messages are added to the context as long as the [`Evaluation`] is alive.
 ///
 /// # Errors
-///
 /// If the communication with the Green agent fails, or no message arrives.
 pub async fn submit_evaluation_request(
     green: &Url,

@@ -2,7 +2,6 @@
 //! the work.
 
 mod agent;
-mod listen;
 mod run;
 mod serve;
 

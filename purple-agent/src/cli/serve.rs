@@ -1,12 +1,12 @@
 //! `purple-agent serve`: hosts the agent until it is stopped.
 
-use std::net::SocketAddr;
+use std::{error::Error, net::SocketAddr};
 
 use bridge::{cli::StoreChoice, host::Host};
-use bridge_program::Exit;
+use bridge_program::{Exit, errln, serve, serve_until, stop_signal};
 use clap::Args;
 
-use super::{agent::AgentFlags, complain, listen::listen};
+use super::{agent::AgentFlags, complain};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,4 +50,20 @@ impl Serve {
             Err(error) => complain(&error, Exit::Infrastructure),
         }
     }
+}
+
+/// Serves until Ctrl-C or SIGTERM, and prints the address as soon as it accepts connections.
+async fn listen(
+    host: Host,
+    address: SocketAddr,
+    public_url: Option<&str>,
+) -> Result<(), Box<dyn Error>> {
+    let stop = stop_signal()?;
+    let listener = bridge_program::listen(address).await?;
+    let own = format!("http://{}", listener.local_addr()?);
+    let host = host.stopping(stop.clone());
+    let app = host.router(public_url.unwrap_or(&own)).await?;
+    errln!("listening on {own}");
+    serve_until(stop, |stop| serve(listener, app, stop)).await?;
+    Ok(())
 }

@@ -83,7 +83,6 @@ pub fn default_name(settings: &Value) -> &'static str {
 /// of each policy.
 ///
 /// # Errors
-///
 /// If there is no such policy, or a setting is invalid.
 pub fn builtin(name: &str, settings: &Value) -> Result<NewPolicy, SettingsError> {
     match builtin_name(name).unwrap_or(name) {

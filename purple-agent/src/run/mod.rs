@@ -82,7 +82,6 @@ pub enum RunError {
 /// called for each event.
 ///
 /// # Errors
-///
 /// If the communication with the Green agent fails, or it sends no message or no result in time.
 pub async fn run(
     green: &Url,

@@ -47,7 +47,6 @@ impl Instructions {
     /// file that the settings name.
     ///
     /// # Errors
-    ///
     /// [`ModelError::Prompt`] if that file cannot be read.
     pub(super) fn read(settings: &LlmSettings) -> Result<Self, ModelError> {
         let (own, assists) = match &settings.system_file {
