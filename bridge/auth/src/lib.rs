@@ -32,7 +32,6 @@ mod secret;
 mod signing;
 #[cfg(test)]
 mod testing;
-mod token_error;
 mod tokens;
 mod verifier;
 
@@ -50,6 +49,5 @@ pub use private_key::{PrivateKey, PrivateKeyError};
 pub use publish::router;
 pub use secret::Secret;
 pub use signing::KeyError;
-pub use token_error::TokenError;
-pub use tokens::{Assertion, Grant, Tokens};
+pub use tokens::{Assertion, Grant, TokenError, Tokens};
 pub use verifier::{Identity, Refusal, TrustedIssuer, Verifier};

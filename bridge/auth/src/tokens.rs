@@ -1,6 +1,9 @@
 //! Tokens for requests that the bridge sends.
 
+pub use super::grant::{Assertion, Grant};
+
 use std::{
+    path::PathBuf,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
@@ -8,8 +11,9 @@ use std::{
 use jiff::Timestamp;
 use tokio::sync::{Mutex, MutexGuard};
 
-pub use super::grant::{Assertion, Grant};
-use super::{Issuer, Secret, Subject, TokenError, fetch::Fetcher, grant::Token, keyring::age};
+use super::{
+    FetchError, Issuer, KeyError, Secret, Subject, fetch::Fetcher, grant::Token, keyring::age,
+};
 
 /// The remaining lifetime below which a token is not sent, because it would expire on the way.
 const TRAVEL: Duration = Duration::from_secs(5);
@@ -141,3 +145,22 @@ fn is_fresh(token: &Token, now: Timestamp) -> bool {
 
 #[cfg(test)]
 mod tests;
+
+/// The reason why there is no token.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    /// The bridge's own issuer failed.
+    #[error("the bridge's own issuer gave no token: {0}")]
+    Own(#[from] KeyError),
+    /// The token endpoint returned none.
+    #[error("no token: {0}")]
+    Endpoint(#[from] FetchError),
+    /// The assertion for the token endpoint cannot be read.
+    #[error("no token: the assertion in {path}: {reason}")]
+    Assertion {
+        /// The file.
+        path: PathBuf,
+        /// The problem.
+        reason: String,
+    },
+}

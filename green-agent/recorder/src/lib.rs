@@ -5,8 +5,7 @@
 //! on the recorder. Everything is recorded in the order in which it happened. The recorder speaks HTTP/1.1 to
 //! callers; gRPC and WebSocket are not supported.
 //!
-//! - `hop`: the state of a hop that `proxy` and `reply` share
-//! - `proxy`: passes requests on to the upstream
+//! - `proxy`: passes requests on to the upstream; the state of a hop, which `reply` shares
 //! - `reply`, `relay`: pass replies back, as a whole or in chunks
 //! - `exchange`: records one request with its answers
 //! - `body`, `headers`, `lines`, `digits`: read and convert what passes
@@ -20,7 +19,6 @@ mod card;
 mod digits;
 mod exchange;
 mod headers;
-mod hop;
 mod lines;
 mod listeners;
 mod mask;
@@ -54,10 +52,10 @@ use url::Url;
 
 use exchange::{HopRecord, Phase};
 use green_agent_transcript::{Hop, Transcript};
-use hop::Proxy;
 pub use listeners::HopListeners;
 pub use mask::Masker;
 use origin::Origins;
+use proxy::Proxy;
 pub use wrapper::{RECORD_STDIO, record as record_stdio};
 
 /// A connection to record: the hop, and the address of the called party.

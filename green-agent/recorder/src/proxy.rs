@@ -3,7 +3,7 @@
 //! A request is recorded before it is passed on and a reply before it is passed back, so the
 //! transcript never shows an effect before its cause.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -15,17 +15,18 @@ use axum::{
 use bridge_program::Json;
 use bridge_telemetry::{Instrument as _, Kind, Span, TraceContext, fail, set, span};
 use futures_util::{StreamExt, stream};
+use green_agent_transcript as transcript;
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 use super::{
     body::{self, Collected},
-    exchange::{Exchange, cut},
+    exchange::{Exchange, HopRecord, cut},
     headers,
-    hop::Proxy,
+    origin::Origins,
     relay,
     reply::RequestInfo,
 };
-use green_agent_transcript as transcript;
 
 /// A request's body: the form for the transcript, and the body for the upstream.
 struct Read {
@@ -169,4 +170,19 @@ fn refuses(parts: &Parts, permitted: bool) -> Option<(StatusCode, &'static str)>
 /// Returns a refusal by the recorder itself.
 fn refusal(status: StatusCode, why: &str) -> Response {
     (status, Json(json!({ "error": why }))).into_response()
+}
+
+/// One hop of the recorder.
+#[derive(Debug)]
+pub(super) struct Proxy {
+    pub(super) book: Arc<HopRecord>,
+    pub(super) origins: Origins,
+    pub(super) client: reqwest::Client,
+    pub(super) permits: Arc<Semaphore>,
+    /// The largest body, and the largest event, that is kept, in bytes.
+    pub(super) body_limit: usize,
+    /// The longest that a reply is held back until it is complete, before its chunks are passed on.
+    pub(super) hold: Duration,
+    /// The trial, in whose trace a request is that comes without trace context.
+    pub(super) trial: TraceContext,
 }

@@ -16,9 +16,9 @@ use super::{
     card,
     exchange::Exchange,
     headers,
-    hop::Proxy,
     lines::LineParser,
     origin::Origins,
+    proxy::Proxy,
     relay::{self, Pieces, Reading, Slow},
 };
 

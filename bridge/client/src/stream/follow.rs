@@ -9,7 +9,7 @@ use futures_util::{
     stream::{self, BoxStream},
 };
 
-use super::{polling::Polling, reported::ReportedTask};
+use super::{poll::Polling, reported::ReportedTask};
 use crate::{
     Fault,
     agent::Agent,

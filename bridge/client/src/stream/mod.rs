@@ -3,7 +3,7 @@
 //! - [`start`]: starts with a stream, or with an answer if the agent does not stream
 //! - [`follow`]: moves from event to event
 //! - [`resume`]: resumes a broken stream
-//! - [`poll`]: polls the task; [`polling`]: when
+//! - [`poll`]: polls the task
 //! - [`reported`]: filters out repeated events and detects missed ones
 //! - [`recent_set`]: a bounded set of recent items
 //! - [`changes`]: the differences between two states of a task, as events
@@ -11,7 +11,6 @@
 mod changes;
 mod follow;
 mod poll;
-mod polling;
 mod recent_set;
 mod reported;
 mod resume;

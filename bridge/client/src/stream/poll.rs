@@ -9,7 +9,7 @@ use bridge_protocol::{
 use tokio::time::sleep;
 
 use super::follow::{Follower, Source};
-use crate::{Fault, tenant};
+use crate::{Fault, Polls, tenant};
 
 impl Follower {
     /// Polls the task after this pause.
@@ -51,5 +51,39 @@ impl Follower {
         if let Source::Polls(polling) = &mut self.source {
             polling.pause = pause;
         }
+    }
+}
+
+/// The interval of the next poll.
+pub(super) struct Polling {
+    polls: Polls,
+    pub(super) pause: Duration,
+    /// The time since the last change.
+    pub(super) idle: Duration,
+}
+
+impl Polling {
+    pub(super) fn new(polls: Polls) -> Self {
+        Self {
+            polls,
+            pause: polls.first,
+            idle: Duration::ZERO,
+        }
+    }
+
+    /// Starts with an immediate poll, because events may have been missed.
+    pub(super) fn at_once(polls: Polls) -> Self {
+        Self {
+            pause: Duration::ZERO,
+            ..Self::new(polls)
+        }
+    }
+
+    /// Records whether the last poll brought a change.
+    pub(super) fn note(&mut self, changed: bool) {
+        (self.idle, self.pause) = match changed {
+            true => (Duration::ZERO, self.polls.first),
+            false => (self.idle + self.pause, self.polls.after(self.pause)),
+        };
     }
 }

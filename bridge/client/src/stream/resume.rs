@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     follow::{Follower, Source},
-    polling::Polling,
+    poll::Polling,
 };
 use crate::{Fault, tenant, transport::Items};
 

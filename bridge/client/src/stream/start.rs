@@ -11,7 +11,7 @@ use bridge_protocol::{
 
 use super::{
     follow::{Follower, Source, Until},
-    polling::Polling,
+    poll::Polling,
     reported::ReportedTask,
 };
 use crate::{Fault, Polls, agent::Agent};
