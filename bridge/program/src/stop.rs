@@ -15,7 +15,6 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// tokio runtime.
 ///
 /// # Errors
-///
 /// If the signal handlers cannot be installed.
 pub fn stop_signal() -> io::Result<watch::Receiver<bool>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -35,7 +34,6 @@ pub fn stop_signal() -> io::Result<watch::Receiver<bool>> {
 /// completes when the server must stop accepting requests, as [`crate::serve()`] expects it.
 ///
 /// # Errors
-///
 /// The errors of `serving`.
 pub async fn serve_until<F>(
     mut stop: watch::Receiver<bool>,

@@ -45,7 +45,6 @@ impl Credential {
     /// variable's name.
     ///
     /// # Errors
-    ///
     /// [`CredentialFlagError`]
     pub fn read(
         text: &str,

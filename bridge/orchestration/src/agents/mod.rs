@@ -85,7 +85,6 @@ impl Agents {
     /// Fetches the card of a site's agent, even if it is cached.
     ///
     /// # Errors
-    ///
     /// [`CallError::Discovery`] and [`CallError::Credential`]
     pub async fn look_for(&self, site: &Url, now: Timestamp) -> Result<Discovered, CallError> {
         let target = self.settings.actual_url(site);
@@ -99,7 +98,6 @@ impl Agents {
     /// describes.
     ///
     /// # Errors
-    ///
     /// [`CallError`]. A failed task is not an error but an [`Outcome`].
     pub async fn call(
         &self,

@@ -36,9 +36,6 @@ impl From<ReadError> for Error {
 }
 
 /// Reads the bytes of a message `P`.
-///
-/// # Errors
-/// [`ReadError`]
 pub fn read<P: Message + Default, T: Proto<P>>(bytes: &[u8]) -> Result<T, ReadError> {
     let message = P::decode(bytes).map_err(ReadError::Bytes)?;
     Ok(T::from_proto(message)?)
@@ -50,18 +47,12 @@ pub fn write<P: Message, T: Proto<P>>(value: &T) -> Vec<u8> {
 }
 
 /// Reads the parameters of an operation, for servers.
-///
-/// # Errors
-/// [`ReadError`]
 pub fn read_call(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
     weight::check(message_name::of_params(operation), bytes).map_err(ReadError::TooMuch)?;
     read_weighed(operation, bytes)
 }
 
 /// The same for who has [weighed](super::Scales) them.
-///
-/// # Errors
-/// [`ReadError`]
 pub fn read_weighed(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
     Ok(match operation {
         Operation::SendMessage => Call::SendMessage(read::<v1::SendMessageRequest, _>(bytes)?),
