@@ -82,7 +82,7 @@ impl Endpoint {
     ) -> Result<(), Box<Refusal>> {
         let permitted = requester.credentials.as_ref().map_or(Ok(()), permit);
         permitted.inspect_err(|refusal| {
-            let metrics = self.service.measured();
+            let metrics = self.service.turns().metrics();
             metrics.refused(&self.agent, refusal.name(), refusal.scheme());
         })
     }

@@ -142,7 +142,7 @@ impl Endpoint {
     fn guard(&self, binding: Binding) -> AccessLayer {
         let layer = self.access.layer(binding);
         layer
-            .counted(self.service.measured(), &self.agent)
+            .counted(self.service.turns().metrics(), &self.agent)
             .limited(self.service.quota())
     }
 }
