@@ -58,25 +58,32 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// Reads a query. The program's own commands make it, so what is unknown is passed over.
-    fn read(query: &str) -> Self {
+    fn read(query: &str) -> Result<Self, AdminError> {
         let mut wanted = Self::default();
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            let wrong = |expected| AdminError::Query {
+                name: name.to_string(),
+                expected,
+                found: value.to_string(),
+            };
             match &*name {
-                "agent" => wanted.agent = Some(value.into_owned()),
-                "limit" => wanted.limit = value.parse().ok(),
-                "state" => {
-                    wanted.state = match &*value {
-                        "running" => Some(Kind::Running),
-                        "waiting" => Some(Kind::Waiting),
-                        "ended" => Some(Kind::Ended),
-                        _ => None,
-                    }
+                "agent" => wanted.agent = Some(value.to_string()),
+                "limit" => {
+                    let limit = value.parse();
+                    wanted.limit = Some(limit.map_err(|_| wrong("a number"))?);
                 }
-                _ => {}
+                "state" => {
+                    wanted.state = Some(match &*value {
+                        "running" => Kind::Running,
+                        "waiting" => Kind::Waiting,
+                        "ended" => Kind::Ended,
+                        _ => return Err(wrong("running, waiting or ended")),
+                    });
+                }
+                _ => return Err(wrong("one of the parameters agent, limit and state")),
             }
         }
-        wanted
+        Ok(wanted)
     }
 }
 
@@ -93,7 +100,7 @@ async fn list(
     State(turns): State<Turns>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Value>, AdminError> {
-    let wanted = Wanted::read(query.as_deref().unwrap_or_default());
+    let wanted = Wanted::read(query.as_deref().unwrap_or_default())?;
     let limit = wanted.limit.unwrap_or(LISTED);
     let kinds = match wanted.state {
         Some(kind) => vec![kind],
@@ -289,6 +296,29 @@ mod tests {
 
     fn json_of(text: &str) -> Value {
         serde_json::from_str(text).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_query_that_means_nothing_is_refused() {
+        let agent = Agent::new("a", AgentCard::named("A", "Asks"), Arc::new(Asking));
+        let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
+        let app = host.start("http://localhost").await.unwrap().admin();
+        for (query, error) in [
+            ("limit=many", "limit: expected a number, found \"many\""),
+            (
+                "state=done",
+                "state: expected running, waiting or ended, found \"done\"",
+            ),
+            (
+                "caller=a",
+                "caller: expected one of the parameters agent, limit and state, found \"a\"",
+            ),
+        ] {
+            let (status, told) = ask(&app, Method::GET, &format!("/tasks?{query}")).await;
+            assert_eq!((status, json_of(&told)), (400, json!({"error": error})));
+        }
+        let (status, _) = ask(&app, Method::GET, "/tasks?state=waiting&agent=a&limit=3").await;
+        assert_eq!(status, 200);
     }
 
     #[tokio::test]
