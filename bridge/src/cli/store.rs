@@ -1,6 +1,12 @@
 //! Parses the store of tasks: `memory`, `sled:FOLDER` or `postgres://USER@HOST/DATABASE`.
 
-use std::{path::PathBuf, str::FromStr, sync::Arc};
+use std::{
+    fs,
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::Arc,
+};
 
 #[cfg(feature = "postgres")]
 use crate::store::{PostgresSettings, PostgresStore};
@@ -26,6 +32,8 @@ pub enum StoreChoice {
 pub(super) enum StoreMissing {
     #[error("{} holds no store: expected the folder that --store or the key store of bridge.toml named for bridge serve", .0.display())]
     Nowhere(PathBuf),
+    #[error("{} cannot be read, as the user who runs the bridge can: {reason}", .folder.display())]
+    Closed { folder: PathBuf, reason: io::Error },
     #[error(
         "a store in memory is gone with its process: expected sled:FOLDER or postgres://USER@HOST/DATABASE"
     )]
@@ -86,15 +94,11 @@ impl StoreChoice {
     /// Checks that there is a store, without opening it. A database is looked at when it is opened.
     ///
     /// # Errors
-    /// `Nowhere` and `Memory`.
+    /// `Nowhere`, `Closed` and `Memory`.
     pub(super) fn check_exists(&self) -> Result<(), StoreMissing> {
         match self {
             Self::Memory => Err(StoreMissing::Memory),
-            // Only the store itself knows the other content of its folder.
-            Self::Sled(settings) if !settings.folder.join("log").is_dir() => {
-                Err(StoreMissing::Nowhere(settings.folder.clone()))
-            }
-            Self::Sled(_) => Ok(()),
+            Self::Sled(settings) => log_exists(&settings.folder),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => Ok(()),
         }
@@ -152,6 +156,23 @@ impl FromStr for StoreChoice {
     }
 }
 
+/// Only the store itself knows the other content of its folder.
+fn log_exists(folder: &Path) -> Result<(), StoreMissing> {
+    match fs::metadata(folder.join("log")) {
+        Ok(found) if found.is_dir() => Ok(()),
+        Err(reason)
+            if !matches!(
+                reason.kind(),
+                ErrorKind::NotFound | ErrorKind::NotADirectory
+            ) =>
+        {
+            let folder = folder.to_owned();
+            Err(StoreMissing::Closed { folder, reason })
+        }
+        Ok(_) | Err(_) => Err(StoreMissing::Nowhere(folder.to_owned())),
+    }
+}
+
 impl std::fmt::Display for StoreChoice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -181,6 +202,20 @@ mod tests {
         let choice = StoreChoice::Sled(SledSettings::in_folder(folder.path().join("b")));
         drop(choice.open().await.unwrap());
         assert!(choice.open_known().await.is_ok());
+    }
+
+    /// A link to itself can be entered by nobody, not even by root.
+    #[test]
+    fn a_folder_that_others_own_is_not_taken_for_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("a");
+        std::os::unix::fs::symlink(&place, &place).unwrap();
+        let choice = StoreChoice::Sled(SledSettings::in_folder(&place));
+        let error = choice.check_exists().unwrap_err().to_string();
+        assert!(
+            error.contains("a cannot be read, as the user who"),
+            "{error}"
+        );
     }
 
     #[test]

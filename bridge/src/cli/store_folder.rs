@@ -267,11 +267,9 @@ fn check(store: &StoreChoice) -> Result<StoreReport, String> {
     match store {
         // A store in memory does not outlive its process.
         StoreChoice::Memory => Ok(StoreReport::default()),
-        StoreChoice::Sled(settings) if !settings.folder.join("log").is_dir() => Err(format!(
-            "no bridge has kept tasks in {}",
-            settings.folder.display()
-        )),
         StoreChoice::Sled(settings) => {
+            let exists = store.check_exists();
+            exists.map_err(|error| error.to_string())?;
             let store = open(settings)?;
             let report = store.check().map_err(|error| error.to_string())?;
             if let Some(found) = block_on(async { Ok(store.disk_use().await?) })? {
