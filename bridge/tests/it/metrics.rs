@@ -2,7 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge::{agent::ConversationScope, store::MemoryStore};
+use bridge::{
+    agent::ConversationScope,
+    bot::remote::{Channel, ChannelSettings, RemoteBot},
+    host::Host,
+    store::MemoryStore,
+};
 use serde_json::json;
 
 use crate::{
@@ -69,6 +74,24 @@ async fn requests_and_tasks_are_counted() {
             "{line} is not in {text}"
         );
     }
+}
+
+/// A bot that nobody reaches must not look like one that answers.
+#[tokio::test]
+async fn a_bot_that_cannot_be_reached_is_seen() {
+    let store = Arc::new(MemoryStore::new());
+    let here = "http://127.0.0.1:3978";
+    let channel = Channel::new(store.clone(), ChannelSettings::at(here.parse().unwrap())).unwrap();
+    let gone = "http://127.0.0.1:1/api/messages".parse().unwrap();
+    let agent = channel.agent(RemoteBot::new("gone", gone));
+    let app = Host::new(store, [agent]).connector(channel);
+    let app = app.router(here).await.unwrap();
+    rpc(&app, Some("1.0"), "SendMessage", say("m-1", "hi")).await;
+    let text = text(get(&app, "/metrics", None).await).await;
+    let is_count = |line: &&str| line.starts_with("bridge_turn_duration_seconds_count");
+    let turns: Vec<_> = text.lines().filter(is_count).collect();
+    let expected = r#"bridge_turn_duration_seconds_count{agent="gone",outcome="failed"} 1"#;
+    assert_eq!(turns, [expected]);
 }
 
 #[tokio::test(start_paused = true)]

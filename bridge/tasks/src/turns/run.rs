@@ -276,7 +276,10 @@ impl Turns {
                 last = handle.events(updates);
                 // That it is too much is noted there.
                 let _ = handle.output().map(|output| output.take(&job.task, &last));
-                "answered"
+                match last.iter().any(fails) {
+                    true => "failed",
+                    false => "answered",
+                }
             }
             CallEnd::Panicked => {
                 last = failing("The agent broke down while it worked on this message.");

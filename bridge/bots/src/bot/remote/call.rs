@@ -35,8 +35,13 @@ pub(super) enum CallError {
     },
     #[error("POST {bot}: expected an answer within {limit:?}")]
     Late { bot: String, limit: Duration },
-    #[error("POST {bot}: expected a success status, found {status}")]
-    Status { bot: String, status: StatusCode },
+    #[error("POST {bot}: expected a success status, found {status}{}", after_colon(.said))]
+    Status {
+        bot: String,
+        status: StatusCode,
+        /// The beginning of the answer's body.
+        said: String,
+    },
     #[error("POST {bot}: expected an answer of at most {limit} bytes")]
     TooLarge { bot: String, limit: usize },
     #[error("POST {bot}: the connection broke: {reason}")]
@@ -73,6 +78,13 @@ impl CallError {
             Self::Broken { .. } => "the connection to it broke".into(),
             Self::Unexpected { error, .. } => format!("its answer is not as it should be: {error}"),
         }
+    }
+}
+
+fn after_colon(said: &str) -> String {
+    match said.trim() {
+        "" => String::new(),
+        said => format!(": {said:?}"),
     }
 }
 

@@ -201,10 +201,14 @@ impl RemoteExecutor {
             talked = timeout(self.bot.settings.limit, talk) => match talked {
                 Ok(Ok(())) => Input::TurnEnded,
                 Ok(Err(error)) => {
-                    log_call_error(&turn.task.id, &error);
+                    self.log_call_error(&turn.task.id, &error);
                     Input::Failed(format!("The agent could not answer: {}.", error.told()))
                 }
-                Err(_) => Input::TimedOut,
+                Err(_) => {
+                    let (agent, limit) = (&self.bot.name, self.bot.settings.limit);
+                    tracing::warn!(agent, task = turn.task.id, ?limit, "a bot did not end its turn in time");
+                    Input::TimedOut
+                }
             },
             () = cancel_signal.canceled() => Input::Canceled,
         }
@@ -257,7 +261,7 @@ impl RemoteExecutor {
     async fn greet(&self, remote_turn: &RemoteTurn<'_>, open_turn: &OpenTurn) {
         let greeting = request::greeting(&remote_turn.turn.task, &remote_turn.place);
         if let Err(error) = self.call(remote_turn, open_turn, greeting).await {
-            log_call_error(&remote_turn.place.task_id, &error);
+            self.log_call_error(&remote_turn.place.task_id, &error);
         }
         open_turn.reset_progress(TurnProgress::Silent);
     }
@@ -297,6 +301,11 @@ impl RemoteExecutor {
         };
         turn_progress::wait_until_finished(progress, &ending, &AcceptanceTiming::default()).await;
         Ok(())
+    }
+
+    fn log_call_error(&self, task: &str, error: &CallError) {
+        let cause = std::error::Error::source(error).map(ToString::to_string);
+        tracing::warn!(agent = self.bot.name, task, %error, cause, "a call of a bot failed");
     }
 
     /// Notifies a bot of the cancelation of a task that it knows. Its answer is dropped.
@@ -364,9 +373,4 @@ fn preparation_failure(turn: &Turn, error: &StoreError) -> Vec<Update> {
         id,
         "The agent could not be called.",
     )]
-}
-
-fn log_call_error(task: &str, error: &CallError) {
-    let cause = std::error::Error::source(error).map(ToString::to_string);
-    tracing::warn!(task, %error, cause, "a call of a bot failed");
 }

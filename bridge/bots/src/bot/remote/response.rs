@@ -165,8 +165,7 @@ impl ResponseReader<'_> {
             .take(EXCERPT)
             .collect();
         let said = self.redactor.text(&excerpt);
-        tracing::warn!(agent = self.bot.name, bot, %status, said, "a bot refused an activity");
-        CallError::Status { bot, status }
+        CallError::Status { bot, status, said }
     }
 }
 
