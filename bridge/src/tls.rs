@@ -1,6 +1,7 @@
 //! TLS with rustls: reads certificates and serves encrypted connections.
 
 mod clients;
+mod validity;
 
 use std::{
     io,
@@ -18,6 +19,8 @@ use rustls::{
 };
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
+
+pub(crate) use validity::validity;
 
 /// The reason why TLS cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -1,10 +1,11 @@
 //! Sets up the log of a program, on standard error, at the level in `RUST_LOG`; and its traces, if the environment asks
 //! for them.
 
-use std::fmt;
+use std::{fmt, sync::OnceLock};
 
 use bridge_telemetry::{ExportLayer, TraceContext};
 use clap::ValueEnum;
+use serde_json::{Value, json};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::{
     EnvFilter, Layer as _,
@@ -17,16 +18,19 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use crate::terminal::Filtered;
+use crate::{clock, errln, terminal::Filtered};
 
 /// The format of the log, for the flag `--log-format`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// Text for people
     Text,
     /// One JSON object per line
     Json,
 }
+
+/// The format of this program's log.
+static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 
 /// The program's log and traces. The last spans are sent when it is dropped, at the end of the program.
 #[derive(Debug)]
@@ -42,9 +46,10 @@ impl Drop for Log {
 /// Starts the log of the program with this name at `level`, unless `RUST_LOG` sets another level. It must be called only
 /// once.
 pub fn init(program: &'static str, format: LogFormat, level: Level) -> Log {
-    // `rmcp` logs ordinary events, such as the end of a connection, as errors; the programs report those
-    // themselves.
-    let usual = |_| EnvFilter::new(format!("{level},rmcp=off"));
+    let _ = FORMAT.set(format);
+    // `rmcp` logs ordinary events, such as the end of a connection, as errors, and the pool of connections to a database
+    // has two lines for each one that breaks, without a reason; the programs report those themselves.
+    let usual = |_| EnvFilter::new(format!("{level},rmcp=off,deadpool=error"));
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(usual);
     match bridge_telemetry::start(program) {
         Ok(None) => alone(format, filter),
@@ -55,6 +60,24 @@ pub fn init(program: &'static str, format: LogFormat, level: Level) -> Log {
         }
     }
     Log(())
+}
+
+/// Tells the operator on standard error what no level of the log hides: a line of text, or an object as the log's.
+pub fn tell(level: Level, text: &str) {
+    match FORMAT.get() {
+        Some(LogFormat::Json) => errln!("{}", told(level, text)),
+        Some(LogFormat::Text) | None if level == Level::ERROR => errln!("error: {text}"),
+        Some(LogFormat::Text) | None => errln!("{text}"),
+    }
+}
+
+fn told(level: Level, text: &str) -> Value {
+    json!({
+        "timestamp": format!("{:.6}", clock::now()),
+        "level": level.as_str(),
+        "fields": {"message": text},
+        "target": module_path!(),
+    })
 }
 
 fn alone(format: LogFormat, filter: EnvFilter) {
@@ -79,7 +102,7 @@ fn with_traces(format: LogFormat, filter: EnvFilter, export: ExportLayer) {
         }
         LogFormat::Json => {
             let lines = lines.json();
-            let lines = lines.event_format(WithTrace(Format::default().json(), json));
+            let lines = lines.event_format(WithTrace(Format::default().json(), object));
             traces.with(lines.with_filter(filter)).init();
         }
     }
@@ -115,7 +138,7 @@ fn text(line: &str, trace: &str, span: &str) -> String {
     format!("{line} trace_id={trace} span_id={span}")
 }
 
-fn json(line: &str, trace: &str, span: &str) -> String {
+fn object(line: &str, trace: &str, span: &str) -> String {
     let fields = line.strip_suffix('}').unwrap_or(line);
     format!(r#"{fields},"trace_id":"{trace}","span_id":"{span}"}}"#)
 }

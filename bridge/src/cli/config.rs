@@ -52,6 +52,9 @@ impl ConfigCommand {
                     .map(|agent| agent.name.get_ref().0.as_str());
                 let names: Vec<&str> = names.collect();
                 outln!("{}: agents {}", file.display(), names.join(", "));
+                if let Some(concern) = serve::concern(&config) {
+                    outln!("{}: warning: {concern}", file.display());
+                }
             }
             What::New { file } => {
                 let opened = OpenOptions::new().write(true).create_new(true).open(file);

@@ -23,7 +23,7 @@ mod trust;
 use std::process::ExitCode;
 
 use bridge_program::{
-    Exit, errln,
+    Exit,
     log::{self, LogFormat},
 };
 use clap::{Parser, Subcommand};
@@ -108,7 +108,7 @@ pub fn main() -> ExitCode {
     match done {
         Ok(()) => Exit::Passed,
         Err(error) => {
-            errln!("error: {error}");
+            log::tell(Level::ERROR, &error.to_string());
             exit_code::of(&*error)
         }
     }

@@ -94,6 +94,7 @@ struct Families {
     pushes: Family<OutcomeLabels, Histogram, fn() -> Histogram>,
     pushes_open: Family<AgentLabels, Gauge>,
     pushes_given_up: Family<AgentLabels, Gauge>,
+    certificate_end: Family<FileLabels, Gauge>,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -140,6 +141,11 @@ struct PartLabels {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct FileLabels {
+    file: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct ErrorLabels {
     error: &'static str,
 }
@@ -181,6 +187,7 @@ impl Default for Metrics {
             pushes: Family::new_with_constructor(|| Histogram::new(PUSHES)),
             pushes_open: Family::default(),
             pushes_given_up: Family::default(),
+            certificate_end: Family::default(),
         };
         families.register();
         Self(Arc::new(families))
@@ -220,6 +227,9 @@ impl Families {
         let bytes = "Bytes of the store: log and index on the disk, live of what is not deleted or replaced, free of the \
                      disk";
         all.register("store_bytes", bytes, self.store_bytes.clone());
+        let end = "When the certificate in use expires, in seconds since 1970";
+        let name = "certificate_end_timestamp";
+        all.register_with_unit(name, end, Unit::Seconds, self.certificate_end.clone());
         self.register_pushes();
         self.register_sharing();
     }
@@ -444,6 +454,13 @@ impl Metrics {
             .store_bytes
             .get_or_create(&PartLabels { part })
             .set(bytes);
+    }
+
+    /// Notes until when the server's certificate is valid, in seconds since 1970, in place of what was noted before.
+    pub fn certificate_end(&self, file: String, end: i64) {
+        let ends = &self.0.certificate_end;
+        ends.clear();
+        ends.get_or_create(&FileLabels { file }).set(end);
     }
 
     /// Counts a failure of the store.

@@ -68,6 +68,8 @@ mod kept;
 #[cfg(test)]
 mod load;
 #[cfg(test)]
+mod logged;
+#[cfg(test)]
 mod messages;
 #[cfg(test)]
 mod metrics;

@@ -45,7 +45,9 @@ async fn a_collector_that_does_not_work_costs_its_traces_and_nothing_else() {
         let mut told = BufReader::new(bridge.stderr.take().unwrap()).lines();
         let url = loop {
             let line = told.next().unwrap().unwrap();
-            if let Some(url) = line.strip_prefix("listening on ") {
+            let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+            let told = line["fields"]["message"].as_str().unwrap();
+            if let Some(url) = told.strip_prefix("listening on ") {
                 break url.to_owned();
             }
         };

@@ -9,7 +9,7 @@ use axum::{Router, extract::Request};
 use tower::{ServiceExt as _, service_fn};
 
 use super::{Host, HostError, HostOptions, agent_routes::AgentRoute, bot_guesses, routes::routes};
-use crate::{service::Service, trace, turns::Turns};
+use crate::{metrics::Metrics, service::Service, trace, turns::Turns};
 
 /// Agents that are being served.
 #[derive(Clone, Debug)]
@@ -89,6 +89,11 @@ impl HostedAgents {
     /// begun. Turns that run go on, and everything can be read.
     pub fn drain(&self) {
         self.service.drain();
+    }
+
+    /// The metrics for operators.
+    pub fn metrics(&self) -> &Metrics {
+        self.service.turns().metrics()
     }
 
     /// The number of turns that run in this process.

@@ -128,6 +128,7 @@ async fn configuration(path: &Path) -> Result<Report, CheckError> {
                 .findings
                 .extend(config.agents.iter().filter_map(waits));
             report.findings.extend(in_the_clear(&config));
+            report.findings.extend(certificate(&config));
             for file in config
                 .agents
                 .iter()
@@ -181,6 +182,17 @@ fn waits(agent: &AgentConfig) -> Option<Finding> {
         path: format!("agents.{}.{key}", agent.name.get_ref().0),
         message,
         fix: fix.to_owned(),
+    })
+}
+
+/// Warns of a certificate that clients refuse, now or soon.
+fn certificate(config: &Config) -> Option<Finding> {
+    Some(Finding {
+        level: Level::Warning,
+        rule: "configuration",
+        path: "tls.certificate".to_owned(),
+        message: serve::concern(config)?,
+        fix: "put a new certificate and key into the files".to_owned(),
     })
 }
 

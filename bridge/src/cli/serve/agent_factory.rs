@@ -2,11 +2,10 @@
 
 use std::{error::Error, sync::Arc, time::Duration};
 
-use bridge_program::errln;
 use bridge_protocol::a2a::AgentCard;
 use bridge_translate::SilentEnd;
 
-use super::{addresses::Addresses, bot_credentials::BotCredentials, caller_access};
+use super::{addresses::Addresses, bot_credentials::BotCredentials, caller_access, tell};
 use crate::{
     agent::{Agent, AnswerKind, ConversationScope, RepeatPolicy, TurnSettings},
     auth::Issuer,
@@ -90,7 +89,7 @@ impl AgentFactory {
         Ok(named.fold(host, |host, (agent, access)| {
             let name = &agent.name.get_ref().0;
             if self.tells {
-                errln!("agent {name}: {}", access.summary());
+                tell(&format!("agent {name}: {}", access.summary()));
             }
             host.access(name, access)
         }))

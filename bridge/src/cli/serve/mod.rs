@@ -5,6 +5,7 @@
 //! - `agent_factory`: creates agents
 //! - `bot_credentials`: creates tokens and verifiers for bots
 //! - `caller_access`: creates the access rules for callers
+//! - `certificate`: tells how long the certificate is valid
 //! - `addresses`: the addresses of the program
 //! - `doors`: listens at them
 //! - `push`: settings of push notifications
@@ -17,6 +18,7 @@ mod agent_factory;
 mod awaited;
 mod bot_credentials;
 mod caller_access;
+mod certificate;
 mod doors;
 mod drain;
 mod flags;
@@ -26,13 +28,14 @@ pub(super) mod run;
 
 use std::{error::Error, net::SocketAddr, sync::Arc};
 
-use bridge_program::errln;
 use tokio::net::TcpListener;
+use tracing::Level;
 use url::Url;
 
 pub(super) use addresses::{Addresses, Encryption, callback_listen, encryption, listen};
 pub(super) use awaited::{Awaited, awaited};
 pub(super) use bot_credentials::BotCredentials;
+pub(super) use certificate::concern;
 pub(super) use doors::CannotListen;
 pub(super) use flags::Serve;
 
@@ -98,6 +101,7 @@ impl Serve {
         let guard = guard(&config, &place);
         let app = guard.wrap(hosted.router());
         let encryption = addresses::encryption(&config)?;
+        certificate::note(&config, hosted.metrics());
         let limits = config.limits.limits();
         let _admin = admin_socket(&config, &choice, &hosted)?;
         let reload = Reload {
@@ -109,12 +113,12 @@ impl Serve {
         };
         run::reload_on(hangups, reload);
         if let Some(address) = grpc_address {
-            errln!("listening for gRPC on {address}");
+            tell(&format!("listening for gRPC on {address}"));
         }
         if let Some(address) = callback_address {
-            errln!("listening for bots on http://{address}");
+            tell(&format!("listening for bots on http://{address}"));
         }
-        errln!("listening on {}", place.here);
+        tell(&format!("listening on {}", place.here));
         let doors = run::Listeners {
             listener,
             grpc,
@@ -124,6 +128,11 @@ impl Serve {
         };
         run::run_shared(leases, run::run(doors, app, stop)).await
     }
+}
+
+/// Tells the operator what the program does, at any level of its log.
+fn tell(text: &str) {
+    bridge_program::log::tell(Level::INFO, text);
 }
 
 /// Serves the operator's commands. Without a place of its own, the socket is in the store's folder, if it can be.

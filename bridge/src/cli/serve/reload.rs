@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use super::{Serve, addresses::Encryption, agent_factory::AgentFactory};
+use super::{Serve, addresses::Encryption, agent_factory::AgentFactory, tell};
 use crate::{config::Config, host::HostedAgents};
 
 /// The parts of the program that can be replaced while it runs.
@@ -18,13 +18,15 @@ impl Reload {
     /// Reads the file again and logs the result.
     pub(super) fn again(&mut self) {
         if !self.flags.has_file() {
-            return tracing::info!("there is no configuration to read again");
+            return tell("there is no configuration to read again");
         }
         match self.replace() {
-            Ok(()) => tracing::info!(
-                agents = self.config.agents.len(),
-                "the configuration was read again"
-            ),
+            Ok(()) => {
+                let agents = self.config.agents.len();
+                tell(&format!(
+                    "the configuration was read again, agents: {agents}"
+                ));
+            }
             Err(error) => tracing::error!("the configuration stays as it was: {error}"),
         }
     }
@@ -36,6 +38,7 @@ impl Reload {
         let renewed = super::addresses::encryption(&config)?;
         self.hosted.replace(self.agent_factory.host(&config)?)?;
         self.renew(&renewed);
+        super::certificate::note(&config, self.hosted.metrics());
         for key in fixed(&self.config, &config) {
             tracing::warn!("{key} has changed, which needs a restart");
         }

@@ -1,0 +1,157 @@
+//! Tests what operators read of the program: its log as JSON, and what it says of its certificate.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Lines},
+    path::Path,
+    process::{Child, ChildStderr, Command, Stdio},
+    time::Duration,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use serde_json::Value;
+
+use crate::running::output;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The program with its log as JSON, killed when this is dropped.
+struct Logging {
+    child: Child,
+    lines: Lines<BufReader<ChildStderr>>,
+}
+
+impl Logging {
+    fn serve(config: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bridge"))
+            .args(["--log-format", "json", "serve", "--listen", "127.0.0.1:0"])
+            .arg("--config")
+            .arg(config)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// Reads the log until a message begins like this, and returns all messages with their levels.
+    fn until(&mut self, beginning: &str) -> Vec<(String, String)> {
+        let mut told = Vec::new();
+        loop {
+            let line = self.lines.next().expect("the log goes on").unwrap();
+            told.push(message(&line));
+            if told.last().unwrap().1.starts_with(beginning) {
+                return told;
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.child.id().cast_signed()), signal).unwrap();
+    }
+}
+
+impl Drop for Logging {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// The level and the message of a line.
+fn message(line: &str) -> (String, String) {
+    let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    assert!(
+        line["timestamp"].is_string() && line["target"].is_string(),
+        "{line}"
+    );
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    (text(&line["level"]), text(&line["fields"]["message"]))
+}
+
+fn line(level: &str, message: &str) -> (String, String) {
+    (level.to_owned(), message.to_owned())
+}
+
+const CONFIG: &str = "store = 'memory'\n[[agents]]\nname = 'a'\nbuiltin = 'echo'\n";
+
+#[test]
+fn each_line_of_a_log_in_json_is_an_object() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("bridge.toml");
+    fs::write(&config, CONFIG).unwrap();
+    let mut bridge = Logging::serve(&config);
+    let told = bridge.until("listening on http://127.0.0.1:");
+    assert_eq!(told[0], line("INFO", "agent a: open to everybody"));
+    assert_eq!(told.len(), 2);
+    bridge.signal(Signal::SIGHUP);
+    bridge.until("the configuration was read again, agents: 1");
+    fs::write(&config, "listen = 7").unwrap();
+    bridge.signal(Signal::SIGHUP);
+    let told = bridge.until("the configuration stays as it was: ");
+    assert_eq!(told[0].0, "ERROR");
+    bridge.signal(Signal::SIGTERM);
+    assert_eq!(bridge.child.wait().unwrap().code(), Some(0));
+}
+
+#[tokio::test]
+async fn why_the_program_cannot_serve_is_an_object_too() {
+    let mut bridge = tokio::process::Command::new(env!("CARGO_BIN_EXE_bridge"));
+    bridge.args(["--log-format", "json", "serve", "--config", "/nowhere.toml"]);
+    let (code, _, told) = output(&mut bridge, LIMIT).await;
+    assert_eq!(code, Some(3));
+    let missing = "/nowhere.toml:1:1: cannot be read: No such file or directory (os error 2)";
+    assert_eq!(message(&told), line("ERROR", missing));
+}
+
+#[cfg(feature = "tls")]
+#[tokio::test]
+async fn a_certificate_that_expired_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let renew = |until: i32| {
+        let mut parameters = rcgen::CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        parameters.not_after = rcgen::date_time_ymd(until, 1, 1);
+        let key = rcgen::KeyPair::generate().unwrap();
+        let made = parameters.self_signed(&key).unwrap();
+        fs::write(path("c.pem"), made.pem()).unwrap();
+        fs::write(path("k.pem"), key.serialize_pem()).unwrap();
+    };
+    renew(2020);
+    let tls = "tls = { certificate = 'c.pem', key = 'k.pem' }\n";
+    fs::write(path("bridge.toml"), format!("{tls}{CONFIG}")).unwrap();
+    let concern = format!(
+        "the certificate {} has expired at 2020-01-01T00:00:00Z: renew it; a running bridge reads it again on SIGHUP",
+        path("c.pem").display()
+    );
+    let mut check = tokio::process::Command::new(env!("CARGO_BIN_EXE_bridge"));
+    check.args(["config", "check"]).arg(path("bridge.toml"));
+    let (_, told, _) = output(&mut check, LIMIT).await;
+    assert!(told.contains(&concern), "{told}");
+    let mut bridge = Logging::serve(&path("bridge.toml"));
+    let told = bridge.until("listening on ");
+    assert!(told.contains(&line("WARN", &concern)), "{told:?}");
+    let url = told.last().unwrap().1.replace("listening on ", "");
+    let end = async || {
+        let http = reqwest::Client::builder()
+            .danger_accept_invalid_certs(true)
+            .no_proxy()
+            .build()
+            .unwrap();
+        let metrics = http.get(format!("{url}/metrics")).send().await.unwrap();
+        let metrics = metrics.text().await.unwrap();
+        let is_end = |line: &&str| line.starts_with("bridge_certificate_end_timestamp_seconds{");
+        let ends = metrics.lines().filter(is_end);
+        ends.map(|line| line.rsplit(' ').next().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(end().await, ["1577836800"]);
+    renew(2100);
+    bridge.signal(Signal::SIGHUP);
+    let told = bridge.until("the configuration was read again");
+    assert!(told.iter().all(|(level, _)| level == "INFO"), "{told:?}");
+    assert_eq!(end().await, ["4102444800"]);
+}
