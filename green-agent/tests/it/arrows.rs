@@ -55,7 +55,7 @@ const PROGRAM: Rooms = &[
     ("exit", &["terminal"]),
     ("json", &[]),
     ("supervisor", &["terminal"]),
-    ("log", &["terminal"]),
+    ("log", &["clock", "terminal"]),
     ("lock", &[]),
     ("path", &[]),
     ("secret", &[]),
