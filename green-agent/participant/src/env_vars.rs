@@ -6,7 +6,7 @@ mod secret;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -65,12 +65,18 @@ pub enum EnvVarsError {
         source: io::Error,
     },
     /// A line of `.env` has not the form NAME=value.
-    #[error("cannot read {}: {place} is not of the form NAME=value", path.display())]
+    #[error(
+        "{}:{line}: expected NAME=value{}; a value with blanks stands in quotes",
+        path.display(),
+        name.as_ref().map(|name| format!(" of {name}")).unwrap_or_default()
+    )]
     NotDotenv {
         /// The file.
         path: PathBuf,
-        /// The place in the file.
-        place: String,
+        /// The line, from 1.
+        line: usize,
+        /// The variable's name, if the line begins with one.
+        name: Option<String>,
     },
 }
 
@@ -249,30 +255,40 @@ fn is_name(name: &str) -> bool {
 }
 
 fn read_dotenv(path: &Path) -> Result<BTreeMap<String, String>, EnvVarsError> {
-    let pairs = dotenvy::from_path_iter(path).and_then(Iterator::collect);
-    match pairs {
-        Ok(pairs) => Ok(pairs),
-        Err(dotenvy::Error::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
-            Ok(BTreeMap::new())
-        }
-        Err(dotenvy::Error::Io(source)) => Err(EnvVarsError::Unreadable {
-            path: path.to_owned(),
-            source,
-        }),
-        Err(dotenvy::Error::LineParse(line, _)) => Err(not_dotenv(path, &line)),
-        Err(_) => Err(not_dotenv(path, "")),
-    }
+    let unreadable = |source| EnvVarsError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        read => read.map_err(unreadable)?,
+    };
+    let text = text.trim_start_matches('\u{feff}');
+    let pairs = dotenvy::from_read_iter(text.as_bytes()).collect::<Result<_, _>>();
+    pairs.map_err(|error| match error {
+        dotenvy::Error::Io(source) => unreadable(source),
+        dotenvy::Error::LineParse(found, _) => not_dotenv(path, text, &found),
+        _ => not_dotenv(path, text, ""),
+    })
 }
 
-/// Returns the error for a line. It shows only the text before the `=`, because the rest may be a secret.
-fn not_dotenv(path: &Path, line: &str) -> EnvVarsError {
-    let place = match line.split_once('=') {
-        Some((name, _)) if is_name(name.trim()) => format!("the line of {}", name.trim()),
-        Some(_) | None => "a line".to_owned(),
+/// Returns the error for what was found in the place of a line, or of its value. It shows only the text before the `=`,
+/// because the rest may be a secret.
+fn not_dotenv(path: &Path, text: &str, found: &str) -> EnvVarsError {
+    // What was found may go on in further lines, up to a quote that is missing.
+    let found = found.lines().next().unwrap_or_default().trim();
+    let value = |line: &str| Some(line.split_once('=')?.1.trim().starts_with(found));
+    let is_it = |line: &&str| {
+        let is_comment = line.trim_start().starts_with('#');
+        !is_comment && (line.trim().starts_with(found) || value(line).unwrap_or_default())
     };
+    let at = text.lines().position(|line| is_it(&line));
+    let name = at.and_then(|at| text.lines().nth(at)?.split_once('='));
+    let name = name.map(|(name, _)| name.trim().trim_start_matches("export "));
     EnvVarsError::NotDotenv {
         path: path.to_owned(),
-        place,
+        line: at.unwrap_or_default() + 1,
+        name: name.filter(|name| is_name(name)).map(str::to_owned),
     }
 }
 
@@ -410,7 +426,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert!(read_dotenv(&dir.path().join(".env")).unwrap().is_empty());
 
-        std::fs::write(dir.path().join(".env"), "# keys\nPATH='mine'\nexport B=2\n").unwrap();
+        std::fs::write(
+            dir.path().join(".env"),
+            "\u{feff}# keys\nPATH='mine'\nexport B=2\n",
+        )
+        .unwrap();
         let loaded = EnvVars::load(dir.path()).unwrap();
         let inherits = Inherits::Named(vec!["B".to_owned()]);
         let resolved = loaded
@@ -420,11 +440,23 @@ mod tests {
             assert_eq!(resolved.values[name], value);
         }
 
-        std::fs::write(dir.path().join(".env"), "SECRET='hunter2 without end\n").unwrap();
-        let error = EnvVars::load(dir.path()).unwrap_err().to_string();
-        assert!(
-            error.contains("SECRET") && !error.contains("hunter2"),
-            "{error}"
-        );
+        for (text, said) in [
+            (
+                "# keys\nA=1\nSECRET='hunter2 without end\nB=2\n",
+                ".env:3: expected NAME=value of SECRET;",
+            ),
+            (
+                "# SECRET=two hunter2\nSECRET=two hunter2\n",
+                ".env:2: expected NAME=value of SECRET;",
+            ),
+            ("\n\nhunter2\n", ".env:3: expected NAME=value;"),
+        ] {
+            std::fs::write(dir.path().join(".env"), text).unwrap();
+            let error = EnvVars::load(dir.path()).unwrap_err().to_string();
+            assert!(
+                error.contains(said) && !error.contains("hunter2"),
+                "{error}"
+            );
+        }
     }
 }
