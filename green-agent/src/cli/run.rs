@@ -25,6 +25,7 @@ Examples:
   green-agent run scenarios/ --install --jobs 4
   green-agent run debate.toml --show-logs --snapshots off
   green-agent run debate.toml --snapshots accept     keep what this run shows
+  green-agent run debate.toml --accept-baseline      compare later runs with this one
   green-agent run debate.toml --serve-only           only start its agents
   green-agent run leaderboard.toml --agent purple=\"python purple.py --port {port}\" --agent green=http://127.0.0.1:9009
   green-agent run --resume runs/20260102-030405-77   go on with a run that was ended
@@ -62,6 +63,9 @@ pub(super) struct Run {
     /// What to do with transcript snapshots
     #[arg(long, value_enum, default_value_t = SnapshotMode::Check)]
     snapshots: SnapshotMode,
+    /// Keep this run as the earlier one that the gate `regress` compares later runs with, in the file that `against` names
+    #[arg(long, conflicts_with = "shard")]
+    accept_baseline: bool,
     /// How many times to run each scenario; replaces what the scenario says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials: Option<u32>,
@@ -122,6 +126,7 @@ impl Run {
             resume: None,
             shard: None,
             snapshots: SnapshotMode::Off,
+            accept_baseline: false,
             trials,
             conditions,
             serve_only: false,
@@ -285,6 +290,7 @@ impl Run {
             seed: settings.seed,
             shard: settings.shard,
             snapshots,
+            accepts_baseline: self.accept_baseline,
             install: conditions.install,
             show_logs: conditions.show_logs || self.serve_only,
             folder: asked.folder.clone(),

@@ -80,6 +80,8 @@ pub struct RunOptions {
     pub shard: Option<Shard>,
     /// What to do with snapshots.
     pub snapshots: SnapshotMode,
+    /// Whether the run becomes the earlier one, with which gates compare later runs.
+    pub accepts_baseline: bool,
     /// Whether to install what scenarios require. Otherwise a scenario with a missing requirement does not
     /// run.
     pub install: bool,

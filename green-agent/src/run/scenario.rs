@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use bridge_program::lock;
+use bridge_program::{Exit, lock};
 use futures_util::future::join_all;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -24,10 +24,11 @@ use super::{
     trial::{self, Attempt},
 };
 use crate::{
-    gate,
+    gate::{self, GateMistake, baseline},
     record::{TrialRecord, VERSION},
     scenario::{
         files::ScenarioFile,
+        gate::Gates,
         model::{Reuse, Scenario},
         source::cell_texts,
     },
@@ -64,7 +65,7 @@ pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioRepo
     match found.sidecar {
         // A scenario that must fail has no figures to judge.
         Some(_) => report,
-        None => running.figures.complete(&plan.first.harness.gate, report),
+        None => running.judged_by_gates(report),
     }
 }
 
@@ -95,9 +96,50 @@ impl<'a> RunningScenario<'a> {
         if !is_judged || self.planned().all(|one| self.finished(&one).is_some()) {
             return None;
         }
-        let mistakes = gate::mistakes(&self.plan.first, self.plan.trials);
+        let mut mistakes = gate::mistakes(&self.plan.first, self.plan.trials);
+        if self.queue.options.accepts_baseline {
+            mistakes.retain(|mistake| !matches!(mistake, GateMistake::Against { .. }));
+        }
         let mistakes: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
         (!mistakes.is_empty()).then(|| ProblemKind::Unreadable.because(mistakes.join("\n")))
+    }
+
+    /// Returns the report with the results of the gates. A run that becomes the earlier one is kept before that, and then
+    /// compared with itself.
+    fn judged_by_gates(&self, report: ScenarioReport) -> ScenarioReport {
+        let gates = &self.plan.first.harness.gate;
+        match self.keep_baseline(&report) {
+            Ok(()) => self.figures.complete(gates, report),
+            Err(error) => {
+                let regress = None;
+                let report = self.figures.complete(
+                    &Gates {
+                        regress,
+                        ..gates.clone()
+                    },
+                    report,
+                );
+                report.with_broken_gate(ProblemKind::Gate.because(error))
+            }
+        }
+    }
+
+    /// Keeps this run as the earlier one, if it is asked for and a gate names one.
+    fn keep_baseline(&self, report: &ScenarioReport) -> Result<(), String> {
+        let options = self.queue.options;
+        let asked = self.plan.first.harness.gate.regress.as_ref();
+        let Some(gate) = asked.filter(|_| options.accepts_baseline) else {
+            return Ok(());
+        };
+        let against = gate.against.display();
+        if report.counts.broken != Exit::Passed {
+            return Err(format!(
+                "this run is not kept as {against}, because trials of it say nothing about the agent"
+            ));
+        }
+        let (path, name) = (&self.found.path, &self.plan.name);
+        baseline::keep(gate, path, name, self.queue.log.folder())
+            .map_err(|error| format!("this run is not kept as {against}: {}", chain(&error)))
     }
 
     /// Runs the trials that have not ended yet, and returns what is kept of all.

@@ -1,8 +1,8 @@
 //! What is wrong with gates and can be known before a trial runs.
 
-use std::{error::Error as _, path::Path};
+use std::error::Error as _;
 
-use super::earlier;
+use super::{against, earlier};
 use green_agent_scenario::{
     gate::{Gates, RegressionGate},
     model::Scenario,
@@ -61,16 +61,16 @@ pub fn mistakes(scenario: &Scenario, trials: u32) -> Vec<GateMistake> {
 
 /// Returns the reason why the earlier run of a gate cannot be compared with; `None` if it can.
 fn unread(gate: &RegressionGate, scenario: &Scenario) -> Option<String> {
-    let folder = scenario.path.parent().unwrap_or(Path::new(""));
-    let path = folder.join(&gate.against);
-    let path = std::path::absolute(&path).unwrap_or(path);
+    const HOW: &str = "green-agent run --accept-baseline keeps a run there";
+    let path = against(gate, &scenario.path);
     match earlier(&path, &scenario.name) {
         Ok(run) if run.trials() > 0 => None,
         Ok(_) => Some(format!(
-            "{} has no trial of the scenario {:?} to compare with",
+            "{} has no trial of the scenario {:?} to compare with; {HOW}",
             path.display(),
             scenario.name
         )),
+        Err(_) if !path.exists() => Some(format!("there is no {} yet; {HOW}", path.display())),
         Err(error) => Some(match error.source() {
             Some(cause) => format!("{error}: {cause}"),
             None => error.to_string(),
@@ -80,7 +80,7 @@ fn unread(gate: &RegressionGate, scenario: &Scenario) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     use super::*;
     use green_agent_scenario::testing::scenario_of;
@@ -123,10 +123,15 @@ mod tests {
         );
         let only = || mistakes_of(folder.path(), gate, 1).remove(0);
         let found = only();
+        let none_yet = format!("{place}there is no {} yet; ", base.display());
         assert!(
-            found.starts_with(&format!("{place}cannot read {}: ", base.display())),
+            found.starts_with(&none_yet) && found.contains("--accept-baseline"),
             "{found}"
         );
+        std::fs::write(&base, "no record\n").unwrap();
+        let found = only();
+        let unreadable = format!("{place}{}:1: expected a trial's record", base.display());
+        assert!(found.starts_with(&unreadable), "{found}");
         std::fs::write(&base, "").unwrap();
         let found = only();
         assert!(

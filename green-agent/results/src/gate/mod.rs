@@ -1,9 +1,13 @@
 //! Decisions from figures: whether a scenario's gates are met, and whether it needs no more trials.
 
+pub mod baseline;
 mod beforehand;
 mod stopper;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use serde::Serialize;
 
@@ -58,11 +62,17 @@ pub fn check(
         }
     }
     if let Some(gate) = &gates.regress {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let earlier = earlier(&folder.join(&gate.against), &summary.scenario)?;
+        let earlier = earlier(&against(gate, path), &summary.scenario)?;
         results.push(check_regression(gate, &earlier, run));
     }
     Ok(results)
+}
+
+/// Returns the path of the earlier run of a scenario whose file is at `scenario`.
+fn against(gate: &RegressionGate, scenario: &Path) -> PathBuf {
+    let folder = scenario.parent().unwrap_or(Path::new(""));
+    let path = folder.join(&gate.against);
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 /// Reads the records of a scenario from a run's folder or from a file.

@@ -10,6 +10,7 @@ mod folder;
 mod manifest;
 mod merge;
 mod reader;
+mod replace;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use serde_json::Value;
 
 use bridge_program::Exit;
 
+pub(crate) use self::replace::replace_file;
 pub use self::{
     error::RecordError,
     folder::RunFolder,

@@ -5,7 +5,7 @@ use std::{fmt, fs, io, path::PathBuf, str::FromStr};
 use bridge_program::outln;
 
 use super::{agentbeats, atif, csv, html, json, junit, markdown, source::ReportSource, text};
-use crate::run::RunReport;
+use crate::{record::replace_file, run::RunReport};
 
 /// The kinds of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,26 +174,13 @@ impl ReportRequest {
         self.put(&text)
     }
 
-    /// Prints the report, or replaces the file whole: a full disk leaves the old one. A device, pipe or
-    /// link is written to as it stands.
+    /// Prints the report, or replaces the file.
     fn put(&self, text: &str) -> io::Result<()> {
         let Some(path) = &self.path else {
             outln!("{}", text.trim_end_matches('\n'));
             return Ok(());
         };
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        if fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
-            return fs::write(path, text);
-        }
-        let mut new = path.clone().into_os_string();
-        new.push(".new");
-        let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
-        if written.is_err() {
-            let _ = fs::remove_file(&new);
-        }
-        written
+        replace_file(path, text.as_bytes())
     }
 }
 

@@ -241,6 +241,17 @@ impl ScenarioReport {
         }
     }
 
+    /// Returns the report with a problem of a gate that is no fault of the agent.
+    #[must_use]
+    pub fn with_broken_gate(mut self, problem: Problem) -> Self {
+        self.gate_problems.push(problem);
+        self.exit = self.exit.max(Exit::Infrastructure);
+        if self.verdict != Verdict::NotRun {
+            self.verdict = Verdict::Failed;
+        }
+        self
+    }
+
     /// Returns all problems, trial by trial.
     pub fn problems(&self) -> impl Iterator<Item = (&TrialReport, &Problem)> {
         self.trials

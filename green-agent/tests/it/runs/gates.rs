@@ -31,7 +31,7 @@ fn gates_that_cannot_be_judged_are_told_before_the_first_trial() {
         (
             "regress = { against = 'no-such-run', max_drop = 0.1 }",
             3,
-            "a.toml:17: harness.gate.regress.against: cannot read ",
+            "a.toml:17: harness.gate.regress.against: there is no ",
         ),
         (
             "'pass@9' = { ge = 0.5 }",
@@ -49,6 +49,33 @@ fn gates_that_cannot_be_judged_are_told_before_the_first_trial() {
         assert!(shown(&ended).contains(said), "{}", shown(&ended));
         assert!(records(&folder.only_run()).is_empty());
     }
+}
+
+#[test]
+fn a_first_run_is_kept_as_the_one_that_later_runs_are_compared_with() {
+    let gate = "regress = { against = 'kept/baseline.jsonl' }";
+    let folder = Folder::new(&format!("{SCENARIO}[harness.gate]\n{gate}\n"));
+    folder.file("tasks.jsonl", TASKS);
+    let first = folder.run(&["run", "a.toml", "--accept-baseline"]);
+    // Some trials fail, and this is what later runs may do too.
+    assert_eq!(first.status.code(), Some(0), "{}", shown(&first));
+    assert!(
+        shown(&first).contains("drop of pass_rate"),
+        "{}",
+        shown(&first)
+    );
+    let same = folder.run(&["run", "a.toml"]);
+    assert_eq!(same.status.code(), Some(0), "{}", shown(&same));
+    folder.file(
+        "tasks.jsonl",
+        &TASKS.replace("\"target\": \"Hello\"", "\"target\": \"Bye\""),
+    );
+    let worse = folder.run(&["run", "a.toml"]);
+    assert_eq!(worse.status.code(), Some(1), "{}", shown(&worse));
+    let accepted = folder.run(&["run", "a.toml", "--accept-baseline"]);
+    assert_eq!(accepted.status.code(), Some(0), "{}", shown(&accepted));
+    let now = folder.run(&["run", "a.toml"]);
+    assert_eq!(now.status.code(), Some(0), "{}", shown(&now));
 }
 
 #[test]

@@ -1,0 +1,72 @@
+//! Keeps a run as the earlier one, with which later runs are compared.
+
+use std::{collections::BTreeMap, io, path::Path};
+
+use super::against;
+use crate::record::{RecordError, RunFolder, TrialRecord, read_records, replace_file};
+use green_agent_scenario::gate::RegressionGate;
+
+/// The reason why a run could not be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum BaselineError {
+    /// The earlier run is a folder, which is not replaced.
+    #[error(
+        "{path} is a folder; to keep a run there, name a file in against, such as \"baseline.jsonl\""
+    )]
+    Folder {
+        /// The folder.
+        path: String,
+    },
+    /// A file cannot be read or written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+/// Keeps the trials of a scenario, whose file is at `scenario`, in the file that its gate names. The trials of other
+/// scenarios stay in that file. Trials that say nothing about the agent are left out, and of the others what no figure needs.
+///
+/// # Errors
+/// If the run or the file cannot be read, or the file cannot be written.
+pub fn keep(
+    gate: &RegressionGate,
+    scenario: &Path,
+    name: &str,
+    run: &Path,
+) -> Result<(), BaselineError> {
+    let path = against(gate, scenario);
+    if path.is_dir() {
+        let path = path.display().to_string();
+        return Err(BaselineError::Folder { path });
+    }
+    let mut kept = match path.exists() {
+        true => read_records(&path)?.records,
+        false => Vec::new(),
+    };
+    kept.retain(|record| record.scenario != name);
+    let run = RunFolder::read(run)?;
+    let counted = run.counted().into_iter();
+    let scored = counted.filter(|record| record.scenario == name && record.outcome.is_scored());
+    kept.extend(scored.map(slim));
+    write(&path, &kept).map_err(|source| RecordError::Write { path, source }.into())
+}
+
+/// Returns a record without what no figure needs: the file is made to be committed.
+fn slim(record: &TrialRecord) -> TrialRecord {
+    TrialRecord {
+        problems: Vec::new(),
+        results: Vec::new(),
+        phases: BTreeMap::new(),
+        folder: None,
+        parties: BTreeMap::new(),
+        ..record.clone()
+    }
+}
+
+fn write(path: &Path, records: &[TrialRecord]) -> io::Result<()> {
+    let mut lines = Vec::new();
+    for record in records {
+        serde_json::to_writer(&mut lines, record)?;
+        lines.push(b'\n');
+    }
+    replace_file(path, &lines)
+}
