@@ -1,16 +1,17 @@
 //! `green-agent diff`: compares two runs.
 
-use std::path::PathBuf;
+use std::{fmt::Display, path::PathBuf};
 
 use bridge_program::{
     Exit, errln, outln,
     terminal::{line, lines},
 };
 use clap::Args;
+use serde::Serialize;
 
 use super::{complain, interval::IntervalFlag};
 use crate::{
-    comparison::{Comparison, Flip},
+    comparison::{Comparison, Flip, by_axis},
     record::RunFolder,
     statistics::number,
     summary::{Difference, Figures, Task},
@@ -21,6 +22,7 @@ Examples:
   green-agent diff runs/monday runs/tuesday
   green-agent diff runs/monday runs/tuesday --json | jq .differences
   green-agent diff runs/monday runs/tuesday --fail-on-regression
+  green-agent diff runs/monday --by model      each model of one run's matrix with each other one
 
 Trials are paired by scenario, cell and sample; without a dataset, by the number of the trial. A figure has certainly changed if the \
 interval of its difference does not contain 0.";
@@ -29,7 +31,8 @@ const NOTHING_IN_COMMON: &str = "\
 the runs have no trial in common that says something about the agent, so nothing was compared; trials are paired by the scenario's \
 name, cell and sample, without a dataset by the number of the trial: run one scenario file with another --agent";
 
-/// Compare two runs: figures with the interval of their difference, flipped samples, and what changed there
+/// Compare two runs, or the values of an axis of one run's matrix: figures with the interval of their difference, flipped
+/// samples, and what changed there
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Diff {
@@ -37,8 +40,11 @@ pub(super) struct Diff {
     #[arg(value_name = "A")]
     a: PathBuf,
     /// The folder of the second run
-    #[arg(value_name = "B")]
-    b: PathBuf,
+    #[arg(value_name = "B", required_unless_present = "by")]
+    b: Option<PathBuf>,
+    /// Compare the values of this axis of A's matrix with each other, instead of two runs
+    #[arg(long, value_name = "AXIS", conflicts_with_all = ["b", "fail_on_regression"])]
+    by: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -54,28 +60,62 @@ pub(super) struct Diff {
 
 impl Diff {
     pub(super) fn execute(&self) -> Exit {
-        let (a, b) = match (read(&self.a), read(&self.b)) {
-            (Ok(a), Ok(b)) => (a, b),
-            (Err(exit), _) | (_, Err(exit)) => return exit,
-        };
-        let comparison = Comparison::new(&a, &b, self.transcripts, self.interval.bootstrap());
-        match (self.json, serde_json::to_string_pretty(&comparison)) {
-            (true, Ok(text)) => outln!("{text}"),
-            (true, Err(error)) => {
-                complain(&error);
-                return Exit::Infrastructure;
-            }
-            (false, _) => self.show(&comparison),
-        }
+        let compared = read(&self.a).and_then(|a| match (&self.b, &self.by) {
+            (_, Some(axis)) => self.compare_values(&a, axis),
+            (b, None) => self.compare_runs(&a, &read(b.as_ref().unwrap_or(&self.a))?),
+        });
+        compared.unwrap_or_else(|exit| exit)
+    }
+
+    fn compare_runs(&self, a: &RunFolder, b: &RunFolder) -> Result<Exit, Exit> {
+        let comparison = Comparison::new(a, b, self.transcripts, self.interval.bootstrap());
+        self.print(&comparison, || {
+            show([&a.path, &b.path].map(|path| path.display()), &comparison);
+        })?;
         let is_apart = comparison.is_apart();
         if is_apart {
             errln!("{}: {NOTHING_IN_COMMON}", self.severity());
         }
         let is_worse = comparison.regressions().next().is_some();
-        match self.fail_on_regression && (is_worse || is_apart) {
+        Ok(match self.fail_on_regression && (is_worse || is_apart) {
             true => Exit::Failed,
             false => Exit::Passed,
+        })
+    }
+
+    fn compare_values(&self, run: &RunFolder, axis: &str) -> Result<Exit, Exit> {
+        let pairs = by_axis(run, axis, self.transcripts, self.interval.bootstrap());
+        let pairs = pairs.map_err(|error| {
+            complain(&error);
+            Exit::Usage
+        })?;
+        self.print(&pairs, || {
+            for (at, pair) in pairs.iter().enumerate() {
+                if at > 0 {
+                    outln!();
+                }
+                let name = |value| format!("{} {}", line(axis), line(value));
+                show(
+                    [&pair.value_a, &pair.value_b].map(|value| name(value)),
+                    &pair.comparison,
+                );
+            }
+        })?;
+        Ok(Exit::Passed)
+    }
+
+    /// Prints a comparison: as JSON if that is asked for, otherwise by `show`.
+    fn print(&self, compared: &impl Serialize, show: impl FnOnce()) -> Result<(), Exit> {
+        if !self.json {
+            show();
+            return Ok(());
         }
+        let text = serde_json::to_string_pretty(compared).map_err(|error| {
+            complain(&error);
+            Exit::Infrastructure
+        })?;
+        outln!("{text}");
+        Ok(())
     }
 
     /// Returns what it is that nothing could be compared.
@@ -85,53 +125,53 @@ impl Diff {
             false => "note",
         }
     }
+}
 
-    fn show(&self, comparison: &Comparison) {
-        for (name, path, figures) in [("A", &self.a, &comparison.a), ("B", &self.b, &comparison.b)]
-        {
-            outln!("{name}  {}  {}", path.display(), overview(figures));
-        }
-        let of = comparison.differences.first();
-        let unpaired = of.map_or((0, 0), |rate| (rate.only_a, rate.only_b));
-        if unpaired != (0, 0) {
+fn show(names: [impl Display; 2], comparison: &Comparison) {
+    let sides = [("A", &comparison.a), ("B", &comparison.b)];
+    for ((side, figures), name) in sides.into_iter().zip(names) {
+        outln!("{side}  {name}  {}", overview(figures));
+    }
+    let of = comparison.differences.first();
+    let unpaired = of.map_or((0, 0), |rate| (rate.only_a, rate.only_b));
+    if unpaired != (0, 0) {
+        outln!(
+            "only in A: {}, only in B: {} samples or trials; they are left out below",
+            unpaired.0,
+            unpaired.1
+        );
+    }
+    outln!();
+    comparison.differences.iter().for_each(show_difference);
+    if !comparison.flips.is_empty() {
+        outln!("\nflipped:");
+    }
+    comparison.flips.iter().for_each(show_flip);
+    if !comparison.problems.is_empty() {
+        outln!("\nproblems:");
+    }
+    for change in &comparison.problems {
+        let word = match (change.a, change.b) {
+            (0, _) => "new",
+            (_, 0) => "gone",
+            (a, b) if a < b => "more",
+            _ => "fewer",
+        };
+        let (kind, message) = (change.kind.title(), line(&change.message));
+        outln!(
+            "  {word:5}  {} -> {}  {}  {kind}: {message}",
+            change.a,
+            change.b,
+            change.scenario
+        );
+    }
+    for flip in &comparison.flips {
+        if let Some(diff) = &flip.transcript {
             outln!(
-                "only in A: {}, only in B: {} samples or trials; they are left out below",
-                unpaired.0,
-                unpaired.1
+                "\ntranscript of {}:\n{}",
+                place(&flip.pair.task),
+                lines(diff).trim_end()
             );
-        }
-        outln!();
-        comparison.differences.iter().for_each(show_difference);
-        if !comparison.flips.is_empty() {
-            outln!("\nflipped:");
-        }
-        comparison.flips.iter().for_each(show_flip);
-        if !comparison.problems.is_empty() {
-            outln!("\nproblems:");
-        }
-        for change in &comparison.problems {
-            let word = match (change.a, change.b) {
-                (0, _) => "new",
-                (_, 0) => "gone",
-                (a, b) if a < b => "more",
-                _ => "fewer",
-            };
-            let (kind, message) = (change.kind.title(), line(&change.message));
-            outln!(
-                "  {word:5}  {} -> {}  {}  {kind}: {message}",
-                change.a,
-                change.b,
-                change.scenario
-            );
-        }
-        for flip in &comparison.flips {
-            if let Some(diff) = &flip.transcript {
-                outln!(
-                    "\ntranscript of {}:\n{}",
-                    place(&flip.pair.task),
-                    lines(diff).trim_end()
-                );
-            }
         }
     }
 }

@@ -190,3 +190,43 @@ fn intervals_of_skewed_metrics_are_drawn_on_request() {
         ["bootstrap", "bootstrap"]
     );
 }
+
+#[test]
+fn the_models_of_one_run_are_compared_with_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // The first half of the numbers, and of the samples, is one model's.
+    write_run(&folder.join("a"), |number| number <= 40 || number > 60);
+    let records = folder.join("a").join(RECORDS);
+    let lines = std::fs::read_to_string(&records).unwrap();
+    let mut written = String::new();
+    for (number, text) in (1..).zip(lines.lines()) {
+        let mut record: TrialRecord = serde_json::from_str(text).unwrap();
+        let model = if number <= 40 { "large" } else { "small" };
+        record.cell = [("model".to_owned(), model.to_owned())].into();
+        record.sample = Some(((number - 1) % 40 / 2).to_string());
+        written += &format!("{}\n", serde_json::to_string(&record).unwrap());
+    }
+    std::fs::write(&records, written).unwrap();
+    let output = run(folder, &["diff", "a", "--by", "model"]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for part in [
+        "A  model large  40 trials of 20 samples  pass_rate 1 ",
+        "B  model small  40 trials of 20 samples  pass_rate 0.5 ",
+        "pass_rate  1 -> 0.5  difference -0.5 (",
+        "20 pairs: 0 greater, 10 smaller (p 0.002)  changed",
+        "  worse   1 -> 0  club/success, sample 1\n",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let json = run(folder, &["diff", "a", "--by", "model", "--json"]);
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json[0]["value_b"], "small");
+    assert_eq!(json[0]["differences"][0]["difference"]["mean"], -0.5);
+    let wrong = run(folder, &["diff", "a", "--by", "modle"]);
+    assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong));
+    assert!(text(&wrong).contains("expected one of: model"));
+    let one = run(folder, &["diff", "a"]);
+    assert_eq!(one.status.code(), Some(2), "{}", text(&one));
+}

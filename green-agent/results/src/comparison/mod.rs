@@ -1,12 +1,16 @@
-//! Compares two runs: their figures, paired by sample, the tasks whose result flipped, what changed in the
-//! transcripts of those, and the problems that are new or gone.
+//! Compares two runs, or the cells of one: their figures, paired by sample, the tasks whose result flipped, what changed in
+//! the transcripts of those, and the problems that are new or gone.
 
+mod axis;
 mod problems;
 mod transcripts;
 
 use serde::Serialize;
 
-pub use self::problems::ProblemChange;
+pub use self::{
+    axis::{AxisError, AxisPair, by_axis},
+    problems::ProblemChange,
+};
 use crate::{
     record::{RunFolder, TrialRecord},
     summary::{Difference, Figures, PASS_RATE, Pair, RunSummary, SummaryBuilder, Task},

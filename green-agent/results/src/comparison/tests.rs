@@ -100,3 +100,57 @@ fn a_transcript_elsewhere_is_not_read() {
     let said = comparison.flips[0].transcript.as_ref().unwrap();
     assert!(said.contains("is not a folder below the run's"), "{said}");
 }
+
+/// A run of three trials in each cell; the first value of an axis passes in those whose numbers are named.
+fn matrix(passed: &[(&str, &[u32])]) -> RunFolder {
+    let cells = passed.iter().flat_map(|(model, passed)| {
+        (1..=3).map(move |number| {
+            let trial = trial(number, passed.contains(&number));
+            TrialRecord {
+                key: format!("{model}{number}"),
+                cell: [("model", *model), ("mode", "fast")]
+                    .map(|(axis, value)| (axis.to_owned(), value.to_owned()))
+                    .into(),
+                ..trial
+            }
+        })
+    });
+    RunFolder {
+        records: cells.collect(),
+        ..run(Path::new("a"), &[])
+    }
+}
+
+#[test]
+fn the_values_of_an_axis_are_paired_in_one_run() {
+    let run = matrix(&[("a", &[1, 2, 3]), ("b", &[2]), ("c", &[1, 2, 3])]);
+    let pairs = by_axis(&run, "model", 0, None).unwrap();
+    let values: Vec<_> = pairs
+        .iter()
+        .map(|one| (&*one.value_a, &*one.value_b))
+        .collect();
+    assert_eq!(values, [("a", "b"), ("a", "c"), ("b", "c")]);
+    let rate = &pairs[0].comparison.differences[0];
+    assert_eq!((rate.pairs, rate.smaller, rate.greater), (3, 2, 0));
+    // Differences of -1, 0 and -1: t(0.975, 2) * sqrt(1/3) / sqrt(3) about their mean.
+    let half = 4.302_652_729_911_275 / 3.0;
+    let close = |value: Option<f64>, wanted: f64| (value.unwrap() - wanted).abs() < 1e-9;
+    assert!(close(rate.difference.mean, -2.0 / 3.0), "{rate:?}");
+    assert!(close(rate.difference.lower, -2.0 / 3.0 - half), "{rate:?}");
+    assert_eq!(pairs[0].comparison.flips[0].pair.task.cell.len(), 1);
+    assert!(pairs[1].comparison.flips.is_empty());
+}
+
+#[test]
+fn an_axis_that_cannot_be_compared_is_told() {
+    let run = matrix(&[("a", &[1])]);
+    let said = |axis: &str| by_axis(&run, axis, 0, None).unwrap_err().to_string();
+    assert_eq!(
+        said("modle"),
+        "the run has no axis \"modle\"; expected one of: mode, model"
+    );
+    assert_eq!(
+        said("model"),
+        "expected 2 to 16 values of the axis \"model\", found 1"
+    );
+}
