@@ -146,6 +146,8 @@ pub enum Start {
     Absent {
         /// The container image that the file names.
         image: Option<String>,
+        /// Whether the file says how its image is built.
+        is_built: bool,
     },
     /// It runs already.
     Running {

@@ -155,6 +155,7 @@ impl AgentOverrides {
 pub struct UnspecifiedAgent {
     role: String,
     image: Option<String>,
+    is_built: bool,
 }
 
 impl fmt::Display for UnspecifiedAgent {
@@ -169,6 +170,10 @@ impl fmt::Display for UnspecifiedAgent {
                 f,
                 ", but for the image {image}, and neither docker nor podman is installed"
             )?;
+        } else if self.is_built {
+            f.write_str(
+                ", but for how its image is built, which is not done here: build it and name it as image",
+            )?;
         }
         write!(
             f,
@@ -180,9 +185,10 @@ impl fmt::Display for UnspecifiedAgent {
 /// Returns the agents of a scenario that nothing says how to start.
 pub fn unknown(scenario: &Scenario) -> Vec<UnspecifiedAgent> {
     let absent = scenario.agents().filter_map(|agent| match &agent.start {
-        Start::Absent { image } => Some(UnspecifiedAgent {
+        Start::Absent { image, is_built } => Some(UnspecifiedAgent {
             role: agent.role.clone(),
             image: image.clone(),
+            is_built: *is_built,
         }),
         _known => None,
     });
@@ -193,7 +199,9 @@ pub fn unknown(scenario: &Scenario) -> Vec<UnspecifiedAgent> {
 pub fn contain(scenario: &mut Scenario, engine: Engine) {
     for agent in scenario.agents_mut() {
         let started = match &agent.start {
-            Start::Absent { image: Some(image) } => contained(agent, image, engine),
+            Start::Absent {
+                image: Some(image), ..
+            } => contained(agent, image, engine),
             _other => continue,
         };
         agent.start = started;
@@ -294,6 +302,23 @@ mod tests {
         );
         assert!(matches!(&starts[1], Start::Running { endpoint } if endpoint.port() == Some(9)));
         assert_eq!(scenario.participants[0].env["KEY"], "${KEY}");
+    }
+
+    #[test]
+    fn an_agent_whose_image_is_built_is_started_by_a_flag() {
+        let mut scenario = scenario_of(
+            "[green_agent]\nbuild = '.'\n[[participants]]\nname = 'purple'\nbuild = { context = '.', dockerfile = 'x' }\n",
+        );
+        let said = unknown(&scenario)[0].to_string();
+        assert_eq!(
+            said,
+            "purple: the file does not say how it is started, but for how its image is built, which is not done here: build \
+             it and name it as image; say it with --agent purple=\"CMD --port {port}\" or --agent purple=URL, or in an \
+             --overlay file"
+        );
+        let flags = ["green=http://127.0.0.1:9", "purple=x --port {port}"];
+        supplied(&flags).unwrap().apply(&mut scenario).unwrap();
+        assert!(unknown(&scenario).is_empty());
     }
 
     #[test]

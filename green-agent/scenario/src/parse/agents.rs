@@ -56,6 +56,9 @@ table! {
         later agentbeats_id: Key<'a> as String,
         /// Its container image, which docker or podman runs unless endpoint, --agent or --overlay say otherwise.
         later image: Key<'a> as String,
+        /// How its container image is built. Nothing is built here: build it and name it as image, or start the agent by
+        /// --agent or --overlay.
+        later build: Key<'a> as Value,
         /// Environment variables for cmd; ${NAME} is replaced by a variable of the caller's environment or of
         /// .env. The word "inherit" passes all of both instead of a clean environment.
         later env: Key<'a> as Env,
@@ -75,7 +78,7 @@ kind! {
     pub(super) enum GreenAgent;
     |generator| {
         let mut green = AgentKeys::json_schema(generator).to_value();
-        let properties = ["image", "env", "pass_env", "requires", "python", "endpoint", "cmd", "agentbeats_id"];
+        let properties = ["image", "build", "env", "pass_env", "requires", "python", "endpoint", "cmd", "agentbeats_id"];
         let properties = properties.map(|name| (name, green["properties"][name].take()));
         let mut properties = Map::from_iter(properties.map(|(name, key)| (name.to_owned(), key)));
         for (name, description) in [
@@ -175,7 +178,7 @@ fn one_start() -> Value {
             {"required": ["endpoint"], "not": {"properties": calls, "required": ["cmd"]}},
             has("server"),
             has("bot"),
-            {"anyOf": [has("image"), has("agentbeats_id")], "not": but("")},
+            {"anyOf": [has("image"), has("build"), has("agentbeats_id")], "not": but("")},
             {"required": ["builtin"], "not": has("cmd")},
             {"required": ["policy"], "not": has("cmd")},
             {"required": ["cmd"], "properties": calls, "not": but("cmd")},

@@ -39,6 +39,7 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
         agentbeats_id: id(&manifest, role).or_else(|| id(&manifest, component)),
         start: Start::Absent {
             image: image(path, &manifest, component),
+            is_built: false,
         },
         listens: Listens::Agent,
         env: BTreeMap::new(),
@@ -186,7 +187,8 @@ mod tests {
             panic!("an agent evaluates");
         };
         let image = Some("judge:1".to_owned());
-        assert_eq!(green.start, Start::Absent { image });
+        let is_built = false;
+        assert_eq!(green.start, Start::Absent { image, is_built });
         assert_eq!(green.agentbeats_id, None);
         let [debater] = &scenario.participants[..] else {
             panic!("{:?}", scenario.participants);

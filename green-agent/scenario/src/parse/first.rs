@@ -93,7 +93,10 @@ fn absent(role: &str) -> Agent {
     Agent {
         role: role.trim().replace(['/', '\\'], "-").replace("->", "-"),
         agentbeats_id: None,
-        start: Start::Absent { image: None },
+        start: Start::Absent {
+            image: None,
+            is_built: false,
+        },
         listens: Listens::Agent,
         env: BTreeMap::new(),
         inherits: Inherits::default(),
@@ -120,7 +123,7 @@ mod tests {
         let Green::Agent(green) = scenario.green else {
             panic!("an agent evaluates");
         };
-        assert_eq!(green.start, Start::Absent { image: None });
+        assert!(matches!(green.start, Start::Absent { image: None, .. }));
     }
 
     #[test]

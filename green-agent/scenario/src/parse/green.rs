@@ -22,7 +22,8 @@ pub(super) fn green(
     let filled = [&keys.endpoint, &keys.cmd, &keys.image, &keys.agentbeats_id];
     let names_agent = filled.into_iter().any(is_filled);
     // AgentBeats' leaderboard template leaves the id empty.
-    let is_template = keys.agentbeats_id.node().is_some() || keys.image.node().is_some();
+    let only_named = [&keys.agentbeats_id, &keys.image, &keys.build];
+    let is_template = only_named.into_iter().any(|key| key.node().is_some());
     let is_builtin = config
         .as_ref()
         .is_some_and(|config| config.has("evaluator"));
@@ -117,6 +118,7 @@ mod tests {
         for text in [
             "image = 'ghcr.io/x/y'",
             "agentbeats_id = ''\nenv = { A = 'b' }",
+            "build = { context = '.', dockerfile = 'judge/Dockerfile' }",
         ] {
             let scenario = scenario_of(&format!("[green_agent]\n{text}\n"));
             let Green::Agent(green) = scenario.green else {

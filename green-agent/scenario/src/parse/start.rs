@@ -77,6 +77,7 @@ pub(super) fn start(
                     .image
                     .read::<String>()
                     .filter(|image| !image.trim().is_empty()),
+                is_built: keys.build.node().is_some(),
             }),
             false => Some(Start::Running {
                 endpoint: endpoint(keys)?,
@@ -128,10 +129,11 @@ fn without<'k, 'a: 'k>(
     }
 }
 
-/// Returns whether an agent has only an image or an id, which the leaderboard template leaves empty.
+/// Returns whether an agent has only an image, how it is built, or an id, which the leaderboard template leaves empty.
 fn is_left_out(keys: &AgentKeys<'_>) -> bool {
     let has = |keys: &[&Key<'_>]| keys.iter().any(|key| key.node().is_some());
-    !has(&[&keys.endpoint, &keys.server, &keys.bot]) && has(&[&keys.image, &keys.agentbeats_id])
+    !has(&[&keys.endpoint, &keys.server, &keys.bot])
+        && has(&[&keys.image, &keys.build, &keys.agentbeats_id])
 }
 
 /// Reads `endpoint`, `server` or `bot`, of which a participant has one; reports how to write one if all are missing.
