@@ -14,7 +14,7 @@ use super::{
     episode::Episode,
     expectation::Expectation,
     gate::{Gates, StopWhen},
-    pipeline::{Pipeline, Place},
+    pipeline::{Credential, Pipeline, Place},
     placeholder,
     reader::table,
 };
@@ -87,7 +87,7 @@ pub enum Green {
 #[derive(Clone, Debug)]
 pub enum Evaluator {
     /// `conversation`: sends scripted turns.
-    Conversation(Vec<ConversationTurn>),
+    Conversation(Conversation),
     /// `episode`: has a participant work in an environment over MCP.
     Episode(Episode),
     /// `pipeline`: has agents that are found by skill carry out steps.
@@ -264,6 +264,15 @@ impl Start {
             | Self::Policy(_) => &[],
         }
     }
+}
+
+/// A scripted conversation.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    /// The turns, in their order.
+    pub turns: Vec<ConversationTurn>,
+    /// The credentials that participants are sent.
+    pub credentials: Vec<Credential>,
 }
 
 /// One scripted turn, `[[config.turn]]`: a message, and what the answer must be.

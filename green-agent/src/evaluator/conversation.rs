@@ -4,7 +4,7 @@ mod again;
 
 use std::{collections::BTreeMap, pin::pin};
 
-use bridge_client::{Binding, Client, ClientError, Options, new_message_id};
+use bridge_client::{Binding, Client, ClientError, Credentials, Fault, Options, new_message_id};
 use bridge_protocol::{
     a2a::{CancelTaskRequest, Content, Message, Part, Role, SendMessageRequest, StreamResponse},
     dialect::Version,
@@ -13,8 +13,9 @@ use bridge_protocol::{
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep, timeout_at};
+use url::Url;
 
-use super::{Evaluation, EvaluationError, Listener, collect::Collected};
+use super::{Evaluation, EvaluationError, Listener, collect::Collected, pipeline::Key};
 use crate::{
     assessment::Assessment,
     scenario::model::{ConversationTurn, ProtocolBinding, ProtocolVersion},
@@ -30,6 +31,7 @@ const LAST_EVENTS: Duration = Duration::from_secs(1);
 pub(super) async fn assess(
     evaluation: &Evaluation<'_>,
     turns: &[ConversationTurn],
+    keys: Vec<Key>,
     listener: &Listener,
 ) -> Result<Assessment, EvaluationError> {
     let mut talks: BTreeMap<&str, Collected> = BTreeMap::new();
@@ -37,7 +39,7 @@ pub(super) async fn assess(
     let mut wrong = None;
     for (index, turn) in turns.iter().enumerate() {
         let talk = talks.entry(&turn.to).or_default();
-        say(evaluation, turn, talk).await?;
+        say(evaluation, turn, &keys, talk).await?;
         let state = talk.state();
         listener(&format!("turn {}, {}: {state}", index + 1, turn.to));
         states.push(state);
@@ -110,6 +112,7 @@ fn assessment(turns: usize, passed: usize, states: &[String], wrong: Option<Stri
 async fn say(
     evaluation: &Evaluation<'_>,
     turn: &ConversationTurn,
+    keys: &[Key],
     talk: &mut Collected,
 ) -> Result<(), EvaluationError> {
     let url = evaluation
@@ -122,16 +125,30 @@ async fn say(
         binding: turn.binding.map(binding),
         extensions: turn.extensions.clone(),
         limits: evaluation.limits(),
+        credentials: credentials(keys, url),
         ..Options::default()
     };
     let spoken = async {
         let client = Client::connect(url, &options).await?;
         speak(&client, turn, talk).await
     };
-    spoken.await.map_err(|source| EvaluationError::Participant {
-        role: turn.to.clone(),
-        source,
+    spoken.await.map_err(|source| {
+        let role = turn.to.clone();
+        match source.fault {
+            Fault::Unauthenticated { .. } | Fault::NoCredentials { .. } => {
+                EvaluationError::NotLetIn { role, source }
+            }
+            _ => EvaluationError::Participant { role, source },
+        }
     })
+}
+
+/// Returns the credentials for a participant: those for its role, at whose recorded address it is spoken to.
+fn credentials(keys: &[Key], url: &Url) -> Credentials {
+    let mut own = keys.iter().filter(|key| key.url == *url);
+    // The lookup has checked that each credential can be sent.
+    let all = own.try_fold(Credentials::default(), |all, key| key.add_to(all));
+    all.unwrap_or_default().meant_for(url)
 }
 
 fn version(version: ProtocolVersion) -> Version {

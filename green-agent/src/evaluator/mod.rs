@@ -38,7 +38,7 @@ pub use request::AssessmentRequest;
 use self::{
     collect::assessment_of,
     episode::EpisodeEvaluator,
-    pipeline::{Keyring, PipelineEvaluator},
+    pipeline::{Key, Keyring, PipelineEvaluator},
 };
 use crate::{
     assessment::Assessment,
@@ -57,7 +57,7 @@ pub struct Evaluation<'a> {
     pub green_url: Option<Url>,
     /// The addresses of the participants, by role, in the scenario's order.
     pub participants: Vec<(String, Url)>,
-    /// The credentials that a pipeline's agents are sent.
+    /// The credentials that the agents of a pipeline or a conversation are sent.
     pub keyring: &'a Keyring,
     /// The scenario's `[config]`.
     pub config: &'a Map<String, Value>,
@@ -74,6 +74,15 @@ pub enum EvaluationError {
     /// The built-in evaluator could not communicate with a participant.
     #[error("{role}: {source}")]
     Participant {
+        /// The participant's role.
+        role: String,
+        /// The cause.
+        #[source]
+        source: ClientError,
+    },
+    /// A participant of a conversation wants to know who asks.
+    #[error("{role}: {source}; [[config.credential]] says which secret it is sent")]
+    NotLetIn {
         /// The participant's role.
         role: String,
         /// The cause.
@@ -115,16 +124,16 @@ impl Evaluation<'_> {
     /// If there is no assessment. A failed or rejected evaluation has one.
     pub async fn assess(&self, listener: &Listener) -> Result<Assessment, EvaluationError> {
         match (self.green, &self.green_url, &self.episode) {
-            (Green::Builtin(model::Evaluator::Conversation(turns)), _, _) => {
-                conversation::assess(self, turns, listener).await
+            (Green::Builtin(model::Evaluator::Conversation(conversation)), _, _) => {
+                let keys = self.keys().map_err(EvaluationError::Evaluator)?;
+                conversation::assess(self, &conversation.turns, keys, listener).await
             }
             (Green::Builtin(model::Evaluator::Episode(_)), _, Some(evaluator)) => {
                 self.assess_own(&**evaluator, listener).await
             }
             (Green::Builtin(model::Evaluator::Pipeline(pipeline)), _, _) => {
-                let keys = self.keyring.keys(&self.participants);
-                let keys = keys.map_err(|error| EvaluationError::Evaluator(error.to_string()))?;
                 let evaluator = PipelineEvaluator::new(pipeline.clone(), self.limits());
+                let keys = self.keys().map_err(EvaluationError::Evaluator)?;
                 let evaluator = evaluator.with_keys(keys);
                 self.assess_own(&evaluator, listener).await
             }
@@ -136,6 +145,11 @@ impl Evaluation<'_> {
             (Green::Agent(_), Some(url), _) => external::assess(self, url, listener).await,
             (Green::Agent(agent), None, _) => Err(EvaluationError::NoSuchRole(agent.role.clone())),
         }
+    }
+
+    fn keys(&self) -> Result<Vec<Key>, String> {
+        let keys = self.keyring.keys(&self.participants);
+        keys.map_err(|error| error.to_string())
     }
 
     async fn assess_own(
@@ -203,8 +217,8 @@ pub(crate) fn judged_again(
     entries: &[Entry],
 ) -> Result<Assessment, TurnsError> {
     match green {
-        Green::Builtin(model::Evaluator::Conversation(turns)) => {
-            conversation::again(turns, &known, entries)
+        Green::Builtin(model::Evaluator::Conversation(conversation)) => {
+            conversation::again(&conversation.turns, &known, entries)
         }
         Green::Builtin(model::Evaluator::Episode(_) | model::Evaluator::Pipeline(_))
         | Green::Agent(_) => Ok(known),

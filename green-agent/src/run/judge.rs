@@ -327,6 +327,8 @@ pub(super) fn no_assessment(scenario: &Scenario, error: &EvaluationError) -> Pro
             bridge_client::Fault::Rpc(_) => (ProblemKind::EvaluationRejected, Owner::Evaluator),
             fault => (broken(fault), Owner::Evaluator),
         },
+        // It says nothing about what the agent can do.
+        EvaluationError::NotLetIn { .. } => (ProblemKind::Protocol, Owner::Evaluator),
         EvaluationError::Participant { role, source } => match &source.fault {
             bridge_client::Fault::Rpc(_) => (ProblemKind::EvaluationFailed, Owner::Agent),
             fault => (broken(fault), owner::owner_of(scenario, role)),

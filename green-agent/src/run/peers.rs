@@ -50,7 +50,7 @@ pub(super) fn tokens(scenario: &Scenario, masker: &Masker) -> BTreeMap<String, S
     tokens
 }
 
-/// Looks up the credentials of a pipeline; returns an empty keyring for other evaluators. Secrets are masked
+/// Looks up the credentials of a pipeline or a conversation; returns an empty keyring for other evaluators. Secrets are masked
 /// in transcripts.
 pub(super) fn keyring(
     scenario: &Scenario,
@@ -60,7 +60,8 @@ pub(super) fn keyring(
 ) -> Result<Keyring, Problem> {
     let credentials = match &scenario.green {
         Green::Builtin(Evaluator::Pipeline(pipeline)) => &pipeline.credentials[..],
-        Green::Builtin(Evaluator::Conversation(_) | Evaluator::Episode(_)) | Green::Agent(_) => &[],
+        Green::Builtin(Evaluator::Conversation(conversation)) => &conversation.credentials[..],
+        Green::Builtin(Evaluator::Episode(_)) | Green::Agent(_) => &[],
     };
     let keyring = Keyring::look_up(credentials, |name| environment.variable(name), folder);
     let keyring = keyring.map_err(|error| ProblemKind::NotStarted.because(chain(&error)))?;

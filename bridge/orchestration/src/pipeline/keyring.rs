@@ -128,7 +128,10 @@ impl Keyring {
 
 impl Key {
     /// Returns the credentials with this one added.
-    pub(super) fn add_to(&self, all: Credentials) -> Result<Credentials, CredentialError> {
+    ///
+    /// # Errors
+    /// If the secret cannot be sent in this way; keys of [`Keyring::keys`] can.
+    pub fn add_to(&self, all: Credentials) -> Result<Credentials, CredentialError> {
         match &self.shown {
             CredentialForm::Scheme(scheme) => all.named(scheme, self.secret.expose()),
             CredentialForm::Header(header) => all.header(header, self.secret.expose()),

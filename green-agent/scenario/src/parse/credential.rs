@@ -1,4 +1,4 @@
-//! Reads `[[config.credential]]`: the credentials for the agents of a pipeline.
+//! Reads `[[config.credential]]`: the credentials for the agents of a pipeline or a conversation.
 
 use bridge_client::is_loopback;
 use serde_json::json;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{
+    credential::{self, CredentialKeys},
     evaluator::CONVERSATION,
     part::{self, PartKeys},
     roles::DeclaredRoles,
@@ -13,7 +14,7 @@ use super::{
 use crate::{
     duration::AnyDuration,
     error::Problem,
-    model::{ConversationTurn, Evaluator, Listens, ProtocolBinding, ProtocolVersion},
+    model::{Conversation, ConversationTurn, Evaluator, Listens, ProtocolBinding, ProtocolVersion},
     reader::{Key, Node, Table, kind, table},
 };
 use green_agent_transcript::label::STATES;
@@ -23,6 +24,8 @@ table! {
     pub(crate) struct ConversationKeys<'a> as "Conversation", open {
         /// The name of the built-in evaluator.
         later_required evaluator: Key<'a> as String {"const": CONVERSATION},
+        /// The credentials that participants are sent, such as the API key of an agent that runs elsewhere.
+        later credential: Key<'a> as Vec<CredentialKeys<'a>>,
         /// The turns, in this order.
         later_required turn: Key<'a> as Vec<TurnKeys<'a>> {"minItems": 1},
     }
@@ -140,7 +143,10 @@ pub(super) fn conversation(config: &mut Table<'_>, roles: &DeclaredRoles) -> Opt
             turns.push(next);
         }
     }
-    Some(Evaluator::Conversation(turns))
+    let credentials = keys
+        .credential
+        .tables(|table| credential::credential(table, roles));
+    Some(Evaluator::Conversation(Conversation { turns, credentials }))
 }
 
 /// Reports a turn that only cancels, where no earlier one can have begun a task.
@@ -219,7 +225,7 @@ mod tests {
 
     fn turns_of(scenario: Scenario) -> Vec<ConversationTurn> {
         match scenario.green {
-            Green::Builtin(Evaluator::Conversation(turns)) => turns,
+            Green::Builtin(Evaluator::Conversation(conversation)) => conversation.turns,
             other => panic!("the evaluator is a conversation, not {other:?}"),
         }
     }

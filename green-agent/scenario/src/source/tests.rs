@@ -54,10 +54,10 @@ fn a_row_fills_texts_and_becomes_nothing_else() {
     );
     assert_eq!(agent.env["PRICE"], "$$5 $$HOME");
     assert_eq!(agent.env["TAGS"], "[\"a\",1]");
-    let Green::Builtin(Evaluator::Conversation(turns)) = &scenario.green else {
+    let Green::Builtin(Evaluator::Conversation(conversation)) = &scenario.green else {
         panic!("{:?}", scenario.green);
     };
-    let text = turns[0].parts[0]["text"].as_str().unwrap();
+    let text = conversation.turns[0].parts[0]["text"].as_str().unwrap();
     assert_eq!(
         text,
         format!("{question} (${{row.question}}, {{agent}}, {{row}})")
