@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::bot::url;
 use crate::{
     bot, clock,
-    config::{self, AgentName, HttpUrl, TurnsAre},
+    config::{self, AgentName, HttpUrl, TurnsAre, listening},
 };
 
 /// The placeholder for a message id, which the shell fills in.
@@ -104,7 +104,7 @@ pub(super) struct Init {
     #[arg(long, value_name = "URL", value_parser = url)]
     bot: Option<HttpUrl>,
     /// The address to listen on
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "IP:PORT", value_parser = listening, default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
 }
 

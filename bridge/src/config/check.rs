@@ -215,7 +215,27 @@ mod tests {
             ("x = [", "1:6: unclosed array, expected `]`"),
             (
                 "listen = 'here'",
-                "1:10: listen: invalid socket address syntax",
+                "1:10: listen: expected an IP address and a port such as 127.0.0.1:3978 or [::1]:3978, found \"here\"",
+            ),
+            (
+                "grpc.listen = 'localhost:1'",
+                "1:15: grpc.listen: expected an IP address and a port such as 127.0.0.1:3978 or [::1]:3978, found \"localhost:1\"",
+            ),
+            (
+                "cors.origins = ['app.example']",
+                "1:16: cors.origins: expected the origin of pages such as https://app.example, or *, found \"app.example\"",
+            ),
+            (
+                "limits.idle = 60",
+                "1:15: limits.idle: invalid type: integer `60`, expected a span of time such as \"30s\", \"5m\" or \"2h\"",
+            ),
+            (
+                "issuer.rotate_every = '24h'",
+                "1:23: issuer.rotate_every: expected at least 48h, found 86400s: a key is published for a day before it signs",
+            ),
+            (
+                "limits.body = 1000",
+                "1:15: limits.body: invalid type: integer `1000`, expected a size such as \"16 MiB\" or \"500 kB\"",
             ),
             (
                 "hosts = ['b.example', 'a b']",

@@ -6,6 +6,8 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::value::read_listening;
+
 /// The settings of gRPC, which is served at the port of HTTP by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -17,8 +19,9 @@ pub struct GrpcConfig {
     pub card: Option<bool>,
     /// The form of the address in agent cards; `host-port` if absent.
     pub form: Option<GrpcForm>,
-    /// An additional port for gRPC, as HOST:PORT.
-    #[schemars(with = "Option<String>")]
+    /// An additional port for gRPC, as IP:PORT.
+    #[serde(default, deserialize_with = "read_listening")]
+    #[schemars(with = "Option<String>", skip_serializing_if = "Option::is_none")]
     pub listen: Option<SocketAddr>,
     /// The address of gRPC for clients, if it differs from the listening address; written into agent cards.
     pub address: Option<HostPort>,

@@ -43,7 +43,8 @@ pub use schema::schema;
 pub use secret::SecretText;
 pub use store::{RetentionConfig, StoreConfig, StorePlace, StoreTable};
 pub use top::{Config, CorsConfig, IssuerConfig, KeyConfig, TlsConfig};
-pub use value::{Age, AgentName, AgentPath, HostName, HttpUrl, Network, Period, Size};
+pub(crate) use value::listening;
+pub use value::{Age, AgentName, AgentPath, HostName, HttpUrl, Network, PageOrigin, Period, Size};
 
 /// A file to start with: one bot with its most common settings.
 pub const TEMPLATE: &str = include_str!("template.toml");

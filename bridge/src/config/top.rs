@@ -8,7 +8,9 @@ use toml::Spanned;
 
 use super::{
     AgentConfig, AgentName, DrainConfig, GrpcConfig, HostName, HttpUrl, LimitsConfig, Network,
-    Period, ProviderConfig, PushConfig, RetentionConfig, StoreConfig, store::StoreForm,
+    PageOrigin, Period, ProviderConfig, PushConfig, RetentionConfig, StoreConfig,
+    store::StoreForm,
+    value::{read_listening, read_rotation},
 };
 
 /// The configuration of the bridge.
@@ -16,16 +18,18 @@ use super::{
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "bridge")]
 pub struct Config {
-    /// The address to listen on, as HOST:PORT; 127.0.0.1:3978 if absent.
-    #[schemars(with = "Option<String>")]
+    /// The address to listen on, as IP:PORT; 127.0.0.1:3978 if absent.
+    #[serde(default, deserialize_with = "read_listening")]
+    #[schemars(with = "Option<String>", skip_serializing_if = "Option::is_none")]
     pub listen: Option<SocketAddr>,
     /// The URL of the bridge for clients, if it differs from the listening address; written into agent cards.
     pub public_url: Option<HttpUrl>,
     /// The URL of the bridge for bots, if it differs from the listening address.
     pub callback_url: Option<HttpUrl>,
-    /// The address to listen on for plain http from bots on this machine, as HOST:PORT; if absent and TLS is
+    /// The address to listen on for plain http from bots on this machine, as IP:PORT; if absent and TLS is
     /// used, the port after that of listen.
-    #[schemars(with = "Option<String>")]
+    #[serde(default, deserialize_with = "read_listening")]
+    #[schemars(with = "Option<String>", skip_serializing_if = "Option::is_none")]
     pub callback_listen: Option<SocketAddr>,
     /// The store of tasks: memory, sled:FOLDER or postgres://USER@HOST/DATABASE; sled:bridge-data if absent. A table
     /// also sets its limits.
@@ -75,7 +79,7 @@ pub struct Config {
 #[serde(deny_unknown_fields)]
 pub struct CorsConfig {
     /// The origins of the pages, such as `https://app.example`; "*" for all.
-    pub origins: Vec<String>,
+    pub origins: Vec<PageOrigin>,
 }
 
 /// A certificate and its key, both PEM; relative paths start at the configuration. They are read again with
@@ -112,6 +116,8 @@ pub struct IssuerConfig {
     /// The file of its private keys; issuer.json in the store's folder if absent.
     pub keys: Option<PathBuf>,
     /// The time for which a key signs, at least two days; 30 days if absent.
+    #[serde(default, deserialize_with = "read_rotation")]
+    #[schemars(with = "Option<Period>", skip_serializing_if = "Option::is_none")]
     pub rotate_every: Option<Period>,
     /// The lifetime of a token; 10m if absent.
     pub token_lifetime: Option<Period>,

@@ -1,20 +1,83 @@
 //! Types of values with their own syntax.
 
-use std::{net::IpAddr, str::FromStr, time::Duration};
+use std::{
+    fmt,
+    marker::PhantomData,
+    net::{IpAddr, SocketAddr},
+    str::FromStr,
+    time::Duration,
+};
 
 use ipnet::IpNet;
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, Visitor},
+};
 use url::{Host, Url};
 
 use crate::host;
 
+/// Reads a text with a syntax of its own. What is written without quotes is told by `expected` what to write.
+struct Quoted<T>(&'static str, PhantomData<T>);
+
+fn quoted<'de, D: Deserializer<'de>, T: TryFrom<String, Error = String>>(
+    from: D,
+    expected: &'static str,
+) -> Result<T, D::Error> {
+    from.deserialize_str(Quoted(expected, PhantomData))
+}
+
+impl<T: TryFrom<String, Error = String>> Visitor<'_> for Quoted<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        T::try_from(text.to_owned()).map_err(E::custom)
+    }
+}
+
+/// An address to listen on.
+struct Listening(SocketAddr);
+
+impl TryFrom<String> for Listening {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        listening(&text).map(Self)
+    }
+}
+
+/// Reads an address to listen on.
+pub(crate) fn listening(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        format!(
+            "expected an IP address and a port such as 127.0.0.1:3978 or [::1]:3978, found {text:?}"
+        )
+    })
+}
+
+pub(super) fn read_listening<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<SocketAddr>, D::Error> {
+    let read = quoted(from, "an IP address and a port such as \"127.0.0.1:3978\"");
+    read.map(|Listening(address)| Some(address))
+}
+
 /// A span of time of at least a millisecond.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String", extend("examples" = ["30s", "5m", "1h 30m"]))]
 pub struct Period(pub Duration);
+
+impl<'de> Deserialize<'de> for Period {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        quoted(from, "a span of time such as \"30s\", \"5m\" or \"2h\"")
+    }
+}
 
 impl TryFrom<String> for Period {
     type Error = String;
@@ -30,11 +93,33 @@ impl TryFrom<String> for Period {
     }
 }
 
+/// Reads the time for which a key of the issuer signs: a new one is published for a day before it signs.
+pub(super) fn read_rotation<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Period>, D::Error> {
+    let period = Period::deserialize(from)?;
+    match period.0 < Duration::from_secs(48 * 60 * 60) {
+        true => Err(D::Error::custom(format!(
+            "expected at least 48h, found {:?}: a key is published for a day before it signs",
+            period.0
+        ))),
+        false => Ok(Some(period)),
+    }
+}
+
 /// A span of time that may be days or weeks, or forever.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "String", extend("examples" = ["30d", "12h", "forever"]))]
 pub struct Age(pub Option<Duration>);
+
+impl<'de> Deserialize<'de> for Age {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        quoted(
+            from,
+            "a span of time such as \"30d\" or \"12h\", or \"forever\"",
+        )
+    }
+}
 
 impl TryFrom<String> for Age {
     type Error = String;
@@ -53,13 +138,18 @@ impl TryFrom<String> for Age {
 }
 
 /// A number of bytes, at least one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(
     with = "String",
     extend("pattern" = "^[0-9]+ ?(B|kB|MB|GB|KiB|MiB|GiB)$", "examples" = ["16 MiB", "500 kB"])
 )]
 pub struct Size(pub usize);
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        quoted(from, "a size such as \"16 MiB\" or \"500 kB\"")
+    }
+}
 
 /// Units of sizes, with their bytes.
 const UNITS: [(&str, usize); 7] = [
@@ -138,6 +228,48 @@ impl TryFrom<String> for HostName {
 }
 
 impl FromStr for HostName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.to_owned().try_into()
+    }
+}
+
+/// The origin of web pages, or `*` for all.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", extend("examples" = ["https://app.example", "*"]))]
+pub struct PageOrigin(pub String);
+
+impl TryFrom<String> for PageOrigin {
+    type Error = String;
+
+    /// Browsers write an origin in small letters, without the usual port and without a path.
+    fn try_from(text: String) -> Result<Self, String> {
+        if text == "*" {
+            return Ok(Self(text));
+        }
+        let url = Url::parse(&text).ok();
+        let url = url.filter(|url| {
+            let only_origin = matches!(url.path(), "" | "/") && url.username().is_empty();
+            let has_host = url.host_str().is_some_and(|host| !host.contains('*'));
+            has_host && only_origin && url.query().is_none() && url.fragment().is_none()
+        });
+        let url = url.ok_or_else(|| {
+            format!(
+                "expected the origin of pages such as https://app.example, or *, found {text:?}"
+            )
+        })?;
+        let origin = url.origin();
+        Ok(Self(match origin.is_tuple() {
+            true => origin.ascii_serialization(),
+            // Pages of extensions and apps.
+            false => url.as_str().trim_end_matches('/').to_owned(),
+        }))
+    }
+}
+
+impl FromStr for PageOrigin {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -234,6 +366,21 @@ mod tests {
                 "https://me:word@h.test",
             ],
         );
+        holds::<PageOrigin>(
+            &[
+                "*",
+                "https://app.example",
+                "http://localhost:5173",
+                "app://here",
+            ],
+            &[
+                "",
+                "app.example",
+                "https://*.example",
+                "https://app.example/page",
+                "null",
+            ],
+        );
         holds::<AgentName>(
             &["a", "A-1_b"],
             &["", "a b", "a/b", "ä", "v1", "tasks", "catalog"],
@@ -260,6 +407,17 @@ mod tests {
             &["10.0.0.0/8", "127.0.0.1", "::1"],
             &["", "10.0.0.0/40", "host"],
         );
+    }
+
+    #[test]
+    fn origins_are_as_browsers_write_them() {
+        for (text, origin) in [
+            ("https://App.example:443/", "https://app.example"),
+            ("http://localhost:5173", "http://localhost:5173"),
+            ("chrome-extension://abc/", "chrome-extension://abc"),
+        ] {
+            assert_eq!(PageOrigin::try_from(text.to_owned()).unwrap().0, origin);
+        }
     }
 
     #[test]

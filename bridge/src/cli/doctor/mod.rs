@@ -20,6 +20,7 @@ use clap::Args;
 use url::Url;
 
 use super::address;
+use crate::config::listening;
 use callback_listener::{CallbackHost, CallbackListener, CallbackRoute};
 use examined_bot::ExaminedBot;
 use probe::{AGENTS, Probe, Prober};
@@ -47,7 +48,7 @@ pub(super) struct Doctor {
     say: String,
     /// The address to listen on for the bot's calls, which the bot must be able to reach [default:
     /// 127.0.0.1:0, or a free port at the callback address of the configuration]
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "IP:PORT", value_parser = listening)]
     listen: Option<SocketAddr>,
     /// The URL of that address where the bot runs, if it differs
     #[arg(long, value_name = "URL")]

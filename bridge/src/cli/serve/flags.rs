@@ -12,8 +12,8 @@ use crate::{
         store::StoreChoice,
     },
     config::{
-        self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HostName, HttpUrl, PushPlace,
-        Size, TurnsAre,
+        self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HostName, HttpUrl, PageOrigin,
+        PushPlace, Size, TurnsAre,
     },
 };
 
@@ -24,7 +24,7 @@ pub(in crate::cli) struct Serve {
     #[arg(long, value_name = "FILE", conflicts_with = "builtin")]
     config: Option<PathBuf>,
     /// The address to listen on; port 0 picks a free one [default: 127.0.0.1:3978]
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "IP:PORT", value_parser = config::listening)]
     listen: Option<SocketAddr>,
     /// The URL of the bridge for clients, if it differs from the listening address; written into agent cards
     #[arg(long, value_name = "URL", value_parser = url)]
@@ -34,7 +34,7 @@ pub(in crate::cli) struct Serve {
     callback_url: Option<HttpUrl>,
     /// The address to listen on for plain http from bots on this machine [default: the next port, if TLS is
     /// used]
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "IP:PORT", value_parser = config::listening)]
     callback_listen: Option<SocketAddr>,
     /// The store of tasks: memory, sled:FOLDER or postgres://USER@HOST/DATABASE [default: sled:bridge-data]
     #[arg(long, value_name = "STORE")]
@@ -52,7 +52,7 @@ pub(in crate::cli) struct Serve {
     turns: Option<TurnsAre>,
     /// An additional address to listen on for gRPC, which is also served at the main address
     #[cfg(feature = "grpc")]
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "IP:PORT", value_parser = config::listening)]
     grpc_listen: Option<SocketAddr>,
     /// List gRPC on agent cards, in this form; some clients of other bindings refuse a card with host-port
     #[cfg(feature = "grpc")]
@@ -84,7 +84,7 @@ pub(in crate::cli) struct Serve {
     /// An origin of web pages that may call the bridge, such as https://app.example, or * for all; may be
     /// repeated
     #[arg(long, value_name = "ORIGIN")]
-    allow_origin: Vec<String>,
+    allow_origin: Vec<PageOrigin>,
     /// A host name by which clients may call the bridge, in addition to IP addresses, localhost and the name
     /// of the public URL, or * for all; may be repeated
     #[arg(long, value_name = "NAME")]

@@ -225,7 +225,8 @@ fn assembled(
 
 /// The checks in front of the agents.
 fn guard(config: &Config, place: &Addresses) -> HttpGuard {
-    let origins = config.cors.iter().flat_map(|cors| cors.origins.clone());
+    let origins = config.cors.iter().flat_map(|cors| &cors.origins);
+    let origins = origins.map(|one| one.0.clone());
     let own = place.callback_url.host_str().map(str::to_owned);
     let is_checked = config.hosts.is_some() || addresses::is_only_here(config);
     let said = config.hosts.iter().flatten().map(|one| one.0.clone());
