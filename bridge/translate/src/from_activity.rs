@@ -66,7 +66,10 @@ fn content(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Item
     let value = value.map(move |value| structured::value(value, value_type));
     let attachments = activity.attachments.iter().map(media::part);
     // Whoever gets the whole activity has its cards and buttons.
-    let plain = plain_text::part(activity).filter(|_| !turn.in_full);
+    let mut plain = plain_text::part(activity).filter(|_| !turn.in_full);
+    if text.is_some() {
+        plain.iter_mut().for_each(plain_text::apart);
+    }
     text.map(Part::text)
         .into_iter()
         .chain(plain)

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::keys::PLAIN_TEXT;
 use bridge_protocol::{
-    a2a::{Metadata, Part},
+    a2a::{Content, Metadata, Part},
     activity::{Activity, Attachment},
 };
 
@@ -48,6 +48,15 @@ pub(crate) fn part(activity: &Activity) -> Option<Part> {
     let mut part = Part::text(lines.join("\n"));
     part.metadata = Some(Metadata::from_iter([(PLAIN_TEXT.into(), true.into())]));
     Some(part)
+}
+
+/// Begins a text that follows another on a line of its own: most clients show the texts of parts with nothing between.
+pub(crate) fn apart(part: &mut Part) {
+    if let Content::Text(text) = &mut part.content
+        && !text.is_empty()
+    {
+        text.insert(0, '\n');
+    }
 }
 
 /// Whether a part only repeats what other parts and the metadata have.

@@ -3,15 +3,16 @@
 //! Most clients show nothing but the status of a task that waits for its user. A bot that thanks for the last answer and
 //! then asks for the next one says both in messages of their own. The log keeps these messages apart, because the bot may
 //! still change each of them. The question names those before it, and whoever is shown the task gets all of them as parts
-//! of the question.
+//! of the question, each on a line of its own.
 
 use alloc::{string::String, sync::Arc, vec::Vec};
+use core::mem;
 
 use serde_json::Value;
 
 use bridge_protocol::a2a::{Message, Role, Task};
 
-use crate::keys::BEFORE;
+use crate::{keys::BEFORE, plain_text};
 
 /// Names the messages that the bot said before the question, oldest first.
 pub(crate) fn name(question: &mut Message, before: Vec<String>) {
@@ -53,8 +54,13 @@ fn join(task: &mut Task) {
     let is_before =
         |one: &mut Message| one.role == Role::Agent && ids.contains(&one.message_id.as_str());
     let before: Vec<Message> = task.history.extract_if(.., is_before).collect();
-    let parts = before.into_iter().flat_map(|one| one.parts);
-    question.parts.splice(0..0, parts.collect::<Vec<_>>());
+    let own = mem::take(&mut question.parts);
+    for mut parts in before.into_iter().map(|one| one.parts).chain([own]) {
+        if !question.parts.is_empty() {
+            parts.iter_mut().take(1).for_each(plain_text::apart);
+        }
+        question.parts.append(&mut parts);
+    }
 }
 
 #[cfg(test)]
@@ -84,7 +90,7 @@ mod tests {
         task.status.message = Some(question.clone());
         join(&mut task);
         let joined = Message {
-            parts: vec![Part::text("a"), Part::text("q")],
+            parts: vec![Part::text("a"), Part::text("\nq")],
             ..said("q", Role::Agent)
         };
         assert_eq!(task.status.message, Some(joined));

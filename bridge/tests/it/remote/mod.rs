@@ -193,7 +193,7 @@ fn state(task: &Value) -> &str {
     task["status"]["state"].as_str().unwrap_or("no task")
 }
 
-/// What the task's status says last, or else its last artifact.
+/// What the task's status says last, or else its last artifact, without the line break that sets a question apart.
 fn said(task: &Value) -> &str {
     let artifacts = task["artifacts"].as_array();
     let answer = artifacts.and_then(|artifacts| artifacts.last());
@@ -201,10 +201,11 @@ fn said(task: &Value) -> &str {
         .into_iter()
         .flatten();
     let mut texts = texts.filter_map(|one| one["parts"].as_array()?.last()?["text"].as_str());
-    texts.next().unwrap_or_default()
+    texts.next().unwrap_or_default().trim_start_matches('\n')
 }
 
-/// All that the agent has said, wherever it stands: the history, the status, the answers.
+/// All that the agent has said, wherever it stands: the history, the status, the answers. What follows another text in
+/// a question is on a line of its own.
 pub(crate) fn all_said(task: &Value) -> Vec<String> {
     let list = |name: &str| task[name].as_array().into_iter().flatten();
     let own = list("history").filter(|message| message["role"] == "ROLE_AGENT");
@@ -212,7 +213,7 @@ pub(crate) fn all_said(task: &Value) -> Vec<String> {
     let answers = list("artifacts").filter(|artifact| answered(artifact).is_some());
     let said = own.chain(last).chain(answers);
     let parts = said.flat_map(|message| message["parts"].as_array().into_iter().flatten());
-    let text = |part: &Value| part["text"].as_str().map(String::from);
+    let text = |part: &Value| Some(part["text"].as_str()?.trim_start_matches('\n').to_owned());
     parts.filter_map(text).collect()
 }
 
