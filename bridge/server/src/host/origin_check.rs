@@ -58,8 +58,8 @@ impl HttpGuard {
         match host {
             Some(host) if told.is_none() && !self.has_name(host) => {
                 return Err(format!(
-                    "Host: expected a name of this machine or of the public URL, found {host:?}: name \
-                     it in `hosts` of the configuration, or by --allow-host"
+                    "Host: expected a name of this machine or of the public URL, found {host:?}: say the URL \
+                     that clients use by `public_url` or --public-url, or allow the name by `hosts` or --allow-host"
                 ));
             }
             Some(_) | None => {}
