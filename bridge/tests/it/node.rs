@@ -29,6 +29,9 @@ pub(crate) const A2A_JS_SDK: [&str; 4] = [
 /// A client that shows A2A agents as models, with what it is used by.
 pub(crate) const AI_PROVIDER: [&str; 2] = ["a2a-ai-provider@0.5.0-alpha.1", "ai@6.0.326"];
 
+/// Google ADK, whose remote agents show answers.
+pub(crate) const GOOGLE_ADK: [&str; 1] = ["@google/adk@2.0.0"];
+
 /// Agents of VoltAgent as servers.
 pub(crate) const VOLTAGENT: [&str; 4] = [
     "@voltagent/a2a-server@2.0.3",

@@ -67,12 +67,19 @@ async fn crewai_shows_each_answer_once() {
 
 #[tokio::test]
 async fn a2a_ai_provider_shows_each_answer_once() {
-    let modules = node::with(&node::AI_PROVIDER).await;
-    let mut client = Command::new("node");
-    client
-        .env("NODE_PATH", &modules)
-        .arg(interop("a2a_ai_provider.mjs"));
-    show(client).await;
+    javascript("a2a_ai_provider.mjs", &node::AI_PROVIDER).await;
+}
+
+#[tokio::test]
+async fn google_adk_for_javascript_shows_each_answer_once() {
+    javascript("google_adk.mjs", &node::GOOGLE_ADK).await;
+}
+
+async fn javascript(client: &str, packages: &[&str]) {
+    let mut command = Command::new("node");
+    command.env("NODE_PATH", node::with(packages).await);
+    command.arg(interop(client));
+    show(command).await;
 }
 
 async fn python(client: &str, packages: &[&str]) {

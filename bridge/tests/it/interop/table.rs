@@ -44,12 +44,12 @@ fn every_version_is_the_one_that_is_installed() {
         Some((name.split('[').next()?, version))
     });
     let node = node::A2A_JS_SDK.iter().chain(&node::AI_PROVIDER);
-    let node = node.chain(&node::VOLTAGENT);
+    let node = node.chain(&node::GOOGLE_ADK).chain(&node::VOLTAGENT);
     let node = node.filter_map(|one| one.rsplit_once('@'));
     let manifest = fs::read_to_string(interop("rust/Cargo.toml")).unwrap();
     let rust = manifest.lines().filter_map(exact);
     // What an SDK needs beside it has no row of its own.
-    let counts = ["a2a", "health", "beeai", "crewai", "langgraph-api"];
+    let counts = ["a2a", "adk", "health", "beeai", "crewai", "langgraph-api"];
     let beside = |name: &str| !counts.iter().any(|one| name.contains(one));
     let all = python.chain(node).chain(rust);
     let inside = ["a2a-lf", "a2a-pb"];
