@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use bridge_protocol::{
     a2a::{
-        Artifact, Message, Metadata, StreamResponse, TaskArtifactUpdateEvent, TaskStatus,
-        TaskStatusUpdateEvent,
+        Artifact, Message, Metadata, StreamResponse, TaskArtifactUpdateEvent, TaskState,
+        TaskStatus, TaskStatusUpdateEvent,
     },
     wire::Wire,
 };
+use bridge_translate::events;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -160,7 +161,10 @@ impl Event {
     pub fn is_news(&self) -> bool {
         match self {
             Self::Message(_) | Self::Status { .. } | Self::Artifact { .. } => true,
-            Self::Metadata { revised, .. } => revised.as_ref().is_some_and(|one| !one.is_quiet),
+            Self::Metadata { metadata, revised } => match revised {
+                Some(revised) => !revised.is_quiet,
+                None => events::reported(metadata).is_some(),
+            },
             Self::Created(_)
             | Self::Said(_)
             | Self::TurnQueued { .. }
@@ -170,7 +174,7 @@ impl Event {
     }
 
     /// Converts the event to an item of a stream (specification 3.1.2); `None` unless a status, an artifact or a message
-    /// changed. `present` is the task's status after the event.
+    /// changed, or the agent reports something beside its messages. `present` is the task's status after the event.
     pub fn into_stream_response(
         self,
         task_id: String,
@@ -194,6 +198,12 @@ impl Event {
                     is_quiet: false, ..
                 }),
             } => Some(update(present.clone(), Some(metadata))),
+            Self::Metadata {
+                metadata,
+                revised: None,
+            } if events::reported(&metadata).is_some() => {
+                Some(update(beside(present), Some(metadata)))
+            }
             Self::Artifact {
                 artifact,
                 append,
@@ -217,6 +227,16 @@ impl Event {
             | Self::Metadata { .. } => None,
         }
     }
+}
+
+/// The status of a task that says something beside its messages. What a working agent has said is not repeated: it may
+/// become an answer, which streams show at the end.
+fn beside(present: &TaskStatus) -> TaskStatus {
+    let mut status = present.clone();
+    if status.state == TaskState::Working {
+        status.message = None;
+    }
+    status
 }
 
 /// Truncates a time to milliseconds, the precision of A2A timestamps (specification 5.6.1).

@@ -43,6 +43,7 @@ mod record;
 pub mod size;
 mod sled;
 mod snapshot;
+mod task_metadata;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod transfer;

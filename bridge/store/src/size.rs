@@ -98,7 +98,7 @@ fn object(fields: &Map<String, Value>) -> usize {
     own + fields.iter().map(field).sum::<usize>()
 }
 
-fn value(held: &Value) -> usize {
+pub(crate) fn value(held: &Value) -> usize {
     match held {
         Value::Null | Value::Bool(_) | Value::Number(_) => VALUE,
         Value::String(text) => VALUE + text.len(),

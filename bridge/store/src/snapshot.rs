@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bridge_protocol::a2a::{Message, Metadata, Task, TaskState, TaskStatus};
 use bridge_translate::answer;
 
-use super::{Event, Head, Revised, Seq, StoredEvent, event::shown_time, known_ids::KnownIds};
+use super::{
+    Event, Head, Revised, Seq, StoredEvent, event::shown_time, known_ids::KnownIds, task_metadata,
+};
 
 /// A task in its state after a certain event.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,16 +73,14 @@ impl Snapshot {
                     task.revise(message_id, message.as_ref());
                     message.iter().for_each(|one| ids.add(&one.message_id));
                 }
-                if !metadata.is_empty() {
-                    task.metadata.get_or_insert_default().extend(metadata);
-                }
+                task_metadata::merge(task, metadata);
             }
             Event::TurnQueued { .. } | Event::TurnStarted { .. } | Event::TurnEnded { .. } => {}
             Event::Status { status, metadata } => {
                 replace_status(task, status, ids);
-                if let Some(metadata) = metadata {
-                    task.metadata.get_or_insert_default().extend(metadata);
-                }
+                metadata
+                    .into_iter()
+                    .for_each(|metadata| task_metadata::merge(task, metadata));
             }
             Event::Artifact {
                 artifact, append, ..

@@ -16,9 +16,13 @@ pub const STREAM: &str = "urn:activity:stream";
 
 /// In the metadata of a task: an activity that is not a message (an event, a trace, an update, a
 /// deletion, or an unknown type), without the fields common to its turn. In the metadata of a status update:
-/// an update or deletion whose `id` is that of the changed or deleted message; or at the end of the
+/// the same; an update or deletion has the `id` of the changed or deleted message; and at the end of the
 /// conversation the fields of the end beside its text and result, such as the code.
 pub const EVENT: &str = "urn:activity:event";
+
+/// In the metadata of a task: the newest of the bot's activities that are not messages, oldest first, unless [`EVENT`]
+/// is the only one. Updates, deletions and typing are left out.
+pub const EVENTS: &str = "urn:activity:events";
 
 /// In the metadata of a text part: true if the part only says what cards or suggested actions of the same message show.
 pub const PLAIN_TEXT: &str = "urn:activity:plain-text";
@@ -27,8 +31,8 @@ pub const PLAIN_TEXT: &str = "urn:activity:plain-text";
 /// get these messages as the first parts of the question.
 pub const BEFORE: &str = "urn:activity:before";
 
-/// In the metadata of a task that a bot started by changing a message of an ended task: the `taskId` of that
-/// task, and the `messageId` of the changed message.
+/// In the metadata of a task that a bot started by changing a message of an ended task, or by a late answer to one: the
+/// `taskId` of that task, and the `messageId` of the changed message.
 pub const FOLLOWS: &str = "urn:activity:follows";
 
 /// In the metadata of a part: the difference between the original attachment and the part.

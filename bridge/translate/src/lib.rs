@@ -13,6 +13,7 @@
 //! - [`answer`]: the artifact with the answer of a completed task
 //! - [`question`]: the question of a task that waits, with what was said before it
 //! - [`plain_text`]: cards and choices as text
+//! - [`events`]: activities that are not messages, in metadata
 //! - [`from_activity`]: converts activities to messages
 //! - [`context`]: the common data of a turn's activities
 //! - [`keys`]: names in metadata and in `channelData`
@@ -28,9 +29,11 @@ pub mod answer;
 pub mod context;
 mod data_uri;
 mod end;
+pub mod events;
 pub mod from_activity;
 pub mod full_activity;
 mod ids;
+mod invoke_response;
 pub mod keys;
 mod media;
 mod patch;

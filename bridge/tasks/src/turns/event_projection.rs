@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bridge_protocol::a2a::{StreamResponse, Task, TaskState, TaskStatus};
 
-use bridge_translate::question;
+use bridge_translate::{events, question};
 
 use crate::{
     caller::Caller,
@@ -55,6 +55,10 @@ impl EventProjection {
             Event::Status { status, .. } if is_with_others(status) => {
                 Box::pin(self.task(seq)).await.map(Some)
             }
+            Event::Metadata {
+                metadata,
+                revised: None,
+            } if events::reported(metadata).is_some() => Box::pin(self.task(seq)).await.map(Some),
             Event::Metadata { revised: None, .. }
             | Event::Created(_)
             | Event::Message(_)

@@ -160,3 +160,69 @@ async fn a_bot_for_dotnet_works_until_it_ends_the_conversation() {
             .all(|post| json!(post.conversation()) == task["id"])
     );
 }
+
+/// What a stream's status updates report under `urn:activity:event`, and all texts of its artifacts.
+fn reported(items: &[Value]) -> (Vec<Value>, Vec<&str>) {
+    let results = || items.iter().map(|item| &item["result"]);
+    let events = results().filter_map(|one| one["metadata"].get("urn:activity:event").cloned());
+    let parts = results().flat_map(|one| one["artifact"]["parts"].as_array().into_iter().flatten());
+    (
+        events.collect(),
+        parts.filter_map(|part| part["text"].as_str()).collect(),
+    )
+}
+
+#[tokio::test]
+async fn events_of_a_bot_reach_streams_and_its_task_remembers_all() {
+    let bot = StandIn::that(async |post: Post| {
+        post.send(json!({"text": "before"})).await;
+        for name in ["first", "second"] {
+            post.send(json!({"type": "event", "name": name, "value": {"k": name}}))
+                .await;
+        }
+        post.send(json!({"type": "typing"})).await;
+        post.send(json!({"text": "done"})).await;
+        StatusCode::OK.into_response()
+    })
+    .await;
+    let world = World::of(&bot, with(TurnMode::Answers)).await;
+    let message =
+        json!({"messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "go"}]});
+    let items = stream_0_3(&world, &json!({ "message": message })).await;
+    let (events, texts) = reported(&items);
+    let names: Vec<_> = events.iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["first", "second"], "{items:#?}");
+    assert_eq!(texts, ["before", "done"]);
+    let events_with_message = items.iter().filter(|item| {
+        let result = &item["result"];
+        result["metadata"].get("urn:activity:event").is_some()
+            && result["status"].get("message").is_some()
+    });
+    assert_eq!(events_with_message.count(), 0);
+    let task = world.task(&items[0]["result"]["id"]).await;
+    let remembered = task["metadata"]["urn:activity:events"].as_array().unwrap();
+    let names: Vec<_> = remembered.iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["first", "second"]);
+    assert_eq!(task["metadata"]["urn:activity:event"]["name"], "second");
+}
+
+#[tokio::test]
+async fn what_a_bot_answers_to_the_button_of_a_card_is_shown() {
+    let bot = StandIn::that(async |post: Post| {
+        assert_eq!(post.activity["name"], "adaptiveCard/action");
+        axum::Json(
+            json!({"statusCode": 200, "type": "application/vnd.microsoft.card.adaptive",
+            "value": {"type": "AdaptiveCard", "body": [{"type": "TextBlock", "text": "Booked"}]}}),
+        )
+        .into_response()
+    })
+    .await;
+    let world = World::of(&bot, with(TurnMode::Answers)).await;
+    let part = json!({"kind": "data", "data": {"action": {"type": "Action.Execute", "verb": "book"}},
+        "metadata": {"urn:activity:invoke": {"name": "adaptiveCard/action"}}});
+    let message = json!({"messageId": "m", "role": "user", "parts": [part]});
+    let items = stream_0_3(&world, &json!({ "message": message })).await;
+    let (events, texts) = reported(&items);
+    assert_eq!(events[0]["type"], "invokeResponse");
+    assert_eq!(texts, ["Booked"], "{items:#?}");
+}

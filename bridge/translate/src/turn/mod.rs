@@ -10,6 +10,7 @@
 //! | the final piece of a stream | the last of the artifact, with citations and attachments |
 //! | `endOfConversation` | its value as artifact "Result", then the state by its code |
 //! | an update or deletion of a message | the new version or nothing in its place, also in streams |
+//! | the response to an invoke | metadata, and what it shows as a message |
 //! | any other activity | metadata |
 //!
 //! The role of a message is decided at the end of the turn, because a bot that asks may still end the
@@ -36,7 +37,8 @@ pub use input::{Input, LateActivity, Output, SilentEnd};
 use serde_json::Map;
 
 use super::{
-    TranslationContext, from_activity, full_activity, ids::Ids, keys::EVENT, stream::Streams,
+    TranslationContext, from_activity, full_activity, ids::Ids, invoke_response, keys::EVENT,
+    stream::Streams,
 };
 use bridge_protocol::{
     a2a::{Message, Metadata, TaskState},
@@ -162,11 +164,11 @@ impl Translation {
             ActivityType::Message | ActivityType::Typing => self.said(activity),
             ActivityType::EndOfConversation => self.end_of_conversation(activity),
             ActivityType::MessageUpdate | ActivityType::MessageDelete => self.change(activity),
+            ActivityType::InvokeResponse => self.invoke_response(activity),
             ActivityType::ContactRelationUpdate
             | ActivityType::ConversationUpdate
             | ActivityType::Event
             | ActivityType::Invoke
-            | ActivityType::InvokeResponse
             | ActivityType::DeleteUserData
             | ActivityType::InstallationUpdate
             | ActivityType::MessageReaction
@@ -244,6 +246,14 @@ impl Translation {
     fn tell_on_the_way(&mut self) {
         for message in core::mem::take(&mut self.held) {
             self.status(TaskState::Working, Some(message), None);
+        }
+    }
+
+    fn invoke_response(&mut self, response: &Activity) {
+        self.event(response);
+        // Whoever gets the whole response has what it shows.
+        if let Some(shown) = invoke_response::message(response).filter(|_| !self.context.in_full) {
+            self.message(&shown);
         }
     }
 

@@ -19,7 +19,8 @@ impl Translation {
 
     pub(super) fn piece(&mut self, activity: &Activity, info: &StreamInfo, is_final: bool) {
         let message_id = self.ids.take(activity.id.as_deref());
-        let id = info.stream_id.clone().unwrap_or_else(|| message_id.clone());
+        let named = info.stream_id.clone().filter(|id| !id.is_empty());
+        let id = named.unwrap_or_else(|| message_id.clone());
         let text = activity.text.as_deref().unwrap_or_default();
         let piece = self.streams.take(&id, info.stream_sequence, text, is_final);
         let message = from_activity::message(activity, &self.context, message_id);

@@ -1,0 +1,18 @@
+//! The bot's activities that are not messages, in the metadata that reports them.
+
+use serde_json::Value;
+
+use crate::keys::EVENT;
+use bridge_protocol::a2a::Metadata;
+
+/// Returns the activity that metadata reports, if clients are told of it beside the task's messages. Messages, and
+/// changes of them, are told by themselves; typing says nothing.
+pub fn reported(metadata: &Metadata) -> Option<&Value> {
+    let event = metadata.get(EVENT)?;
+    let kind = event.get("type").and_then(Value::as_str)?;
+    let is_told = matches!(
+        kind,
+        "message" | "messageUpdate" | "messageDelete" | "typing"
+    );
+    (!is_told).then_some(event)
+}
