@@ -10,7 +10,7 @@ use bridge::bot::{
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::{StandIn, World, all_said, message, said, standin::Post, state};
+use super::{StandIn, World, all_said, eventually, message, said, standin::Post, state};
 
 fn with(turns: TurnMode) -> RemoteSettings {
     let usual = RemoteSettings::with(turns);
@@ -225,4 +225,43 @@ async fn what_a_bot_answers_to_the_button_of_a_card_is_shown() {
     let (events, texts) = reported(&items);
     assert_eq!(events[0]["type"], "invokeResponse");
     assert_eq!(texts, ["Booked"], "{items:#?}");
+}
+
+#[tokio::test]
+async fn a_late_answer_to_an_ended_task_is_no_part_of_the_answer_to_the_next() {
+    let bot = StandIn::that(async |post: Post| {
+        if post.text() == "two" {
+            tokio::time::sleep(Duration::from_millis(600)).await;
+        }
+        post.say(&format!("did {}", post.text())).await;
+        StatusCode::OK.into_response()
+    })
+    .await;
+    let world = World::of(&bot, with(TurnMode::Answers)).await;
+    let one = world.say("one").await;
+    let two = world.ask("bot", in_context(&one, "two"), true).await;
+    let two = &two["result"]["task"];
+    let both = async || Some(bot.posts()).filter(|posts| posts.len() == 2);
+    let posts = eventually("the bot works on the second message", both).await;
+    posts[0].say("late, for one").await;
+    let two = world
+        .until(&two["id"], |task| state(task) == "TASK_STATE_COMPLETED")
+        .await;
+    assert_eq!(all_said(&two), ["did two"]);
+    let params = json!({"contextId": one["contextId"], "includeArtifacts": true});
+    let listed = world
+        .client
+        .call("bot", "ListTasks", &params)
+        .await
+        .unwrap();
+    let all = listed["result"]["tasks"].as_array().unwrap().clone();
+    let late = |task: &&Value| all_said(task) == ["late, for one"];
+    let late = all
+        .iter()
+        .find(late)
+        .expect("it stands in a task of its own");
+    assert_eq!(
+        late["metadata"]["urn:activity:follows"],
+        json!({"taskId": one["id"]})
+    );
 }

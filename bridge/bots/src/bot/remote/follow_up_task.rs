@@ -29,7 +29,8 @@ const CREATION: &str = "\u{1f}creation";
 
 impl ConnectorSession {
     /// Returns the task for an activity that was addressed to `meant`. If the conversation is a context, it outlives
-    /// its tasks: a message after the end of a task goes to the context's open task, or starts one. Other activities
+    /// its tasks: a message after the end of a task goes to the context's open task, or starts one. It also starts one if
+    /// it answers the ended task while a turn of another task runs, to whose answer it would be added. Other activities
     /// refer to the ended task, as do messages of the turn that ended it and messages about its cancelation.
     pub(super) async fn target_task(
         &self,
@@ -46,20 +47,35 @@ impl ConnectorSession {
         // Of several simultaneous messages, the first one creates the task.
         let beginning = self.channel.creation_locks.of(self.secret.as_str());
         let _one_by_one = beginning.lock().await;
+        let answered = activity.reply_to_id.as_deref().unwrap_or_default();
+        let answered = answered.split('.').next() == Some(&*meant.task);
+        let answered = answered.then_some(&**meant);
         let Some(leases) = self.channel.store.leases() else {
-            return self.newest_open_task(key).await;
+            return self.newest_open_task(key, answered).await;
         };
         let lease = Conversation {
             agent: CREATION,
             caller: &self.scope.caller,
             id: &format!("{}/{}", self.scope.agent, self.scope.context),
         };
-        leases.alone(lease, self.newest_open_task(key)).await
+        leases
+            .alone(lease, self.newest_open_task(key, answered))
+            .await
     }
 
-    /// Returns the newest task if it is open, or if the call that has this key was logged there; otherwise a new task.
-    async fn newest_open_task(&self, key: &CallKey) -> Result<Arc<Head>, ConnectorError> {
+    /// Returns the newest task if it is open, or if the call that has this key was logged there; otherwise a new task,
+    /// which follows the one that is answered.
+    async fn newest_open_task(
+        &self,
+        key: &CallKey,
+        answered: Option<&Head>,
+    ) -> Result<Arc<Head>, ConnectorError> {
+        let follows = answered.map(|ended| json!({"taskId": ended.task}));
         match self.newest_task().await? {
+            Some(last) if follows.is_some() && has_begun(&last) => {
+                let follows = follows.map(|follows| (FOLLOWS.to_owned(), follows));
+                self.create_task(Some(follows.into_iter().collect())).await
+            }
             Some(last) if !last.state.is_terminal() => Ok(last),
             Some(last)
                 if self.is_shared() && self.posted_before(&last.task, key).await?.is_some() =>

@@ -120,6 +120,7 @@ pub(super) async fn wait_until_finished(
             // Its turn is over, and it had nothing to say; or an SDK typed for it until then.
             TurnProgress::Silent if !has_spoken_on && acceptance.is_at_turn_end() => END_GRACE,
             TurnProgress::AtWork if !has_spoken_on && acceptance.is_at_turn_end() => ending.quiet,
+            TurnProgress::Silent if !has_spoken_on => acceptance.patience(ending.patience),
             TurnProgress::Silent | TurnProgress::AtWork => ending.patience,
             TurnProgress::Spoken if has_spoken_on => ending.quiet,
             TurnProgress::Spoken => settle,
