@@ -33,6 +33,18 @@ async fn a_panic_fails_the_task_and_what_was_said_before_stands() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_state_that_a2a_does_not_have_fails_the_task_with_what_is_wrong() {
+    let world = fresh();
+    let task = send(&world, say("invent a state", None)).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Failed);
+    assert_eq!(
+        task.status.message.unwrap().text(),
+        "The agent said what A2A does not have: status.state: expected a state of A2A such as TASK_STATE_COMPLETED, \
+         found BUSY."
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_turn_that_hangs_fails_at_its_limit() {
     let world = fresh();
     let task = send(&world, say("hang", None)).await.unwrap();

@@ -69,6 +69,7 @@ impl Executor for Obedient {
             }
             "panic" => panic!("as I was told"),
             "hang" => std::future::pending().await,
+            "invent a state" => return vec![Update::state(TaskState::Unknown("BUSY".into()))],
             "slow" | "slow ask" => tokio::time::sleep(Duration::from_secs(2)).await,
             _ => {}
         }

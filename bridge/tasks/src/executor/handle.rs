@@ -8,7 +8,7 @@ use std::{
 use bridge_program::lock;
 use bridge_protocol::a2a::Metadata;
 
-use super::{Update, output_budget::OutputBudget};
+use super::{Update, output_budget::OutputBudget, validity};
 use crate::{
     clock,
     store::{Append, Event, Head, Seq, Store, StoreError, StoredEvent, TurnState},
@@ -82,12 +82,19 @@ impl TaskHandle {
     /// Logs changes, all or none. When this function returns, they are durable and visible to every reader.
     ///
     /// # Errors
-    /// Returns [`EmitError::Ended`] if the task is in a terminal state, and [`StoreError::TooLarge`] if the agent has said more
-    /// in its turn than it may; then the turn fails.
+    /// Returns [`EmitError::Ended`] if the task is in a terminal state, [`StoreError::Invalid`] if a change has an artifact
+    /// without an id or a state that A2A does not have, and [`StoreError::TooLarge`] if the agent has said more in its turn than
+    /// it may; then the turn fails.
     pub async fn emit(&self, updates: Vec<Update>) -> Result<(), EmitError> {
         if updates.is_empty() {
             return Ok(());
         }
+        validity::check(&updates).map_err(|error| {
+            EmitError::Store(StoreError::Invalid {
+                task: self.task_id().to_owned(),
+                reason: error.to_string(),
+            })
+        })?;
         let mut events = self.events(updates);
         if let Some(output) = &self.output
             && let Err(error) = output.take(self.task_id(), &events)

@@ -3,6 +3,7 @@
 mod cancel_signal;
 mod handle;
 mod output_budget;
+pub(crate) mod validity;
 
 use std::{
     ops::Deref,
@@ -37,6 +38,9 @@ pub trait Executor: Send + Sync + 'static {
     /// Working, the turn ends and the task stays open: streams end, and callers that wait for an answer wait until the
     /// service's time limit (its setting `wait`, 300 seconds unless changed) and get the task as it is then. Something may
     /// end it later through the turn's [`TaskHandle`].
+    ///
+    /// Callers get valid objects of A2A only. A message of the agent always gets its role, an id and a part. A state that
+    /// A2A does not have, or an artifact without an id, fails the turn with a message that says so.
     async fn execute(&self, turn: Turn) -> Vec<Update>;
 
     /// Returns how long a turn stays open over a restart of this process, if the agent runs outside of it; `None` if
@@ -216,7 +220,8 @@ impl Update {
         matches!(self, Self::Status { state, .. } if state.is_terminal())
     }
 
-    /// Converts the change to an event of the log. Messages get the ids of the task and its context.
+    /// Converts the change to an event of the log. Messages get the ids of the task and its context, and what they must
+    /// have.
     pub fn into_event(self, task: &str, context: &str) -> Event {
         match self {
             Self::Status {
@@ -237,7 +242,10 @@ impl Update {
                 last_chunk,
                 metadata,
             } => Event::Artifact {
-                artifact,
+                artifact: Artifact {
+                    parts: validity::with_content(artifact.parts),
+                    ..artifact
+                },
                 append,
                 last_chunk,
                 metadata,
@@ -271,7 +279,8 @@ fn artifact(artifact_id: String, name: Option<String>, parts: Vec<Part>) -> Arti
     }
 }
 
-fn belonging(mut message: Message, task: &str, context: &str) -> Message {
+fn belonging(message: Message, task: &str, context: &str) -> Message {
+    let mut message = validity::repaired(message);
     message.task_id = Some(task.to_owned());
     message.context_id = Some(context.to_owned());
     message

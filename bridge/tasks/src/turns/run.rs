@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     agent::Agent,
-    executor::{CancelSignal, EmitError, MessageOfTask, TaskHandle, Update},
+    executor::{CancelSignal, EmitError, MessageOfTask, TaskHandle, Update, validity},
     store::{Event, Head, StoreError, TurnState},
     trace,
 };
@@ -272,15 +272,22 @@ impl Turns {
         let ended = AgentCall::begin(agent, job, prepared, cancel_signal).ended();
         let failing = |text: &str| handle.events(failed(job, text));
         let mut outcome = match ended.await {
-            CallEnd::Answered(updates) => {
-                last = handle.events(updates);
-                // That it is too much is noted there.
-                let _ = handle.output().map(|output| output.take(&job.task, &last));
-                match last.iter().any(fails) {
-                    true => "failed",
-                    false => "answered",
+            CallEnd::Answered(updates) => match validity::check(&updates) {
+                Ok(()) => {
+                    last = handle.events(updates);
+                    // That it is too much is noted there.
+                    let _ = handle.output().map(|output| output.take(&job.task, &last));
+                    match last.iter().any(fails) {
+                        true => "failed",
+                        false => "answered",
+                    }
                 }
-            }
+                Err(error) => {
+                    tracing::warn!(task = job.task, %error, "the agent said what A2A does not have");
+                    last = failing(&format!("The agent said what A2A does not have: {error}."));
+                    "invalid"
+                }
+            },
             CallEnd::Panicked => {
                 last = failing("The agent broke down while it worked on this message.");
                 "panicked"

@@ -1,0 +1,107 @@
+//! Repairs or refuses what an agent says that is no valid object of the protocol: its callers never get any.
+//!
+//! What can have only one meaning is repaired: the author of a message, a missing id of a message, missing parts. The
+//! id of an artifact and the state of a task are the agent's alone to name.
+
+use bridge_protocol::{
+    a2a::{Content, Message, Part, Role, TaskState},
+    wire::FieldError,
+};
+
+use super::Update;
+use crate::clock;
+
+/// Returns the first reason why the changes cannot be told to anybody.
+pub(crate) fn check(updates: &[Update]) -> Result<(), FieldError> {
+    updates.iter().try_for_each(check_one)
+}
+
+fn check_one(update: &Update) -> Result<(), FieldError> {
+    match update {
+        Update::Status { state, .. } => match state {
+            TaskState::Unspecified | TaskState::Unknown(_) => {
+                let expected = "a state of A2A such as TASK_STATE_COMPLETED";
+                let error = FieldError::new(expected, state.as_str());
+                Err(error.inside("state").inside("status"))
+            }
+            TaskState::Submitted
+            | TaskState::Working
+            | TaskState::InputRequired
+            | TaskState::AuthRequired
+            | TaskState::Completed
+            | TaskState::Failed
+            | TaskState::Canceled
+            | TaskState::Rejected => Ok(()),
+        },
+        Update::Artifact { artifact, .. } if artifact.artifact_id.is_empty() => {
+            let error = FieldError::new("an id that the pieces of the artifact share", "nothing");
+            Err(error.inside("artifactId").inside("artifact"))
+        }
+        Update::Artifact { .. }
+        | Update::Said(_)
+        | Update::Metadata(_)
+        | Update::Revised { .. } => Ok(()),
+    }
+}
+
+/// Returns the message as one of the agent's.
+pub(super) fn repaired(mut message: Message) -> Message {
+    message.role = Role::Agent;
+    if message.message_id.is_empty() {
+        message.message_id = clock::new_id();
+    }
+    message.parts = with_content(message.parts);
+    message
+}
+
+/// Returns the parts that have any content, at least one (specification 4.1.4, 4.1.7).
+pub(super) fn with_content(mut parts: Vec<Part>) -> Vec<Part> {
+    let is_empty = |part: &Part| part.content == Content::Unknown && part.extra.is_empty();
+    parts.retain(|part| !is_empty(part));
+    if parts.is_empty() {
+        parts.push(Part::text(""));
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::{a2a::Metadata, wire::to_value};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_has_one_meaning_is_repaired() {
+        let empty = Message::new("", Role::User, vec![Part::new(Content::Unknown)]);
+        let repaired = repaired(empty);
+        assert_eq!(repaired.role, Role::Agent);
+        assert!(!repaired.message_id.is_empty());
+        assert_eq!(to_value(&repaired.parts), json!([{"text": ""}]));
+        let mut newer = Part::new(Content::Unknown);
+        newer.extra = Metadata::from_iter([("hologram".to_owned(), 1.into())]);
+        assert_eq!(with_content(vec![newer.clone()]), [newer]);
+    }
+
+    #[test]
+    fn what_only_the_agent_can_name_is_refused() {
+        for (update, expected) in [
+            (
+                Update::state(TaskState::Unspecified),
+                "status.state: expected a state of A2A such as TASK_STATE_COMPLETED, found TASK_STATE_UNSPECIFIED",
+            ),
+            (
+                Update::state(TaskState::Unknown("busy".into())),
+                "status.state: expected a state of A2A such as TASK_STATE_COMPLETED, found busy",
+            ),
+            (
+                Update::piece("", vec![], true),
+                "artifact.artifactId: expected an id that the pieces of the artifact share, found nothing",
+            ),
+        ] {
+            let fine = Update::state(TaskState::Working);
+            let refused = check(&[fine, update]).unwrap_err();
+            assert_eq!(refused.to_string(), expected);
+        }
+    }
+}
