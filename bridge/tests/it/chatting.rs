@@ -86,6 +86,7 @@ async fn call(State(stranger): State<Stranger>, Json(call): Json<Value>) -> Resp
                 "reject" => task("t", "REJECTED", &none),
                 "sign in" => task("t", "AUTH_REQUIRED", &none),
                 "silence" => task("t", "INPUT_REQUIRED", &none),
+                "invent" => task("t", "DAYDREAMING", &none),
                 "later" => task("later", "SUBMITTED", &none),
                 "nasty" => task("t", "COMPLETED", &said("1", NASTY)),
                 "offer" => {
@@ -192,6 +193,7 @@ async fn the_outcome_of_a_task_is_the_programs() {
             1,
             "the agent said nothing; its task is input_required",
         ),
+        ("invent", 0, "[daydreaming]"),
         ("sign in", 4, "[auth_required]"),
         ("stranger", 4, "requires other credentials"),
     ] {

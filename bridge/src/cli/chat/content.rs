@@ -1,5 +1,7 @@
 //! Renders the parts of a message or artifact for people.
 
+use std::collections::BTreeSet;
+
 use bridge_protocol::a2a::{Content, Part};
 use bridge_translate::{keys::ENTITY, plain_text};
 use serde_json::Value;
@@ -37,10 +39,18 @@ pub(super) fn read(parts: &[Part]) -> Said {
             Content::Unknown => said.lines.push("[content of an unknown kind]".to_owned()),
         }
     }
+    said.forget_repeated();
     said
 }
 
 impl Said {
+    /// Forgets the lines that a text has too, as that of a message with a card for signing in.
+    fn forget_repeated(&mut self) {
+        let lines = self.texts.iter().flat_map(|text| text.lines());
+        let said: BTreeSet<&str> = lines.map(str::trim).collect();
+        self.lines.retain(|line| !said.contains(line.trim()));
+    }
+
     fn data(&mut self, data: &Value, kind: Option<&str>) {
         if let Some(card) = card::read(data, kind) {
             self.lines.extend(card.lines);
@@ -87,6 +97,8 @@ mod tests {
     fn parts_are_texts_and_lines() {
         let parts = [
             json!({"text": "a"}),
+            json!({"text": "Sign in\nhttps://h.test/in"}),
+            json!({"data": {"text": "Sign in"}, "mediaType": "application/vnd.microsoft.card.oauth"}),
             json!({"text": ""}),
             json!({"raw": "AAA=", "filename": "x.bin"}),
             json!({"url": "https://h.test/a", "mediaType": "image/png"}),
@@ -97,7 +109,7 @@ mod tests {
                 "mediaType": format!("{ENTITY}https://schema.org/Message")}),
         ];
         let said = read(&parts.map(|part| Part::read(part).unwrap()));
-        assert_eq!(said.texts, ["a"]);
+        assert_eq!(said.texts, ["a", "Sign in\nhttps://h.test/in"]);
         let expected = [
             "[x.bin, unknown type, 2 bytes]",
             "[a file, image/png, https://h.test/a]",

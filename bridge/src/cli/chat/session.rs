@@ -113,7 +113,10 @@ impl Session {
                 let answer = hinted(self.is_seen, answered).await?;
                 self.hear(&answer.clone().into());
                 // The agent may answer before it has finished, or even started.
-                if let SendMessageResponse::Task(task) = answer {
+                // A state that nobody knows may be its last.
+                if let SendMessageResponse::Task(task) = answer
+                    && !matches!(task.status.state, TaskState::Unknown(_))
+                {
                     self.open = Some(self.client.poll_task(task));
                 }
             }

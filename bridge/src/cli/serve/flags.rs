@@ -50,6 +50,9 @@ pub(in crate::cli) struct Serve {
     /// The meaning of the end of a running bot's turn [default: answers]
     #[arg(long, value_name = "MEANING", value_enum)]
     turns: Option<TurnsAre>,
+    /// Tell running bots that a user has joined before their first message, so that they can say welcome
+    #[arg(long)]
+    first_contact: bool,
     /// An additional address to listen on for gRPC, which is also served at the main address
     #[cfg(feature = "grpc")]
     #[arg(long, value_name = "IP:PORT", value_parser = config::listening)]
@@ -142,6 +145,7 @@ impl Serve {
             }
             agent.channel_id = self.channel_id.clone().or(agent.channel_id.take());
             agent.turns = self.turns.or(agent.turns);
+            agent.first_contact |= self.first_contact;
         }
         Ok(config)
     }
