@@ -15,6 +15,7 @@ use crate::keys::PLAIN_TEXT;
 use bridge_protocol::{
     a2a::{Content, Metadata, Part},
     activity::{Activity, Attachment},
+    wire::to_object,
 };
 
 /// How deep the elements of an adaptive card may be nested.
@@ -30,9 +31,7 @@ pub(crate) fn part(activity: &Activity) -> Option<Part> {
     cards.for_each(|one| card(one, &mut lines));
     let suggested = activity.suggested_actions.iter();
     for action in suggested.flat_map(|suggested| &suggested.actions) {
-        let value = action.value.as_ref().and_then(Value::as_str);
-        let label = action.title.as_deref().or(action.text.as_deref()).or(value);
-        choice(label, &mut lines);
+        button(&to_object(action), &mut lines);
     }
     lines.retain(|line| !line.trim().is_empty());
     let said = activity.text.as_deref().unwrap_or_default().to_lowercase();
@@ -74,10 +73,28 @@ fn card(attachment: &Attachment, lines: &mut Vec<String>) {
         return;
     };
     if kind == "adaptive" {
-        return element(content, DEEPEST, lines);
+        let before = lines.len();
+        element(content, DEEPEST, lines);
+        // For hosts that cannot show the card.
+        if lines[before..].iter().all(|line| line.trim().is_empty()) {
+            line(content.get("fallbackText").or(content.get("speak")), lines);
+        }
+        return;
     }
     for name in ["title", "subtitle", "text"] {
         line(content.get(name), lines);
+    }
+    facts(content, "key", lines);
+    for item in all(content.get("items")) {
+        pair(item, ["title", "price"], lines);
+    }
+    for name in ["tax", "total"] {
+        if let Some(sum) = content.get(name).and_then(Value::as_str) {
+            lines.push(format!("{name}: {sum}"));
+        }
+    }
+    for medium in all(content.get("media")) {
+        line(medium.get("url"), lines);
     }
     buttons(content.get("buttons"), lines);
 }
@@ -87,38 +104,72 @@ fn element(element: &Map<String, Value>, depth: usize, lines: &mut Vec<String>) 
     let Some(depth) = depth.checked_sub(1) else {
         return;
     };
+    if element.get("isVisible") == Some(&Value::Bool(false)) {
+        return;
+    }
     let is_field = element
         .get("type")
         .and_then(Value::as_str)
         .is_some_and(|kind| kind.starts_with("Input."));
-    for name in ["label", "text", "placeholder"] {
-        if name != "placeholder" || is_field && !element.contains_key("label") {
-            line(element.get(name), lines);
-        }
+    for name in ["label", "text", "altText"] {
+        line(element.get(name), lines);
+    }
+    if is_field && !element.contains_key("label") {
+        line(element.get("title").or(element.get("placeholder")), lines);
     }
     let runs =
         all(element.get("inlines")).filter_map(|run| run.as_str().or(run.get("text")?.as_str()));
     let runs: String = runs.collect();
     line(Some(&runs.into()), lines);
-    for fact in all(element.get("facts")) {
-        let text = |name: &str| fact.get(name).and_then(Value::as_str).unwrap_or_default();
-        lines.push(format!("{} {}", text("title"), text("value")));
-    }
+    facts(element, "title", lines);
     for one in all(element.get("choices")) {
         choice(one.get("title").and_then(Value::as_str), lines);
     }
-    let within = ["body", "items", "columns", "rows", "cells"].into_iter();
+    let within = [
+        "body", "items", "columns", "rows", "cells", "pages", "images",
+    ]
+    .into_iter();
     for one in within.flat_map(|name| all(element.get(name))) {
         if let Value::Object(one) = one {
             self::element(one, depth, lines);
         }
     }
-    buttons(element.get("actions"), lines);
+    for action in all(element.get("actions")).filter_map(Value::as_object) {
+        button(action, lines);
+        if let Some(Value::Object(card)) = action.get("card") {
+            self::element(card, depth, lines);
+        }
+    }
+}
+
+fn facts(owner: &Map<String, Value>, title: &str, lines: &mut Vec<String>) {
+    for fact in all(owner.get("facts")) {
+        pair(fact, [title, "value"], lines);
+    }
+}
+
+fn pair(owner: &Value, names: [&str; 2], lines: &mut Vec<String>) {
+    let text = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
+    let [title, value] = names.map(text);
+    lines.push(format!("{title} {value}").trim().to_string());
 }
 
 fn buttons(buttons: Option<&Value>, lines: &mut Vec<String>) {
-    for button in all(buttons) {
-        choice(button.get("title").and_then(Value::as_str), lines);
+    for one in all(buttons).filter_map(Value::as_object) {
+        button(one, lines);
+    }
+}
+
+/// Adds a button, with the address that it opens.
+fn button(button: &Map<String, Value>, lines: &mut Vec<String>) {
+    let text = |name: &str| button.get(name).and_then(Value::as_str);
+    let label = text("title").or(text("text")).or(text("value"));
+    let address = text("url").or(text("value").filter(|_| text("type") == Some("openUrl")));
+    match (label, address) {
+        (Some(label), Some(address)) if label != address => {
+            choice(Some(&format!("{label} ({address})")), lines);
+        }
+        (label, _) => choice(label, lines),
     }
 }
 
@@ -156,15 +207,40 @@ mod tests {
             {"type": "FactSet", "facts": [{"title": "Sum:", "value": "3 EUR"}]},
             {"type": "Input.ChoiceSet", "label": "Size", "placeholder": "Pick", "choices": [{"title": "Small", "value": "s"}]},
             {"type": "Input.Text", "placeholder": "Your name"},
-        ], "actions": [{"type": "Action.Submit", "title": "Buy"}]});
+            {"type": "Input.Toggle", "id": "gift", "title": "As a gift"},
+            {"type": "TextBlock", "text": "hidden", "isVisible": false},
+            {"type": "Image", "url": "https://h/x.png", "altText": "A basket"},
+            {"type": "Carousel", "pages": [{"type": "CarouselPage", "items": [{"type": "TextBlock", "text": "Page"}]}]},
+        ], "actions": [
+            {"type": "Action.Submit", "title": "Buy"},
+            {"type": "Action.OpenUrl", "title": "Terms", "url": "https://h/terms"},
+            {"type": "Action.ShowCard", "title": "Comment", "card": {"body": [{"type": "Input.Text", "label": "What?"}]}},
+        ]});
+        let receipt = json!({"title": "Receipt", "facts": [{"key": "Order", "value": "1234"}],
+            "items": [{"title": "Tea", "price": "3 EUR"}], "total": "3 EUR"});
+        let video = json!({"title": "Film", "media": [{"url": "https://h/film.mp4"}],
+            "buttons": [{"type": "openUrl", "title": "More", "value": "https://h/film"}]});
+        let newer = json!({"type": "AdaptiveCard", "fallbackText": "Please update."});
         let hero = json!({"title": "Hero", "text": "Of the day", "buttons": [{"type": "imBack", "title": "More", "value": "more"}]});
         let attached = |kind: &str, content: Value| json!({"attachments": [{"contentType": format!("application/vnd.microsoft.card.{kind}"), "content": content}]});
         let suggested = |text: &str| json!({"text": text, "suggestedActions": {"actions": [{"title": "Car"}, {"value": "Bus"}]}});
         for (activity, expected) in [
             (
                 attached("adaptive", adaptive),
-                Some("Order\n2 apples\nSum: 3 EUR\nSize\n- Small\nYour name\n- Buy"),
+                Some(
+                    "Order\n2 apples\nSum: 3 EUR\nSize\n- Small\nYour name\nAs a gift\nA basket\nPage\n- Buy\n\
+                     - Terms (https://h/terms)\n- Comment\nWhat?",
+                ),
             ),
+            (
+                attached("receipt", receipt),
+                Some("Receipt\nOrder 1234\nTea 3 EUR\ntotal: 3 EUR"),
+            ),
+            (
+                attached("video", video),
+                Some("Film\nhttps://h/film.mp4\n- More (https://h/film)"),
+            ),
+            (attached("adaptive", newer), Some("Please update.")),
             (attached("hero", hero), Some("Hero\nOf the day\n- More")),
             (suggested("Which?"), Some("- Car\n- Bus")),
             (suggested("A car or a bus?"), None),
