@@ -1,10 +1,6 @@
 //! What a host of agents refuses before it serves.
 
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::Router;
 use bridge::{
@@ -83,23 +79,4 @@ async fn paths_and_urls_that_cannot_be_served_are_refused() {
         let host = Host::new(Arc::new(MemoryStore::new()), [agent("echo")]);
         drop(host.path("echo", path).router(URL).await.unwrap());
     }
-}
-
-/// How long it takes until so many agents are served; the shortest of three.
-async fn start(agents: usize) -> Duration {
-    let mut shortest = Duration::MAX;
-    for _ in 0..3 {
-        let agents = (0..agents).map(|number| agent(&format!("agent-{number}")));
-        let host = Host::new(Arc::new(MemoryStore::new()), agents);
-        let begun = Instant::now();
-        drop(host.router(URL).await.unwrap());
-        shortest = shortest.min(begun.elapsed());
-    }
-    shortest
-}
-
-#[tokio::test]
-async fn an_agent_among_many_costs_no_more_than_among_few() {
-    let (few, many) = (start(100).await, start(1600).await);
-    assert!(many < few * 16 * 3, "{few:?} for 100, {many:?} for 1600");
 }
