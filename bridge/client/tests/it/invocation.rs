@@ -279,8 +279,7 @@ async fn an_answer_to_another_request_is_refused() {
         ("GET /agent-card", card_execute()),
         ("POST /execute", other),
     ];
-    let (_, outcome) = called(&places).await;
-    let error = outcome.unwrap_err().to_string();
+    let error = called(&places).await.1.unwrap_err().to_string();
     let told = r#"id: expected "m-1", the id of the request, found "m-2""#;
     assert!(error.contains(told), "{error}");
 }
@@ -460,13 +459,10 @@ async fn credentials_stay_where_the_card_was() {
         credentials: Credentials::default().bearer("hunter2").unwrap(),
         ..Options::default()
     };
-    let error = invoke(&agent, &of_age(json!(10)), &options)
-        .await
-        .unwrap_err();
-    assert!(
-        error.to_string().contains("https://elsewhere.test/"),
-        "{error}"
-    );
+    let error = invoke(&agent, &of_age(json!(10)), &options).await;
+    let error = error.unwrap_err();
+    let told = error.to_string();
+    assert!(told.contains("https://elsewhere.test/"), "{told}");
     assert!(!format!("{error:?}").contains("hunter2"));
     assert_eq!(site.lines().len(), 2);
 }
