@@ -98,7 +98,7 @@ async fn a_bot_that_computes_holds_up_nobody_else() {
     let task = computed.await.unwrap();
     assert_eq!(
         task.status.message.as_ref().unwrap().text(),
-        "I compute\ndone"
+        "I compute\n\ndone"
     );
 }
 

@@ -53,7 +53,7 @@ impl Hook {
             .pointer("/artifactUpdate/artifact/parts")
             .or(value.pointer("/statusUpdate/status/message/parts"));
         let texts = parts.and_then(Value::as_array).into_iter().flatten();
-        let numbers = texts.filter_map(|part| part["text"].as_str()?.parse::<usize>().ok());
+        let numbers = texts.filter_map(|part| part["text"].as_str()?.trim().parse::<usize>().ok());
         self.got.lock().unwrap().extend(numbers);
     }
 
