@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::{
     error::Problem,
     gate::{Comparison, Condition, FigureGate, Gates, RegressionGate, written_k},
-    reader::{Kind as _, Node, described, kind, table},
+    reader::{Keys as _, Kind as _, Node, described, kind, table},
 };
 
 // By hand, because every key but one is a figure.
@@ -44,7 +44,11 @@ table! {
 
 fn gates(node: &Node<'_>) -> Option<Gates> {
     let mut gates = Gates::default();
-    for (name, node) in node.table()?.entries() {
+    let mut table = node.table()?;
+    // A metric may have any other name.
+    let _known = [table.get("pass_rate"), table.get(Gates::REGRESS)];
+    table.reject_misspelled();
+    for (name, node) in table.entries() {
         gates.lines.insert(name.to_owned(), node.line());
         match name {
             Gates::REGRESS => gates.regress = RegressionGate::read(&node),
@@ -55,7 +59,7 @@ fn gates(node: &Node<'_>) -> Option<Gates> {
 }
 
 fn figure_gate(figure: &str, node: &Node<'_>) -> Option<FigureGate> {
-    let mut table = node.table()?;
+    let mut table = node.table_of(Bounds::KEYS)?;
     if !is_figure(figure) {
         return node.expected("a figure: pass_rate, pass@K or pass^K with K from 1, or a metric");
     }
@@ -127,7 +131,18 @@ mod tests {
                 "gate = { pass_rate = {} }",
                 "missing; expected one of ge, gt, le, lt, lower, upper",
             ),
-            ("gate = { pass_rate = 0.8 }", "expected a table, found 0.8"),
+            (
+                "gate = { pass_rate = 0.8 }",
+                "expected a table of ge, gt, le, lt, lower, upper, found 0.8",
+            ),
+            (
+                "gate = { pass-rate = { ge = 1 } }",
+                "gate.pass-rate: unknown key; did you mean pass_rate?",
+            ),
+            (
+                "stop_when = 0.05",
+                "expected a table of half_width, metric, min_trials, found 0.05",
+            ),
             ("gate = { score = { ge = 'high' } }", "expected a number"),
             ("gate = { 'pass@0' = { ge = 1 } }", "expected a figure"),
             (

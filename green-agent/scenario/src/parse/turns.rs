@@ -21,7 +21,7 @@ use green_agent_transcript::label::STATES;
 
 table! {
     /// The settings of the built-in evaluator that sends these turns, one after the other.
-    pub(crate) struct ConversationKeys<'a> as "Conversation", open {
+    pub(crate) struct ConversationKeys<'a> as "Conversation", closed {
         /// The name of the built-in evaluator.
         later_required evaluator: Key<'a> as String {"const": CONVERSATION},
         /// The credentials that participants are sent, such as the API key of an agent that runs elsewhere.
@@ -304,6 +304,23 @@ mod tests {
             let errors = errors_of(&format!("{HEAD}[[config.turn]]\n{turn}\n"));
             assert!(errors.starts_with(expected), "{errors}");
             assert_eq!(errors.lines().count(), 1, "{errors}");
+        }
+    }
+
+    #[test]
+    fn a_misspelled_key_of_the_evaluator_is_an_error() {
+        for (line, expected) in [
+            (
+                "[[config.credentials]]\nagent = 'a'\n",
+                "config.credentials: unknown key; did you mean credential?",
+            ),
+            (
+                "[config.turn]\nto = 'a'\n",
+                "config.turn: expected a list, whose tables begin with [[config.turn]], found a table",
+            ),
+        ] {
+            let errors = errors_of(&format!("{HEAD}{line}"));
+            assert!(errors.contains(expected), "{line}: {errors}");
         }
     }
 }

@@ -28,6 +28,12 @@ pub(crate) struct KeySchema {
 /// Makes members of a table's schema that say which of its keys go together.
 pub(crate) type Rule = fn(&[&'static str]) -> Value;
 
+/// A table whose keys are declared.
+pub(crate) trait Keys {
+    /// The names of its keys.
+    const KEYS: &'static [&'static str];
+}
+
 /// Returns the schema of a table.
 pub(crate) fn table_schema(
     doc: &[&str],
@@ -105,7 +111,7 @@ macro_rules! table {
             type Value = Self;
 
             fn read(node: &$crate::reader::Node<'_>) -> Option<Self> {
-                Self::of(&mut node.table()?)
+                Self::of(&mut node.table_of(<Self as $crate::reader::Keys>::KEYS)?)
             }
         }
     };
@@ -145,6 +151,13 @@ macro_rules! table {
                 $crate::reader::table!(@unknown $unknown table);
                 Some(Self { $( $field: $field?, )* })
             }
+        }
+
+        impl $($generics)* $crate::reader::Keys for $name $($generics)* {
+            const KEYS: &'static [&'static str] = &[
+                $( $crate::reader::table!(@key $field $($key)?), )*
+                $( $( stringify!($known), )+ )?
+            ];
         }
 
         impl $($generics)* ::schemars::JsonSchema for $name $($generics)* {

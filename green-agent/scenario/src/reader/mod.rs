@@ -17,7 +17,7 @@ use std::{cell::RefCell, ffi::OsStr, path::Path};
 use toml::de::DeTable;
 
 pub(super) use self::{
-    declare::{DefaultValue, KeySchema, Rule, described, table, table_schema},
+    declare::{DefaultValue, KeySchema, Keys, Rule, described, table, table_schema},
     kind::{Kind, kind},
     node::{FlagOrTable, Node},
     table::{ALIKE, Key, Table},

@@ -130,7 +130,7 @@ impl<'a> Node<'a> {
     /// Returns the elements of a list.
     pub(crate) fn list(&self) -> Option<Vec<Node<'a>>> {
         let Some(list) = self.value.get_ref().as_array() else {
-            return self.expected("a list");
+            return self.expected(self.list_form());
         };
         let nodes = list.iter().enumerate().map(|(index, value)| Node {
             source: self.source,
@@ -140,6 +140,14 @@ impl<'a> Node<'a> {
         Some(nodes.collect())
     }
 
+    /// Returns the description of a list; for a table in its place, with the header that begins one of several.
+    fn list_form(&self) -> String {
+        match self.is_table() && !self.key.contains('[') {
+            true => format!("a list, whose tables begin with [[{}]]", self.key),
+            false => "a list".to_owned(),
+        }
+    }
+
     /// Returns the elements of a list, converted by `read`, without those that it reported.
     pub(crate) fn list_of<T>(&self, read: impl FnMut(&Node<'a>) -> Option<T>) -> Option<Vec<T>> {
         Some(self.list()?.iter().filter_map(read).collect())
@@ -147,15 +155,18 @@ impl<'a> Node<'a> {
 
     /// Returns the value as a table.
     pub(crate) fn table(&self) -> Option<Table<'a>> {
-        match self.value.get_ref() {
-            DeValue::Table(entries) => Some(Table::new(self, entries)),
-            DeValue::String(_)
-            | DeValue::Integer(_)
-            | DeValue::Float(_)
-            | DeValue::Boolean(_)
-            | DeValue::Datetime(_)
-            | DeValue::Array(_) => self.expected("a table"),
-        }
+        self.table_of(&[])
+    }
+
+    /// Returns the value as a table; if it is none, the message names these keys.
+    pub(crate) fn table_of(&self, keys: &[&str]) -> Option<Table<'a>> {
+        let DeValue::Table(entries) = self.value.get_ref() else {
+            return self.expected(match keys {
+                [] => "a table".to_owned(),
+                _ => format!("a table of {}", keys.join(", ")),
+            });
+        };
+        Some(Table::new(self, entries))
     }
 
     /// Returns whether the value is a blank text; reports nothing if it is no text.
