@@ -1,13 +1,10 @@
 //! Reads sidecars: a file `NAME.expect` beside `NAME.toml` says that the scenario must fail, and how.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use super::{
     error::ScenarioErrors,
-    parse::unreadable,
+    parse::text_of,
     reader::{Node, Table, document},
 };
 
@@ -35,10 +32,9 @@ impl ExpectedFailure {
     /// All mistakes in the sidecar.
     pub fn beside(scenario: &Path) -> Result<Option<Self>, ScenarioErrors> {
         let path = Self::path(scenario);
-        match fs::read_to_string(&path) {
-            Ok(text) => Self::parse(&path, &text).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(unreadable(&path, &error)),
+        match path.exists() {
+            true => Self::parse(&path, &text_of(&path)?).map(Some),
+            false => Ok(None),
         }
     }
 

@@ -1,9 +1,6 @@
 //! A scenario file with its dataset and its matrix: one scenario for each sample in each cell.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -51,7 +48,7 @@ impl ScenarioSource {
     /// If one of them cannot be read. Mistakes elsewhere in the file are found by
     /// [`scenario`](Self::scenario).
     pub fn read(path: &Path) -> Result<Self, ScenarioErrors> {
-        let text = fs::read_to_string(path).map_err(|error| parse::unreadable(path, &error))?;
+        let text = parse::text_of(path)?;
         Self::new(path, text)
     }
 

@@ -1,8 +1,7 @@
 //! Parses the text of a scenario file into its model.
 //!
-//! Unknown keys are ignored as AgentBeats ignores them. They are errors inside `[harness]`, a conversation's
-//! turns and the `[config]` of an episode or a pipeline, which only this program reads: there a misspelled
-//! key would be a check that never runs.
+//! Unknown keys are ignored as AgentBeats ignores them. They are errors inside `[harness]` and the `[config]` of a
+//! built-in evaluator, which only this program reads: there a misspelled key would be a check that never runs.
 
 mod agents;
 mod amber;
@@ -69,7 +68,7 @@ pub(super) fn is_manifest(path: &Path) -> bool {
 /// # Errors
 /// All mistakes in the file, or that it cannot be read.
 pub fn overlay(path: &Path) -> Result<Vec<Agent>, ScenarioErrors> {
-    let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    let text = text_of(path)?;
     document(path, &text, |root| {
         let keys = FileKeys::of(root)?;
         let roles = agents::participants(&keys.participants, StartFile::Overlay);
@@ -106,12 +105,25 @@ fn folder_name(path: &Path) -> Option<String> {
     Some(folder.to_string_lossy().into_owned())
 }
 
-/// Returns the error of a file that cannot be read.
-pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> ScenarioErrors {
-    let error = error.to_string();
+/// Reads the text of a file.
+///
+/// # Errors
+/// If the file cannot be read, or is not UTF-8; then with the line.
+pub(super) fn text_of(path: &Path) -> Result<String, ScenarioErrors> {
+    let bytes = fs::read(path).map_err(|error| unreadable(path, 1, error.to_string()))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let (valid, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
+        let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
+        let byte = rest.first().copied().unwrap_or_default();
+        let what = format!("the byte 0x{byte:02x} is not UTF-8; save the file as UTF-8");
+        unreadable(path, line, what)
+    })
+}
+
+fn unreadable(path: &Path, line: usize, error: String) -> ScenarioErrors {
     ScenarioErrors(vec![ScenarioError {
         path: path.to_owned(),
-        line: 1,
+        line,
         column: 1,
         key: String::new(),
         problem: Problem::Unreadable(error),
@@ -179,5 +191,14 @@ mod tests {
             error.starts_with("/nowhere/a.toml:1:1: cannot be read: "),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_file_in_another_encoding_is_refused_with_the_line() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), b"# one\n# caf\xe9\n").unwrap();
+        let error = read(file.path()).unwrap_err().to_string();
+        let expected = ":2:1: cannot be read: the byte 0xe9 is not UTF-8; save the file as UTF-8";
+        assert!(error.ends_with(expected), "{error}");
     }
 }

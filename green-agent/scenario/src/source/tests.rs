@@ -1,5 +1,7 @@
 //! Tests how rows and cells fill a scenario.
 
+use std::fs;
+
 use super::*;
 use crate::model::{Evaluator, Green, Start};
 
