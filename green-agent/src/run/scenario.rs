@@ -99,6 +99,7 @@ impl<'a> RunningScenario<'a> {
         let mut mistakes = gate::mistakes(&self.plan.first, self.plan.trials);
         if self.queue.options.accepts_baseline {
             mistakes.retain(|mistake| !matches!(mistake, GateMistake::Against { .. }));
+            mistakes.extend(gate::not_kept(&self.plan.first));
         }
         let mistakes: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
         (!mistakes.is_empty()).then(|| ProblemKind::Unreadable.because(mistakes.join("\n")))

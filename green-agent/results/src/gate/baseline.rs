@@ -1,6 +1,10 @@
 //! Keeps a run as the earlier one, with which later runs are compared.
 
-use std::{collections::BTreeMap, io, path::Path};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+};
 
 use super::against;
 use crate::record::{RecordError, RunFolder, TrialRecord, read_records, replace_file};
@@ -33,21 +37,30 @@ pub fn keep(
     name: &str,
     run: &Path,
 ) -> Result<(), BaselineError> {
-    let path = against(gate, scenario);
-    if path.is_dir() {
-        let path = path.display().to_string();
-        return Err(BaselineError::Folder { path });
-    }
-    let mut kept = match path.exists() {
-        true => read_records(&path)?.records,
-        false => Vec::new(),
-    };
+    let (path, mut kept) = kept_so_far(gate, scenario)?;
     kept.retain(|record| record.scenario != name);
     let run = RunFolder::read(run)?;
     let counted = run.counted().into_iter();
     let scored = counted.filter(|record| record.scenario == name && record.outcome.is_scored());
     kept.extend(scored.map(slim));
     write(&path, &kept).map_err(|source| RecordError::Write { path, source }.into())
+}
+
+/// Returns the file that a gate names, and the trials that are kept there.
+pub(super) fn kept_so_far(
+    gate: &RegressionGate,
+    scenario: &Path,
+) -> Result<(PathBuf, Vec<TrialRecord>), BaselineError> {
+    let path = against(gate, scenario);
+    if path.is_dir() {
+        let path = path.display().to_string();
+        return Err(BaselineError::Folder { path });
+    }
+    let kept = match path.exists() {
+        true => read_records(&path)?.records,
+        false => Vec::new(),
+    };
+    Ok((path, kept))
 }
 
 /// Returns a record without what no figure needs: the file is made to be committed.

@@ -1,8 +1,8 @@
 //! What is wrong with gates and can be known before a trial runs.
 
-use std::error::Error as _;
+use std::error::Error;
 
-use super::{against, earlier};
+use super::{against, baseline, earlier};
 use green_agent_scenario::{
     gate::{Gates, RegressionGate},
     model::Scenario,
@@ -36,15 +36,11 @@ pub enum GateMistake {
 /// Returns the gates that cannot be judged with this number of trials a sample, or whose earlier run cannot be read.
 pub fn mistakes(scenario: &Scenario, trials: u32) -> Vec<GateMistake> {
     let gates = &scenario.harness.gate;
-    let place = |key: &str| {
-        let line = gates.lines.get(key).copied().unwrap_or(1);
-        format!("{}:{line}: harness.gate.{key}", scenario.path.display())
-    };
     let few = gates.figures.iter().filter_map(|gate| {
         let needed = gate
             .needed_trials()
             .filter(|needed| *needed > trials as usize)?;
-        let place = place(&gate.figure);
+        let place = place(scenario, &gate.figure);
         Some(GateMistake::TooFewTrials {
             place,
             needed,
@@ -53,10 +49,27 @@ pub fn mistakes(scenario: &Scenario, trials: u32) -> Vec<GateMistake> {
     });
     let unread = gates.regress.iter().filter_map(|gate| {
         let error = unread(gate, scenario)?;
-        let place = place(Gates::REGRESS) + ".against";
-        Some(GateMistake::Against { place, error })
+        Some(against_mistake(scenario, error))
     });
     few.chain(unread).collect()
+}
+
+/// Returns why a run could not be kept as the earlier one, if that is known before it begins.
+pub fn not_kept(scenario: &Scenario) -> Option<GateMistake> {
+    let gate = scenario.harness.gate.regress.as_ref()?;
+    let error = baseline::kept_so_far(gate, &scenario.path).err()?;
+    Some(against_mistake(scenario, with_cause(&error)))
+}
+
+fn against_mistake(scenario: &Scenario, error: String) -> GateMistake {
+    let place = place(scenario, Gates::REGRESS) + ".against";
+    GateMistake::Against { place, error }
+}
+
+/// Returns the file, the line and the key of a gate.
+fn place(scenario: &Scenario, key: &str) -> String {
+    let line = scenario.harness.gate.lines.get(key).copied().unwrap_or(1);
+    format!("{}:{line}: harness.gate.{key}", scenario.path.display())
 }
 
 /// Returns the reason why the earlier run of a gate cannot be compared with; `None` if it can.
@@ -71,10 +84,14 @@ fn unread(gate: &RegressionGate, scenario: &Scenario) -> Option<String> {
             scenario.name
         )),
         Err(_) if !path.exists() => Some(format!("there is no {} yet; {HOW}", path.display())),
-        Err(error) => Some(match error.source() {
-            Some(cause) => format!("{error}: {cause}"),
-            None => error.to_string(),
-        }),
+        Err(error) => Some(with_cause(&error)),
+    }
+}
+
+fn with_cause(error: &dyn Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
     }
 }
 

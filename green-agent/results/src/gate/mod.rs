@@ -12,7 +12,7 @@ use std::{
 use serde::Serialize;
 
 pub use self::{
-    beforehand::{GateMistake, mistakes},
+    beforehand::{GateMistake, mistakes, not_kept},
     stopper::Stopper,
 };
 use crate::{

@@ -79,6 +79,20 @@ fn a_first_run_is_kept_as_the_one_that_later_runs_are_compared_with() {
 }
 
 #[test]
+fn a_folder_is_refused_as_the_place_of_a_kept_run_before_the_first_trial() {
+    let gate = "regress = { against = 'kept' }";
+    let folder = Folder::new(&format!("{SCENARIO}[harness.gate]\n{gate}\n"));
+    folder.file("tasks.jsonl", TASKS);
+    std::fs::create_dir(folder.0.path().join("kept")).unwrap();
+    let ended = folder.run(&["run", "a.toml", "--accept-baseline"]);
+    assert_eq!(ended.status.code(), Some(3), "{}", shown(&ended));
+    let said = "kept is a folder; to keep a run there, name a file";
+    assert!(shown(&ended).contains("a.toml:17: harness.gate.regress.against: "));
+    assert!(shown(&ended).contains(said), "{}", shown(&ended));
+    assert!(records(&folder.only_run()).is_empty());
+}
+
+#[test]
 fn no_more_trials_start_once_the_interval_is_narrow_enough() {
     let scenario = "[green_agent]\n[[participants]]\nrole = 'assistant'\nbuiltin = 'sample'\n\
          [config]\nevaluator = 'conversation'\n\
