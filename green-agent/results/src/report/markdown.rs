@@ -9,7 +9,7 @@ use super::{
 use crate::{
     problem::Outcome,
     record::TrialRecord,
-    run::{failure as alike, tally::is_shown},
+    run::{cause, tally::is_shown},
 };
 
 /// The most bytes of the comment; GitHub takes 65,536 characters.
@@ -50,7 +50,7 @@ fn failures(run: &ReportSource) -> Vec<(&TrialRecord, usize)> {
         if record.outcome == Outcome::Passed || !is_needed {
             continue;
         }
-        let key = (&record.scenario, record.outcome, alike(&record.problems));
+        let key = (&record.scenario, record.outcome, cause(&record.problems));
         let place = *places.entry(key).or_insert(groups.len());
         match groups.get_mut(place) {
             Some((_, trials)) => *trials += 1,

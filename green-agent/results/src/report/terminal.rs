@@ -18,7 +18,7 @@ use super::progress::{Pace, Progress};
 use crate::{
     problem::Outcome,
     run::{
-        Phase, RunEvent, RunReport, ScenarioReport, TrialCounts, TrialReport, Verdict, failure,
+        Phase, RunEvent, RunReport, ScenarioReport, TrialCounts, TrialReport, Verdict, cause,
         tally::{MOST_KEPT, is_shown},
     },
     statistics::number,
@@ -282,11 +282,11 @@ fn problems_text(report: &ScenarioReport) -> String {
     text
 }
 
-/// Returns the first of the trials that failed alike, whatever ports are in their problems, with the number of all of them.
+/// Returns the first of the trials that failed alike, at the same place and by the same cause, with the number of all of them.
 fn alike(trials: &[TrialReport]) -> Vec<(&TrialReport, usize)> {
     let mut groups: Vec<(Vec<String>, &TrialReport, usize)> = Vec::new();
     for trial in trials {
-        let failed = failure(&trial.problems);
+        let failed = cause(&trial.problems);
         if failed.is_empty() {
             continue;
         }

@@ -3,18 +3,27 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::tally::is_shown;
-use crate::problem::Problem;
+use crate::problem::{Outcome, Problem};
 
-/// Returns the texts of a trial's problems that are shown, as far as they are the same in trials that failed alike.
-pub fn failure(problems: &[Problem]) -> Vec<String> {
+/// Returns the texts of a trial's problems that are shown, as far as they are the same in trials that failed at the same place
+/// and by the same cause. Where an agent said something wrong, what is quoted is left out: each sample expects and gets other
+/// words.
+pub fn cause(problems: &[Problem]) -> Vec<String> {
     let shown = problems.iter().filter(|one| is_shown(one));
-    shown.map(|one| without_ports(&one.to_string())).collect()
+    let text = |one: &Problem| {
+        let text = without_ports(&one.to_string());
+        match one.outcome() == Outcome::Failed {
+            true => without_quotes(&text),
+            false => text,
+        }
+    };
+    shown.map(text).collect()
 }
 
 /// Returns a number by which failures that are alike are found: texts would take much memory.
 pub(super) fn fingerprint(problems: &[Problem]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    failure(problems).hash(&mut hasher);
+    cause(problems).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -37,9 +46,36 @@ fn without_ports(text: &str) -> String {
     kept + rest
 }
 
+/// Returns a text without what stands between quotation marks. A mark behind a backslash is none.
+fn without_quotes(text: &str) -> String {
+    let (mut kept, mut is_quoted, mut is_escaped) = (String::new(), false, false);
+    for one in text.chars() {
+        let is_mark = one == '"' && !is_escaped;
+        if is_mark || !is_quoted {
+            kept.push(one);
+        }
+        is_quoted ^= is_mark;
+        is_escaped = is_quoted && one == '\\' && !is_escaped;
+    }
+    kept
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::ProblemKind;
+
+    #[test]
+    fn what_an_agent_should_have_said_is_no_other_cause_but_the_place_is() {
+        let failed = |text: &str| cause(&[ProblemKind::EvaluationFailed.because(text)]);
+        let one = failed("turn 1 (line 7): expected an answer with \"a\", got \"say \\\"b\\\"\"");
+        let other = failed("turn 1 (line 7): expected an answer with \"c\", got \"\\\\\"");
+        assert_eq!(one, other);
+        let later = "turn 2 (line 9): expected an answer with \"a\", got \"b\"";
+        assert_ne!(one, failed(later));
+        let crashed = |text: &str| cause(&[ProblemKind::Crashed.because(text)]);
+        assert_ne!(crashed("\"KeyError\""), crashed("\"ValueError\""));
+    }
 
     #[test]
     fn ports_of_this_machine_are_left_out_and_no_other_number() {

@@ -56,7 +56,7 @@ fn a_report_that_is_printed_has_standard_output_for_itself() {
     assert!(said.contains(" FAILED  a  "), "{said}");
     // Failures that are alike are told together, however many there are.
     assert!(
-        said.contains("name Ada, sample 2, trial 1 and 7 others: "),
+        said.contains("name Ada, sample 2, trial 1 and 15 others: "),
         "{said}"
     );
     assert!(!said.contains("more trials that did not pass"), "{said}");

@@ -105,19 +105,22 @@ class Scores {
   }
 }
 
-/** What failed: problems that say the same together, the most frequent first, each with a link to its first trial. */
+/** What failed: problems at the same place and by the same cause together, the most frequent first, each with a link to its first trial. */
 function faults(run) {
   const found = new Map();
   // Many trials fail with the same words.
   const kinds = new Map();
-  const kindOf = (problem) => {
-    if (!kinds.has(problem)) kinds.set(problem, withoutPorts(problem));
-    return kinds.get(problem);
+  const kindOf = (problem, outcome) => {
+    // Samples that fail at the same place expect and get other words.
+    const words = outcome === 'failed' ? withoutQuotes : (text) => text;
+    const key = `${outcome}\n${problem}`;
+    if (!kinds.has(key)) kinds.set(key, words(withoutPorts(problem)));
+    return kinds.get(key);
   };
   for (let index = 0; index < run.length; index += 1) {
     if (run.outcome(index) === 'passed' || !run.trials.last[index]) continue;
     const problem = run.trials.problem[index] ?? titleOf(run.outcome(index));
-    const name = `${run.trials.owner[index] ?? ''}\n${kindOf(problem)}`;
+    const name = `${run.trials.owner[index] ?? ''}\n${kindOf(problem, run.outcome(index))}`;
     const one = found.get(name) ?? { index, problem, number: 0, scenarios: new Set() };
     one.number += 1;
     one.scenarios.add(run.trials.scenario[index]);

@@ -43,6 +43,11 @@ function withoutPorts(text) {
   return text.replace(/(127\.0\.0\.1|localhost|\[::1\]):\d+/g, '$1');
 }
 
+/** A text without what stands between quotation marks. A mark behind a backslash is none. */
+function withoutQuotes(text) {
+  return text.replace(/"(\\[^]|[^"\\])*("|$)/g, '""');
+}
+
 /** A number of seconds, as short as it can be read. */
 function seconds(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return '';
