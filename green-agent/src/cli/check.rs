@@ -88,15 +88,15 @@ fn is_complete(found: &ScenarioFile, mut scenario: Scenario, supplied: &AgentOve
     if let Some(engine) = install::engine() {
         supplied::contain(&mut scenario, engine);
     }
-    let immovable = run::immovable(&scenario);
-    for problem in &immovable {
+    let misplaced = run::misplaced(&scenario);
+    for problem in &misplaced {
         complain(&format!("{path}: {problem}"));
     }
     let gates_are_right = found.sidecar.is_some() || check_gates(&scenario);
     for unknown in supplied::unknown(&scenario) {
         errln!("note: {path}: {unknown}");
     }
-    immovable.is_empty() && gates_are_right
+    misplaced.is_empty() && gates_are_right
 }
 
 /// Returns whether the gates can be judged. How many trials there are, a run may say otherwise than the file.

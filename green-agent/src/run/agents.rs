@@ -255,9 +255,10 @@ impl TrialContext<'_> {
         }
         let from = endpoint.port_or_known_default().unwrap_or_default();
         if self.scenario.harness.ports == Ports::Fixed {
-            return match is_free(from) {
-                true => Ok((endpoint.clone(), None)),
-                false => Err(taken(agent, from)),
+            return match shared(self.scenario, agent, endpoint) {
+                Some(shared) => Err(ProblemKind::NotStarted.because(shared)),
+                None if is_free(from) => Ok((endpoint.clone(), None)),
+                None => Err(taken(agent, from)),
             };
         }
         let lease = self.options.ports.lease();
@@ -308,22 +309,47 @@ fn not_named(agent: &Agent, port: u16) -> String {
     )
 }
 
-/// Says which agents cannot get a free port, because their commands do not name the one of their endpoint.
-pub fn immovable(scenario: &Scenario) -> Vec<String> {
-    let immovable = |agent: &Agent| match &agent.start {
-        Start::Program { endpoint, cmd } if scenario.harness.ports == Ports::Auto => {
+/// Says which agent before this one is to listen at the same address, if there is one.
+fn shared(scenario: &Scenario, agent: &Agent, endpoint: &Url) -> Option<String> {
+    let address = |url: &Url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?));
+    let is_there = |one: &&Agent| match &one.start {
+        Start::Program {
+            endpoint: other, ..
+        } => address(other) == address(endpoint),
+        Start::Absent { .. }
+        | Start::Running { .. }
+        | Start::Builtin { .. }
+        | Start::Bot { .. }
+        | Start::Policy(_)
+        | Start::Client { .. } => false,
+    };
+    let mut before = scenario.agents().take_while(|one| one.role != agent.role);
+    let other = before.find(is_there)?;
+    Some(format!(
+        "{}: {endpoint} is the endpoint of {} too; give each a port of its own, in endpoint and cmd",
+        agent.role, other.role
+    ))
+}
+
+/// Says which agents cannot have the port of their endpoint, or another in its place because their commands do not name it.
+pub fn misplaced(scenario: &Scenario) -> Vec<String> {
+    let misplaced = |agent: &Agent| match &agent.start {
+        Start::Program { endpoint, cmd } => {
             let port = endpoint.port_or_known_default().filter(|port| *port != 0)?;
-            (replace_port(&mut cmd.clone(), port, port) == 0).then(|| not_named(agent, port))
+            match scenario.harness.ports {
+                Ports::Fixed => shared(scenario, agent, endpoint),
+                Ports::Auto => (replace_port(&mut cmd.clone(), port, port) == 0)
+                    .then(|| not_named(agent, port)),
+            }
         }
-        Start::Program { .. }
-        | Start::Absent { .. }
+        Start::Absent { .. }
         | Start::Running { .. }
         | Start::Builtin { .. }
         | Start::Bot { .. }
         | Start::Policy(_)
         | Start::Client { .. } => None,
     };
-    scenario.agents().filter_map(immovable).collect()
+    scenario.agents().filter_map(misplaced).collect()
 }
 
 /// Emits an event for each line that agents print, if lines are to be shown. The task ends when the last

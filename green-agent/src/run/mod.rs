@@ -46,7 +46,7 @@ use bridge_telemetry::{Instrument as _, Kind, Span, fail, span};
 use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 
-pub use agents::immovable;
+pub use agents::misplaced;
 pub use green_agent_results::run::{
     FinishedRun, Phase, RunEvent, RunReport, ScenarioReport, TrialCounts, TrialReport, Verdict,
     event, report, tally,

@@ -146,6 +146,31 @@ fn a_report_that_cannot_be_written_leaves_the_others_and_its_old_file() {
 }
 
 #[test]
+fn two_agents_cannot_be_started_at_one_endpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let agent = |role: &str| {
+        format!(
+            "[[participants]]\nrole = \"{role}\"\nendpoint = \"http://127.0.0.1:9013\"\ncmd = \"agent --port 9013\"\n"
+        )
+    };
+    let file = format!(
+        "[green_agent]\n{}{}[config]\nevaluator = \"conversation\"\n[[config.turn]]\nto = \"a\"\ntext = \"Hi\"\n[harness]\nversion = 1\n",
+        agent("a"),
+        agent("b")
+    );
+    fs::write(folder.path().join("a.toml"), &file).unwrap();
+    let refused = said(folder.path(), &["check", "a.toml"]);
+    assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+    let expected =
+        "b: http://127.0.0.1:9013/ is the endpoint of a too; give each a port of its own";
+    assert!(text(&refused.stderr).contains(expected), "{refused:?}");
+    let moved = format!("{file}ports = \"auto\"\n");
+    fs::write(folder.path().join("a.toml"), moved).unwrap();
+    let check = said(folder.path(), &["check", "a.toml"]);
+    assert!(check.status.success(), "{check:?}");
+}
+
+#[test]
 fn agents_that_cannot_be_started_as_said_are_found_before_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let file = |cmd: &str| {
