@@ -1,6 +1,7 @@
 """Opens a report in a headless Chromium and uses it as a person would. Prints what it measured."""
 
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -36,6 +37,9 @@ def overview(page):
     figures["whole_file_read_ms"] = round((time.monotonic() - begun) * 1000)
     longest(page, "open")
     assert "10 000" in page.inner_text("main").replace("\u202f", " ")
+    # Failures with the same cause are one row, whatever each trial quotes.
+    most = page.locator("section", has=page.get_by_text("What failed")).locator("td.number").first
+    assert int(re.sub(r"\D", "", most.inner_text())) > 1000, most.inner_text()
     shot(page, "overview-light")
 
 

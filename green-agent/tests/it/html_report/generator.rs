@@ -88,7 +88,9 @@ fn record(scenario: usize, cell: usize, sample: usize, trial: usize, shift: usiz
         0..40 => vec![problem(
             ProblemKind::GoalMissed,
             Owner::Agent,
-            "the environment does not report success: the order was not confirmed",
+            &format!(
+                "the environment does not report success: the order \"{number}\" was not confirmed"
+            ),
         )],
         40..48 => vec![problem(
             ProblemKind::Crashed,
