@@ -3,9 +3,10 @@
 //! This is a state machine without I/O: items go in, and the events to report come out.
 
 use bridge_protocol::{
-    a2a::{Message, StreamResponse, Task, TaskStatus},
+    a2a::{Message, StreamResponse, Task, TaskStatus, TaskStatusUpdateEvent},
     wire::to_value,
 };
+use serde::Serialize;
 
 use super::{changes, recent_set::RecentSet};
 use crate::transport::Item;
@@ -104,15 +105,17 @@ impl ReportedTask {
         events
     }
 
-    /// Whether an event repeats an earlier one: the current or an earlier status, or an artifact in its
-    /// current form. Appended pieces always count as new.
+    /// Whether an event repeats an earlier one: the current or an earlier status, with no other metadata, or an
+    /// artifact in its current form. Appended pieces always count as new.
     fn was_shown(&self, event: &StreamResponse) -> bool {
         match event {
             StreamResponse::StatusUpdate(update) => {
                 let stands = self.task.as_ref().map(|task| &task.status);
-                stands == Some(&update.status)
+                let is_known = stands == Some(&update.status)
                     || self.statuses.contains(written(&update.status))
-                    || self.was_passed(&update.status)
+                    || self.was_passed(&update.status);
+                is_known
+                    && (self.has_metadata_of(update) || self.statuses.contains(written(update)))
             }
             StreamResponse::ArtifactUpdate(update) => {
                 let mut artifacts = self.task.iter().flat_map(|task| &task.artifacts);
@@ -121,6 +124,14 @@ impl ReportedTask {
             StreamResponse::Message(message) => self.messages.contains(&message.message_id),
             StreamResponse::Task(_) => false,
         }
+    }
+
+    /// Whether the task has all metadata of the update, which may say something beside its status.
+    fn has_metadata_of(&self, update: &TaskStatusUpdateEvent) -> bool {
+        let task = self.task.as_ref();
+        let known = task.and_then(|task| task.metadata.as_ref());
+        let mut metadata = update.metadata.iter().flatten();
+        metadata.all(|(key, value)| known.and_then(|known| known.get(key)) == Some(value))
     }
 
     /// Whether a status is an earlier one, recognized by its message: the history contains only messages.
@@ -139,7 +150,12 @@ impl ReportedTask {
                 task.history.iter().for_each(|one| self.note_message(one));
                 self.note_status(&task.status);
             }
-            StreamResponse::StatusUpdate(update) => self.note_status(&update.status),
+            StreamResponse::StatusUpdate(update) => {
+                self.note_status(&update.status);
+                if update.metadata.is_some() {
+                    self.statuses.insert(written(update));
+                }
+            }
             StreamResponse::Message(message) => self.note_message(message),
             StreamResponse::ArtifactUpdate(_) => {}
         }
@@ -162,14 +178,14 @@ impl ReportedTask {
     }
 }
 
-/// The text by which a status is compared.
-fn written(status: &TaskStatus) -> String {
+/// The text by which a status, or an update with metadata, is compared.
+fn written(status: &impl Serialize) -> String {
     to_value(status).to_string()
 }
 
 #[cfg(test)]
 mod tests {
-    use bridge_protocol::{a2a::TaskStatusUpdateEvent, wire::Wire as _};
+    use bridge_protocol::wire::Wire as _;
     use serde_json::json;
 
     use super::*;

@@ -47,6 +47,8 @@ impl Follower {
             sleep(pause).await;
             match self.agent.open(&call, self.reported.last_id()).await {
                 Ok(items) => return self.resume(items).await,
+                // Why the stream broke says more than that nothing came since.
+                Err(Fault::Timeout(_)) => {}
                 Err(passing) if passing.is_transient() => fault = passing,
                 // The agent refused, or did not answer with a stream.
                 Err(refusal) => return self.ask_instead(refusal),

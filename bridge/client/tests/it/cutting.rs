@@ -41,6 +41,8 @@ pub(crate) enum Manner {
     Refuses,
     /// The server does not stream.
     Silent,
+    /// The server never answers who resumes.
+    Hangs,
 }
 
 /// One connection: the number of events sent, and of those that are lost after it.
@@ -118,6 +120,10 @@ async fn answer(State(stage): State<Shared>, headers: HeaderMap, body: Bytes) ->
         .get("last-event-id")
         .map(|id| id.to_str().unwrap().trim_start_matches("t/"))
         .map(|id| id.parse().unwrap());
+    let manner = stage.lock().unwrap().script.manner;
+    if (method.as_str(), manner) == ("SubscribeToTask", Manner::Hangs) {
+        std::future::pending::<()>().await;
+    }
     let mut stage = stage.lock().unwrap();
     stage.asked.push(method.clone());
     stage.id = request["id"].clone();
@@ -158,7 +164,7 @@ impl Stage {
             Manner::Snapshot => self.stream(happened, Some(snapshot)),
             Manner::Repeats => self.stream(self.repeated(), Some(snapshot)),
             Manner::Later => self.stream(happened, None),
-            Manner::Refuses | Manner::Silent => {
+            Manner::Refuses | Manner::Silent | Manner::Hangs => {
                 let error = json!({"code": -32004, "message": "no"});
                 let body = json!({"jsonrpc": "2.0", "id": self.id, "error": error});
                 reply(200, "application/json", &body.to_string())

@@ -128,6 +128,35 @@ async fn what_is_numbered_is_shown_though_it_looks_like_something_before() {
     }
 }
 
+/// Updates that say nothing new but in their metadata, as bridges report the events of bots.
+#[tokio::test]
+async fn what_only_the_metadata_of_a_status_says_is_shown_once() {
+    let named = |name: &str| {
+        json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": {"state": "TASK_STATE_WORKING",
+            "timestamp": "2026-01-01T00:00:00Z"}, "metadata": {"name": name}}})
+    };
+    let mut log = log(&[]);
+    log.splice(1..1, ["one", "two", "three"].map(named));
+    for manner in [Manner::Snapshot, Manner::Repeats, Manner::Later] {
+        for heard in 1..log.len() {
+            let (events, _) = run(manner, &log, &[(heard, 0)], 0).await;
+            let names = events
+                .iter()
+                .filter_map(|event| event.pointer("/statusUpdate/metadata/name")?.as_str());
+            let names: Vec<_> = names.collect();
+            // Polls find no more than the last.
+            let expected = match manner {
+                Manner::Later => {
+                    assert_eq!(names.last(), Some(&"three"), "{heard}");
+                    continue;
+                }
+                _ => ["one", "two", "three"],
+            };
+            assert_eq!(names, expected, "{manner:?} {heard} {events:#?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_restarting_server_is_waited_for() {
     let log = log(&[0, 3, 3]);
@@ -157,6 +186,24 @@ async fn a_server_that_stays_away_is_given_up() {
     let expected = format!("SendStreamingMessage at {url}: HTTP status 503: restarting");
     assert_eq!(error.to_string(), expected);
     assert_eq!(shared.lock().unwrap().asked.len(), 5);
+}
+
+#[tokio::test]
+async fn why_a_stream_broke_is_told_if_nothing_comes_after_it() {
+    let script = Script {
+        manner: Manner::Hangs,
+        log: log(&[0]),
+        cuts: [(1, 0)].into(),
+        busy: 0,
+    };
+    let (url, _) = serve(script).await;
+    let mut options = options();
+    options.limits.reply = Duration::from_millis(200);
+    let client = Client::connect(&url, &options).await.unwrap();
+    let events = client.send_streaming_message(hello()).await.unwrap();
+    let events: Vec<_> = events.collect().await;
+    let error = events.last().unwrap().as_ref().unwrap_err().to_string();
+    assert!(error.contains("the stream broke: "), "{error}");
 }
 
 #[tokio::test]
