@@ -123,8 +123,8 @@ pub struct StreamItem {
     pub position: Position,
     /// The item.
     pub response: StreamResponse<Arc<Task>>,
-    /// Whether the stream's turn is still queued. In this case a state that asks for input belongs to an earlier
-    /// turn, and is no reason to stop reading.
+    /// Whether the stream's turn is still queued, or the item tells of something beside the task's status. In these
+    /// cases a state that asks for input is an earlier one, and is no reason to stop reading.
     pub is_behind: bool,
 }
 

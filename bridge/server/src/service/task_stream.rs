@@ -181,11 +181,12 @@ impl TaskStream {
                 continue;
             }
             self.position.seq = seq;
+            let is_beside = matches!(&event, Event::Metadata { .. });
             let ends = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
             let needed = self.projection.needed_task(seq, &event).await?;
             let context = &bounds.context_id;
             if let Some(response) = self.projection.project(event, context, needed.as_ref()) {
-                let item = self.item(response.map_task(Arc::new), self.is_behind);
+                let item = self.item(response.map_task(Arc::new), self.is_behind || is_beside);
                 return Ok(Some((item, ends)));
             }
         }

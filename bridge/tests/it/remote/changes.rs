@@ -79,6 +79,30 @@ async fn changes_reach_open_streams_of_every_version() {
     );
 }
 
+/// In 0.3 `final` says that the stream ends there, and clients stop reading.
+#[tokio::test]
+async fn what_is_told_beside_the_messages_of_a_waiting_task_is_not_final() {
+    let bot = StandIn::echo().await;
+    let world = World::of(&bot, quick()).await;
+    let task = world.say("hi").await;
+    assert_eq!(state(&task), "TASK_STATE_INPUT_REQUIRED");
+    let id = task["status"]["message"]["messageId"].as_str().unwrap();
+    let post = eventually("the bot is called", async || bot.posts().into_iter().next()).await;
+    let stream = follow(
+        &world,
+        "0.3",
+        "tasks/resubscribe",
+        json!({"id": task["id"]}),
+    )
+    .await;
+    post.send(json!({"type": "event", "name": "tick"})).await;
+    change(&post, id).await;
+    post.send(json!({"type": "endOfConversation"})).await;
+    let items = items(stream).await;
+    let finals: Vec<_> = items[1..].iter().map(|item| &item["final"]).collect();
+    assert_eq!(finals, [false, false, false, true], "{items:#?}");
+}
+
 #[tokio::test]
 async fn who_was_not_told_of_a_message_is_not_told_of_its_change_nor_of_a_typing() {
     let bot = StandIn::that(async |post: Post| {
