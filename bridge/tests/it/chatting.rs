@@ -2,6 +2,7 @@
 //! nothing, and its outcome is the program's.
 
 use std::{
+    convert::Infallible,
     process::Stdio,
     sync::{
         Arc,
@@ -12,11 +13,13 @@ use std::{
 
 use axum::{
     Json, Router,
+    body::Body,
     extract::State,
     http::StatusCode,
     response::{IntoResponse as _, Response},
     routing::{get, post},
 };
+use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
@@ -218,6 +221,47 @@ async fn the_outcome_of_a_task_is_the_programs() {
         found == Some(2) && stderr.contains("is it https://agents.test"),
         "{stderr}"
     );
+}
+
+/// An agent that ends its stream, or says nothing more, before its task is over.
+async fn start_unfinished(ends: bool) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let here = listener.local_addr().unwrap().to_string();
+    let card = json!({"name": "x", "description": "x", "version": "1", "capabilities": {"streaming": true}, "skills": [],
+        "supportedInterfaces": [{"url": format!("http://{here}/"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]});
+    let stream = async move |Json(call): Json<Value>| {
+        let working = json!({"jsonrpc": "2.0", "id": call["id"],
+            "result": {"task": task("t", "WORKING", &said("m", "a part"))}});
+        let first = stream::iter([Ok::<_, Infallible>(format!("data: {working}\n\n"))]);
+        let rest = match ends {
+            true => stream::empty().left_stream(),
+            false => stream::pending().right_stream(),
+        };
+        let body = Body::from_stream(first.chain(rest));
+        ([("content-type", "text/event-stream")], body)
+    };
+    let app = Router::new()
+        .route(
+            "/.well-known/agent-card.json",
+            get(async move || Json(card)),
+        )
+        .route("/", post(stream));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    here
+}
+
+#[tokio::test]
+async fn an_answer_that_may_go_on_is_told_of() {
+    for (ends, expected) in [
+        (true, "the agent ended its stream; its task is working\n"),
+        (false, "nothing more came for 1s; its task is working\n"),
+    ] {
+        let here = start_unfinished(ends).await;
+        let mut chat = bridge(&["chat", &here, "-m", "hi", "--wait", "1"]);
+        let (code, stdout, stderr) = output(&mut chat, LIMIT).await;
+        assert_eq!((code, &*stdout), (Some(0), "a part\n"), "{stderr}");
+        assert!(stderr.ends_with(expected), "{stderr}");
+    }
 }
 
 #[tokio::test]

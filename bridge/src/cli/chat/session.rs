@@ -98,11 +98,15 @@ impl Session {
         (self.state, self.open) = (None, None);
         let answered = self.answer(SendMessageRequest::new(message)).await;
         self.show.end();
-        answered?;
-        Ok(self.judged())
+        let silence = answered?;
+        Ok(self.judged(silence))
     }
 
-    async fn answer(&mut self, request: SendMessageRequest) -> Result<(), ClientError> {
+    /// Shows the answer. Returns how long nothing came after a part of it, if that was too long.
+    async fn answer(
+        &mut self,
+        request: SendMessageRequest,
+    ) -> Result<Option<Duration>, ClientError> {
         match self.streams {
             true => {
                 let opened = self.client.send_streaming_message(request);
@@ -127,14 +131,11 @@ impl Session {
                 Err(ClientError {
                     fault: Fault::Timeout(limit),
                     ..
-                }) if self.show.has_told() => {
-                    errln!("nothing more came for {limit:?}");
-                    break;
-                }
+                }) if self.show.has_told() => return Ok(Some(limit)),
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The next event of the answer; `None` after the last one, or if a waiting user should be prompted.
@@ -199,14 +200,17 @@ impl Session {
     }
 
     /// The exit code for the answer. An agent that says nothing is reported, because it looks like one that
-    /// is not there.
-    fn judged(&self) -> Exit {
+    /// is not there, and so is an answer that may go on.
+    fn judged(&self, silence: Option<Duration>) -> Exit {
         let state = self.state.as_ref().map(word);
-        if !self.show.has_told() {
-            match &state {
-                Some(state) => errln!("the agent said nothing; its task is {state}"),
-                None => errln!("the agent said nothing"),
-            }
+        let its_task = state.map_or_else(String::new, |state| format!("; its task is {state}"));
+        let is_open = matches!(self.state, Some(TaskState::Submitted | TaskState::Working));
+        match silence {
+            _ if !self.show.has_told() => errln!("the agent said nothing{its_task}"),
+            Some(limit) => errln!("nothing more came for {limit:?}{its_task}"),
+            // A person at the terminal sees what comes later.
+            None if is_open && !self.is_seen => errln!("the agent ended its stream{its_task}"),
+            None => {}
         }
         match &self.state {
             Some(TaskState::Failed | TaskState::Rejected | TaskState::Canceled) => Exit::Failed,
