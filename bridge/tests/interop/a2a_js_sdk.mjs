@@ -15,7 +15,8 @@ const { GrpcTransportFactory } = await load('@a2a-js/sdk/client/grpc');
 
 const [base, transport, version] = process.argv.slice(2);
 const STREAMED =
-  'A task is a log of what was said and done. Whoever follows it sees the same events in the same order [1].';
+  'A task is a log of what was said and done. Whoever follows it sees the same events in the same order [1].\n' +
+  '[1] Agent2Agent (A2A) Protocol Specification (https://a2a-protocol.org/latest/specification/)';
 const checks = { passed: 0, failed: 0 };
 
 function equal(what, expected, seen) {

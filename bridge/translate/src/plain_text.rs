@@ -1,4 +1,4 @@
-//! Says in plain text what a message shows as cards and buttons.
+//! Says in plain text what a message shows as cards and buttons, and which sources it cites.
 //!
 //! Many clients of A2A show only text, or are language models that read only text. Without it they are asked to choose
 //! and never learn between what.
@@ -24,7 +24,7 @@ const DEEPEST: usize = 16;
 /// The prefix of a choice.
 const CHOICE: &str = "- ";
 
-/// Returns the part for the cards and the suggested actions of a message, unless its text says it all.
+/// Returns the part for the sources, the cards and the suggested actions of a message, unless its text says it all.
 pub(crate) fn part(activity: &Activity) -> Option<Part> {
     let mut lines = Vec::new();
     let cards = activity.attachments.iter().filter(|one| !one.is_sign_in());
@@ -40,10 +40,14 @@ pub(crate) fn part(activity: &Activity) -> Option<Part> {
         said.contains(&line)
     };
     if lines.iter().all(is_said) {
-        return None;
+        lines.clear();
     }
     // Of choices, all are named or none.
     lines.retain(|line| line.starts_with(CHOICE) || !is_said(line));
+    lines.splice(0..0, sources(activity, &said));
+    if lines.is_empty() {
+        return None;
+    }
     let mut part = Part::text(lines.join("\n"));
     part.metadata = Some(Metadata::from_iter([(PLAIN_TEXT.into(), true.into())]));
     Some(part)
@@ -52,7 +56,7 @@ pub(crate) fn part(activity: &Activity) -> Option<Part> {
 /// Begins a text that follows another on a line of its own: most clients show the texts of parts with nothing between.
 pub(crate) fn apart(part: &mut Part) {
     if let Content::Text(text) = &mut part.content
-        && !text.is_empty()
+        && !(text.is_empty() || text.starts_with('\n'))
     {
         text.insert(0, '\n');
     }
@@ -62,6 +66,30 @@ pub(crate) fn apart(part: &mut Part) {
 pub fn is_repeated(part: &Part) -> bool {
     let metadata = part.metadata.as_ref();
     metadata.is_some_and(|metadata| metadata.contains_key(PLAIN_TEXT))
+}
+
+/// Returns a line for each source that the message cites by a number, unless the text, in lower case, has it.
+fn sources(activity: &Activity, said: &str) -> Vec<String> {
+    let entities = activity.entities.iter();
+    let cited = entities.flat_map(|entity| all(entity.extra.get("citation")));
+    cited.filter_map(|one| source(one, said)).collect()
+}
+
+fn source(citation: &Value, said: &str) -> Option<String> {
+    let appearance = citation.get("appearance")?;
+    let text = |name: &str| appearance.get(name).and_then(Value::as_str);
+    let filled = |text: &&str| !text.trim().is_empty();
+    let name = text("name").filter(filled);
+    // SDKs write `file:////` for a source without an address.
+    let address = text("url").filter(|url| url.starts_with("http"));
+    let line = match (name, address) {
+        (Some(name), Some(address)) => format!("{name} ({address})"),
+        (name, address) => name.or(address)?.into(),
+    };
+    let known = address.unwrap_or(&line).to_lowercase();
+    let number = citation.get("position").filter(|one| one.is_number());
+    let number = number.map(|one| format!("[{one}] ")).unwrap_or_default();
+    (!said.contains(&known)).then(|| format!("{number}{line}"))
 }
 
 fn card(attachment: &Attachment, lines: &mut Vec<String>) {
@@ -224,6 +252,13 @@ mod tests {
         let hero = json!({"title": "Hero", "text": "Of the day", "buttons": [{"type": "imBack", "title": "More", "value": "more"}]});
         let attached = |kind: &str, content: Value| json!({"attachments": [{"contentType": format!("application/vnd.microsoft.card.{kind}"), "content": content}]});
         let suggested = |text: &str| json!({"text": text, "suggestedActions": {"actions": [{"title": "Car"}, {"value": "Bus"}]}});
+        let cited = |text: &str| {
+            let source = |position: u8, appearance: Value| json!({"position": position, "appearance": appearance});
+            json!({"text": text, "entities": [{"type": "https://schema.org/Message", "citation": [
+                source(1, json!({"name": "Times", "url": "https://h/t"})), source(2, json!({"name": "Map"})),
+                source(3, json!({"name": "Said", "url": "https://h/said"})), source(4, json!({"name": " "})),
+            ]}]})
+        };
         for (activity, expected) in [
             (
                 attached("adaptive", adaptive),
@@ -251,6 +286,10 @@ mod tests {
                 None,
             ),
             (json!({"text": "Hello"}), None),
+            (
+                cited("By bus [1] [2] [3], https://h/said"),
+                Some("[1] Times (https://h/t)\n[2] Map"),
+            ),
         ] {
             let mut activity = activity;
             activity["type"] = "message".into();

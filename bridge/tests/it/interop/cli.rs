@@ -23,7 +23,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// What streams say to `-stream`, put together.
 const STREAMED: &str = "A task is a log of what was said and done. \
-    Whoever follows it sees the same events in the same order [1].";
+    Whoever follows it sees the same events in the same order [1].\n\
+    [1] Agent2Agent (A2A) Protocol Specification (https://a2a-protocol.org/latest/specification/)";
 
 #[tokio::test]
 async fn a2a_cli_does_all_of_its_commands() {

@@ -3,7 +3,7 @@
 use alloc::{string::String, vec, vec::Vec};
 
 use super::{Output, Translation, waits_for};
-use crate::{from_activity, stream::Piece};
+use crate::{from_activity, plain_text, stream::Piece};
 use bridge_protocol::{
     a2a::{Artifact, Metadata, Part, TaskState},
     activity::{Activity, StreamInfo},
@@ -24,11 +24,21 @@ impl Translation {
         let text = activity.text.as_deref().unwrap_or_default();
         let piece = self.streams.take(&id, info.stream_sequence, text, is_final);
         let message = from_activity::message(activity, &self.context, message_id);
-        let (parts, append) = match piece {
+        let plain = message
+            .parts
+            .iter()
+            .find(|part| plain_text::is_repeated(part));
+        let mut plain = plain.filter(|_| is_final).cloned();
+        let (text, append) = match piece {
             Piece::Late => return self.event(activity),
-            Piece::Whole(text) => (with_text(message.parts, text), false),
-            Piece::More(text) => (with_text(message.parts, text), true),
+            Piece::Whole(text) => (text, false),
+            Piece::More(text) => {
+                // It follows the text so far, which the last piece need not repeat.
+                plain.iter_mut().for_each(plain_text::apart);
+                (text, true)
+            }
         };
+        let parts = with_text(message.parts, text, plain);
         if append && !is_final && says_nothing(&parts) {
             return self.event(activity);
         }
@@ -64,12 +74,10 @@ impl Translation {
     }
 }
 
-/// The parts with another text. An empty text is left out if there are other parts.
-fn with_text(parts: Vec<Part>, text: String) -> Vec<Part> {
-    let others: Vec<Part> = parts
-        .into_iter()
-        .filter(|part| part.as_text().is_none())
-        .collect();
+/// The parts with other texts. An empty text is left out if there are other parts.
+fn with_text(parts: Vec<Part>, text: String, plain: Option<Part>) -> Vec<Part> {
+    let data = parts.into_iter().filter(|part| part.as_text().is_none());
+    let others: Vec<Part> = plain.into_iter().chain(data).collect();
     let is_needed = !text.is_empty() || others.is_empty();
     let text = is_needed.then(|| Part::text(text));
     text.into_iter().chain(others).collect()

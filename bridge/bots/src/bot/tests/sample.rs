@@ -84,7 +84,7 @@ async fn a_stream_has_pieces_and_a_citation() {
         "artifact + sees the same events ",
         "artifact + in the same order ",
         "artifact + [1].",
-        "artifact +  (last)",
+        "artifact + \n[1] Agent2Agent (A2A) Protocol Specification (https://a2a-protocol.org/latest/specification/) (last)",
         "completed",
         "end of turn 1",
     ];
@@ -94,7 +94,8 @@ async fn a_stream_has_pieces_and_a_citation() {
     assert_eq!(
         text(&task.artifacts[0]),
         "A task is a log of what was said and done. Whoever follows it sees the same events in the \
-         same order [1]."
+         same order [1].\n[1] Agent2Agent (A2A) Protocol Specification \
+         (https://a2a-protocol.org/latest/specification/)"
     );
     let Content::Data(citation) = &parts.last().unwrap().content else {
         panic!("expected a citation, found {parts:?}");
