@@ -1,6 +1,6 @@
 //! Ends a turn and sends what remains.
 
-use alloc::{string::String, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 
 use super::{Output, Translation, end_of_conversation, id};
 use crate::{answer, end, question};
@@ -54,12 +54,24 @@ impl Translation {
             self.held.push(message.clone());
             self.shown = Some(message);
         }
-        let message = self.shown.clone();
-        self.end(end::state(activity.code.as_ref()), message, Some(event));
+        let state = end::state(activity.code.as_ref());
+        let is_told = self.shown.is_some() || self.context.in_full;
+        let code = activity.code.as_ref();
+        let message = match code.filter(|_| state == TaskState::Failed && !is_told) {
+            Some(code) => Some(self.reason(format!("the agent ended the conversation: {code}"))),
+            None => self.shown.clone(),
+        };
+        self.end(state, message, Some(event));
     }
 
     pub(super) fn fail(&mut self, reason: String) {
-        let message = Message {
+        let message = self.reason(reason);
+        self.end(TaskState::Failed, Some(message), None);
+    }
+
+    /// The message that says why the turn failed.
+    fn reason(&mut self, reason: String) -> Message {
+        Message {
             context_id: Some(self.context.context_id.clone()),
             task_id: Some(self.context.task_id.clone()),
             ..Message::new(
@@ -67,8 +79,7 @@ impl Translation {
                 Role::Agent,
                 [Part::text(reason)].into(),
             )
-        };
-        self.end(TaskState::Failed, Some(message), None);
+        }
     }
 
     /// Ends the turn in this state, with this last message.
