@@ -105,9 +105,10 @@ async fn the_end_is_shown_although_the_bot_works_on() {
     let submitted = chat.begin("hi").await.unwrap();
     sleep(Duration::from_secs(1)).await;
     assert_eq!(chat.task().await.unwrap().status.state, TaskState::Failed);
-    assert_eq!(log(&chat).await, ["failed"]);
+    let failed = "failed: the agent ended the conversation: error";
+    assert_eq!(log(&chat).await, [failed]);
     chat.ended(&submitted).await.unwrap();
-    assert_eq!(log(&chat).await, ["failed", "end of turn 1"]);
+    assert_eq!(log(&chat).await, [failed, "end of turn 1"]);
 }
 
 #[tokio::test(start_paused = true)]
