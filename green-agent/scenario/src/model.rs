@@ -180,6 +180,21 @@ pub enum Start {
     },
 }
 
+impl Start {
+    /// Returns the address and the words of `cmd` of a program that is started and listens.
+    pub fn program(&self) -> Option<(&Url, &[String])> {
+        match self {
+            Self::Program { endpoint, cmd } => Some((endpoint, cmd)),
+            Self::Absent { .. }
+            | Self::Running { .. }
+            | Self::Builtin { .. }
+            | Self::Bot { .. }
+            | Self::Policy(_)
+            | Self::Client { .. } => None,
+        }
+    }
+}
+
 /// The kind of server at a participant's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listens {

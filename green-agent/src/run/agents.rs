@@ -312,16 +312,9 @@ fn not_named(agent: &Agent, port: u16) -> String {
 /// Says which agent before this one is to listen at the same address, if there is one.
 fn shared(scenario: &Scenario, agent: &Agent, endpoint: &Url) -> Option<String> {
     let address = |url: &Url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?));
-    let is_there = |one: &&Agent| match &one.start {
-        Start::Program {
-            endpoint: other, ..
-        } => address(other) == address(endpoint),
-        Start::Absent { .. }
-        | Start::Running { .. }
-        | Start::Builtin { .. }
-        | Start::Bot { .. }
-        | Start::Policy(_)
-        | Start::Client { .. } => false,
+    let is_there = |one: &&Agent| {
+        let program = one.start.program();
+        program.is_some_and(|(other, _)| address(other) == address(endpoint))
     };
     let mut before = scenario.agents().take_while(|one| one.role != agent.role);
     let other = before.find(is_there)?;

@@ -8,7 +8,7 @@ use crate::{
     recorder::HopSpec,
     scenario::{
         episode::{Direction, McpTransport},
-        model::{ENVIRONMENT, Evaluator, GREEN, Green, Listens, Scenario, Start},
+        model::{ENVIRONMENT, Evaluator, GREEN, Green, Listens, Scenario},
     },
     transcript::Hop,
 };
@@ -124,16 +124,9 @@ fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
         },
         Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_)) => None,
         Green::Agent(agent) => {
-            let named = match &agent.start {
-                Start::Program { cmd, .. } => cmd.iter().any(|word| word.contains(ENVIRONMENT)),
-                Start::Absent { .. }
-                | Start::Running { .. }
-                | Start::Builtin { .. }
-                | Start::Bot { .. }
-                | Start::Policy(_)
-                | Start::Client { .. } => false,
-            };
-            named.then(|| Url::parse(&green[..Position::BeforePath]).ok())?
+            let (_, cmd) = agent.start.program()?;
+            let is_named = cmd.iter().any(|word| word.contains(ENVIRONMENT));
+            is_named.then(|| Url::parse(&green[..Position::BeforePath]).ok())?
         }
     }
 }

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use super::{Problem, ProblemKind, RunOptions, problem::chain};
 use crate::{
     participant::ports::{PortLease, PortPool},
-    scenario::model::{Ports, Scenario, Start},
+    scenario::model::{Ports, Scenario},
 };
 
 /// The interval at which a port's lock is tried again: a file lock does not notify anybody when it is
@@ -53,15 +53,9 @@ async fn claim(pool: &PortPool, port: u16, end: Instant) -> Result<PortLease, Pr
 /// Returns the ports of the programs that are started at the addresses in the file.
 pub(super) fn ports(scenario: &Scenario) -> BTreeSet<u16> {
     let fixed = scenario.harness.ports == Ports::Fixed;
-    let started = scenario.agents().filter_map(|agent| match &agent.start {
-        Start::Program { endpoint, .. } => endpoint.port_or_known_default(),
-        Start::Running { .. }
-        | Start::Builtin { .. }
-        | Start::Bot { .. }
-        | Start::Policy(_)
-        | Start::Client { .. }
-        | Start::Absent { .. } => None,
-    });
+    let started = scenario
+        .agents()
+        .filter_map(|agent| agent.start.program()?.0.port_or_known_default());
     started.filter(|_| fixed).collect()
 }
 
