@@ -204,7 +204,7 @@ mod tests {
         assert!(choice.open_known().await.is_ok());
     }
 
-    /// A link to itself can be entered by nobody, not even by root.
+    /// The folder is a symbolic link to itself, since root can read a folder of any other owner.
     #[test]
     fn a_folder_that_others_own_is_not_taken_for_empty() {
         let folder = tempfile::tempdir().unwrap();

@@ -102,7 +102,7 @@ impl Session {
         Ok(self.judged(silence))
     }
 
-    /// Shows the answer. Returns how long nothing came after a part of it, if that was too long.
+    /// Shows the answer. Returns the limit of silence if the agent reached it before the answer was whole.
     async fn answer(
         &mut self,
         request: SendMessageRequest,

@@ -3,11 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use bridge_protocol::{
-    a2a::TaskState,
+    a2a::{Metadata, TaskState},
     activity::{Activity, ActivityType},
 };
 use bridge_translate::{SilentEnd, keys::FOLLOWS};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     connector_session::{ConnectorError, ConnectorSession},
@@ -63,19 +63,21 @@ impl ConnectorSession {
             .await
     }
 
-    /// Returns the newest task if it is open, or if the call that has this key was logged there; otherwise a new task,
-    /// which follows the one that is answered.
+    /// Returns a new task that follows the answered one, if there is an answered one and the newest task has begun. Otherwise
+    /// returns the newest task if it is open or its log has the call with this key, and else a new task.
     async fn newest_open_task(
         &self,
         key: &CallKey,
         answered: Option<&Head>,
     ) -> Result<Arc<Head>, ConnectorError> {
-        let follows = answered.map(|ended| json!({"taskId": ended.task}));
-        match self.newest_task().await? {
-            Some(last) if follows.is_some() && has_begun(&last) => {
-                let follows = follows.map(|follows| (FOLLOWS.to_owned(), follows));
-                self.create_task(Some(follows.into_iter().collect())).await
-            }
+        let newest = self.newest_task().await?;
+        if let (Some(last), Some(ended)) = (&newest, answered)
+            && has_begun(last)
+        {
+            let follows = json!({"taskId": ended.task});
+            return self.create_follow_up(follows).await;
+        }
+        match newest {
             Some(last) if !last.state.is_terminal() => Ok(last),
             Some(last)
                 if self.is_shared() && self.posted_before(&last.task, key).await?.is_some() =>
@@ -84,6 +86,12 @@ impl ConnectorSession {
             }
             Some(_) | None => self.create_task(None).await,
         }
+    }
+
+    /// Creates a task with a reference to the task that it follows.
+    async fn create_follow_up(&self, follows: Value) -> Result<Arc<Head>, ConnectorError> {
+        let metadata = Metadata::from_iter([(FOLLOWS.to_owned(), follows)]);
+        self.create_task(Some(metadata)).await
     }
 
     /// Creates a task for the new version of a message in a task that has ended, with a reference to that task.
@@ -100,7 +108,7 @@ impl ConnectorSession {
             return Ok(());
         }
         let follows = json!({"taskId": ended.task, "messageId": id});
-        let head = self.create_task(Some([(FOLLOWS.to_owned(), follows)].into_iter().collect()));
+        let head = self.create_follow_up(follows);
         let message = Activity {
             kind: ActivityType::Message,
             id: None,

@@ -87,8 +87,9 @@ pub enum Delivery {
     Auto,
     /// By calls to the service URL.
     Normal,
-    /// All at once in the HTTP answer if the caller waits for the answer; otherwise, if the caller streams, does not wait or
-    /// has set a webhook, as [`Delivery::Normal`], since bots do not stream in this form. Bots on botbuilder-python fail, and later changes of messages are not supported.
+    /// All at once in the HTTP answer, if the caller waits for the answer. If the caller streams, does not wait or has set a
+    /// webhook, as [`Delivery::Normal`], since bots do not stream in this form. Bots on botbuilder-python fail, and later
+    /// changes of messages are not supported.
     ExpectReplies,
     /// All at once in the HTTP answer, for all callers: for bots that cannot call back.
     ExpectRepliesAlways,
