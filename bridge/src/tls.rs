@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use axum::http::Extensions;
-use bridge_program::{App, Door, Io, Limits, serve_within};
+use bridge_program::{Acceptor, App, Io, Limits, serve_within};
 use rustls::{
     ServerConfig,
     crypto::ring,
@@ -160,15 +160,15 @@ pub async fn serve(
 
 /// The handshake runs separately from accepting connections, so that a slow client does not delay others.
 #[async_trait]
-impl Door for Certificate {
-    async fn open(&self, connection: TcpStream) -> io::Result<(Io, Extensions)> {
+impl Acceptor for Certificate {
+    async fn accept(&self, connection: TcpStream) -> io::Result<(Io, Extensions)> {
         let stream = self.acceptor().accept(connection).await?;
-        let mut known = Extensions::new();
+        let mut client = Extensions::new();
         let (_, session) = stream.get_ref();
-        let shown = session.peer_certificates().and_then(<[_]>::first);
-        if let Some(certificate) = shown.and_then(|der| clients::read(der)) {
-            known.insert(certificate);
+        let presented = session.peer_certificates().and_then(<[_]>::first);
+        if let Some(certificate) = presented.and_then(|der| clients::read(der)) {
+            client.insert(certificate);
         }
-        Ok((Io::new(stream), known))
+        Ok((Io::new(stream), client))
     }
 }

@@ -5,8 +5,8 @@
 //! - [`clock`]: time, ids and random numbers
 //! - [`log`]: sets up a program's log
 //! - [`listen`], [`serve()`]: accept and serve connections within [`Limits`]
-//! - [`Flight`]: counts a request and its memory while it is answered
-//! - [`outgoing()`]: limits the memory of large answers that are being sent
+//! - [`InFlight`]: the request that is being answered, with its memory
+//! - [`large_responses()`]: limits the memory of large responses that are being sent
 //! - [`stop_signal`], [`serve_until`]: end a program gracefully on Ctrl-C and SIGTERM
 //! - [`supervisor`]: ends the processes that a program started, however the program ends
 //! - [`secret`]: values that must never be shown
@@ -34,8 +34,8 @@ pub use exit::Exit;
 pub use json::Json;
 pub use lock::lock;
 pub use serve::{
-    App, Door, Flight, Io, LARGE, Limits, ListenError, Outgoing, Plain, Room, Trouble, Unserved,
-    listen, network, outgoing, serve, serve_within,
+    Acceptor, App, BodyError, InFlight, Io, LARGE_RESPONSE, LargeResponses, Limits, ListenError,
+    PlainTcp, Rejection, ResponsePermit, large_responses, listen, network, serve, serve_within,
 };
 pub use split_mix::SplitMix64;
 pub use stop::{StopFuture, serve_until, stop_signal};

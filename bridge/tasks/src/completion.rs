@@ -2,7 +2,7 @@
 
 use std::{future, panic};
 
-use bridge_program::Flight;
+use bridge_program::InFlight;
 use bridge_telemetry::Instrument as _;
 
 /// Runs the future in a task of its own, so that it completes even if its caller is dropped. A client may
@@ -10,12 +10,12 @@ use bridge_telemetry::Instrument as _;
 pub async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> T {
-    // Counts as in flight until it is complete.
-    let flight = Flight::current();
+    // The request counts as open until the work is complete.
+    let request = InFlight::current();
     let span = bridge_telemetry::current();
     let run_to_completion = async move {
         let done = work.instrument(span).await;
-        drop(flight);
+        drop(request);
         done
     };
     match tokio::spawn(run_to_completion).await {

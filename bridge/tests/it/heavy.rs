@@ -142,7 +142,7 @@ async fn structure_is_refused_over_grpc() {
 async fn a_message_that_does_not_come_on_has_a_status_of_grpc() {
     use std::{convert::Infallible, future::pending, time::Duration};
 
-    use bridge_program::{Limits, Plain, listen, serve_within};
+    use bridge_program::{Limits, PlainTcp, listen, serve_within};
     use futures_util::{StreamExt as _, stream};
 
     let limits = Limits {
@@ -154,7 +154,7 @@ async fn a_message_that_does_not_come_on_has_a_status_of_grpc() {
     tokio::spawn(serve_within(
         limits,
         listener,
-        Plain,
+        PlainTcp,
         app().await,
         pending(),
     ));

@@ -1,4 +1,4 @@
-//! Counts connections, and closes one when there are too many.
+//! Limits the number of open connections, and closes an idle one to make room for another.
 
 use std::{
     collections::BTreeMap,
@@ -7,25 +7,25 @@ use std::{
 
 use crate::lock;
 
-use super::activity::Activity;
+use super::connection_monitor::ConnectionMonitor;
 
 /// All connections of a listener.
 #[derive(Debug)]
 pub(super) struct Connections {
     limit: usize,
-    all: Mutex<All>,
+    table: Mutex<Table>,
 }
 
 #[derive(Debug, Default)]
-struct All {
+struct Table {
     next: u64,
-    open: BTreeMap<u64, Arc<Activity>>,
+    open: BTreeMap<u64, Arc<ConnectionMonitor>>,
 }
 
-/// The place of a connection, given back when it is dropped.
+/// The slot of one connection, which is free again when this is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
-    pub(super) activity: Arc<Activity>,
+pub(super) struct ConnectionSlot {
+    pub(super) monitor: Arc<ConnectionMonitor>,
     number: u64,
     connections: Arc<Connections>,
 }
@@ -34,53 +34,54 @@ impl Connections {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
-            all: Mutex::default(),
+            table: Mutex::default(),
         }
     }
 
-    /// A place for one more; where there is none, one that waits for nothing loses its own.
-    pub(super) fn enter(self: &Arc<Self>) -> Option<Place> {
-        let mut all = self.lock();
-        if all.open.len() >= self.limit && !all.evict() {
+    /// Returns a slot for a new connection. If all are taken, an idle connection is closed for it; `None` if none is idle.
+    pub(super) fn open(self: &Arc<Self>) -> Option<ConnectionSlot> {
+        let mut table = self.lock();
+        if table.open.len() >= self.limit && !table.evict() {
             return None;
         }
-        let (number, activity) = (all.next, Arc::new(Activity::new()));
-        all.next += 1;
-        all.open.insert(number, activity.clone());
-        Some(Place {
-            activity,
+        let (number, monitor) = (table.next, Arc::new(ConnectionMonitor::new()));
+        table.next += 1;
+        table.open.insert(number, monitor.clone());
+        Some(ConnectionSlot {
+            monitor,
             number,
             connections: self.clone(),
         })
     }
 
-    /// Has one that waits for nothing lose its place.
+    /// Closes an idle connection, if there is one.
     pub(super) fn evict(&self) {
         self.lock().evict();
     }
 
-    fn lock(&self) -> MutexGuard<'_, All> {
-        lock(&self.all)
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        lock(&self.table)
     }
 }
 
-impl All {
-    /// The one on which nothing was ever asked goes first, then the one on which nothing is asked for longest.
+impl Table {
+    /// Closes an idle connection: one that never had a request, else the one that is idle for longest. Returns `false` if
+    /// none is idle.
     fn evict(&mut self) -> bool {
-        let spare = |(number, activity): (&u64, &Arc<Activity>)| {
-            activity.is_spare().map(|spare| (spare, *number))
+        let idle = |(number, monitor): (&u64, &Arc<ConnectionMonitor>)| {
+            monitor.idle().map(|idle| (idle, *number))
         };
-        let Some((_, number)) = self.open.iter().filter_map(spare).min() else {
+        let Some((_, number)) = self.open.iter().filter_map(idle).min() else {
             return false;
         };
-        if let Some(activity) = self.open.remove(&number) {
-            activity.evict();
+        if let Some(monitor) = self.open.remove(&number) {
+            monitor.evict();
         }
         true
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.connections.lock().open.remove(&self.number);
     }
@@ -91,19 +92,19 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_waits_for_nothing_makes_room() {
+    async fn an_idle_connection_makes_room() {
         let connections = Arc::new(Connections::new(2));
-        let (asking, silent) = (connections.enter().unwrap(), connections.enter().unwrap());
-        asking.activity.asked();
-        let third = connections.enter().unwrap();
-        silent.activity.evicted().await;
+        let (busy, silent) = (connections.open().unwrap(), connections.open().unwrap());
+        busy.monitor.request_began();
+        let third = connections.open().unwrap();
+        silent.monitor.evicted().await;
         drop(silent);
-        third.activity.asked();
-        assert!(connections.enter().is_none());
-        third.activity.answered();
-        let fourth = connections.enter().unwrap();
-        third.activity.evicted().await;
-        drop((asking, third, fourth));
+        third.monitor.request_began();
+        assert!(connections.open().is_none());
+        third.monitor.request_ended();
+        let fourth = connections.open().unwrap();
+        third.monitor.evicted().await;
+        drop((busy, third, fourth));
         assert!(connections.lock().open.is_empty());
     }
 }

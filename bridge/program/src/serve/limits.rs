@@ -2,26 +2,25 @@
 
 use std::time::Duration;
 
-/// What those who connect may take. The defaults let nobody notice who does nothing wrong.
+/// What clients may use of the server. The defaults do not affect clients that behave normally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many connections there are at once. Of more, one that waits for nothing is closed, or the new one is
-    /// told to come back. As many open files as the process may have, less some for its own, are the most.
+    /// The number of open connections. Beyond it, an idle connection is closed, or the new one is refused with 503. The limit of
+    /// open files, less those that the process needs itself, is an upper bound.
     pub connections: usize,
-    /// How many requests are answered at once, streams among them.
+    /// The number of requests that are answered at the same time, including streams. One client address gets half of it.
     pub requests: usize,
-    /// How many bytes the bodies of all requests that are being read or answered have together, with all heads that
-    /// are large. One address gets at most half of both.
+    /// The bytes of all bodies and large heads whose requests are being read or answered. One client address gets half of it.
     pub bytes: usize,
-    /// How long TLS may take to be agreed on.
+    /// The time for the TLS handshake.
     pub handshake: Duration,
-    /// How long the head of a request may take, from its first byte or from the connection's beginning.
+    /// The time for the head of a request, from its first byte, or from the beginning of the connection.
     pub head: Duration,
-    /// How long a body may take, beside a second for every 16 KiB of it.
+    /// The time for a body, in addition to a second for every 16 KiB of it.
     pub body: Duration,
-    /// How long a connection is kept on which nothing is asked.
+    /// The time after which a connection without a request is closed.
     pub idle: Duration,
-    /// How long a reader may take nothing of its answer, beside a second for every 16 KiB that it takes.
+    /// The time for which a client may read nothing of a response, in addition to a second for every 16 KiB that it reads.
     pub stalled: Duration,
 }
 
@@ -40,24 +39,27 @@ impl Default for Limits {
     }
 }
 
-/// How fast a slow one has to be at least, and one for whose place others wait, in bytes a second.
-const SLOWEST: u64 = 16 << 10;
-const HURRIED: u64 = 512 << 10;
+/// The lowest rate of a slow client in bytes a second, and that of one whose memory others wait for.
+const MIN_RATE: u64 = 16 << 10;
+const MIN_RATE_WHEN_FULL: u64 = 512 << 10;
 
-/// How long a reader may take nothing for whose place others wait.
-const HURRIED_STALL: Duration = Duration::from_secs(2);
+/// The time for which a client may read nothing while others wait for its memory.
+const STALLED_WHEN_FULL: Duration = Duration::from_secs(2);
 
 impl Limits {
-    /// How long a body may take of which so many bytes have come.
+    /// Returns the time for a body of which `bytes` bytes were received.
     pub(super) fn body_time(limit: Duration, bytes: u64) -> Duration {
-        limit + Duration::from_secs(bytes / SLOWEST)
+        limit + Duration::from_secs(bytes / MIN_RATE)
     }
 
-    /// How long an answer may wait to be taken of which so many bytes were.
-    pub(super) fn answer_time(&self, bytes: u64, is_waited_for: bool) -> Duration {
-        match is_waited_for {
-            false => self.stalled + Duration::from_secs(bytes / SLOWEST),
-            true => self.stalled.min(HURRIED_STALL) + Duration::from_secs(bytes / HURRIED),
+    /// Returns the time for a response of which the client has read `bytes` bytes.
+    pub(super) fn response_time(&self, bytes: u64, others_wait: bool) -> Duration {
+        match others_wait {
+            false => self.stalled + Duration::from_secs(bytes / MIN_RATE),
+            true => {
+                self.stalled.min(STALLED_WHEN_FULL)
+                    + Duration::from_secs(bytes / MIN_RATE_WHEN_FULL)
+            }
         }
     }
 }

@@ -6,35 +6,35 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-/// How many clients may wait to be accepted; the system may allow fewer.
+/// The number of connections that may wait to be accepted. The system may allow fewer.
 const BACKLOG: u32 = 4_096;
 
-/// After how long a silent client is asked whether it is there.
-const IDLE: Duration = Duration::from_secs(60);
+/// The time after which TCP probes a silent client.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
-/// How often it is asked again, until the kernel gives it up.
-const PROBE: Duration = Duration::from_secs(15);
+/// The interval of further probes.
+const PROBE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// How many open files the process needs for other things than clients, at least: its store, and those it
-/// calls itself.
+/// The least number of open files that the process keeps for itself: for its store and the servers that it calls.
 const OWN_FILES: u64 = 64;
 
-/// A place where nobody can listen: it is taken, not this machine's, or not this user's.
+/// The error of an address at which the process cannot listen.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {address}: {source}")]
 pub struct ListenError {
-    /// Where that was to be.
+    /// The address.
     pub address: SocketAddr,
-    /// Why not.
+    /// The error of the system, for example that the address is in use.
     pub source: io::Error,
 }
 
-/// Listens; port 0 picks a free one. Lets the process open as many files as it may, for each connection is one.
+/// Listens at an address; port 0 picks a free port. Raises the limit of open files to the highest allowed one, since each
+/// connection is an open file.
 ///
 /// # Errors
-/// If that is not possible there.
+/// If the address is in use, does not belong to this machine, or needs another user.
 pub async fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
-    raise_descriptors();
+    raise_file_limit();
     bind(address).map_err(|source| ListenError { address, source })
 }
 
@@ -43,13 +43,13 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // A program that starts again need not wait until the last connections of the one before are forgotten.
+    // Without this a restarted program waits until the system has forgotten the last connections of the former one.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-fn raise_descriptors() {
+fn raise_file_limit() {
     let raised = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(soft, hard)| match soft < hard {
         true => setrlimit(Resource::RLIMIT_NOFILE, hard, hard),
         false => Ok(()),
@@ -59,9 +59,9 @@ fn raise_descriptors() {
     }
 }
 
-/// How many connections there may be with the files that the process may open: a quarter of those are kept for
-/// its own, or some few at least.
-pub(super) fn room(connections: usize) -> usize {
+/// Returns the number of connections that the limit of open files allows, at most `connections`. A quarter of the files, between
+/// 64 and 256, is kept for the process itself.
+pub(super) fn max_connections(connections: usize) -> usize {
     let Ok((files, _)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return connections;
     };
@@ -70,14 +70,15 @@ pub(super) fn room(connections: usize) -> usize {
     connections.min(left).max(1)
 }
 
-/// Sets a connection up that was accepted.
+/// Sets the options of an accepted connection.
 ///
-/// Without TCP_NODELAY the kernel holds the small events of a stream back until the client has acknowledged
-/// the one before, some 40 ms. Without keep-alive a client that is gone without a word, on a stream that has
-/// nothing to say, is never missed.
-pub(super) fn hurry(connection: &TcpStream) {
+/// Without TCP_NODELAY the kernel delays each small event of a stream by some 40 ms, until the client has acknowledged the
+/// one before. Without keep-alive the server never notices that the client of a silent stream is gone.
+pub(super) fn set_options(connection: &TcpStream) {
     let socket = SockRef::from(connection);
-    let alive = TcpKeepalive::new().with_time(IDLE).with_interval(PROBE);
+    let alive = TcpKeepalive::new()
+        .with_time(KEEP_ALIVE)
+        .with_interval(PROBE_INTERVAL);
     let set = socket
         .set_tcp_nodelay(true)
         .and_then(|()| socket.set_tcp_keepalive(&alive));

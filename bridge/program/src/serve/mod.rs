@@ -1,43 +1,42 @@
-//! Serving an app on a listener, in the one way that everything here is served: slow, silent and many clients
-//! cost only themselves.
+//! Serves an app on a listener, so that slow, silent and excess clients affect only themselves.
 //!
-//! - `limits`: what connections and requests may take
-//! - `listen`: where connections come in
-//! - `door`: what happens on a connection before HTTP is spoken
-//! - `connections`: how many there are, and which one goes when there are too many
-//! - `activity`: what a connection does, and when it has taken too long
-//! - `watched`: the bytes of a connection, which tell its activity
-//! - `gate`: how many requests there are, and the bytes of their bodies
-//! - `question`, `answer`: bodies, of requests and of responses; `pace`: an answer that is cut off if nobody takes it
-//! - `trouble`, `refusal`: why a body was not read, or a request not looked at
-//! - `flight`: a request while it is answered
-//! - `service`: one request and its answer
-//! - `talk`: what is spoken on a connection
-//! - `quiet`: event streams that have nothing to say at present
-//! - `early`: answers to what is no request yet
-//! - `outgoing`: large answers that are being sent
+//! - `limits`: what connections and requests may use
+//! - `listen`: listens, and sets the options of connections
+//! - `connections`: limits the number of connections and closes idle ones
+//! - `acceptor`: prepares a connection for HTTP, for example with TLS
+//! - `http_connection`: speaks HTTP/1 or HTTP/2 on a connection
+//! - `monitored_io`, `connection_monitor`: observe a connection and enforce its time limits
+//! - `service`: answers one request
+//! - `in_flight`: the request as its handler sees it
+//! - `request_limits`: limits the number of requests and the bytes of their bodies
+//! - `request_body`, `response_body`: enforce the limits of bodies
+//! - `monitored_body`: splits large frames, and aborts a response that nobody reads
+//! - `idle_stream`: sends event streams without the buffers of hyper
+//! - `large_responses`: limits the memory of large responses
+//! - `rejection`, `body_error`: the reasons for which a request or its body is refused
+//! - `early_response`: responds to a head that was not read to its end
 
-mod activity;
-mod answer;
+mod acceptor;
+mod body_error;
+mod connection_monitor;
 mod connections;
-mod door;
-mod early;
-mod flight;
-mod gate;
+mod early_response;
+mod http_connection;
+mod idle_stream;
+mod in_flight;
+mod large_responses;
 mod limits;
 mod listen;
 mod moment;
-mod outgoing;
-mod pace;
-mod question;
-mod quiet;
-mod refusal;
+mod monitored_body;
+mod monitored_io;
+mod rejection;
+mod request_body;
+mod request_limits;
+mod response_body;
 mod service;
-mod talk;
 #[cfg(test)]
 mod tests;
-mod trouble;
-mod watched;
 
 use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
@@ -49,37 +48,38 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-pub use door::{Door, Io, Plain};
-pub use flight::Flight;
-pub use gate::network;
+pub use acceptor::{Acceptor, Io, PlainTcp};
+pub use body_error::BodyError;
+pub use in_flight::InFlight;
+pub use large_responses::{LARGE_RESPONSE, LargeResponses, ResponsePermit, large_responses};
 pub use limits::Limits;
 pub use listen::{ListenError, listen};
-pub use outgoing::{LARGE, Outgoing, Room, outgoing};
-pub use refusal::Unserved;
+pub use rejection::Rejection;
+pub use request_limits::network;
 pub use service::App;
-pub use trouble::Trouble;
 
-use activity::Activity;
+use connection_monitor::ConnectionMonitor;
 use connections::Connections;
-use gate::Gate;
-use quiet::Slot;
-use refusal::Refuse;
-use service::Asked;
-use talk::Talk;
-use watched::Watched;
+use early_response::{HEAD_PREFIX, early_response};
+use http_connection::HttpConnection;
+use idle_stream::StreamSlot;
+use monitored_io::MonitoredIo;
+use rejection::RejectionResponse;
+use request_limits::RequestLimits;
+use service::ConnectionService;
 
-/// How long a connection that is to be closed may still take for it.
+/// The time for a connection to close after it was told to.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// How long a connection that is to be closed is still read.
-const LAST_LOOK: Duration = Duration::from_millis(10);
+/// The time for which a connection is read before it is closed.
+const LAST_READ: Duration = Duration::from_millis(10);
 
-/// How long nobody is accepted when there is no file left for it.
-const NO_FILE: Duration = Duration::from_millis(20);
+/// The pause after a connection could not be accepted, for example because the process has too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// How many of those who came too late are told so at once, and how long each of them is listened to before that.
+/// The number of connections that are refused at the same time, and the time for which each of them is read before that.
 const REFUSALS: usize = 64;
-const LISTENING: Duration = Duration::from_millis(500);
+const REFUSAL_TIME: Duration = Duration::from_millis(500);
 
 /// Serves with the default [`Limits`] until the future `stop` is ready, and then until the open requests have ended.
 /// Drop the returned future to stop without waiting for them. Pass `std::future::pending()` to serve for ever.
@@ -92,52 +92,55 @@ pub async fn serve(
     app: impl Into<App>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    serve_within(Limits::default(), listener, Plain, app, stop).await
+    serve_within(Limits::default(), listener, PlainTcp, app, stop).await
 }
 
-/// Serves like [`serve`], within other limits and behind a [`Door`].
+/// Serves like [`serve`], within other limits and with an [`Acceptor`].
 ///
 /// # Errors
 /// None at present.
 pub async fn serve_within(
     limits: Limits,
     listener: TcpListener,
-    door: impl Door,
+    acceptor: impl Acceptor,
     app: impl Into<App>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    serve_behind(limits, listener, Arc::new(door), app.into(), Box::pin(stop)).await
+    let acceptor = Arc::new(acceptor);
+    serve_boxed(limits, listener, acceptor, app.into(), Box::pin(stop)).await
 }
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Serves. It returns a box, and is no `async fn`, so that it is compiled here and not again for each crate that serves: with
-/// HTTP it is much.
-fn serve_behind(
+/// Serves. This function is not generic and returns a box, so that the server and HTTP are compiled once and not for each crate
+/// that serves.
+fn serve_boxed(
     limits: Limits,
     listener: TcpListener,
-    door: Arc<dyn Door>,
+    acceptor: Arc<dyn Acceptor>,
     app: App,
     stop: Boxed<()>,
 ) -> Boxed<io::Result<()>> {
-    Box::pin(async move { accept(limits, listener, door, app, stop).await })
+    Box::pin(async move { accept(limits, listener, acceptor, app, stop).await })
 }
 
 async fn accept(
     limits: Limits,
     listener: TcpListener,
-    door: Arc<dyn Door>,
+    acceptor: Arc<dyn Acceptor>,
     app: App,
     mut stop: Boxed<()>,
 ) -> io::Result<()> {
     let (stopping, stopped) = watch::channel(false);
     let (open, mut closed) = watch::channel(());
-    let house = House {
+    let server = Server {
         limits,
         app,
-        door,
-        gate: Arc::new(Gate::new(&limits)),
-        connections: Arc::new(Connections::new(listen::room(limits.connections))),
+        acceptor,
+        request_limits: Arc::new(RequestLimits::new(&limits)),
+        connections: Arc::new(Connections::new(listen::max_connections(
+            limits.connections,
+        ))),
         refusals: Arc::new(Semaphore::new(REFUSALS)),
         stopped,
     };
@@ -147,175 +150,186 @@ async fn accept(
             () = &mut stop => break,
         };
         match accepted {
-            Ok((connection, peer)) => house.take(connection, peer, &open),
-            Err(error) => house.failed(&error).await,
+            Ok((connection, peer)) => server.spawn(connection, peer, &open),
+            Err(error) => server.accept_failed(&error).await,
         }
     }
     drop(listener);
     stopping.send_replace(true);
     drop(open);
-    // Fails once nobody is left who could say anything.
+    // This fails when the last connection has dropped its sender.
     while closed.changed().await.is_ok() {}
     Ok(())
 }
 
-/// What all connections share.
+/// The state that all connections of a listener share.
 #[derive(Clone)]
-struct House {
+struct Server {
     limits: Limits,
     app: App,
-    door: Arc<dyn Door>,
-    gate: Arc<Gate>,
+    acceptor: Arc<dyn Acceptor>,
+    request_limits: Arc<RequestLimits>,
     connections: Arc<Connections>,
     refusals: Arc<Semaphore>,
     stopped: watch::Receiver<bool>,
 }
 
-impl House {
-    /// Takes a connection in, or tells it to come back.
-    fn take(&self, connection: TcpStream, peer: SocketAddr, open: &watch::Sender<()>) {
-        listen::hurry(&connection);
-        let Some(place) = self.connections.enter() else {
+impl Server {
+    /// Spawns the task of a connection, or refuses the connection if there are too many.
+    fn spawn(&self, connection: TcpStream, peer: SocketAddr, open: &watch::Sender<()>) {
+        listen::set_options(&connection);
+        let Some(slot) = self.connections.open() else {
             tracing::debug!(%peer, "there are too many connections");
-            if let (true, Ok(refusal)) = (
-                self.door.is_plain(),
+            if let (true, Ok(permit)) = (
+                self.acceptor.is_plain(),
                 self.refusals.clone().try_acquire_owned(),
             ) {
-                let how = self.app.refuse;
+                let reject = self.app.reject;
                 tokio::spawn(async move {
-                    refuse(connection, how).await;
-                    drop(refusal);
+                    refuse(connection, reject).await;
+                    drop(permit);
                 });
             }
             return;
         };
-        let (house, open) = (self.clone(), open.clone());
+        let (server, open) = (self.clone(), open.clone());
         tokio::spawn(async move {
-            house.connected(connection, peer, &place.activity).await;
-            drop((place, open));
+            server.handle(connection, peer, &slot.monitor).await;
+            drop((slot, open));
         });
     }
 
-    async fn connected(&self, connection: TcpStream, peer: SocketAddr, activity: &Arc<Activity>) {
-        let opened = timeout(self.limits.handshake, self.door.open(connection));
-        let opened = tokio::select! {
-            opened = opened => opened,
-            () = activity.evicted() => return,
+    async fn handle(
+        &self,
+        connection: TcpStream,
+        peer: SocketAddr,
+        monitor: &Arc<ConnectionMonitor>,
+    ) {
+        let accepted = timeout(self.limits.handshake, self.acceptor.accept(connection));
+        let accepted = tokio::select! {
+            accepted = accepted => accepted,
+            () = monitor.evicted() => return,
         };
-        match opened {
-            Ok(Ok((io, known))) => self.speak(io, peer, known, activity).await,
-            Ok(Err(error)) => tracing::debug!(%peer, %error, "a client cannot be spoken to"),
-            Err(_) => tracing::debug!(%peer, "a client took too long to begin"),
+        match accepted {
+            Ok(Ok((io, client))) => self.serve_http(io, peer, client, monitor).await,
+            Ok(Err(error)) => tracing::debug!(%peer, %error, "the handshake of a client failed"),
+            Err(_) => tracing::debug!(%peer, "the handshake of a client took too long"),
         }
     }
 
-    /// Speaks HTTP until the connection is closed.
-    async fn speak(&self, io: Io, peer: SocketAddr, known: Extensions, activity: &Arc<Activity>) {
-        let service = Asked {
+    /// Serves HTTP until the connection is closed.
+    async fn serve_http(
+        &self,
+        io: Io,
+        peer: SocketAddr,
+        client: Extensions,
+        monitor: &Arc<ConnectionMonitor>,
+    ) {
+        let service = ConnectionService {
             app: self.app.clone(),
             peer,
-            known,
-            activity: activity.clone(),
-            share: self.gate.share(peer.ip()),
+            client,
+            monitor: monitor.clone(),
+            address_limits: self.request_limits.of_address(peer.ip()),
             limits: self.limits,
-            slot: Slot::default(),
+            slot: StreamSlot::default(),
         };
-        let share = service.share.clone();
-        let io = Watched::new(io, activity.clone(), share, self.app.refuse);
-        let mut connection = Talk::new(io, service);
+        let limits = service.address_limits.clone();
+        let io = MonitoredIo::new(io, monitor.clone(), limits, self.app.reject);
+        let mut connection = HttpConnection::new(io, service);
         let (mut stopped, mut is_stopping) = (self.stopped.clone(), false);
         loop {
-            let why = tokio::select! {
+            let reason = tokio::select! {
                 served = &mut connection => {
                     if let Err(error) = served {
-                        tracing::debug!(%peer, %error, "a connection ended in disorder");
+                        tracing::debug!(%peer, %error, "a connection failed");
                     }
                     return;
                 }
-                why = activity.over(&self.limits) => why,
+                reason = monitor.expired(&self.limits) => reason,
                 _ = stopped.wait_for(|stopped| *stopped), if !is_stopping => {
                     is_stopping = true;
                     connection.graceful_shutdown();
                     continue;
                 }
             };
-            match last_look(Pin::new(&mut connection), activity, &self.limits).await {
-                Seen::Request => {}
-                Seen::End => return,
-                Seen::Nothing => {
-                    tracing::debug!(%peer, why, "a connection is closed");
+            match last_read(Pin::new(&mut connection), monitor, &self.limits).await {
+                LastRead::Request => {}
+                LastRead::End => return,
+                LastRead::Nothing => {
+                    tracing::debug!(%peer, reason, "a connection is closed");
                     break;
                 }
             }
         }
-        // A request that has just come is still answered, unless it is the reason for closing.
-        if !activity.is_stuck() {
+        // A request that was received just now is still answered, unless the client reads nothing.
+        if !monitor.is_stuck() {
             connection.graceful_shutdown();
             let _ = timeout(CLOSING, connection).await;
         }
     }
 
-    /// What is done when nobody can be accepted.
-    async fn failed(&self, error: &io::Error) {
-        let is_theirs = matches!(
+    /// Handles an error of `accept`. Errors of the client need nothing; others may be a lack of open files.
+    async fn accept_failed(&self, error: &io::Error) {
+        let is_from_client = matches!(
             error.kind(),
             io::ErrorKind::ConnectionAborted
                 | io::ErrorKind::ConnectionReset
                 | io::ErrorKind::ConnectionRefused
         );
-        if !is_theirs {
+        if !is_from_client {
             tracing::warn!(%error, "a connection could not be accepted");
             self.connections.evict();
-            sleep(NO_FILE).await;
+            sleep(ACCEPT_PAUSE).await;
         }
     }
 }
 
-/// What is seen of a connection that is about to be closed.
+/// The result of the last read of a connection that has expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seen {
-    /// Something was asked after all.
+enum LastRead {
+    /// The client has sent a request.
     Request,
-    /// The client has closed it.
+    /// The client has closed the connection.
     End,
     Nothing,
 }
 
-/// Reads what came just when the connection was found to be over. Closed with something unread, it would take a
-/// client's request with it that came in time.
-async fn last_look(
+/// Reads what the client sent just before its connection expired. Closing the connection with unread bytes would lose a request
+/// that was sent in time.
+async fn last_read(
     connection: Pin<&mut impl Future>,
-    activity: &Activity,
+    monitor: &ConnectionMonitor,
     limits: &Limits,
-) -> Seen {
-    if activity.is_stuck() {
-        return Seen::Nothing;
+) -> LastRead {
+    if monitor.is_stuck() {
+        return LastRead::Nothing;
     }
-    match timeout(LAST_LOOK, connection).await {
-        Ok(_) => Seen::End,
-        Err(_) if activity.is_over(limits) => Seen::Nothing,
-        Err(_) => Seen::Request,
+    match timeout(LAST_READ, connection).await {
+        Ok(_) => LastRead::End,
+        Err(_) if monitor.is_expired(limits) => LastRead::Nothing,
+        Err(_) => LastRead::Request,
     }
 }
 
-/// Tells a client to come back, in the form that what it asks wants; one that says nothing soon is told in any.
-async fn refuse(mut connection: TcpStream, how: Refuse) {
-    let mut begin = Vec::with_capacity(early::LOOK);
-    let listening = async {
-        while begin.len() < early::LOOK
-            && !begin.windows(4).any(|bytes| bytes == b"\r\n\r\n")
-            && matches!(connection.read_buf(&mut begin).await, Ok(1..))
+/// Refuses a connection with a response that fits its request, as far as that is received in time.
+async fn refuse(mut connection: TcpStream, reject: RejectionResponse) {
+    let mut prefix = Vec::with_capacity(HEAD_PREFIX);
+    let read = async {
+        while prefix.len() < HEAD_PREFIX
+            && !prefix.windows(4).any(|bytes| bytes == b"\r\n\r\n")
+            && matches!(connection.read_buf(&mut prefix).await, Ok(1..))
         {}
     };
-    let _ = timeout(LISTENING, listening).await;
-    let answer = early::answer(how, &begin, Unserved::Full);
-    let told = async {
-        connection.write_all(&answer).await?;
+    let _ = timeout(REFUSAL_TIME, read).await;
+    let response = early_response(reject, &prefix, Rejection::Overloaded);
+    let write = async {
+        connection.write_all(&response).await?;
         connection.shutdown().await?;
-        // Closed with something unread, the answer would be lost.
+        // If the connection is closed with unread bytes, the client loses the response.
         let mut unread = [0; 1 << 10];
         while connection.read(&mut unread).await? > 0 {}
         Ok::<_, io::Error>(())
     };
-    let _ = timeout(CLOSING, told).await;
+    let _ = timeout(CLOSING, write).await;
 }

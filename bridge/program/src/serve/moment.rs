@@ -1,8 +1,8 @@
-//! Moments as numbers, which atomics hold.
+//! Moments as numbers, so that atomics can hold them.
 
 use std::{sync::OnceLock, time::Instant};
 
-/// A moment, in milliseconds since the first one; 0 is none.
+/// Returns the milliseconds since the first call, plus one: 0 stands for no moment.
 pub(super) fn now() -> u64 {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     let since = FIRST.get_or_init(Instant::now).elapsed();

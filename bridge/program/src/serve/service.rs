@@ -20,171 +20,184 @@ use tower::ServiceExt as _;
 
 use super::{
     Limits,
-    activity::Activity,
-    answer::{Answer, Asking},
-    flight::Flight,
-    gate::Share,
-    outgoing::Room,
-    question::Question,
-    quiet::{self, Sent, Slot},
-    refusal::{Refuse, Unserved},
-    trouble::Trouble,
-    watched::FREE,
+    body_error::BodyError,
+    connection_monitor::ConnectionMonitor,
+    idle_stream::{self, SentBody, StreamSlot},
+    in_flight::InFlight,
+    large_responses::ResponsePermit,
+    monitored_io::FREE,
+    rejection::{Rejection, RejectionResponse},
+    request_body::RequestBody,
+    request_limits::AddressLimits,
+    response_body::{RequestGuard, ResponseBody},
 };
 
-/// What is served, and how those are told who are not.
+/// A router, and the responses to requests that it does not get.
 #[derive(Clone, Debug)]
 pub struct App {
     router: Router,
-    pub(super) refuse: Refuse,
+    pub(super) reject: RejectionResponse,
 }
 
 impl From<Router> for App {
-    /// Those who are not served are told so in plain text.
+    /// Rejected requests are answered in plain text.
     fn from(router: Router) -> Self {
-        let refuse = |_: &Parts, why: Unserved| match why {
-            Unserved::Full => later(why.text()),
-            Unserved::Head => told(why.status(), why.text()),
+        let reject = |_: &Parts, reason: Rejection| match reason {
+            Rejection::Overloaded => unavailable(reason.text()),
+            Rejection::HeadTooLarge => plain_text(reason.status(), reason.text()),
         };
-        Self { router, refuse }
+        Self { router, reject }
     }
 }
 
 impl App {
-    /// The same where a request for which there is no place is answered in this way: in the form that its
-    /// clients read.
+    /// Answers rejected requests with `reject`, in the form that the clients of the router read.
     #[must_use]
-    pub fn refusing(self, refuse: fn(&Parts, Unserved) -> Response<Body>) -> Self {
-        Self { refuse, ..self }
+    pub fn with_rejections(self, reject: fn(&Parts, Rejection) -> Response<Body>) -> Self {
+        Self { reject, ..self }
     }
 }
 
-/// The app as one connection has it.
-pub(super) struct Asked {
+/// Answers the requests of one connection.
+pub(super) struct ConnectionService {
     pub(super) app: App,
     pub(super) peer: SocketAddr,
-    /// What is known of the client.
-    pub(super) known: Extensions,
-    pub(super) activity: Arc<Activity>,
-    pub(super) share: Arc<Share>,
+    /// What the handshake found out about the client.
+    pub(super) client: Extensions,
+    pub(super) monitor: Arc<ConnectionMonitor>,
+    pub(super) address_limits: Arc<AddressLimits>,
     pub(super) limits: Limits,
-    /// Where the connection finds a stream that it may take over.
-    pub(super) slot: Slot,
+    pub(super) slot: StreamSlot,
 }
 
-impl Service<Request<Incoming>> for Asked {
-    type Response = Response<Sent>;
+impl Service<Request<Incoming>> for ConnectionService {
+    type Response = Response<SentBody>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Sent>, Infallible>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<SentBody>, Infallible>> + Send>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let place = self.share.request();
-        let flight = Flight::new(self.share.clone());
-        let is_full = place.is_none() || !self.has_room(&request, &flight);
-        let asking = Asking::new(self.activity.clone(), place);
+        let permits = self.address_limits.try_request();
+        let in_flight = InFlight::new(self.address_limits.clone());
+        let is_overloaded = permits.is_none() || !self.reserve_head(&request, &in_flight);
+        let guard = RequestGuard::new(self.monitor.clone(), permits);
         let version = request.version();
-        let goes_on = version == Version::HTTP_11 && !is_last(request.headers());
-        let slot = goes_on.then(|| self.slot.clone());
-        let request = self.opened(request, &flight);
-        let App { router, refuse } = self.app.clone();
+        let is_kept_alive = version == Version::HTTP_11 && !closes(request.headers());
+        let slot = is_kept_alive.then(|| self.slot.clone());
+        let request = self.prepare(request, &in_flight);
+        let App { router, reject } = self.app.clone();
         Box::pin(async move {
-            let response = match is_full {
-                // The request goes with its body, which is read away.
-                true => refuse(&request.into_parts().0, Unserved::Full),
-                false => match flight.clone().during(router.oneshot(request)).await {
+            let response = match is_overloaded {
+                // The body is dropped with the request, which discards its bytes.
+                true => reject(&request.into_parts().0, Rejection::Overloaded),
+                false => match in_flight.clone().scope(router.oneshot(request)).await {
                     Ok(response) => response,
                     Err(never) => match never {},
                 },
             };
-            let mut response = match flight.trouble() {
+            let mut response = match in_flight.body_error() {
                 None => response,
-                Some(_) if flight.is_told() => response,
-                Some(trouble) => troubled(trouble, response, version),
+                Some(_) if in_flight.is_error_reported() => response,
+                Some(error) => body_error_response(error, response, version),
             };
-            let room = response.extensions_mut().remove::<Room>();
+            let permit = response.extensions_mut().remove::<ResponsePermit>();
             let is_http2 = version == Version::HTTP_2;
-            // A body that is still to be read has to be read by HTTP.
-            let slot = slot.filter(|_| flight.is_read() && quiet::may_be(&response));
+            // hyper has to read the body of the request to its end.
+            let slot =
+                slot.filter(|_| in_flight.is_body_read() && idle_stream::is_detachable(&response));
             Ok(response.map(|body| {
-                let answer = Answer::new(body, room, asking, is_http2);
+                let body = ResponseBody::new(body, permit, guard, is_http2);
                 match slot {
-                    None => Sent::Whole(answer),
-                    Some(slot) => Sent::Lent(slot.lend(answer)),
+                    None => SentBody::Attached(body),
+                    Some(slot) => SentBody::Detachable(slot.attach(body)),
                 }
             }))
         })
     }
 }
 
-impl Asked {
-    /// Whether there is room for the request's head, which is held until the request lets go of all that it holds. What
-    /// was read of it on HTTP/1 is held already.
-    fn has_room(&self, request: &Request<Incoming>, flight: &Flight) -> bool {
-        let held = self.activity.head();
-        let is_held = request.version() < Version::HTTP_2;
-        held.into_iter().for_each(|held| flight.keep(held));
+impl ConnectionService {
+    /// Reserves the memory of the request's head. Returns `false` if it is not free. For HTTP/1 it was reserved while the head was
+    /// read.
+    fn reserve_head(&self, request: &Request<Incoming>, in_flight: &InFlight) -> bool {
+        let permits = self.monitor.take_head_permits();
+        permits
+            .into_iter()
+            .for_each(|permits| in_flight.hold(permits));
+        if request.version() < Version::HTTP_2 {
+            return true;
+        }
         let size = request.headers().iter();
         let size = size.map(|(name, value)| name.as_str().len() + value.len());
         match size.sum() {
-            _ if is_held => true,
             0..FREE => true,
             size => {
-                let held = self.share.bytes_now(size);
-                let has_room = held.is_some();
-                held.into_iter().for_each(|held| flight.keep(held));
-                has_room
+                let permits = self.address_limits.try_bytes(size);
+                let is_reserved = permits.is_some();
+                permits
+                    .into_iter()
+                    .for_each(|permits| in_flight.hold(permits));
+                is_reserved
             }
         }
     }
 
-    /// The request as the app gets it.
-    fn opened(&self, request: Request<Incoming>, flight: &Flight) -> Request<Body> {
+    /// Returns the request as the router gets it.
+    fn prepare(&self, request: Request<Incoming>, in_flight: &InFlight) -> Request<Body> {
         let (mut parts, body) = request.into_parts();
-        parts.extensions.extend(self.known.clone());
+        parts.extensions.extend(self.client.clone());
         parts.extensions.insert(ConnectInfo(self.peer));
         let body = match body.is_end_stream() {
             true => {
-                flight.read();
+                in_flight.set_body_read();
                 Body::empty()
             }
             false => {
                 let head = (parts.version, &parts.headers);
-                Body::new(Question::new(body, head, flight.clone(), &self.limits))
+                Body::new(RequestBody::new(
+                    body,
+                    head,
+                    in_flight.clone(),
+                    &self.limits,
+                ))
             }
         };
         Request::from_parts(parts, body)
     }
 }
 
-fn later(why: &'static str) -> Response<Body> {
-    let mut response = told(StatusCode::SERVICE_UNAVAILABLE, why);
+fn unavailable(message: &'static str) -> Response<Body> {
+    let mut response = plain_text(StatusCode::SERVICE_UNAVAILABLE, message);
     let headers = response.headers_mut();
     headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
 
-fn told(status: StatusCode, why: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(why));
+fn plain_text(status: StatusCode, message: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::from(message));
     *response.status_mut() = status;
     response
 }
 
-/// Whether the client wants the connection to be closed after the answer.
-fn is_last(headers: &HeaderMap) -> bool {
-    let named = headers.get_all(CONNECTION).iter();
-    let mut named = named.filter_map(|value| value.to_str().ok());
-    named.any(|value| value.to_ascii_lowercase().contains("close"))
+/// Returns whether the client asks to close the connection after the response.
+fn closes(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(CONNECTION).iter();
+    let mut values = values.filter_map(|value| value.to_str().ok());
+    values.any(|value| value.to_ascii_lowercase().contains("close"))
 }
 
-/// The answer to a body that was not read to its end: the handler's own, if it knew of that.
-fn troubled(trouble: Trouble, response: Response<Body>, version: Version) -> Response<Body> {
-    let is_known = response.status() == trouble.status();
-    let mut response = match trouble {
-        _ if is_known => response,
-        Trouble::Full => later("there is not enough memory for the body at present"),
-        Trouble::Late => told(trouble.status(), "the body arrived too slowly"),
+/// Returns the response to a request whose body was not read to its end: that of the handler, if it has the same status.
+fn body_error_response(
+    error: BodyError,
+    response: Response<Body>,
+    version: Version,
+) -> Response<Body> {
+    let is_from_handler = response.status() == error.status();
+    let mut response = match error {
+        _ if is_from_handler => response,
+        BodyError::NoMemory => unavailable("there is not enough memory for the body at present"),
+        BodyError::TooSlow => plain_text(error.status(), "the body arrived too slowly"),
     };
-    if trouble == Trouble::Late && version < Version::HTTP_2 {
+    if error == BodyError::TooSlow && version < Version::HTTP_2 {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(CONNECTION, close);
     }

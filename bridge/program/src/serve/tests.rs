@@ -1,4 +1,4 @@
-//! What slow, silent and many clients get.
+//! Tests with slow, silent and many clients.
 
 use std::{convert::Infallible, future::pending, pin::pin, time::Instant};
 
@@ -13,10 +13,10 @@ use tokio::sync::{Notify, mpsc};
 
 use super::*;
 
-/// How long a test waits for what has to come.
+/// The time that a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An app whose handlers need no more than these.
+/// An app with a few simple handlers.
 fn app() -> Router {
     Router::new()
         .route("/", get(async || "well"))
@@ -26,21 +26,21 @@ fn app() -> Router {
 }
 
 /// Serves an app within limits, until the test ends.
-async fn served(app: Router, limits: Limits) -> SocketAddr {
+async fn start(app: Router, limits: Limits) -> SocketAddr {
     let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(serve_within(limits, listener, Plain, app, pending()));
+    tokio::spawn(serve_within(limits, listener, PlainTcp, app, pending()));
     address
 }
 
-async fn connected(address: SocketAddr, said: &str) -> TcpStream {
+async fn connect_and_send(address: SocketAddr, text: &str) -> TcpStream {
     let mut connection = TcpStream::connect(address).await.unwrap();
-    connection.write_all(said.as_bytes()).await.unwrap();
+    connection.write_all(text.as_bytes()).await.unwrap();
     connection
 }
 
-/// What comes until these bytes have come, or the connection is closed.
-async fn until(connection: &mut TcpStream, end: &str) -> String {
+/// Reads until the bytes end with `end`, or the connection is closed.
+async fn read_until(connection: &mut TcpStream, end: &str) -> String {
     let (mut read, mut buffer) = (Vec::new(), [0; 4096]);
     let reading = async {
         while !read.ends_with(end.as_bytes()) || end.is_empty() {
@@ -56,31 +56,31 @@ async fn until(connection: &mut TcpStream, end: &str) -> String {
     read
 }
 
-/// All that comes until the connection is closed.
-async fn all(connection: &mut TcpStream) -> String {
-    until(connection, "").await
+/// Reads until the connection is closed.
+async fn read_all(connection: &mut TcpStream) -> String {
+    read_until(connection, "").await
 }
 
 #[tokio::test]
-async fn a_body_that_nobody_reads_does_not_cost_the_next_request() {
-    let address = served(app(), Limits::default()).await;
+async fn an_unread_body_does_not_break_the_next_request() {
+    let address = start(app(), Limits::default()).await;
     let head = "POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n";
-    let mut connection = connected(address, head).await;
-    let answer = until(&mut connection, "unread").await;
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let mut connection = connect_and_send(address, head).await;
+    let response = read_until(&mut connection, "unread").await;
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     connection.write_all(b"hello").await.unwrap();
     connection
         .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         .await
         .unwrap();
-    let answer = until(&mut connection, "well").await;
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer:?}");
+    let response = read_until(&mut connection, "well").await;
+    assert!(response.starts_with("HTTP/1.1 200"), "{response:?}");
 }
 
 #[tokio::test]
-async fn half_a_head_is_not_waited_for() {
+async fn half_a_head_is_given_up() {
     let head = Duration::from_millis(50);
-    let address = served(
+    let address = start(
         app(),
         Limits {
             head,
@@ -88,35 +88,39 @@ async fn half_a_head_is_not_waited_for() {
         },
     )
     .await;
-    for said in ["", "GET / HT"] {
-        assert_eq!(all(&mut connected(address, said).await).await, "", "{said}");
+    for text in ["", "GET / HT"] {
+        assert_eq!(
+            read_all(&mut connect_and_send(address, text).await).await,
+            "",
+            "{text}"
+        );
     }
-    let mut connection = connected(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
-    until(&mut connection, "well").await;
+    let mut connection = connect_and_send(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    read_until(&mut connection, "well").await;
     connection.write_all(b"GET").await.unwrap();
-    assert_eq!(all(&mut connection).await, "");
+    assert_eq!(read_all(&mut connection).await, "");
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_kept_for_its_time() {
+async fn an_idle_connection_is_kept_until_its_limit() {
     let limits = Limits {
         head: Duration::from_millis(10),
         idle: Duration::from_millis(300),
         ..Limits::default()
     };
-    let address = served(app(), limits).await;
-    let asked = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-    let mut connection = connected(address, asked).await;
-    until(&mut connection, "well").await;
-    connection.write_all(asked.as_bytes()).await.unwrap();
-    assert!(until(&mut connection, "well").await.contains("200"));
-    assert_eq!(all(&mut connection).await, "");
+    let address = start(app(), limits).await;
+    let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let mut connection = connect_and_send(address, request).await;
+    read_until(&mut connection, "well").await;
+    connection.write_all(request.as_bytes()).await.unwrap();
+    assert!(read_until(&mut connection, "well").await.contains("200"));
+    assert_eq!(read_all(&mut connection).await, "");
 }
 
 #[tokio::test]
-async fn half_a_body_is_not_waited_for() {
+async fn half_a_body_is_answered_with_408() {
     let body = Duration::from_millis(50);
-    let address = served(
+    let address = start(
         app(),
         Limits {
             body,
@@ -124,14 +128,14 @@ async fn half_a_body_is_not_waited_for() {
         },
     )
     .await;
-    let asked = "POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel";
-    let answer = all(&mut connected(address, asked).await).await;
-    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    let request = "POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel";
+    let response = read_all(&mut connect_and_send(address, request).await).await;
+    assert!(response.starts_with("HTTP/1.1 408"), "{response}");
 }
 
 #[tokio::test]
-async fn a_large_body_is_read_whole() {
-    let address = served(app(), Limits::default()).await;
+async fn a_large_body_is_read_to_its_end() {
+    let address = start(app(), Limits::default()).await;
     let body = "x".repeat(200_000);
     for (name, body) in [
         ("Content-Length: 200000", body.clone()),
@@ -140,64 +144,67 @@ async fn a_large_body_is_read_whole() {
             format!("30d40\r\n{body}\r\n0\r\n\r\n"),
         ),
     ] {
-        let asked = format!("POST /read HTTP/1.1\r\nHost: a\r\n{name}\r\n\r\n{body}");
-        let mut connection = connected(address, &asked).await;
-        let answer = until(&mut connection, "200000").await;
-        assert!(answer.starts_with("HTTP/1.1 200"), "{name}: {answer}");
+        let request = format!("POST /read HTTP/1.1\r\nHost: a\r\n{name}\r\n\r\n{body}");
+        let mut connection = connect_and_send(address, &request).await;
+        let response = read_until(&mut connection, "200000").await;
+        assert!(response.starts_with("HTTP/1.1 200"), "{name}: {response}");
     }
 }
 
 #[tokio::test]
-async fn a_reader_who_takes_nothing_is_cut_off() {
+async fn a_client_that_reads_nothing_is_disconnected() {
     let limits = Limits {
         stalled: Duration::from_millis(100),
         ..Limits::default()
     };
-    let (told, mut gone) = mpsc::unbounded_channel();
+    let (dropped, mut drops) = mpsc::unbounded_channel();
     let endless = move || {
-        let (told, piece) = (Told(told.clone()), Bytes::from(vec![b'x'; 1 << 16]));
+        let (guard, piece) = (
+            NotifyOnDrop(dropped.clone()),
+            Bytes::from(vec![b'x'; 1 << 16]),
+        );
         let pieces = stream::repeat_with(move || {
-            let _ = &told;
+            let _ = &guard;
             Ok::<_, Infallible>(piece.clone())
         });
         std::future::ready(Body::from_stream(pieces))
     };
-    let address = served(Router::new().route("/", get(endless)), limits).await;
-    let connection = connected(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
-    timeout(PATIENCE, gone.recv()).await.unwrap().unwrap();
+    let address = start(Router::new().route("/", get(endless)), limits).await;
+    let connection = connect_and_send(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    timeout(PATIENCE, drops.recv()).await.unwrap().unwrap();
     drop(connection);
 }
 
-/// Tells that it is dropped.
-struct Told(mpsc::UnboundedSender<()>);
+/// Sends a message when it is dropped.
+struct NotifyOnDrop(mpsc::UnboundedSender<()>);
 
-impl Drop for Told {
+impl Drop for NotifyOnDrop {
     fn drop(&mut self) {
         let _ = self.0.send(());
     }
 }
 
 #[tokio::test]
-async fn who_is_one_too_many_is_told_to_come_back() {
+async fn an_excess_connection_is_refused_with_retry_after() {
     let limits = Limits {
         connections: 2,
         ..Limits::default()
     };
-    let address = served(app(), limits).await;
+    let address = start(app(), limits).await;
     let never = "GET /never HTTP/1.1\r\nHost: a\r\n\r\n";
-    let silent = connected(address, "").await;
-    let mut busy = vec![connected(address, never).await];
-    // The silent one makes room.
-    let mut next = connected(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
-    assert!(until(&mut next, "well").await.contains("200"));
+    let silent = connect_and_send(address, "").await;
+    let mut busy = vec![connect_and_send(address, never).await];
+    // The silent connection is closed to make room.
+    let mut next = connect_and_send(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert!(read_until(&mut next, "well").await.contains("200"));
     drop((silent, next));
     let refused = loop {
-        let mut connection = connected(address, never).await;
+        let mut connection = connect_and_send(address, never).await;
         let mut first = [0];
         tokio::select! {
             read = connection.read(&mut first) => {
                 assert_eq!(read.unwrap(), 1);
-                break all(&mut connection).await;
+                break read_all(&mut connection).await;
             }
             () = sleep(Duration::from_millis(20)) => busy.push(connection),
         }
@@ -207,45 +214,47 @@ async fn who_is_one_too_many_is_told_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_head_that_is_too_large_is_refused_in_the_form_of_what_is_asked() {
-    let refuse = |head: &Parts, why: Unserved| {
-        let kind = head.headers.get("content-type");
-        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let mut response = Response::new(Body::from(format!("{} {kind}", head.uri)));
-        *response.status_mut() = why.status();
+async fn a_head_that_is_too_large_is_rejected_in_the_form_of_the_app() {
+    let reject = |head: &Parts, reason: Rejection| {
+        let content_type = head.headers.get("content-type");
+        let content_type = content_type
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
+        let mut response = Response::new(Body::from(format!("{} {content_type}", head.uri)));
+        *response.status_mut() = reason.status();
         response
     };
     let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = listener.local_addr().unwrap();
-    let app = App::from(app()).refusing(refuse);
+    let app = App::from(app()).with_rejections(reject);
     tokio::spawn(serve(listener, app, pending()));
-    let asked = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     let large = format!(
         "POST /a2a HTTP/1.1\r\nContent-Type: application/json\r\nX: {}\r\n\r\n",
         "x".repeat(1 << 20)
     );
-    for before in ["", asked] {
-        let mut connection = connected(address, before).await;
+    for before in ["", request] {
+        let mut connection = connect_and_send(address, before).await;
         if !before.is_empty() {
-            until(&mut connection, "well").await;
+            read_until(&mut connection, "well").await;
         }
         let (mut reading, mut writing) = connection.split();
-        let mut answer = String::new();
+        let mut response = String::new();
         let both = async {
             tokio::join!(
                 writing.write_all(large.as_bytes()),
-                reading.read_to_string(&mut answer)
+                reading.read_to_string(&mut response)
             )
         };
         let (_, read) = timeout(PATIENCE, both).await.unwrap();
         read.unwrap();
-        assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
-        assert!(answer.ends_with("/a2a application/json"), "{answer}");
+        assert!(response.starts_with("HTTP/1.1 431"), "{response}");
+        assert!(response.ends_with("/a2a application/json"), "{response}");
     }
 }
 
 #[tokio::test]
-async fn a_request_too_many_is_told_to_come_back() {
+async fn an_excess_request_is_refused_with_retry_after() {
     let limits = Limits {
         requests: 1,
         ..Limits::default()
@@ -259,21 +268,24 @@ async fn a_request_too_many_is_told_to_come_back() {
     let app = app
         .route("/never", get(never))
         .route("/", get(async || "well"));
-    let address = served(app, limits).await;
-    let never = connected(address, "GET /never HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let address = start(app, limits).await;
+    let never = connect_and_send(address, "GET /never HTTP/1.1\r\nHost: a\r\n\r\n").await;
     timeout(PATIENCE, begun.notified()).await.unwrap();
-    let asked = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-    let mut connection = connected(address, asked).await;
-    let answer = until(&mut connection, "at once").await;
-    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-    assert!(answer.to_lowercase().contains("retry-after: 1"), "{answer}");
+    let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let mut connection = connect_and_send(address, request).await;
+    let response = read_until(&mut connection, "at once").await;
+    assert!(response.starts_with("HTTP/1.1 503"), "{response}");
+    assert!(
+        response.to_lowercase().contains("retry-after: 1"),
+        "{response}"
+    );
     drop(never);
-    // The connection is as good as before.
+    // The connection can still be used.
     loop {
-        connection.write_all(asked.as_bytes()).await.unwrap();
-        let mut answer = [0; 512];
-        let length = connection.read(&mut answer).await.unwrap();
-        if answer[..length].starts_with(b"HTTP/1.1 200") {
+        connection.write_all(request.as_bytes()).await.unwrap();
+        let mut response = [0; 512];
+        let length = connection.read(&mut response).await.unwrap();
+        if response[..length].starts_with(b"HTTP/1.1 200") {
             break;
         }
     }
@@ -295,146 +307,144 @@ async fn a_stop_waits_for_open_requests() {
     let stopping = async move { stopped.notified().await };
     let app = Router::new().route("/", get(slow));
     let serving = tokio::spawn(serve(listener, app, stopping));
-    let asked = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-    let mut connection = connected(address, asked).await;
-    let mut idle = connected(address, "").await;
+    let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let mut connection = connect_and_send(address, request).await;
+    let mut idle = connect_and_send(address, "").await;
     timeout(PATIENCE, wait.notified()).await.unwrap();
     stop.notify_one();
-    // Nobody is let in from now on, and who asks nothing is gone.
-    assert_eq!(all(&mut idle).await, "");
+    // An idle connection is closed, and no new one is accepted.
+    assert_eq!(read_all(&mut idle).await, "");
     assert!(!serving.is_finished());
     go.notify_one();
-    assert!(all(&mut connection).await.ends_with("done"));
+    assert!(read_all(&mut connection).await.ends_with("done"));
     timeout(PATIENCE, serving).await.unwrap().unwrap().unwrap();
 }
 
-/// A connection on which a request is read when it is looked at again.
 #[tokio::test]
-async fn what_is_asked_at_the_last_moment_is_read() {
+async fn a_request_that_comes_at_the_last_moment_is_read() {
     let limits = Limits {
         idle: Duration::ZERO,
         ..Limits::default()
     };
-    for (is_asked, expected) in [(true, Seen::Request), (false, Seen::Nothing)] {
-        let activity = Activity::new();
-        activity.asked();
-        activity.answered();
-        assert_eq!(activity.over(&limits).await, "nothing is asked");
+    for (has_request, expected) in [(true, LastRead::Request), (false, LastRead::Nothing)] {
+        let monitor = ConnectionMonitor::new();
+        monitor.request_began();
+        monitor.request_ended();
+        assert_eq!(monitor.expired(&limits).await, "it is idle");
         let reading = async {
-            if is_asked {
-                activity.asked();
+            if has_request {
+                monitor.request_began();
             }
             pending::<()>().await;
         };
-        assert_eq!(last_look(pin!(reading), &activity, &limits).await, expected);
-        let gone = pin!(std::future::ready(()));
-        assert_eq!(last_look(gone, &activity, &limits).await, Seen::End);
+        assert_eq!(last_read(pin!(reading), &monitor, &limits).await, expected);
+        let closed = pin!(std::future::ready(()));
+        assert_eq!(last_read(closed, &monitor, &limits).await, LastRead::End);
     }
 }
 
-/// The server finds in the same moment that a connection was idle for too long, and that a request has come. It looks at
-/// either first, by chance.
+/// At the same moment the idle limit is over and a request arrives. Chance decides which of them the server sees first.
 #[tokio::test]
-async fn a_request_and_the_end_of_the_idle_time_may_come_together() {
+async fn a_request_at_the_end_of_the_idle_time_is_answered() {
     let idle = Duration::from_millis(60);
     let limits = Limits {
         idle,
         ..Limits::default()
     };
-    let address = served(app(), limits).await;
-    let asked = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let address = start(app(), limits).await;
+    let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     for _ in 0..20 {
         let began = Instant::now();
-        let mut connection = connected(address, asked).await;
-        until(&mut connection, "well").await;
-        connection.try_write(asked.as_bytes()).unwrap();
-        // On a busy machine the connection may have been closed before the request came.
+        let mut connection = connect_and_send(address, request).await;
+        read_until(&mut connection, "well").await;
+        connection.try_write(request.as_bytes()).unwrap();
+        // On a busy machine the connection may have been closed before the request was sent.
         if began.elapsed() < idle {
             std::thread::sleep(idle);
-            assert!(until(&mut connection, "well").await.contains("200"));
+            assert!(read_until(&mut connection, "well").await.contains("200"));
         }
     }
 }
 
-/// What a stream says next, if it says anything more.
-type Says = mpsc::UnboundedSender<&'static str>;
+/// Sends the next event of a stream. The stream ends when this is dropped.
+type EventSender = mpsc::UnboundedSender<&'static str>;
 
-/// An app with event streams that say what they are told to: how to tell each one that is asked for, in their order.
-fn streaming() -> (Router, mpsc::UnboundedReceiver<Says>) {
-    let (told, streams) = mpsc::unbounded_channel();
+/// Returns an app with event streams, and the senders of the streams in the order of their requests.
+fn streaming_app() -> (Router, mpsc::UnboundedReceiver<EventSender>) {
+    let (opened, streams) = mpsc::unbounded_channel();
     let open = move |_: Bytes| {
-        let (says, said) = mpsc::unbounded_channel::<&str>();
-        told.send(says).unwrap();
-        let said = stream::unfold(said, async |mut said| {
-            let text = said.recv().await?;
-            Some((Ok::<_, Infallible>(text), said))
+        let (sender, events) = mpsc::unbounded_channel::<&str>();
+        opened.send(sender).unwrap();
+        let events = stream::unfold(events, async |mut events| {
+            let text = events.recv().await?;
+            Some((Ok::<_, Infallible>(text), events))
         });
-        let kind = [("content-type", "text/event-stream")];
-        std::future::ready((kind, Body::from_stream(said)))
+        let content_type = [("content-type", "text/event-stream")];
+        std::future::ready((content_type, Body::from_stream(events)))
     };
     let router = app().route("/events", post(open));
     (router, streams)
 }
 
 #[tokio::test]
-async fn a_quiet_stream_goes_on_and_the_next_request_is_answered() {
-    let (app, mut streams) = streaming();
-    let address = served(app, Limits::default()).await;
-    let asked = "POST /events HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+async fn an_idle_stream_goes_on_and_the_next_request_is_answered() {
+    let (app, mut streams) = streaming_app();
+    let address = start(app, Limits::default()).await;
+    let request = "POST /events HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
     let chunked = "POST /events HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n";
-    let mut connection = connected(address, asked).await;
-    for next in [chunked, asked, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"] {
-        let says = timeout(PATIENCE, streams.recv()).await.unwrap().unwrap();
-        let head = until(&mut connection, "\r\n\r\n").await;
+    let mut connection = connect_and_send(address, request).await;
+    for next in [chunked, request, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"] {
+        let sender = timeout(PATIENCE, streams.recv()).await.unwrap().unwrap();
+        let head = read_until(&mut connection, "\r\n\r\n").await;
         assert!(head.starts_with("HTTP/1.1 200"), "{head}");
         assert!(head.contains("transfer-encoding: chunked"), "{head}");
-        says.send("one").unwrap();
-        assert_eq!(until(&mut connection, "one\r\n").await, "3\r\none\r\n");
+        sender.send("one").unwrap();
+        assert_eq!(read_until(&mut connection, "one\r\n").await, "3\r\none\r\n");
         // The next request may begin before the stream has ended.
         let (begin, rest) = next.split_at(20);
         connection.write_all(begin.as_bytes()).await.unwrap();
-        says.send("number two, longer").unwrap();
+        sender.send("number two, longer").unwrap();
         let two = "12\r\nnumber two, longer\r\n";
-        assert_eq!(until(&mut connection, two).await, two);
-        drop(says);
-        assert_eq!(until(&mut connection, "0\r\n\r\n").await, "0\r\n\r\n");
+        assert_eq!(read_until(&mut connection, two).await, two);
+        drop(sender);
+        assert_eq!(read_until(&mut connection, "0\r\n\r\n").await, "0\r\n\r\n");
         connection.write_all(rest.as_bytes()).await.unwrap();
     }
-    assert!(until(&mut connection, "well").await.contains("200"));
+    assert!(read_until(&mut connection, "well").await.contains("200"));
 }
 
 #[tokio::test]
 async fn a_stream_ends_when_its_client_leaves() {
-    let (app, mut streams) = streaming();
-    let address = served(app, Limits::default()).await;
-    let asked = "POST /events HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
-    let mut connection = connected(address, asked).await;
-    until(&mut connection, "\r\n\r\n").await;
-    let says = streams.recv().await.unwrap();
+    let (app, mut streams) = streaming_app();
+    let address = start(app, Limits::default()).await;
+    let request = "POST /events HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+    let mut connection = connect_and_send(address, request).await;
+    read_until(&mut connection, "\r\n\r\n").await;
+    let sender = streams.recv().await.unwrap();
     drop(connection);
-    timeout(PATIENCE, says.closed()).await.unwrap();
+    timeout(PATIENCE, sender.closed()).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_stream_after_which_nothing_is_wanted_closes_its_connection() {
-    let (app, mut streams) = streaming();
-    let address = served(app, Limits::default()).await;
+async fn a_stream_closes_its_connection_if_the_client_asks_for_that() {
+    let (app, mut streams) = streaming_app();
+    let address = start(app, Limits::default()).await;
     for (version, close) in [("1.1", "Connection: Close\r\n"), ("1.0", "")] {
-        let asked = format!(
+        let request = format!(
             "POST /events HTTP/{version}\r\nHost: a\r\n{close}Content-Length: 2\r\n\r\n{{}}"
         );
-        let mut connection = connected(address, &asked).await;
-        until(&mut connection, "\r\n\r\n").await;
-        let says = streams.recv().await.unwrap();
-        says.send("all").unwrap();
-        drop(says);
-        assert!(all(&mut connection).await.contains("all"), "{version}");
+        let mut connection = connect_and_send(address, &request).await;
+        read_until(&mut connection, "\r\n\r\n").await;
+        let sender = streams.recv().await.unwrap();
+        sender.send("all").unwrap();
+        drop(sender);
+        assert!(read_all(&mut connection).await.contains("all"), "{version}");
     }
 }
 
 #[tokio::test]
 async fn a_stop_waits_for_streams_and_closes_their_connections() {
-    let (app, mut streams) = streaming();
+    let (app, mut streams) = streaming_app();
     let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = listener.local_addr().unwrap();
     let stop = Arc::new(Notify::new());
@@ -444,49 +454,49 @@ async fn a_stop_waits_for_streams_and_closes_their_connections() {
         app,
         async move { stopped.notified().await },
     ));
-    let asked = "POST /events HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
-    let mut connection = connected(address, asked).await;
-    until(&mut connection, "\r\n\r\n").await;
-    let says = streams.recv().await.unwrap();
+    let request = "POST /events HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+    let mut connection = connect_and_send(address, request).await;
+    read_until(&mut connection, "\r\n\r\n").await;
+    let sender = streams.recv().await.unwrap();
     stop.notify_one();
-    says.send("the end").unwrap();
+    sender.send("the end").unwrap();
     assert!(
-        until(&mut connection, "end\r\n")
+        read_until(&mut connection, "end\r\n")
             .await
             .ends_with("the end\r\n")
     );
-    drop(says);
-    assert_eq!(all(&mut connection).await, "0\r\n\r\n");
+    drop(sender);
+    assert_eq!(read_all(&mut connection).await, "0\r\n\r\n");
     timeout(PATIENCE, serving).await.unwrap().unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn large_heads_have_so_much_together_and_small_ones_none_of_it() {
+async fn large_heads_share_a_limit_and_small_heads_are_free() {
     let limits = Limits {
         bytes: 64 << 10,
         ..Limits::default()
     };
-    let address = served(app(), limits).await;
+    let address = start(app(), limits).await;
     let half = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(20 << 10));
-    // One address has half of all: the first one holds 24 KiB of 32, and is read on.
-    let mut first = connected(address, &half).await;
-    let mut refused = connected(address, &half).await;
-    let answers = async {
+    // One address has half of the limit: the first head holds 24 KiB of 32 KiB.
+    let mut first = connect_and_send(address, &half).await;
+    let mut refused = connect_and_send(address, &half).await;
+    let responses = async {
         tokio::select! {
-            one = all(&mut first) => (one, false),
-            other = all(&mut refused) => (other, true),
+            one = read_all(&mut first) => (one, false),
+            other = read_all(&mut refused) => (other, true),
         }
     };
-    let (answer, is_other) = timeout(PATIENCE, answers).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-    assert!(answer.contains("retry-after: 1"), "{answer}");
-    let mut small = connected(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
-    assert!(until(&mut small, "well").await.contains("200"));
-    let held = if is_other { &mut first } else { &mut refused };
-    held.write_all(b"\r\n\r\n").await.unwrap();
-    assert!(until(held, "well").await.contains("200"));
-    // What it held is there again.
+    let (response, is_other) = timeout(PATIENCE, responses).await.unwrap();
+    assert!(response.starts_with("HTTP/1.1 503"), "{response}");
+    assert!(response.contains("retry-after: 1"), "{response}");
+    let mut small = connect_and_send(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert!(read_until(&mut small, "well").await.contains("200"));
+    let accepted = if is_other { &mut first } else { &mut refused };
+    accepted.write_all(b"\r\n\r\n").await.unwrap();
+    assert!(read_until(accepted, "well").await.contains("200"));
+    // The memory of that request is free again.
     let whole = format!("{half}\r\n\r\n");
-    let mut next = connected(address, &whole).await;
-    assert!(until(&mut next, "well").await.contains("200"));
+    let mut next = connect_and_send(address, &whole).await;
+    assert!(read_until(&mut next, "well").await.contains("200"));
 }

@@ -10,7 +10,7 @@ use axum::{
         header::{CONTENT_LENGTH, CONTENT_TYPE, ORIGIN},
     },
 };
-use bridge_program::{Flight, LARGE, Trouble};
+use bridge_program::{self as program, InFlight, LARGE_RESPONSE};
 use bridge_protocol::{
     a2a::{Error, ErrorKind},
     wire::weight::{MOST, weigh},
@@ -50,8 +50,8 @@ impl BodyError {
         match self {
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Broken => StatusCode::BAD_REQUEST,
-            Self::Late => Trouble::Late.status(),
-            Self::Full => Trouble::Full.status(),
+            Self::Late => program::BodyError::TooSlow.status(),
+            Self::Full => program::BodyError::NoMemory.status(),
         }
     }
 
@@ -72,9 +72,9 @@ impl BodyError {
 
     /// Determines why reading the body failed.
     fn broken() -> Self {
-        match Flight::current().and_then(|flight| flight.trouble()) {
-            Some(Trouble::Late) => Self::Late,
-            Some(Trouble::Full) => Self::Full,
+        match InFlight::current().and_then(|request| request.body_error()) {
+            Some(program::BodyError::TooSlow) => Self::Late,
+            Some(program::BodyError::NoMemory) => Self::Full,
             None => Self::Broken,
         }
     }
@@ -131,7 +131,7 @@ async fn collect_body(body: Body, length: Option<usize>, limit: usize) -> Result
             false => {
                 if all.is_empty() {
                     // The announced length alone does not reserve more than this.
-                    let announced = length.unwrap_or_default().min(LARGE);
+                    let announced = length.unwrap_or_default().min(LARGE_RESPONSE);
                     all.reserve_exact(announced.max(first.len() + piece.len()));
                     all.extend_from_slice(&mem::take(&mut first));
                 }
@@ -148,9 +148,9 @@ async fn collect_body(body: Body, length: Option<usize>, limit: usize) -> Result
 /// Reserves the memory that a body of this weight will need once it is parsed, in addition to its own bytes, until the
 /// request is answered. Returns false if there is not enough.
 pub(super) async fn reserve_memory(weight: usize) -> bool {
-    match Flight::current() {
+    match InFlight::current() {
         // A parsed body is copied at least once: one copy is stored, the other passed on.
-        Some(flight) => flight.room(2 * weight).await,
+        Some(request) => request.reserve(2 * weight).await,
         // A program that serves the routes in another way has limits of its own.
         None => true,
     }

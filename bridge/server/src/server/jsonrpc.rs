@@ -20,7 +20,7 @@ use super::{
     body::{self, BodyError, ReceivedRequest},
     dialect::{client_task_id, flat_task_result},
     large_body::block_if_large,
-    large_response::{build_response, call_with_room},
+    large_response::{build_response, call_with_permit},
     render::{self, json, message_result, translated},
     service_parameters::{self, ServiceParameters},
     sse,
@@ -109,14 +109,14 @@ pub(super) async fn answer(
     // Headers and URI share the connection's read buffer, which would stay in memory until the answer is sent.
     drop((headers, uri));
     let streams = call.operation().streams();
-    let (reply, room) = match call_with_room(&endpoint.service, &context, call).await {
+    let (reply, permit) = match call_with_permit(&endpoint.service, &context, call).await {
         Ok(answered) => answered,
         Err(error) if version == Version::V0_3 && streams => (refused_stream(error), None),
         Err(error) => return render::error(id, error),
     };
     let client_id = context.client_id.as_deref();
     let write = || self::response(endpoint, version, id, shape(reply), client_id);
-    let response = build_response(room, write).await;
+    let response = build_response(permit, write).await;
     service_parameters::with_extensions(
         response,
         version,

@@ -1,6 +1,6 @@
 //! Parses and writes large bodies without blocking other requests.
 
-use bridge_program::{LARGE, outgoing};
+use bridge_program::{LARGE_RESPONSE, large_responses};
 use futures_util::future::{BoxFuture, Either, FutureExt as _, Ready, ready};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
@@ -11,7 +11,7 @@ pub(super) fn block_if_large<T>(size: usize, work: impl FnOnce() -> T) -> T {
         let runtime = Handle::try_current();
         runtime.is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
     };
-    match size >= LARGE && has_threads() {
+    match size >= LARGE_RESPONSE && has_threads() {
         true => tokio::task::block_in_place(work),
         false => work(),
     }
@@ -19,22 +19,22 @@ pub(super) fn block_if_large<T>(size: usize, work: impl FnOnce() -> T) -> T {
 
 /// Writes an answer of about this size. Only a few large answers are written at the same time, because each takes
 /// several times its size in memory meanwhile.
-pub(super) async fn write_when_room<T>(size: usize, write: impl FnOnce() -> T) -> T {
-    let _making = outgoing().making(size).await;
+pub(super) async fn write_large<T>(size: usize, write: impl FnOnce() -> T) -> T {
+    let _permit = large_responses().serialise_permit(size).await;
     block_if_large(size, write)
 }
 
 /// An item of a stream that is written.
 pub(super) type WrittenItem<T> = Either<Ready<T>, BoxFuture<'static, T>>;
 
-/// The same for an item of a stream. One that is not large is written at once: a stream is quiet for most of its time,
-/// and keeps no room to write with meanwhile.
+/// Writes an item of a stream. A small item is written at once and without a boxed future, because a stream is idle for most of
+/// its time and must not keep memory for writing meanwhile.
 pub(super) fn write_item<T: Send + 'static>(
     size: usize,
     write: impl FnOnce() -> T + Send + 'static,
 ) -> WrittenItem<T> {
     match size {
-        0..LARGE => Either::Left(ready(write())),
-        LARGE.. => Either::Right(write_when_room(size, write).boxed()),
+        0..LARGE_RESPONSE => Either::Left(ready(write())),
+        LARGE_RESPONSE.. => Either::Right(write_large(size, write).boxed()),
     }
 }

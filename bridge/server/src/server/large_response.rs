@@ -1,46 +1,46 @@
 //! Delays large responses until there is memory to send them.
 
 use axum::response::Response;
-use bridge_program::{LARGE, Room, outgoing};
+use bridge_program::{LARGE_RESPONSE, ResponsePermit, large_responses};
 use bridge_protocol::{a2a::Error, dialect::Call};
 
-use super::large_body::write_when_room;
+use super::large_body::write_large;
 use crate::service::{Context, Reply, Service};
 
 /// Calls an operation. Returns the reply, and the reserved memory for sending it if it is large. A read-only call is
 /// repeated once there is memory, so that a waiting request holds no reply.
-pub(super) async fn call_with_room(
+pub(super) async fn call_with_permit(
     service: &Service,
     context: &Context,
     call: Box<Call>,
-) -> Result<(Reply, Option<Room>), Error> {
+) -> Result<(Reply, Option<ResponsePermit>), Error> {
     // First of all, so that nothing is held while waiting.
     service.await_news(context, &call).await;
     let Some(name) = read_only_key(&call) else {
         let reply = service.call(context, call).await?;
         let size = reply.size();
-        if let (LARGE.., Some(task)) = (size, reply.task()) {
-            outgoing().remember(task);
+        if let (LARGE_RESPONSE.., Some(task)) = (size, reply.task()) {
+            large_responses().remember_large(task);
         }
-        let room = outgoing().room(size).await;
-        return Ok((reply, room));
+        let permit = large_responses().reserve(size).await;
+        return Ok((reply, permit));
     };
-    let reading = outgoing().reading(&name).await;
+    let read_permit = large_responses().read_permit(&name).await;
     let again = call.clone();
     let reply = service.call(context, call).await?;
     let size = reply.size();
-    if size < LARGE {
+    if size < LARGE_RESPONSE {
         return Ok((reply, None));
     }
-    outgoing().remember(&name);
-    if let Some(room) = outgoing().room_now(size) {
-        return Ok((reply, Some(room)));
+    large_responses().remember_large(&name);
+    if let Some(permit) = large_responses().try_reserve(size) {
+        return Ok((reply, Some(permit)));
     }
-    drop((reply, reading));
-    let room = outgoing().room(size).await;
+    drop((reply, read_permit));
+    let permit = large_responses().reserve(size).await;
     // Boxed because it is rarely needed.
     let again = Box::pin(service.call(context, again));
-    Ok((again.await?, room))
+    Ok((again.await?, permit))
 }
 
 /// Returns a key for the data that a read-only call reads; `None` for other calls.
@@ -62,13 +62,13 @@ fn read_only_key(call: &Call) -> Option<String> {
 
 /// Writes the response. The reserved memory is attached to it, so that it is released once the response was sent.
 pub(super) async fn build_response(
-    room: Option<Room>,
+    permit: Option<ResponsePermit>,
     write: impl FnOnce() -> Response,
 ) -> Response {
-    let size = if room.is_some() { LARGE } else { 0 };
-    let mut response = write_when_room(size, write).await;
-    if let Some(room) = room {
-        response.extensions_mut().insert(room);
+    let size = if permit.is_some() { LARGE_RESPONSE } else { 0 };
+    let mut response = write_large(size, write).await;
+    if let Some(permit) = permit {
+        response.extensions_mut().insert(permit);
     }
     response
 }

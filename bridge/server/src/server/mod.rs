@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 pub use health::{Readiness, health};
 pub use openapi::openapi;
-pub use overload::refuse;
+pub use overload::reject;
 
 use axum::{
     Router,

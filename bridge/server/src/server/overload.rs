@@ -13,26 +13,26 @@ use axum::{
     },
     response::Response,
 };
-use bridge_program::Unserved;
+use bridge_program::Rejection;
 use bridge_protocol::a2a::{Error, ErrorKind};
 
 use super::{body::RETRY_AFTER_SECONDS, jsonrpc, rest};
 
 /// Returns the answer to a request that is not processed.
-pub fn refuse(head: &Parts, why: Unserved) -> Response<Body> {
-    let error = match why {
-        Unserved::Full => Error::unavailable(why.text(), RETRY_AFTER_SECONDS),
-        Unserved::Head => Error::new(ErrorKind::InvalidRequest, why.text()),
+pub fn reject(head: &Parts, reason: Rejection) -> Response<Body> {
+    let error = match reason {
+        Rejection::Overloaded => Error::unavailable(reason.text(), RETRY_AFTER_SECONDS),
+        Rejection::HeadTooLarge => Error::new(ErrorKind::InvalidRequest, reason.text()),
     };
     let path = head.uri.path();
     match presumed_binding(head, path) {
         #[cfg(feature = "grpc")]
         PresumedBinding::Grpc => super::grpc::error_response(&error),
         PresumedBinding::HttpJson => {
-            rest::error_response_at(path, &head.headers, why.status(), error)
+            rest::error_response_at(path, &head.headers, reason.status(), error)
         }
-        PresumedBinding::JsonRpc => jsonrpc::error_response(why.status(), error),
-        PresumedBinding::Unknown => plain(why),
+        PresumedBinding::JsonRpc => jsonrpc::error_response(reason.status(), error),
+        PresumedBinding::Unknown => plain(reason),
     }
 }
 
@@ -61,13 +61,13 @@ fn presumed_binding(head: &Parts, path: &str) -> PresumedBinding {
     }
 }
 
-fn plain(why: Unserved) -> Response<Body> {
-    let mut response = Response::new(Body::from(why.text()));
-    *response.status_mut() = why.status();
+fn plain(reason: Rejection) -> Response<Body> {
+    let mut response = Response::new(Body::from(reason.text()));
+    *response.status_mut() = reason.status();
     let headers = response.headers_mut();
-    match why {
-        Unserved::Full => drop(headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS.into())),
-        Unserved::Head => {}
+    match reason {
+        Rejection::Overloaded => drop(headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS.into())),
+        Rejection::HeadTooLarge => {}
     }
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
     response
@@ -102,17 +102,17 @@ mod tests {
             ("GET", "/.well-known/agent-card.json", "", "text/plain"),
             ("GET", "/healthz", "", "text/plain"),
         ] {
-            for why in [Unserved::Full, Unserved::Head] {
+            for reason in [Rejection::Overloaded, Rejection::HeadTooLarge] {
                 let request = Request::builder().method(method).uri(path);
                 let request = request.header(CONTENT_TYPE, media_type).body(()).unwrap();
-                let response = refuse(&request.into_parts().0, why);
-                assert_eq!(response.status(), why.status(), "{path}");
+                let response = reject(&request.into_parts().0, reason);
+                assert_eq!(response.status(), reason.status(), "{path}");
                 let again = response.headers().get(RETRY_AFTER);
-                assert_eq!(again.is_some(), why == Unserved::Full, "{path}");
+                assert_eq!(again.is_some(), reason == Rejection::Overloaded, "{path}");
                 assert_eq!(response.headers()[CONTENT_TYPE], expected, "{path}");
                 let body = to_bytes(response.into_body(), 1 << 16).await.unwrap();
                 let error = serde_json::from_slice::<Value>(&body).unwrap_or_default();
-                let is_told = error["error"]["message"] == why.text();
+                let is_told = error["error"]["message"] == reason.text();
                 assert_eq!(is_told, expected != "text/plain", "{path}: {error}");
             }
         }
@@ -126,7 +126,7 @@ mod tests {
             .header(CONTENT_TYPE, "application/grpc")
             .body(())
             .unwrap();
-        let response = refuse(&request.into_parts().0, Unserved::Full);
+        let response = reject(&request.into_parts().0, Rejection::Overloaded);
         assert_eq!(response.headers()["grpc-status"], "14");
     }
 }

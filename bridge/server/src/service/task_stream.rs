@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bridge_program::{Room, outgoing};
+use bridge_program::{ResponsePermit, large_responses};
 use bridge_protocol::a2a::{Error, StreamResponse, Task};
 use futures_util::{StreamExt as _, stream};
 
@@ -69,8 +69,8 @@ pub(super) fn after(
 struct TaskStream {
     /// The task as of the position, until it is sent.
     first: Option<Arc<Task>>,
-    /// The share of the memory for outgoing answers that the task uses.
-    room: Option<Room>,
+    /// The memory of the task that is being sent.
+    permit: Option<ResponsePermit>,
     follower: Follower,
     projection: EventProjection,
     store: Arc<dyn Store>,
@@ -98,7 +98,7 @@ type Open = Option<Box<TaskStream>>;
 
 async fn read(task_stream: Open) -> Option<(Result<StreamItem, Error>, Open)> {
     let mut task_stream = task_stream?;
-    task_stream.room = None;
+    task_stream.permit = None;
     if let Some(task) = task_stream.first.take() {
         let item = task_stream.first(task).await;
         return Some((Ok(item), Some(task_stream)));
@@ -124,7 +124,7 @@ impl TaskStream {
         let follower = Follower::new(store.clone(), caller.clone(), position.task.clone(), begin);
         Self {
             first: None,
-            room: None,
+            permit: None,
             follower: follower.for_slow_reader(),
             projection: EventProjection::new(store.clone(), caller.clone(), position.task.clone()),
             store,
@@ -139,7 +139,7 @@ impl TaskStream {
 
     /// Returns the task as of the position, once there is memory for sending it.
     async fn first(&mut self, task: Arc<Task>) -> StreamItem {
-        self.room = outgoing().room(size::task(&task)).await;
+        self.permit = large_responses().reserve(size::task(&task)).await;
         self.item(StreamResponse::Task(task), false)
     }
 

@@ -7,7 +7,7 @@
 //! - `caller_access`: creates the access rules for callers
 //! - `certificate`: tells how long the certificate is valid
 //! - `addresses`: the addresses of the program
-//! - `doors`: listens at them
+//! - `listeners`: listens at them
 //! - `push`: settings of push notifications
 //! - `drain`: stops in good order
 //! - `reload`: reads the configuration again
@@ -19,9 +19,9 @@ mod awaited;
 mod bot_credentials;
 mod caller_access;
 mod certificate;
-mod doors;
 mod drain;
 mod flags;
+mod listeners;
 mod push;
 mod reload;
 pub(super) mod run;
@@ -36,8 +36,8 @@ pub(super) use addresses::{Addresses, Encryption, callback_listen, encryption, l
 pub(super) use awaited::{Awaited, awaited};
 pub(super) use bot_credentials::BotCredentials;
 pub(super) use certificate::concern;
-pub(super) use doors::CannotListen;
 pub(super) use flags::Serve;
+pub(super) use listeners::CannotListen;
 
 use super::{
     admin::{AdminSocket, SOCKET},
@@ -70,10 +70,10 @@ impl Serve {
         let config = self.config()?;
         addresses::check(&config)?;
         let choice = self.store_choice(&config)?;
-        let listener = doors::listen(&config).await?;
-        let grpc = doors::listen_for_grpc(&config).await?;
+        let listener = listeners::listen(&config).await?;
+        let grpc = listeners::listen_for_grpc(&config).await?;
         let grpc_address = grpc.as_ref().map(TcpListener::local_addr).transpose()?;
-        let callbacks = doors::listen_for_bots(&config, listener.local_addr()?).await?;
+        let callbacks = listeners::listen_for_bots(&config, listener.local_addr()?).await?;
         let callback_address = callbacks
             .as_ref()
             .map(TcpListener::local_addr)
@@ -119,14 +119,14 @@ impl Serve {
             tell(&format!("listening for bots on http://{address}"));
         }
         tell(&format!("listening on {}", place.here));
-        let doors = run::Listeners {
+        let listeners = run::Listeners {
             listener,
             grpc,
             encryption,
             limits,
             callbacks: callbacks.map(|listener| (listener, callback_app)),
         };
-        run::run_shared(leases, run::run(doors, app, stop)).await
+        run::run_shared(leases, run::run(listeners, app, stop)).await
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::{
 
 use super::{addresses::Encryption, reload::Reload};
 use crate::store::Leases;
-use bridge_program::{App, Limits, Plain, serve_until, serve_within};
+use bridge_program::{App, Limits, PlainTcp, serve_until, serve_within};
 
 /// How long the configuration may be read again before the log mentions it.
 const SLOW_RELOAD: Duration = Duration::from_secs(10);
@@ -109,9 +109,9 @@ pub(in crate::cli) async fn listen(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     match encryption {
-        None => serve_within(limits, listener, Plain, told(app), stop).await,
+        None => serve_within(limits, listener, PlainTcp, with_rejections(app), stop).await,
         Some(certificate) => {
-            crate::tls::serve(limits, listener, certificate, told(app), stop).await
+            crate::tls::serve(limits, listener, certificate, with_rejections(app), stop).await
         }
     }
 }
@@ -126,14 +126,14 @@ pub(in crate::cli) async fn listen(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     match encryption {
-        None => serve_within(limits, listener, Plain, told(app), stop).await,
+        None => serve_within(limits, listener, PlainTcp, with_rejections(app), stop).await,
         Some(never) => match never {},
     }
 }
 
-/// Refuses excess requests in the form of their binding.
-fn told(app: Router) -> App {
-    App::from(app).refusing(crate::server::refuse)
+/// Rejects excess requests in the form of their binding.
+fn with_rejections(app: Router) -> App {
+    App::from(app).with_rejections(crate::server::reject)
 }
 
 /// Listens for SIGHUP, which would end the program without that.

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use bridge_program::{LARGE, Room, outgoing};
+use bridge_program::{LARGE_RESPONSE, ResponsePermit, large_responses};
 
 use crate::{
     caller::Caller,
@@ -27,8 +27,8 @@ pub struct Follower {
     page_size: usize,
     /// Whether the events are for a client that may read slowly.
     is_slow_reader: bool,
-    /// The share of the memory for outgoing answers that the current page uses.
-    outgoing_room: Option<Room>,
+    /// The memory of the current page.
+    permit: Option<ResponsePermit>,
 }
 
 impl Follower {
@@ -43,12 +43,12 @@ impl Follower {
             watch: None,
             page_size: FIRST,
             is_slow_reader: false,
-            outgoing_room: None,
+            permit: None,
         }
     }
 
     /// Makes the follower fit for a slow reader: at most one page is read ahead, and a large page counts as an
-    /// outgoing answer (see [`Room`]) until the next event is requested.
+    /// outgoing answer (see [`ResponsePermit`]) until the next event is requested.
     #[must_use]
     pub fn for_slow_reader(mut self) -> Self {
         self.is_slow_reader = true;
@@ -65,7 +65,7 @@ impl Follower {
                 self.seen = stored.seq;
                 return Ok(Some(stored));
             }
-            self.outgoing_room = None;
+            self.permit = None;
             if !self.wait_for_news().await? {
                 return Ok(None);
             }
@@ -122,25 +122,25 @@ impl Follower {
     /// dropped and read again later.
     async fn read_page(&mut self) -> Result<Vec<StoredEvent>, StoreError> {
         let reading = match self.is_slow_reader {
-            true => outgoing().reading(&self.task).await,
+            true => large_responses().read_permit(&self.task).await,
             false => None,
         };
         let page = self.read().await?;
         let size = page.iter().map(|stored| stored.event.size()).sum();
         self.page_size = match size {
-            0..LARGE => PAGE.min(2 * self.page_size),
+            0..LARGE_RESPONSE => PAGE.min(2 * self.page_size),
             _ => (self.page_size / 2).max(1),
         };
-        if !self.is_slow_reader || size < LARGE {
+        if !self.is_slow_reader || size < LARGE_RESPONSE {
             return Ok(page);
         }
-        outgoing().remember(&self.task);
-        self.outgoing_room = outgoing().room_now(size);
-        if self.outgoing_room.is_some() {
+        large_responses().remember_large(&self.task);
+        self.permit = large_responses().try_reserve(size);
+        if self.permit.is_some() {
             return Ok(page);
         }
         drop((page, reading));
-        self.outgoing_room = outgoing().room(size).await;
+        self.permit = large_responses().reserve(size).await;
         self.read().await
     }
 

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, future::poll_fn, mem, pin::pin, sync::Arc, task::Poll, time::Duration};
 
-use bridge_program::Flight;
+use bridge_program::InFlight;
 use bridge_protocol::a2a::{Message, Metadata};
 use bridge_telemetry::{Instrument as _, TraceContext};
 use tokio::{sync::oneshot, time::timeout};
@@ -83,7 +83,7 @@ impl Turns {
         // Boxed because it is dropped long before the turn ends.
         let (turns, incoming) = (self.clone(), Box::new(incoming));
         let (answer, answered) = oneshot::channel();
-        let flight = Flight::current();
+        let request = InFlight::current();
         let span = bridge_telemetry::current();
         // Boxed, since tokio copies what it runs several times.
         let carrying = tokio::spawn(Box::pin(async move {
@@ -100,8 +100,8 @@ impl Turns {
             };
             // The turn reads the message from the log, and may take long.
             drop(incoming);
-            if let Some(flight) = flight {
-                flight.land();
+            if let Some(request) = request {
+                request.release();
             }
             let (submitted, ready) = done.map_or_else(
                 |error| (Err(error), None),

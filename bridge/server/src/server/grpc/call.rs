@@ -11,7 +11,7 @@ use axum::{
     http::{HeaderMap, Uri},
     response::Response,
 };
-use bridge_program::{Flight, Room, Trouble};
+use bridge_program::{self as program, InFlight, ResponsePermit};
 use bridge_protocol::{
     a2a::{AgentCard, Error, ErrorKind, Operation},
     dialect::Version,
@@ -38,8 +38,8 @@ use crate::{
         Endpoint,
         authorization::Requester,
         body::{BodyError, reserve_memory},
-        large_body::{block_if_large, write_item, write_when_room},
-        large_response::call_with_room,
+        large_body::{block_if_large, write_item, write_large},
+        large_response::call_with_permit,
         service_parameters::{self, ServiceParameters},
     },
     service::{Context, Reply},
@@ -98,8 +98,8 @@ impl GrpcCall {
             }
         };
         // A body that could not be read to its end is reported with its own error.
-        if let Some(trouble) = Flight::current().and_then(|flight| flight.tell()) {
-            return late(trouble).into_http::<Body>();
+        if let Some(error) = InFlight::current().and_then(|request| request.report_body_error()) {
+            return status_of_body_error(error).into_http::<Body>();
         }
         service_parameters::with_extensions(
             response.map(Body::new),
@@ -117,12 +117,12 @@ impl GrpcCall {
     }
 
     async fn one(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Bytes>, Status> {
-        let (reply, room) = self.deadline.bound(self.reply(&message)).await??;
-        let message = write_when_room(reply.size(), || self.message(reply)).await;
+        let (reply, permit) = self.deadline.bound(self.reply(&message)).await??;
+        let message = write_large(reply.size(), || self.message(reply)).await;
         let message = message.map_err(|error| status_of(&error))?;
         let mut response = tonic::Response::new(message);
-        if let Some(room) = room {
-            response.extensions_mut().insert(room);
+        if let Some(permit) = permit {
+            response.extensions_mut().insert(permit);
         }
         Ok(response)
     }
@@ -142,7 +142,7 @@ impl GrpcCall {
         Ok(tonic::Response::new(stream))
     }
 
-    async fn reply(&self, message: &[u8]) -> Result<(Reply, Option<Room>), Status> {
+    async fn reply(&self, message: &[u8]) -> Result<(Reply, Option<ResponsePermit>), Status> {
         let Endpoint { service, agent, .. } = &*self.endpoint;
         let refused = |error: Error| {
             service.refused(agent, &error);
@@ -161,7 +161,7 @@ impl GrpcCall {
         let permitted = self.endpoint.permit(&self.requester, &call);
         permitted.map_err(|refusal| status_of_refusal(&refusal))?;
         // Boxed, because each of the layers of gRPC around this future would contain it.
-        let reply = Box::pin(call_with_room(service, &context, Box::new(call))).await;
+        let reply = Box::pin(call_with_permit(service, &context, Box::new(call))).await;
         reply.map_err(|error| status_of(&error))
     }
 
@@ -186,10 +186,10 @@ impl GrpcCall {
 }
 
 /// Returns the error for a message that could not be read to its end.
-fn late(trouble: Trouble) -> Status {
-    match trouble {
-        Trouble::Late => Status::deadline_exceeded("the message arrived too slowly"),
-        Trouble::Full => status_of(&BodyError::Full.error()),
+fn status_of_body_error(error: program::BodyError) -> Status {
+    match error {
+        program::BodyError::TooSlow => Status::deadline_exceeded("the message arrived too slowly"),
+        program::BodyError::NoMemory => status_of(&BodyError::Full.error()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a response still has to say, in small pieces, and how it is cut off if its reader is too far behind.
+//! The content of a response: splits large frames into pieces, and aborts a response of HTTP/2 whose client reads nothing.
 
 use std::{
     io,
@@ -16,32 +16,33 @@ use crate::lock;
 use axum::body::{Body, Bytes};
 use hyper::body::{Body as _, Frame, SizeHint};
 
-use super::{moment::now, outgoing::Room};
+use super::{large_responses::ResponsePermit, moment::now};
 
-/// How much of a large frame is given to the connection at a time, in bytes.
+/// The most bytes that are given to the connection at a time.
 pub(super) const PIECE: usize = 64 << 10;
 
-pub(super) type Polled = Poll<Option<Result<Frame<Bytes>, axum::Error>>>;
+/// The next frame of a body.
+pub(super) type PolledFrame = Poll<Option<Result<Frame<Bytes>, axum::Error>>>;
 
-/// What is still to be said.
+/// A body whose large frames are split into pieces.
 #[derive(Debug)]
-pub(super) struct Content {
+pub(super) struct SplitBody {
     body: Body,
-    /// Of a large frame.
+    /// The rest of a large frame.
     rest: Bytes,
-    _room: Option<Room>,
+    _permit: Option<ResponsePermit>,
 }
 
-impl Content {
-    pub(super) fn new(body: Body, room: Option<Room>) -> Self {
+impl SplitBody {
+    pub(super) fn new(body: Body, permit: Option<ResponsePermit>) -> Self {
         Self {
             body,
             rest: Bytes::new(),
-            _room: room,
+            _permit: permit,
         }
     }
 
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Polled {
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> PolledFrame {
         if self.rest.is_empty() {
             let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
                 Some(Ok(frame)) => frame,
@@ -72,53 +73,53 @@ impl Content {
     }
 }
 
-/// An answer of HTTP/2. What is given to the connection is a copy of a piece: cut off, the answer leaves no more
-/// than that behind.
+/// A body that HTTP/2 sends. The connection gets copies of pieces, so that no more than a piece stays in memory when the body is
+/// aborted.
 #[derive(Debug)]
-pub(super) struct Pace {
-    /// Absent once it was cut off.
-    content: Mutex<Option<Content>>,
-    /// Since when the next piece is there to be asked for; 0 while it is waited for.
-    given: AtomicU64,
+pub(super) struct MonitoredBody {
+    /// `None` once the body was aborted.
+    content: Mutex<Option<SplitBody>>,
+    /// The moment at which the last piece was given to the connection; 0 while the connection waits for one.
+    given_at: AtomicU64,
 }
 
-impl Pace {
-    pub(super) fn new(content: Content) -> Self {
+impl MonitoredBody {
+    pub(super) fn new(content: SplitBody) -> Self {
         Self {
             content: Mutex::new(Some(content)),
-            given: AtomicU64::new(now()),
+            given_at: AtomicU64::new(now()),
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Option<Content>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Option<SplitBody>> {
         lock(&self.content)
     }
 
-    pub(super) fn poll(&self, context: &mut Context<'_>) -> Polled {
+    pub(super) fn poll(&self, context: &mut Context<'_>) -> PolledFrame {
         let mut content = self.lock();
-        let Some(said) = content.as_mut() else {
-            let error = io::Error::new(io::ErrorKind::TimedOut, "the reader takes nothing");
+        let Some(body) = content.as_mut() else {
+            let error = io::Error::new(io::ErrorKind::TimedOut, "the client reads nothing");
             return Poll::Ready(Some(Err(axum::Error::new(error))));
         };
-        let polled = said.poll(context);
-        let given = match &polled {
+        let polled = body.poll(context);
+        let given_at = match &polled {
             Poll::Pending | Poll::Ready(None) => 0,
             Poll::Ready(Some(_)) => now(),
         };
-        self.given.store(given, Ordering::Relaxed);
+        self.given_at.store(given_at, Ordering::Relaxed);
         let copy = |data: Bytes| Bytes::copy_from_slice(&data);
         polled.map(|frame| frame.map(|frame| frame.map(|frame| frame.map_data(copy))))
     }
 
-    /// Cuts the answer off if its reader took nothing for so long; whether the reader is behind.
+    /// Aborts the body if the connection has asked for nothing for `stalled`. Returns whether a piece waits to be sent.
     pub(super) fn cut_after(&self, stalled: Duration) -> bool {
-        let given = self.given.load(Ordering::Relaxed);
-        if given == 0 {
+        let given_at = self.given_at.load(Ordering::Relaxed);
+        if given_at == 0 {
             return false;
         }
-        if Duration::from_millis(now().saturating_sub(given)) > stalled {
-            let cut = self.lock().take();
-            drop(cut);
+        if Duration::from_millis(now().saturating_sub(given_at)) > stalled {
+            let aborted = self.lock().take();
+            drop(aborted);
         }
         true
     }

@@ -1,4 +1,4 @@
-//! What happens on a connection before HTTP is spoken, such as TLS.
+//! Prepares accepted connections for HTTP, for example with a TLS handshake.
 
 use std::{
     io,
@@ -13,38 +13,42 @@ use tokio::{
     net::TcpStream,
 };
 
-/// What happens on a connection before HTTP is spoken.
+/// Prepares an accepted connection for HTTP.
 #[async_trait]
-pub trait Door: Send + Sync + 'static {
-    /// Whether those who come too late can be told so on the connection as it is.
+pub trait Acceptor: Send + Sync + 'static {
+    /// Returns whether HTTP can be spoken on the TCP connection as it is, so that a client can be refused without
+    /// [`accept`](Self::accept).
     fn is_plain(&self) -> bool {
         false
     }
 
-    /// Opens a connection; what is found out about the client is added to each of its requests.
-    async fn open(&self, connection: TcpStream) -> io::Result<(Io, Extensions)>;
+    /// Prepares a connection. The extensions, such as the client's certificate, are added to each of its requests.
+    ///
+    /// # Errors
+    /// If the handshake fails.
+    async fn accept(&self, connection: TcpStream) -> io::Result<(Io, Extensions)>;
 }
 
-/// Nothing happens before.
+/// Speaks HTTP without a handshake.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Plain;
+pub struct PlainTcp;
 
 #[async_trait]
-impl Door for Plain {
+impl Acceptor for PlainTcp {
     fn is_plain(&self) -> bool {
         true
     }
 
-    async fn open(&self, connection: TcpStream) -> io::Result<(Io, Extensions)> {
+    async fn accept(&self, connection: TcpStream) -> io::Result<(Io, Extensions)> {
         Ok((Io(Kind::Tcp(connection)), Extensions::new()))
     }
 }
 
-/// The bytes of a connection. It is one type whatever the connection is, so that HTTP is compiled once.
+/// The byte stream of a connection. All kinds of connections have this type, so that HTTP is compiled once.
 pub struct Io(Kind);
 
 enum Kind {
-    /// By far the most, and without an indirection.
+    /// The usual kind, without an indirection.
     Tcp(TcpStream),
     Other(Box<dyn Stream>),
 }
@@ -54,7 +58,7 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl Io {
-    /// Returns what speaks over this stream.
+    /// Wraps another stream, such as one of TLS.
     pub fn new(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
         Self(Kind::Other(Box::new(stream)))
     }

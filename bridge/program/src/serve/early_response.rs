@@ -1,5 +1,5 @@
-//! Answers to what was not read far enough to be a request, in the form that its clients read: to one on a connection
-//! too many, and to one whose head is too large.
+//! Responses to requests whose head was not read to its end: those on a connection for which there is no slot, and those with
+//! a head that is too large.
 
 use std::{
     pin::pin,
@@ -13,15 +13,19 @@ use axum::http::{
 };
 use http_body_util::BodyExt as _;
 
-use super::refusal::{Refuse, Unserved};
+use super::rejection::{Rejection, RejectionResponse};
 
-/// How much of a head is looked at: its first line and, mostly, its content type.
-pub(super) const LOOK: usize = 1 << 10;
+/// The number of bytes of a head that are kept: enough for the first line and, usually, the content type.
+pub(super) const HEAD_PREFIX: usize = 1 << 10;
 
-/// The answer to a request that begins so, after which the connection is closed.
-pub(super) fn answer(refuse: Refuse, begin: &[u8], why: Unserved) -> Vec<u8> {
-    let (mut parts, body) = refuse(&beginning(begin), why).into_parts();
-    // A body that is there needs no waiting for; any other one is left out.
+/// Returns the bytes of the response to a request whose head begins with `prefix`. The connection is closed after it.
+pub(super) fn early_response(
+    reject: RejectionResponse,
+    prefix: &[u8],
+    reason: Rejection,
+) -> Vec<u8> {
+    let (mut parts, body) = reject(&parse_prefix(prefix), reason).into_parts();
+    // A body that is not ready at once is left out.
     let collected = pin!(body.collect()).poll(&mut Context::from_waker(Waker::noop()));
     let body = match collected {
         Poll::Ready(Ok(body)) => body.to_bytes(),
@@ -30,25 +34,25 @@ pub(super) fn answer(refuse: Refuse, begin: &[u8], why: Unserved) -> Vec<u8> {
     let headers = &mut parts.headers;
     headers.insert(CONTENT_LENGTH, body.len().into());
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    let mut answer = format!("HTTP/1.1 {}\r\n", parts.status).into_bytes();
+    let mut response = format!("HTTP/1.1 {}\r\n", parts.status).into_bytes();
     for (name, value) in headers.iter() {
-        answer.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+        response.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
     }
-    answer.extend(b"\r\n");
-    answer.extend(&body);
-    answer
+    response.extend(b"\r\n");
+    response.extend(&body);
+    response
 }
 
-/// What is known of a request from its beginning.
-fn beginning(bytes: &[u8]) -> Parts {
+/// Reads the method, the URI and the content type of a head that may be incomplete.
+fn parse_prefix(bytes: &[u8]) -> Parts {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.split("\r\n");
     let mut first = lines.next().unwrap_or_default().split(' ');
     let mut request = Request::new(());
-    if let Some(method) = first.next().and_then(|said| said.parse::<Method>().ok()) {
+    if let Some(method) = first.next().and_then(|word| word.parse::<Method>().ok()) {
         *request.method_mut() = method;
     }
-    if let Some(uri) = first.next().and_then(|said| said.parse::<Uri>().ok()) {
+    if let Some(uri) = first.next().and_then(|word| word.parse::<Uri>().ok()) {
         *request.uri_mut() = uri;
     }
     for line in lines.take_while(|line| !line.is_empty()) {
@@ -69,14 +73,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_is_made_for_what_was_read() {
-        let refuse = |head: &Parts, why: Unserved| {
+    fn the_response_is_made_for_the_prefix() {
+        let reject = |head: &Parts, reason: Rejection| {
             let shown = format!("{} {} {:?}", head.method, head.uri, head.headers);
             let mut response = Response::new(Body::from(shown));
-            *response.status_mut() = why.status();
+            *response.status_mut() = reason.status();
             response
         };
-        for (begin, status, shown) in [
+        for (prefix, status, shown) in [
             (
                 "POST /a2a HTTP/1.1\r\ncontent-TYPE: application/json\r\nX: y",
                 "503 Service Unavailable",
@@ -89,14 +93,17 @@ mod tests {
             ),
             ("", "503 Service Unavailable", "GET / {}"),
         ] {
-            let answer = answer(refuse, begin.as_bytes(), Unserved::Full);
-            let answer = String::from_utf8(answer).unwrap();
+            let response = early_response(reject, prefix.as_bytes(), Rejection::Overloaded);
+            let response = String::from_utf8(response).unwrap();
             assert!(
-                answer.starts_with(&format!("HTTP/1.1 {status}\r\n")),
-                "{answer}"
+                response.starts_with(&format!("HTTP/1.1 {status}\r\n")),
+                "{response}"
             );
-            assert!(answer.contains("connection: close\r\n"), "{answer}");
-            assert!(answer.ends_with(&format!("\r\n\r\n{shown}")), "{answer}");
+            assert!(response.contains("connection: close\r\n"), "{response}");
+            assert!(
+                response.ends_with(&format!("\r\n\r\n{shown}")),
+                "{response}"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where the program listens, and what to do if it cannot.
+//! Opens the listeners of the program, and explains why one cannot be opened.
 
 use std::{
     fmt,
@@ -11,12 +11,12 @@ use tokio::net::TcpListener;
 use super::addresses;
 use crate::config::Config;
 
-/// The port at which the samples of bots listen, and the bridge, too, if it is told no other one.
+/// The port at which sample bots listen by default, and so does the bridge.
 const USUAL_PORT: u16 = 3978;
 
-/// What is listened for.
+/// The peers that a listener is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum Door {
+pub(in crate::cli) enum ListenerKind {
     Clients,
     Grpc,
     Bots,
@@ -25,7 +25,7 @@ pub(in crate::cli) enum Door {
 /// The error for an address at which the program cannot listen.
 #[derive(Debug)]
 pub(in crate::cli) struct CannotListen {
-    door: Door,
+    kind: ListenerKind,
     address: SocketAddr,
     source: io::Error,
 }
@@ -35,14 +35,14 @@ impl std::error::Error for CannotListen {}
 impl fmt::Display for CannotListen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            door,
+            kind,
             address,
             source,
         } = self;
-        let (what, flag) = match door {
-            Door::Clients => ("", "--listen"),
-            Door::Grpc => ("for gRPC ", "--grpc-listen"),
-            Door::Bots => ("for bots ", "--callback-listen"),
+        let (what, flag) = match kind {
+            ListenerKind::Clients => ("", "--listen"),
+            ListenerKind::Grpc => ("for gRPC ", "--grpc-listen"),
+            ListenerKind::Bots => ("for bots ", "--callback-listen"),
         };
         write!(f, "cannot listen {what}on {address}: {source}")?;
         if source.kind() == ErrorKind::AddrInUse {
@@ -60,21 +60,21 @@ impl fmt::Display for CannotListen {
 
 /// Listens for clients.
 pub(super) async fn listen(config: &Config) -> Result<TcpListener, CannotListen> {
-    open(Door::Clients, addresses::listen(config)).await
+    open(ListenerKind::Clients, addresses::listen(config)).await
 }
 
 /// Listens for gRPC, if that has an address of its own.
 pub(super) async fn listen_for_grpc(config: &Config) -> Result<Option<TcpListener>, CannotListen> {
     match addresses::grpc_listen(config) {
-        Some(address) => open(Door::Grpc, address).await.map(Some),
+        Some(address) => open(ListenerKind::Grpc, address).await.map(Some),
         None => Ok(None),
     }
 }
 
-async fn open(door: Door, address: SocketAddr) -> Result<TcpListener, CannotListen> {
+async fn open(kind: ListenerKind, address: SocketAddr) -> Result<TcpListener, CannotListen> {
     let listener = bridge_program::listen(address).await;
     listener.map_err(|error| CannotListen {
-        door,
+        kind,
         address,
         source: error.source,
     })
@@ -96,7 +96,7 @@ pub(super) async fn listen_for_bots(
         bound => bound,
     };
     let failed = |source| CannotListen {
-        door: Door::Bots,
+        kind: ListenerKind::Bots,
         address,
         source,
     };
