@@ -1,4 +1,4 @@
-//! Kills the program, flips a byte of what it has kept, and starts it again.
+//! Kills the program, flips a byte of a file in its store, and starts it again.
 
 use std::{
     fs,
@@ -10,152 +10,161 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::sleep;
 
-use crate::frame::{Failed, Others, Program, Scene, ask};
+use crate::harness::{BackgroundClients, Error, Harness, Program, post_rpc};
 
-/// How long others may wait for an answer on a machine that does much else.
-const SERVED: Duration = Duration::from_secs(5);
+/// The longest time for which other clients may wait for an answer on a busy machine.
+const LIMIT: Duration = Duration::from_secs(5);
 
-/// A file of the store's folder, and what was in it.
-type Kept = (PathBuf, Vec<u8>);
+/// The path of a file in the store's folder, and its content.
+type StoredFile = (PathBuf, Vec<u8>);
 
-pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
-    let flips = scene.flips();
+pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
+    let flips = harness.flips();
     let program = Program::start(&[])?;
-    Others::of(&program)
-        .watch(sleep(Duration::from_millis(500)))
+    BackgroundClients::new(&program)
+        .run_during(sleep(Duration::from_millis(500)))
         .await;
-    // The index is written some time after.
+    // The index is written some time after the log.
     sleep(Duration::from_secs(3)).await;
     let client = reqwest::Client::builder().no_proxy().build()?;
-    let ids = listed(&client, &program).await?;
+    let ids = list_tasks(&client, &program).await?;
     let folder = program.kill()?;
     let data = folder.path().join("data");
-    let mut kept = files(&data)?;
-    for (path, _) in &mut kept {
+    let mut files = read_files(&data)?;
+    for (path, _) in &mut files {
         *path = path.strip_prefix(&data)?.to_owned();
     }
-    let mut victim = Victim {
+    let mut store = DamagedStore {
         folder: Some(folder),
         client,
         ids,
-        kept,
+        files,
         damaged: 0,
         failed: 0,
     };
-    let mut lot = 1_u64;
+    let mut random = 1_u64;
     for number in 0..flips {
-        lot = lot.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-        let (path, at) = victim.place(number % 2 == 0, lot);
-        let what = format!("{} at byte {at}", path.display());
-        victim.restore()?;
-        let path = victim.data().join(path);
+        random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        let (path, at) = store.choose_byte(number % 2 == 0, random);
+        let damage = format!("{} at byte {at}", path.display());
+        store.restore()?;
+        let path = store.data().join(path);
         let mut changed = fs::read(&path)?;
         if let Some(byte) = changed.get_mut(at) {
-            *byte ^= 1 << ((lot >> 60) % 8);
+            *byte ^= 1 << ((random >> 60) % 8);
         }
         fs::write(&path, changed)?;
-        if let Some(lost) = victim.look(scene, &what).await? {
-            let promise = format_args!("one task is lost at most, with {what}: {lost}");
-            scene.must(lost <= 1, promise);
+        if let Some(lost) = store.restart(harness, &damage).await? {
+            let promise = format_args!("at most one task is lost with {damage}: {lost}");
+            harness.check(lost <= 1, promise);
         }
     }
-    scene.note(format_args!(
-        "{flips} bytes flipped, {} tasks looked at each time: {} starts failed, {} tasks damaged",
-        victim.ids.len(),
-        victim.failed,
-        victim.damaged
+    harness.note(format_args!(
+        "{flips} bytes flipped, {} tasks read after each: {} starts failed, {} tasks damaged",
+        store.ids.len(),
+        store.failed,
+        store.damaged
     ));
-    remove_each(scene, &mut victim).await
+    remove_each(harness, &mut store).await
 }
 
-/// Removes each file in turn.
-async fn remove_each(scene: &mut Scene, victim: &mut Victim) -> Result<(), Failed> {
-    let most = scene.pick(usize::MAX, 3);
-    let paths: Vec<PathBuf> = victim.kept.iter().map(|kept| kept.0.clone()).collect();
+/// Removes each file in turn, and prints how many tasks are lost with it.
+async fn remove_each(harness: &mut Harness, store: &mut DamagedStore) -> Result<(), Error> {
+    let most = harness.pick(usize::MAX, 3);
+    let paths: Vec<PathBuf> = store.files.iter().map(|file| file.0.clone()).collect();
     for path in paths.iter().take(most) {
-        victim.restore()?;
-        fs::remove_file(victim.data().join(path))?;
-        let what = format!("{} removed", path.display());
-        if let Some(lost) = victim.look(scene, &what).await? {
-            scene.note(format_args!("{what}: {lost} tasks are lost"));
+        store.restore()?;
+        fs::remove_file(store.data().join(path))?;
+        let damage = format!("{} removed", path.display());
+        if let Some(lost) = store.restart(harness, &damage).await? {
+            harness.note(format_args!("{damage}: {lost} tasks are lost"));
         }
     }
     Ok(())
 }
 
-/// What is damaged again and again.
-struct Victim {
+/// A copy of a store that is damaged in one place after the other.
+struct DamagedStore {
     folder: Option<TempDir>,
     client: reqwest::Client,
     ids: Vec<String>,
-    kept: Vec<Kept>,
+    files: Vec<StoredFile>,
     damaged: usize,
     failed: usize,
 }
 
-impl Victim {
+impl DamagedStore {
     fn data(&self) -> PathBuf {
         let folder = self.folder.as_ref().map(TempDir::path);
         folder.unwrap_or(Path::new("")).join("data")
     }
 
-    /// A file of the log, or another one, and a byte of it.
-    fn place(&self, is_log: bool, lot: u64) -> (PathBuf, usize) {
-        let has_kind = |kept: &&Kept| {
-            kept.0.extension().is_some_and(|name| name == "log") == is_log && !kept.1.is_empty()
+    /// Chooses a byte in a file of the log, or in another file.
+    fn choose_byte(&self, is_log: bool, random: u64) -> (PathBuf, usize) {
+        let has_kind = |file: &&StoredFile| {
+            file.0.extension().is_some_and(|name| name == "log") == is_log && !file.1.is_empty()
         };
-        let chosen: Vec<&Kept> = self.kept.iter().filter(has_kind).collect();
-        let (path, bytes) = chosen[(lot >> 50) as usize % chosen.len()];
-        let at = 16 + (lot >> 17) as usize % (bytes.len() - 16).max(1);
+        let chosen: Vec<&StoredFile> = self.files.iter().filter(has_kind).collect();
+        let (path, bytes) = chosen[(random >> 50) as usize % chosen.len()];
+        let at = 16 + (random >> 17) as usize % (bytes.len() - 16).max(1);
         (path.clone(), at)
     }
 
-    /// As it was before.
-    fn restore(&self) -> Result<(), Failed> {
+    /// Writes all files as they were before the damage.
+    fn restore(&self) -> Result<(), Error> {
         let data = self.data();
         if data.exists() {
             fs::remove_dir_all(&data)?;
         }
-        for (path, bytes) in &self.kept {
+        for (path, bytes) in &self.files {
             let path = data.join(path);
-            fs::create_dir_all(path.parent().ok_or("a file is in a folder")?)?;
+            fs::create_dir_all(path.parent().ok_or("a file has no folder")?)?;
             fs::write(path, bytes)?;
         }
         Ok(())
     }
 
-    /// Starts the program on what is there, and looks at what it shows: how many of the tasks it does not, or
-    /// nothing if it does not start.
-    async fn look(&mut self, scene: &mut Scene, what: &str) -> Result<Option<usize>, Failed> {
+    /// Starts the program on the damaged store. Returns how many of the listed tasks cannot be read, or `None` if the
+    /// program does not start.
+    async fn restart(
+        &mut self,
+        harness: &mut Harness,
+        damage: &str,
+    ) -> Result<Option<usize>, Error> {
         let folder = self.folder.take().ok_or("there is no folder")?;
-        let program = match Program::again(folder, &[]) {
+        let program = match Program::restart(folder, &[]) {
             Ok(program) => program,
             Err(error) => {
                 self.failed += 1;
-                scene.must(false, format_args!("it starts with {what}: {error}"));
+                harness.check(
+                    false,
+                    format_args!("the program starts with {damage}: {error}"),
+                );
                 self.folder = Some(tempfile::tempdir()?);
                 return Ok(None);
             }
         };
         let lost = unreadable(&self.client, &program, &self.ids).await?;
         self.damaged += lost.len();
-        let others = Others::of(&program);
-        let (_, mut waited) = others.watch(sleep(Duration::from_millis(50))).await;
-        if waited.times.is_empty() && waited.failed == 0 {
+        let background = BackgroundClients::new(&program);
+        let (_, mut latencies) = background
+            .run_during(sleep(Duration::from_millis(50)))
+            .await;
+        if latencies.times.is_empty() && latencies.failed == 0 {
             // A busy machine may need longer for one answer.
-            (_, waited) = others.watch(sleep(SERVED)).await;
+            (_, latencies) = background.run_during(sleep(LIMIT)).await;
         }
-        scene.must(
-            !waited.times.is_empty() && waited.failed == 0,
-            format_args!("others are served, with {what}"),
+        harness.check(
+            !latencies.times.is_empty() && latencies.failed == 0,
+            format_args!("other clients are served with {damage}"),
         );
-        listed(&self.client, &program).await?;
+        list_tasks(&self.client, &program).await?;
         let folder = program.kill()?;
         if let [one] = &lost[..] {
-            let said = Program::check(folder.path())?;
-            scene.must(
-                said.contains(one.as_str()),
-                format_args!("the check lists task {one}, with {what}: {said}"),
+            let report = Program::check_store(folder.path())?;
+            harness.check(
+                report.contains(one.as_str()),
+                format_args!("`store check` lists task {one} with {damage}: {report}"),
             );
         }
         self.folder = Some(folder);
@@ -163,43 +172,43 @@ impl Victim {
     }
 }
 
-/// The ids of the newest tasks.
-async fn listed(client: &reqwest::Client, program: &Program) -> Result<Vec<String>, Failed> {
+/// Returns the ids of the newest tasks.
+async fn list_tasks(client: &reqwest::Client, program: &Program) -> Result<Vec<String>, Error> {
     let url = format!("{}/a2a", program.url());
     let params = json!({"pageSize": 100});
-    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": params});
-    let page = ask(client, &url, &asked).await?;
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": params});
+    let page = post_rpc(client, &url, &request).await?;
     let tasks = page["result"]["tasks"]
         .as_array()
-        .ok_or("a list is shown")?;
+        .ok_or("the list has no tasks")?;
     let id = |task: &Value| task["id"].as_str().map(str::to_owned);
     Ok(tasks.iter().filter_map(id).collect())
 }
 
-/// Those that are not shown.
+/// Returns those of the given ids whose task cannot be read.
 async fn unreadable(
     client: &reqwest::Client,
     program: &Program,
     ids: &[String],
-) -> Result<Vec<String>, Failed> {
+) -> Result<Vec<String>, Error> {
     let url = format!("{}/a2a", program.url());
     let mut unreadable = Vec::new();
     for id in ids {
-        let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": id}});
-        if ask(client, &url, &asked).await?["result"]["id"] != **id {
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": id}});
+        if post_rpc(client, &url, &request).await?["result"]["id"] != **id {
             unreadable.push(id.clone());
         }
     }
     Ok(unreadable)
 }
 
-fn files(folder: &Path) -> Result<Vec<Kept>, Failed> {
+fn read_files(folder: &Path) -> Result<Vec<StoredFile>, Error> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         match entry?.path() {
-            path if path.is_dir() => files.extend(self::files(&path)?),
+            path if path.is_dir() => files.extend(self::read_files(&path)?),
             path if path.is_file() => files.push((path.clone(), fs::read(path)?)),
-            // The operator's socket.
+            // The operator's socket is neither.
             _ => {}
         }
     }

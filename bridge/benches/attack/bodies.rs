@@ -1,25 +1,25 @@
-//! Requests whose body arrives nearly whole, and whose end never comes.
+//! Sends requests whose body arrives nearly whole, but never ends.
 
 use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use crate::frame::{Failed, Program, Scene, raw};
+use crate::harness::{Error, Harness, Program, raw};
 
-/// How large each body is said to be, and how much of it is kept back.
+/// The declared length of each body, and the part of it that is never sent.
 const LENGTH: usize = 15 << 20;
 const KEPT_BACK: usize = 1 << 20;
 
-/// How long the bytes may take to be sent, and after how long the connection must have been closed.
+/// The time limits for sending a body and for the server to close the connection.
 const SENT: Duration = Duration::from_secs(20);
 const CLOSED: Duration = Duration::from_secs(60);
 
-pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
-    let connections = scene.pick(100, 40);
+pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
+    let connections = harness.pick(100, 40);
     let folder = tempfile::tempdir()?;
-    let program = match scene.is_short {
+    let program = match harness.is_short {
         false => Program::start(&[])?,
-        true => Program::configured(folder.path(), "[limits]\nbody_time = \"5s\"\n")?,
+        true => Program::with_config(folder.path(), "[limits]\nbody_time = \"5s\"\n")?,
     };
     let one = async || {
         let mut connection = raw::connect(program.address()).await?;
@@ -34,21 +34,21 @@ pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
         Some(raw::read(&mut connection, CLOSED).await)
     };
     let attack = join_all((0..connections).map(|_| one()));
-    let found = scene.attack(&program, 300, attack).await?;
+    let found = harness.attack(&program, 300, attack).await?;
     let answers = |status: &str| {
         let is_it = |(bytes, _): &&(Vec<u8>, bool)| bytes.starts_with(status.as_bytes());
         found.iter().flatten().filter(is_it).count()
     };
     let closed = found.iter().flatten().filter(|(_, closed)| *closed).count();
-    scene.note(format_args!(
+    harness.note(format_args!(
         "{closed} of {connections} were closed; {} answered 503, {} 408, {} 413",
         answers("HTTP/1.1 503"),
         answers("HTTP/1.1 408"),
         answers("HTTP/1.1 413"),
     ));
-    scene.must(
+    harness.check(
         closed == connections,
-        "half a body is not waited for for ever",
+        "a connection with half a body is closed",
     );
     Ok(())
 }

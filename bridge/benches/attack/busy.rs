@@ -1,5 +1,5 @@
-//! Programs that keep the machine busy and never talk to this one: how much longer others wait for that alone. No
-//! attack that makes as much work, for whoever carries it out, can be better than this.
+//! Keeps the machine busy with threads that never talk to the program, and measures how much longer clients wait
+//! because of that. An attack that causes as much work cannot do better than this.
 
 use std::{
     hint::black_box,
@@ -10,14 +10,14 @@ use std::{
 
 use tokio::time::sleep;
 
-use crate::frame::{Failed, Program, Scene};
+use crate::harness::{Error, Harness, Program};
 
-pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
+pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
     let cores = thread::available_parallelism()?.get();
-    let length = Duration::from_secs(scene.pick(3, 1));
+    let length = Duration::from_secs(harness.pick(3, 1));
     let program = Program::start(&[])?;
     for threads in 1..=cores {
-        scene.note(format_args!("{threads} of {cores} cores are kept busy"));
+        harness.note(format_args!("{threads} of {cores} cores are kept busy"));
         let is_over = AtomicBool::new(false);
         let spin = || {
             let mut number = 0_u64;
@@ -34,7 +34,7 @@ pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
                 is_over.store(true, Ordering::Relaxed);
             };
             let handle = tokio::runtime::Handle::current();
-            tokio::task::block_in_place(|| handle.block_on(scene.attack(&program, 300, attack)))
+            tokio::task::block_in_place(|| handle.block_on(harness.attack(&program, 300, attack)))
         })?;
     }
     Ok(())

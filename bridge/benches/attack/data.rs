@@ -1,48 +1,49 @@
-//! Requests that are mostly structure: they would take a hundred times their size, and are refused.
+//! Sends requests that are mostly structure: once parsed they would take a hundred times their size, so they are
+//! refused.
 
 use std::time::{Duration, Instant};
 
-use crate::frame::{Failed, Program, Scene, raw};
+use crate::harness::{Error, Harness, Program, raw};
 
-/// How long an answer may take.
+/// The time limit for an answer.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// What may stay of each request in the program, beside ten times its body, in MiB.
+/// The memory that each request may take in addition to ten times its body, in MiB.
 const SLACK: u64 = 24;
 
-pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
+pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
     let program = Program::start(&[])?;
-    let sizes: &[usize] = scene.pick(&[2 << 20, 4 << 20, 15 << 20], &[2 << 20]);
+    let sizes: &[usize] = harness.pick(&[2 << 20, 4 << 20, 15 << 20], &[2 << 20]);
     for size in sizes {
         for (what, path, body) in requests(*size) {
-            let before = program.memory();
+            let before = program.memory_mib();
             let begun = Instant::now();
             let length = body.len();
             let attack = raw::post(program.address(), path, body, ANSWER);
-            let answer = scene.attack(
+            let answer = harness.attack(
                 &program,
                 before + SLACK + 10 * (length >> 20) as u64,
                 attack,
             );
             let answer = answer.await?;
-            let said = String::from_utf8_lossy(&answer);
-            let said = said.split("\r\n\r\n").nth(1).unwrap_or_default();
-            let shown: String = said.chars().take(150).collect();
-            scene.note(format_args!(
+            let response = String::from_utf8_lossy(&answer);
+            let response = response.split("\r\n\r\n").nth(1).unwrap_or_default();
+            let shown: String = response.chars().take(150).collect();
+            harness.note(format_args!(
                 "{what}, {:.1} MB, {:.1?}: {shown}",
                 length as f64 / 1e6,
                 begun.elapsed()
             ));
-            scene.must(
-                said.contains("expected values that take at most"),
-                "a request that weighs too much is told so",
+            harness.check(
+                response.contains("expected values that take at most"),
+                "the refusal says that the values take too much memory",
             );
         }
     }
     Ok(())
 }
 
-/// Requests of about so many bytes: what they are, their path, their body.
+/// Returns requests of about this size: a description, the path and the body of each.
 fn requests(size: usize) -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let objects = vec!["{\"\":0}"; size / 7].join(",");
     let lists = vec!["[]"; size / 3].join(",");
@@ -66,7 +67,7 @@ fn requests(size: usize) -> Vec<(&'static str, &'static str, Vec<u8>)> {
             rpc("SendMessage", data.clone()).into(),
         ),
         (
-            "junk beside GetTask's id",
+            "junk in a GetTask request",
             "/a2a",
             rpc("GetTask", junk).into(),
         ),

@@ -1,96 +1,100 @@
-//! Large messages until there is no room, more of them, and then room again.
+//! Sends large messages until the disk is full, sends more of them, and then frees space.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::frame::{Failed, Program, Scene, ask};
+use crate::harness::{Error, Harness, Program, post_rpc};
 
-/// The bytes of a message.
+/// The length of a message's text in bytes.
 const LARGE: usize = 200_000;
-/// How large a file may become, in MiB.
+/// The largest size of a file, in MiB.
 const ROOM: u64 = 12;
-/// What is freed on a disk that was given, in bytes.
+/// The space that is freed on the given disk, in bytes.
 const BALLAST: usize = 3 << 20;
-/// How long it may take until it is noticed that there is room again.
+/// The time within which the program must notice that there is space again.
 const NOTICE: Duration = Duration::from_secs(30);
-/// More than the program has with a full log and all that was refused at once, in MiB.
+/// The limit of the program's memory, in MiB, while the log is full and many messages are refused at once.
 const MEMORY: u64 = 300;
-/// How many lines it may log while it refuses all that: one when it begins, and some now and then.
+/// The largest number of lines that it may log meanwhile: one at the beginning, and some now and then.
 const LINES: usize = 10;
 
-pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
-    let refusals = scene.pick(600, 100);
-    let disk = scene.disk.clone();
+pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
+    let refusals = harness.pick(600, 100);
+    let disk = harness.disk.clone();
     let ballast = disk.as_deref().map(|disk| disk.join("ballast"));
     let program = match &disk {
-        None => Program::with_small_files(ROOM, &[])?,
+        None => Program::with_file_size_limit(ROOM, &[])?,
         Some(disk) => {
             let folder = tempfile::tempdir_in(disk)?;
             std::fs::write(disk.join("ballast"), vec![b'x'; BALLAST])?;
-            Program::again(folder, &[])?
+            Program::restart(folder, &[])?
         }
     };
     let client = reqwest::Client::builder().no_proxy().build()?;
     let url = format!("{}/a2a", program.url());
     let ready = format!("{}/readyz", program.url());
     let filling = fill(&client, &url, refusals);
-    let (first, refused) = scene.attack(&program, MEMORY, filling).await??;
+    let (first, refused) = harness.attack(&program, MEMORY, filling).await??;
     let reason = &refused["error"]["data"][0]["reason"];
-    scene.must(
+    harness.check(
         *reason == "UNAVAILABLE",
-        format_args!("the refusal says so: {refused}"),
+        format_args!("the refusal has the reason UNAVAILABLE: {refused}"),
     );
     let answer = client.get(&ready).send().await?;
-    scene.note(format_args!(
+    harness.note(format_args!(
         "/readyz: {} {}",
         answer.status(),
         answer.text().await?
     ));
-    scene.must(
-        program.lines() <= LINES,
+    harness.check(
+        program.log_lines() <= LINES,
         format_args!(
-            "refusals are not logged one by one, there are {} lines",
-            program.lines()
+            "refusals are not logged one by one, {} lines were logged",
+            program.log_lines()
         ),
     );
-    let read = ask(&client, &url, &call("GetTask", &json!({"id": first}))).await?;
-    scene.must(
+    let read = post_rpc(&client, &url, &call("GetTask", &json!({"id": first}))).await?;
+    harness.check(
         read["result"]["id"] == first,
-        format_args!("reads go on: {read}"),
+        format_args!("tasks can be read while the disk is full: {read}"),
     );
     match ballast {
-        None => program.lift()?,
+        None => program.lift_file_size_limit()?,
         Some(ballast) => std::fs::remove_file(ballast)?,
     }
     let begun = Instant::now();
     while !client.get(&ready).send().await?.status().is_success() && begun.elapsed() < NOTICE {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    scene.note(format_args!(
-        "ready {:.1?} after there was room",
+    harness.note(format_args!(
+        "ready {:.1?} after space was freed",
         begun.elapsed()
     ));
-    let sent = ask(&client, &url, &message(usize::MAX)).await?;
-    scene.must(
+    let sent = post_rpc(&client, &url, &message(usize::MAX)).await?;
+    harness.check(
         sent["result"]["task"]["id"].is_string(),
-        "service goes on by itself",
+        "messages are accepted again without a restart",
     );
     Ok(())
 }
 
-/// Sends until so many messages were refused; answers with the first task and the last refusal.
-async fn fill(client: &reqwest::Client, url: &str, most: usize) -> Result<(Value, Value), Failed> {
+/// Sends messages until this many were refused. Returns the first task and the last refusal.
+async fn fill(
+    client: &reqwest::Client,
+    url: &str,
+    refusals: usize,
+) -> Result<(Value, Value), Error> {
     let (mut first, mut last, mut refused) = (Value::Null, Value::Null, 0);
     for number in 0.. {
-        let mut answer = ask(client, url, &message(number)).await?;
+        let mut answer = post_rpc(client, url, &message(number)).await?;
         let task = answer["result"]["task"]["id"].take();
         match task.is_null() {
             false if first.is_null() => first = task,
             false => {}
             true => (last, refused) = (answer, refused + 1),
         }
-        if refused == most {
+        if refused == refusals {
             break;
         }
     }
@@ -100,7 +104,7 @@ async fn fill(client: &reqwest::Client, url: &str, most: usize) -> Result<(Value
 fn message(number: usize) -> Value {
     let message = json!({"messageId": format!("large-{number}"), "role": "ROLE_USER",
         "parts": [{"text": "x".repeat(LARGE)}]});
-    // An answer waits until there is room, so nobody waits for one.
+    // While the disk is full an answer may be delayed, so the client does not wait for it.
     let configuration = json!({"returnImmediately": true});
     call(
         "SendMessage",

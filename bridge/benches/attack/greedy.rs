@@ -1,4 +1,4 @@
-//! A caller that asks without a pause, on many connections at once: once held to the limits of callers, once to none.
+//! A caller that sends requests without a pause on many connections, once with the limits for callers and once without.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -9,12 +9,12 @@ use futures_util::future::join_all;
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::json;
 
-use crate::frame::{Failed, Others, Program, Scene};
+use crate::harness::{BackgroundClients, Error, Harness, Program};
 
-/// The connections of the greedy caller.
+/// The number of connections of the greedy caller.
 const CONNECTIONS: usize = 64;
 
-/// An agent that knows two callers.
+/// The configuration of an agent with two callers.
 const AGENT: &str = r#"
 [[agents]]
 name = "echo"
@@ -24,12 +24,12 @@ card.security_schemes.key.apiKeySecurityScheme = { location = "header", name = "
 access.key.secrets = { greedy = { env = "GREEDY" }, other = { env = "OTHER" } }
 "#;
 
-pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
-    let length = Duration::from_secs(scene.pick(5, 2));
+pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
+    let length = Duration::from_secs(harness.pick(5, 2));
     let folder = tempfile::tempdir()?;
     for (name, limits) in [
-        ("held to the limits of callers", ""),
-        ("held to none", "[limits]\ncaller_requests = 1000000000\n"),
+        ("has the limits for callers", ""),
+        ("has no limits", "[limits]\ncaller_requests = 1000000000\n"),
     ] {
         let path = folder.path().join("bridge.toml");
         std::fs::write(&path, format!("{limits}{AGENT}"))?;
@@ -37,23 +37,25 @@ pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
             &["--config", &path.display().to_string()],
             &[("GREEDY", "greedy's"), ("OTHER", "other's")],
         )?;
-        scene.note(format_args!("the greedy caller is {name}:"));
-        let others = Others::showing(&program, key("other's"));
-        let asking = ask(&program, length);
-        let (good, refused) = scene.attack_beside(others, &program, 300, asking).await?;
+        harness.note(format_args!("the greedy caller {name}:"));
+        let background = BackgroundClients::with_headers(&program, key("other's"));
+        let asking = flood(&program, length);
+        let (good, refused) = harness
+            .attack_with(background, &program, 300, asking)
+            .await?;
         let seconds = length.as_secs_f64();
-        scene.note(format_args!(
-            "it got {:.0} answers and {:.0} refusals a second",
+        harness.note(format_args!(
+            "it received {:.0} answers and {:.0} refusals a second",
             good as f64 / seconds,
             refused as f64 / seconds,
         ));
-        scene.must(good > 0, "a greedy caller is served too");
+        harness.check(good > 0, "the greedy caller is served too");
         if limits.is_empty() {
-            // A thousand a second, and two seconds' worth at once; one more waits on each connection.
+            // A thousand a second, and a burst of two seconds' worth; one more request waits on each connection.
             let most = 1_000 * (length.as_secs() as usize + 2) + 2 * CONNECTIONS + 1_000;
-            scene.must(
+            harness.check(
                 good <= most,
-                format_args!("at most {most} are answered, {good} were"),
+                format_args!("at most {most} requests are answered, {good} were"),
             );
         }
     }
@@ -67,8 +69,8 @@ fn key(secret: &'static str) -> HeaderMap {
     )])
 }
 
-/// Asks for as long, and returns how many requests were answered and refused.
-async fn ask(program: &Program, length: Duration) -> (usize, usize) {
+/// Sends requests for this time, and returns how many were answered and how many were refused.
+async fn flood(program: &Program, length: Duration) -> (usize, usize) {
     let client = reqwest::Client::builder()
         .default_headers(key("greedy's"))
         .no_proxy()
@@ -86,9 +88,12 @@ async fn ask(program: &Program, length: Duration) -> (usize, usize) {
             }
             let message = json!({"messageId": format!("g-{connection}-{number}"),
                 "role": "ROLE_USER", "parts": [{"text": "hello"}]});
-            let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage",
+            let request = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage",
                 "params": {"message": message}});
-            let request = client.post(&url).header("a2a-version", "1.0").json(&asked);
+            let request = client
+                .post(&url)
+                .header("a2a-version", "1.0")
+                .json(&request);
             match request.send().await {
                 Ok(answer) if answer.status() == 200 => {
                     let _ = answer.bytes().await;

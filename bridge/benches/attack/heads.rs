@@ -1,40 +1,41 @@
-//! Heads of requests: halves of small and of large ones, and then nothing; and large ones that wait for their answer.
+//! Heads of requests: small and large ones that are sent only in half, and large ones whose request waits for its
+//! answer.
 
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::frame::{Failed, Program, Scene, raw};
+use crate::harness::{Error, Harness, Program, raw};
 
-/// After how long each half must have been closed.
+/// The time within which a connection with half a head must be closed.
 const CLOSED: Duration = Duration::from_secs(45);
 
-/// The bytes of a large head; beyond 64 KiB none is read.
+/// The size of a large head in bytes; the server reads at most 64 KiB.
 const LARGE: usize = 56 << 10;
 
-/// How long those wait who have asked for what never comes.
+/// The time for which a client waits for an answer that never comes.
 const WAITING: Duration = Duration::from_secs(8);
 
-pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
+pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
     let folder = tempfile::tempdir()?;
     for (size, limit) in [(0, 300), (LARGE, 150)] {
-        let program = match scene.is_short {
+        let program = match harness.is_short {
             false => Program::start(&[])?,
-            true => Program::configured(folder.path(), "[limits]\nhead_time = \"3s\"\n")?,
+            true => Program::with_config(folder.path(), "[limits]\nhead_time = \"3s\"\n")?,
         };
-        halves(scene, &program, size, limit).await?;
+        send_half_heads(harness, &program, size, limit).await?;
     }
-    waiting(scene).await
+    send_large_heads(harness).await
 }
 
-async fn halves(
-    scene: &mut Scene,
+async fn send_half_heads(
+    harness: &mut Harness,
     program: &Program,
     size: usize,
     limit: u64,
-) -> Result<(), Failed> {
-    let connections = scene.pick(2_000, 400);
+) -> Result<(), Error> {
+    let connections = harness.pick(2_000, 400);
     let half = format!(
         "POST /a2a HTTP/1.1\r\nHost: a\r\nX-Half: {}",
         "x".repeat(size)
@@ -47,24 +48,24 @@ async fn halves(
         is_closed.then(|| (begun.elapsed(), answer.starts_with(b"HTTP/1.1 503")))
     };
     let attack = join_all((0..connections).map(|_| one()));
-    let ended = scene.attack(program, limit, attack).await?;
+    let ended = harness.attack(program, limit, attack).await?;
     let ended: Vec<_> = ended.into_iter().flatten().collect();
     let last = ended.iter().map(|(after, _)| *after).max();
     let refused = ended.iter().filter(|(_, is_refused)| *is_refused).count();
     let closed = ended.len();
-    scene.note(format_args!(
-        "halves of {size} bytes: {closed} of {connections} were closed, the last one after {last:.1?}; {refused} with 503"
+    harness.note(format_args!(
+        "half heads of {size} bytes: {closed} of {connections} were closed, the last one after {last:.1?}; {refused} with 503"
     ));
-    scene.must(
+    harness.check(
         closed == connections,
-        "half a head is not waited for for ever",
+        "a connection with half a head is closed",
     );
     Ok(())
 }
 
-/// Requests with large heads to an agent that never answers: once they are read, their heads are not needed.
-async fn waiting(scene: &mut Scene) -> Result<(), Failed> {
-    let requests = scene.pick(2_000, 400);
+/// Sends requests with large heads to an agent that never answers: the server must not keep the heads.
+async fn send_large_heads(harness: &mut Harness) -> Result<(), Error> {
+    let requests = harness.pick(2_000, 400);
     let program = Program::start(&["--builtin", "hanging"])?;
     let one = async |number: usize| {
         let mut connection = raw::connect(program.address()).await?;
@@ -80,10 +81,10 @@ async fn waiting(scene: &mut Scene) -> Result<(), Failed> {
         Some(answer.starts_with(b"HTTP/1.1 503"))
     };
     let attack = join_all((0..requests).map(one));
-    let ended = scene.attack(&program, 200, attack).await?;
+    let ended = harness.attack(&program, 200, attack).await?;
     let refused = ended.iter().flatten().filter(|refused| **refused).count();
-    scene.note(format_args!(
-        "{requests} requests with heads of {LARGE} bytes wait for their answers, {refused} of them were refused"
+    harness.note(format_args!(
+        "{requests} requests with heads of {LARGE} bytes were sent, {refused} of them were refused"
     ));
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Clients that ask again on a connection that has been idle for about as long as it may be: right before it is closed,
-//! while it is, and right after.
+//! Clients that send a request on a connection that has been idle for about as long as allowed: right before it is
+//! closed, at that moment, and right after.
 
 use std::time::Duration;
 
@@ -10,84 +10,84 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::frame::{Failed, Program, Scene, raw};
+use crate::harness::{Error, Harness, Program, raw};
 
-/// How long a connection may be idle, and how far from that the requests come.
+/// The time for which a connection may be idle, and the largest distance of a request from it.
 const IDLE: Duration = Duration::from_millis(300);
-const AROUND: Duration = Duration::from_millis(20);
+const SPREAD: Duration = Duration::from_millis(20);
 
 const CLIENTS: usize = 50;
 const ANSWER: Duration = Duration::from_secs(20);
-const ASKED: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+const REQUEST: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 
-/// What came of a second request.
+/// The outcome of a second request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Came {
+enum Outcome {
     Answer,
-    /// The client knew that the connection was closed before it asked.
+    /// The client saw that the connection was closed before it sent the request.
     Closed,
-    /// It was closed after the client had asked, without an answer.
+    /// The connection was closed after the request was sent, without an answer.
     Nothing,
 }
 
-pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
-    let rounds = scene.pick(60, 6);
+pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
+    let rounds = harness.pick(60, 6);
     let folder = tempfile::tempdir()?;
     let limits = format!("[limits]\nidle = \"{}ms\"\n", IDLE.as_millis());
-    let program = Program::configured(folder.path(), &limits)?;
+    let program = Program::with_config(folder.path(), &limits)?;
     let attack = async {
         let mut outcomes = Vec::new();
         for round in 0..rounds {
-            let one = |number| twice(&program, delay(round * CLIENTS + number));
+            let one = |number| request_twice(&program, delay(round * CLIENTS + number));
             outcomes.extend(join_all((0..CLIENTS).map(one)).await);
         }
         outcomes
     };
-    let outcomes = scene.attack(&program, 300, attack).await?;
+    let outcomes = harness.attack(&program, 300, attack).await?;
     let count = |wanted| {
         outcomes
             .iter()
-            .filter(|came| **came == Some(wanted))
+            .filter(|outcome| **outcome == Some(wanted))
             .count()
     };
-    // A request can be on its way when its connection is closed, and more are when the machine is busy. So this is a
-    // figure; a test of the server says that it reads what has come.
-    scene.note(format_args!(
-        "{} requests within {AROUND:?} of the idle limit: {} answered, {} found the connection closed before, \
+    // A request can be on its way when its connection is closed, more often on a busy machine. So this is only printed;
+    // a test of the server checks that it reads what has arrived.
+    harness.note(format_args!(
+        "{} requests within {SPREAD:?} of the idle limit: {} answered, {} found the connection closed before, \
          {} got no answer",
         outcomes.len(),
-        count(Came::Answer),
-        count(Came::Closed),
-        count(Came::Nothing),
+        count(Outcome::Answer),
+        count(Outcome::Closed),
+        count(Outcome::Nothing),
     ));
     Ok(())
 }
 
-/// How long the client waits, spread evenly around the limit.
+/// Returns the time for which a client waits; the times are spread evenly around the limit.
 fn delay(number: usize) -> Duration {
-    let width = 2 * AROUND.as_micros() as u64;
-    IDLE - AROUND + Duration::from_micros(number as u64 * 7_919 % width)
+    let width = 2 * SPREAD.as_micros() as u64;
+    IDLE - SPREAD + Duration::from_micros(number as u64 * 7_919 % width)
 }
 
-/// Asks, and asks again on the same connection after so long.
-async fn twice(program: &Program, after: Duration) -> Option<Came> {
+/// Sends a request, waits for this time, and sends another one on the same connection.
+async fn request_twice(program: &Program, after: Duration) -> Option<Outcome> {
     let mut connection = raw::connect(program.address()).await?;
-    if !asked(&mut connection).await {
+    if !request(&mut connection).await {
         return None;
     }
     sleep(after).await;
     if connection.try_read(&mut [0]).is_ok() {
-        return Some(Came::Closed);
+        return Some(Outcome::Closed);
     }
-    Some(match asked(&mut connection).await {
-        true => Came::Answer,
-        false => Came::Nothing,
+    Some(match request(&mut connection).await {
+        true => Outcome::Answer,
+        false => Outcome::Nothing,
     })
 }
 
-async fn asked(connection: &mut TcpStream) -> bool {
+async fn request(connection: &mut TcpStream) -> bool {
     let answered = async {
-        connection.write_all(ASKED).await.ok()?;
+        connection.write_all(REQUEST).await.ok()?;
         let mut answer = [0; 1 << 10];
         connection
             .read(&mut answer)

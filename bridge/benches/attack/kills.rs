@@ -1,4 +1,4 @@
-//! Kills the program while messages are on their way to a bot behind a URL, and looks what became of each.
+//! Kills the program while messages are on their way to a bot behind a URL, and checks the outcome of each.
 
 use std::{
     collections::BTreeMap,
@@ -10,48 +10,50 @@ use axum::{Json, Router, extract::State, routing::post};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet, time::sleep};
 
-use crate::frame::{Failed, Program, Scene, ask};
+use crate::harness::{Error, Harness, Program, post_rpc};
 
-/// How many send at the same time.
+/// The number of clients that send at the same time.
 const CALLERS: usize = 6;
-/// How long after a start tasks may still be worked on.
+/// The time after a start within which all tasks must have ended.
 const SETTLE: Duration = Duration::from_secs(20);
 
-/// How often the bot got each text.
-type Got = Arc<Mutex<BTreeMap<String, usize>>>;
+/// The number of times that the bot received each text.
+type Received = Arc<Mutex<BTreeMap<String, usize>>>;
 
-pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
-    let kills = scene.pick(12, 3);
-    let got = Got::default();
-    let flag = format!("bot={}", bot(Arc::clone(&got)).await?);
+pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
+    let kills = harness.pick(12, 3);
+    let received = Received::default();
+    let flag = format!("bot={}", bot(Arc::clone(&received)).await?);
     let arguments = ["--bot", flag.as_str()];
     let client = reqwest::Client::builder().no_proxy().build()?;
-    let (mut folder, mut told) = (tempfile::tempdir()?, Vec::new());
+    let (mut folder, mut acknowledged) = (tempfile::tempdir()?, Vec::new());
     for round in 0..kills {
-        let program = Program::again(folder, &arguments)?;
+        let program = Program::restart(folder, &arguments)?;
         let url = format!("{}/a2a/bot", program.url());
         let mut callers = JoinSet::new();
         for number in 0..CALLERS {
             let (client, url) = (client.clone(), url.clone());
-            callers.spawn(async move { talk(&client, &url, &format!("{round}-{number}")).await });
+            callers.spawn(async move {
+                send_until_failure(&client, &url, &format!("{round}-{number}")).await
+            });
         }
         sleep(Duration::from_millis(300 + 37 * (round % 7))).await;
         folder = program.kill()?;
-        told.extend(callers.join_all().await.into_iter().flatten());
+        acknowledged.extend(callers.join_all().await.into_iter().flatten());
     }
-    let program = Program::again(folder, &arguments)?;
+    let program = Program::restart(folder, &arguments)?;
     let url = format!("{}/a2a/bot", program.url());
     let mut states = BTreeMap::<String, usize>::new();
     let begun = Instant::now();
-    for id in &told {
+    for id in &acknowledged {
         let state = settled(&client, &url, id, begun).await?;
         *states.entry(state).or_default() += 1;
     }
-    let twice = got.lock().unwrap_or_else(PoisonError::into_inner);
+    let twice = received.lock().unwrap_or_else(PoisonError::into_inner);
     let twice = twice.values().filter(|count| **count > 1).count();
-    scene.note(format_args!(
+    harness.note(format_args!(
         "{kills} kills, {} acknowledged: {states:?}",
-        told.len()
+        acknowledged.len()
     ));
     let is_open = |state: &&String| {
         matches!(
@@ -59,36 +61,37 @@ pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
             "TASK_STATE_WORKING" | "TASK_STATE_SUBMITTED"
         )
     };
-    scene.must(
+    harness.check(
         !states.keys().any(|state| is_open(&state)),
-        "no acknowledged message is left lying",
+        "every acknowledged task has ended",
     );
-    scene.must(
+    harness.check(
         !states.contains_key("null"),
         "no acknowledged message is lost",
     );
-    scene.must(
+    harness.check(
         twice == 0,
-        format_args!("a bot gets a message once, {twice} came again"),
+        format_args!("a bot receives a message once, {twice} were received again"),
     );
     Ok(())
 }
 
-/// A bot that answers at once.
-async fn bot(got: Got) -> Result<String, Failed> {
+/// Starts a bot that answers at once, and returns its URL.
+async fn bot(received: Received) -> Result<String, Error> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/api/messages", listener.local_addr()?);
     let app = Router::new()
         .route("/api/messages", post(answer))
-        .with_state(got);
+        .with_state(received);
     tokio::spawn(async move { axum::serve(listener, app).await });
     Ok(url)
 }
 
-async fn answer(State(got): State<Got>, Json(activity): Json<Value>) -> Json<Value> {
+async fn answer(State(received): State<Received>, Json(activity): Json<Value>) -> Json<Value> {
     if activity["type"] == "message" {
         let text = activity["text"].as_str().unwrap_or_default().to_owned();
-        *got.lock()
+        *received
+            .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .entry(text)
             .or_default() += 1;
@@ -96,32 +99,32 @@ async fn answer(State(got): State<Got>, Json(activity): Json<Value>) -> Json<Val
     Json(json!({"activities": [{"type": "message", "text": "Here it is."}]}))
 }
 
-/// Sends until no answer comes; answers with the tasks that it was told of.
-async fn talk(client: &reqwest::Client, url: &str, name: &str) -> Vec<String> {
-    let mut told = Vec::new();
+/// Sends messages until one is not answered. Returns the ids of the acknowledged tasks.
+async fn send_until_failure(client: &reqwest::Client, url: &str, name: &str) -> Vec<String> {
+    let mut acknowledged = Vec::new();
     for number in 0.. {
         let text = format!("{name}-{number}");
         let message = json!({"messageId": text, "role": "ROLE_USER", "parts": [{"text": text}]});
         let params = json!({"message": message, "configuration": {"returnImmediately": true}});
-        let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
-        let Ok(answer) = ask(client, url, &asked).await else {
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+        let Ok(answer) = post_rpc(client, url, &request).await else {
             break;
         };
-        told.extend(answer["result"]["task"]["id"].as_str().map(str::to_owned));
+        acknowledged.extend(answer["result"]["task"]["id"].as_str().map(str::to_owned));
     }
-    told
+    acknowledged
 }
 
-/// The state of a task when nobody works on it any more, or it took too long.
+/// Waits until a task has ended or the time limit has passed, and returns its state.
 async fn settled(
     client: &reqwest::Client,
     url: &str,
     id: &str,
     begun: Instant,
-) -> Result<String, Failed> {
-    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": id}});
+) -> Result<String, Error> {
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": id}});
     loop {
-        let answer = ask(client, url, &asked).await?;
+        let answer = post_rpc(client, url, &request).await?;
         let state = answer["result"]["status"]["state"]
             .as_str()
             .unwrap_or("null");

@@ -1,12 +1,11 @@
-//! Attacks the program `bridge` and prints how it holds: `cargo bench --workspace --bench attack`.
+//! Attacks the program `bridge` and prints how it behaves: `cargo bench --workspace --bench attack`.
 //!
-//! `-- NAME...` runs only the attacks of these names, `--short` all of them with less. `--flips=500` says how many
-//! bytes `bad_records` flips, `--disk=FOLDER` names a small file system of its own for `full_disk`, such as a tmpfs
-//! of 12 MB. `--together=4` carries out four attacks at a time, each in a process of its own; then the times are those of a
-//! busy machine. Every attack starts a
-//! program of its own with a store of its own, on loopback, and is bounded in time. The exit code is 1 when a
-//! promise is broken that is no wall time: memory beyond its bound, an acknowledged message that is lost, a
-//! service that is gone. How much longer others waited is printed, and never judged.
+//! `-- NAME...` runs only the attacks with these names. `--short` makes all attacks smaller. `--flips=500` is the
+//! number of bytes that `bad_records` flips. `--disk=FOLDER` is a small file system for `full_disk`, such as a tmpfs of
+//! 12 MB. `--together=4` runs four attacks at a time, each in its own process; then the printed times are those of a
+//! busy machine. Every attack starts its own program with its own store, on loopback, and has a time limit. The exit
+//! code is 1 when a promise other than a time is broken: memory beyond its limit, a lost message that was acknowledged,
+//! a service that does not answer. How much longer other clients wait is only printed.
 
 mod bad_records;
 mod bodies;
@@ -14,9 +13,9 @@ mod burst;
 mod busy;
 mod client_leaves;
 mod data;
-mod frame;
 mod full_disk;
 mod greedy;
+mod harness;
 mod heads;
 mod idle;
 mod kills;
@@ -40,119 +39,119 @@ use std::{
     time::Duration,
 };
 
-use frame::Scene;
+use harness::Harness;
 
-/// How long an attack may take, with all that is looked at after it, and for each byte that is flipped.
+/// The time limit of an attack with all its checks, and the additional time for each flipped byte.
 const LIMIT: Duration = Duration::from_secs(180);
 const FLIP: Duration = Duration::from_secs(3);
 
-/// The option that says how many attacks are carried out at a time.
+/// The option for the number of attacks that run at a time.
 const TOGETHER: &str = "--together=";
 
-/// How a line begins that says which promise was broken.
+/// The prefix of a line that names a broken promise.
 const BROKEN: &str = "BROKEN";
 
-/// An attack, or why it could not be carried out.
-type Running<'a> = Pin<Box<dyn Future<Output = Result<(), frame::Failed>> + 'a>>;
+/// A running attack; it returns an error if it could not be carried out.
+type Running<'a> = Pin<Box<dyn Future<Output = Result<(), harness::Error>> + 'a>>;
 
-/// One attack: its name, what it does, and the function that does it.
+/// One attack: its name, a description, and the function that runs it.
 struct Attack {
     name: &'static str,
-    what: &'static str,
-    run: fn(&mut Scene) -> Running<'_>,
+    description: &'static str,
+    run: fn(&mut Harness) -> Running<'_>,
 }
 
 const ATTACKS: &[Attack] = &[
     Attack {
         name: "bad_records",
-        what: "a flipped byte in log or index",
-        run: |scene| Box::pin(bad_records::run(scene)),
+        description: "a flipped byte in a file of the store",
+        run: |harness| Box::pin(bad_records::run(harness)),
     },
     Attack {
         name: "bodies",
-        what: "bodies that never end",
-        run: |scene| Box::pin(bodies::run(scene)),
+        description: "bodies that never end",
+        run: |harness| Box::pin(bodies::run(harness)),
     },
     Attack {
         name: "burst",
-        what: "many connections at the same moment",
-        run: |scene| Box::pin(burst::run(scene)),
+        description: "many connections at the same moment",
+        run: |harness| Box::pin(burst::run(harness)),
     },
     Attack {
         name: "busy",
-        what: "a machine that is busy with something else",
-        run: |scene| Box::pin(busy::run(scene)),
+        description: "a machine that is busy with something else",
+        run: |harness| Box::pin(busy::run(harness)),
     },
     Attack {
         name: "data",
-        what: "requests that are mostly structure",
-        run: |scene| Box::pin(data::run(scene)),
+        description: "requests that are mostly structure",
+        run: |harness| Box::pin(data::run(harness)),
     },
     Attack {
         name: "client_leaves",
-        what: "clients that leave at once",
-        run: |scene| Box::pin(client_leaves::run(scene)),
+        description: "clients that disconnect at once",
+        run: |harness| Box::pin(client_leaves::run(harness)),
     },
     Attack {
         name: "full_disk",
-        what: "a disk that is full for a while",
-        run: |scene| Box::pin(full_disk::run(scene)),
+        description: "a disk that is full for a while",
+        run: |harness| Box::pin(full_disk::run(harness)),
     },
     Attack {
         name: "greedy",
-        what: "a caller that asks without a pause",
-        run: |scene| Box::pin(greedy::run(scene)),
+        description: "a caller that sends requests without a pause",
+        run: |harness| Box::pin(greedy::run(harness)),
     },
     Attack {
         name: "heads",
-        what: "heads that never end",
-        run: |scene| Box::pin(heads::run(scene)),
+        description: "heads that never end",
+        run: |harness| Box::pin(heads::run(harness)),
     },
     Attack {
         name: "idle",
-        what: "requests when an idle connection is about to be closed",
-        run: |scene| Box::pin(idle::run(scene)),
+        description: "requests when an idle connection is about to be closed",
+        run: |harness| Box::pin(idle::run(harness)),
     },
     Attack {
         name: "kills",
-        what: "kills between a message and the bot that is to have it",
-        run: |scene| Box::pin(kills::run(scene)),
+        description: "kills while messages are on their way to a bot",
+        run: |harness| Box::pin(kills::run(harness)),
     },
     Attack {
         name: "readers",
-        what: "readers who never read",
-        run: |scene| Box::pin(readers::run(scene)),
+        description: "clients that never read their stream",
+        run: |harness| Box::pin(readers::run(harness)),
     },
     Attack {
         name: "reload",
-        what: "configurations that are read again",
-        run: |scene| Box::pin(reload::run(scene)),
+        description: "reloads of the configuration",
+        run: |harness| Box::pin(reload::run(harness)),
     },
     Attack {
         name: "silent",
-        what: "connections that say nothing",
-        run: |scene| Box::pin(silent::run(scene)),
+        description: "connections that send nothing",
+        run: |harness| Box::pin(silent::run(harness)),
     },
     Attack {
         name: "structure",
-        what: "many small requests that are mostly structure",
-        run: |scene| Box::pin(structure::run(scene)),
+        description: "many small requests that are mostly structure",
+        run: |harness| Box::pin(structure::run(harness)),
     },
     Attack {
         name: "turns",
-        what: "large messages to a bot that never answers",
-        run: |scene| Box::pin(turns::run(scene)),
+        description: "large messages to a bot that never answers",
+        run: |harness| Box::pin(turns::run(harness)),
     },
     Attack {
         name: "webhooks",
-        what: "webhooks that hang",
-        run: |scene| Box::pin(webhooks::run(scene)),
+        description: "webhooks that hang",
+        run: |harness| Box::pin(webhooks::run(harness)),
     },
 ];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` runs this too, and wants only to know that it was built.
+    // `cargo test --benches` runs this too, only to check that it can be built.
     if arguments.iter().any(|argument| argument == "--test") {
         return ExitCode::SUCCESS;
     }
@@ -164,31 +163,31 @@ fn main() -> ExitCode {
         .iter()
         .find(|name| ATTACKS.iter().all(|attack| attack.name != name.as_str()))
     {
-        eprintln!("there is no attack {unknown}: there are");
+        eprintln!("there is no attack {unknown}; the attacks are:");
         for attack in ATTACKS {
-            eprintln!("  {:<16} {}", attack.name, attack.what);
+            eprintln!("  {:<16} {}", attack.name, attack.description);
         }
         return ExitCode::from(2);
     }
     let is_chosen =
         |attack: &&Attack| names.is_empty() || names.iter().any(|name| *name == attack.name);
     let chosen: Vec<&Attack> = ATTACKS.iter().filter(is_chosen).collect();
-    let (together, others): (Vec<&String>, Vec<&String>) = arguments
+    let (together, background): (Vec<&String>, Vec<&String>) = arguments
         .iter()
         .filter(|argument| argument.starts_with("--"))
         .partition(|argument| argument.starts_with(TOGETHER));
     let together = together
         .iter()
         .find_map(|one| one[TOGETHER.len()..].parse().ok());
-    let is_well = match together {
-        Some(together) => all_together(&chosen, &others, together),
-        None => one_by_one(&chosen, &others),
+    let all_kept = match together {
+        Some(together) => all_together(&chosen, &background, together),
+        None => one_by_one(&chosen, &background),
     };
-    ExitCode::from(u8::from(!is_well))
+    ExitCode::from(u8::from(!all_kept))
 }
 
-/// Carries out so many attacks at a time, each in a process of its own with these options. Says at the end which of them
-/// found a broken promise, since others say much after them.
+/// Runs this many attacks at a time, each in its own process with these options. Prints at the end which of them broke
+/// a promise, because the attacks print a lot after that.
 fn all_together(chosen: &[&Attack], options: &[&String], together: usize) -> bool {
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(String::new());
@@ -200,13 +199,13 @@ fn all_together(chosen: &[&Attack], options: &[&String], together: usize) -> boo
                     let mut process = Command::new(&program);
                     let ended = process.arg(attack.name).args(options).output();
                     let ended = ended.expect("this program can be started again");
-                    let said = String::from_utf8_lossy(&ended.stdout);
+                    let output = String::from_utf8_lossy(&ended.stdout);
                     let mut shown = std::io::stdout().lock();
-                    let _ = shown.write_all(said.as_bytes());
+                    let _ = shown.write_all(output.as_bytes());
                     let _ = shown.write_all(&ended.stderr);
                     if !ended.status.success() {
                         let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                        let broken = said.lines().filter(|line| line.starts_with(BROKEN));
+                        let broken = output.lines().filter(|line| line.starts_with(BROKEN));
                         failed.extend(broken.map(|line| format!("{line}\n")));
                         *failed += &format!("{}: {}\n", attack.name, ended.status);
                     }
@@ -219,7 +218,7 @@ fn all_together(chosen: &[&Attack], options: &[&String], together: usize) -> boo
     failed.is_empty()
 }
 
-/// Carries out the attacks in this process, one after the other.
+/// Runs the attacks in this process, one after the other.
 fn one_by_one(chosen: &[&Attack], options: &[&String]) -> bool {
     let option = |name: &str| {
         let value = |argument: &&String| argument.strip_prefix(name).map(str::to_owned);
@@ -228,13 +227,13 @@ fn one_by_one(chosen: &[&Attack], options: &[&String]) -> bool {
     let is_short = options.iter().any(|option| *option == "--short");
     let flips = option("--flips=").and_then(|flips| flips.parse().ok());
     let disk = option("--disk=").map(PathBuf::from);
-    frame::raise_descriptors();
+    harness::raise_descriptors();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
     let mut broken = Vec::new();
     for attack in chosen {
-        println!("\n== {}: {}", attack.name, attack.what);
-        let scene = Scene::new(is_short, flips, disk.clone());
-        let found = runtime.block_on(carry_out(attack, scene));
+        println!("\n== {}: {}", attack.name, attack.description);
+        let harness = Harness::new(is_short, flips, disk.clone());
+        let found = runtime.block_on(run_attack(attack, harness));
         broken.extend(found.into_iter().map(|what| (attack.name, what)));
     }
     println!();
@@ -244,15 +243,15 @@ fn one_by_one(chosen: &[&Attack], options: &[&String]) -> bool {
     broken.is_empty()
 }
 
-/// The promises that an attack broke.
-async fn carry_out(attack: &Attack, mut scene: Scene) -> Vec<String> {
-    let limit = LIMIT + FLIP * u32::try_from(scene.flips()).unwrap_or(0);
-    let ended = tokio::time::timeout(limit, (attack.run)(&mut scene)).await;
-    let mut broken = scene.into_broken();
+/// Runs an attack, and returns the promises that it broke.
+async fn run_attack(attack: &Attack, mut harness: Harness) -> Vec<String> {
+    let limit = LIMIT + FLIP * u32::try_from(harness.flips()).unwrap_or(0);
+    let ended = tokio::time::timeout(limit, (attack.run)(&mut harness)).await;
+    let mut broken = harness.into_broken();
     match ended {
         Ok(Ok(())) => {}
         Ok(Err(failed)) => broken.push(format!("it could not be carried out: {failed}")),
-        Err(_) => broken.push(format!("it was not over after {limit:?}")),
+        Err(_) => broken.push(format!("it was not finished after {limit:?}")),
     }
     broken
 }

@@ -1,4 +1,4 @@
-//! Readers of large streams who never read: of a task as it is, and of what a stream said from its beginning.
+//! Clients that never read the large stream that they asked for: that of a task, and a replay of all its events.
 
 use std::time::Duration;
 
@@ -6,26 +6,26 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::frame::{Failed, Program, Scene, raw};
+use crate::harness::{Error, Harness, Program, raw};
 
-/// How large the text of the task is, which stands in it several times.
+/// The length of the task's text, which the task contains several times.
 const TEXT: usize = 8 << 20;
 
 const SENT: Duration = Duration::from_secs(10);
 
-pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
-    let readers = scene.pick(100, 40);
+pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
+    let readers = harness.pick(100, 40);
     let program = Program::start(&[])?;
-    let (task, first) = large_task(&program).await?;
+    let (task, first) = create_large_task(&program).await?;
     let asked =
         json!({"jsonrpc": "2.0", "id": 1, "method": "SubscribeToTask", "params": {"id": task}});
-    read_never(scene, &program, readers, &asked.to_string(), Some(&first)).await?;
+    start_idle_readers(harness, &program, readers, &asked.to_string(), Some(&first)).await?;
     let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": task}});
-    read_never(scene, &program, readers, &asked.to_string(), None).await
+    start_idle_readers(harness, &program, readers, &asked.to_string(), None).await
 }
 
-/// A task whose stream is large, and the id of its first event.
-async fn large_task(program: &Program) -> Result<(String, String), Failed> {
+/// Creates a task with a large stream, and returns its id and the id of its first event.
+async fn create_large_task(program: &Program) -> Result<(String, String), Error> {
     let message =
         json!({"messageId": "large", "role": "ROLE_USER", "parts": [{"text": "x".repeat(TEXT)}]});
     let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage",
@@ -45,28 +45,28 @@ async fn large_task(program: &Program) -> Result<(String, String), Failed> {
     Ok((task.to_owned(), first))
 }
 
-async fn read_never(
-    scene: &mut Scene,
+async fn start_idle_readers(
+    harness: &mut Harness,
     program: &Program,
     readers: usize,
     body: &str,
     last_event: Option<&str>,
-) -> Result<(), Failed> {
+) -> Result<(), Error> {
     let mut head = raw::head("/a2a", body.len());
     if let Some(id) = last_event {
         head = head.replace("\r\n\r\n", &format!("\r\nLast-Event-ID: {id}\r\n\r\n"));
     }
-    let wait = Duration::from_secs(scene.pick(40, 6));
+    let wait = Duration::from_secs(harness.pick(40, 6));
     let one = async || {
         let mut connection = raw::connect(program.address()).await?;
         raw::send(&mut connection, head.as_bytes(), SENT).await;
         raw::send(&mut connection, body.as_bytes(), SENT).await;
         sleep(wait).await;
-        // What is still there was kept for this reader; the first bytes tell what came.
+        // The server kept what is still unread; the first bytes are the status of the answer.
         Some(raw::read(&mut connection, Duration::from_secs(1)).await)
     };
     let attack = join_all((0..readers).map(|_| one()));
-    let found = scene.attack(program, 300, attack).await?;
+    let found = harness.attack(program, 300, attack).await?;
     let begun = |status: &str| {
         let is_it = |(bytes, _): &&(Vec<u8>, bool)| bytes.starts_with(status.as_bytes());
         found.iter().flatten().filter(is_it).count()
@@ -77,8 +77,8 @@ async fn read_never(
     } else {
         "answers"
     };
-    scene.note(format_args!(
-        "{what}: of {readers} {} began, {} were refused, {closed} were cut off",
+    harness.note(format_args!(
+        "{what}: {} of {readers} began, {} were refused, {closed} were cut off",
         begun("HTTP/1.1 200"),
         begun("HTTP/1.1 503"),
     ));

@@ -1,29 +1,29 @@
-//! Configurations that are read again, good ones and broken ones, while others use the program.
+//! Reloads valid and invalid configurations while other clients use the program.
 
 use std::{fs, path::Path, time::Duration};
 
 use serde_json::Value;
 use tokio::time::sleep;
 
-use crate::frame::{Failed, Others, Program, Scene};
+use crate::harness::{BackgroundClients, Error, Harness, Program};
 
-/// The agent that others use, which stands in every configuration.
+/// The agent that other clients use, which is part of every configuration.
 const ECHO: &str = "[[agents]]\nname = 'echo'\nbuiltin = 'echo'\n";
 
-/// An agent that must not be there as long as the configuration that names it is broken.
+/// An agent that must not exist while the configuration that contains it is invalid.
 const NEW: &str = "[[agents]]\nname = 'new'\nbuiltin = 'echo'\n";
 
-/// What is only found to be wrong when the agents are made: credentials that nobody checks.
+/// An error that is only found when the agents are created: credentials that nobody checks.
 const BROKEN: &str = "[agents.card.security_schemes.token.httpAuthSecurityScheme]\nscheme = 'Bearer'\n\
     [[agents.card.security]]\ntoken = []\n";
 
-pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
-    let reloads = scene.pick(200, 30);
+pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
+    let reloads = harness.pick(200, 30);
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("bridge.toml");
     write(&file, ECHO)?;
     let program = Program::start(&["--config", &file.display().to_string()])?;
-    let others = Others::of(&program);
+    let background = BackgroundClients::new(&program);
     let attack = async {
         let mut wrong = 0;
         for number in 0..reloads {
@@ -33,35 +33,35 @@ pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
                 _ => (ECHO.to_owned(), &["echo"]),
             };
             write(&file, &config)?;
-            program.hang_up()?;
-            wrong += usize::from(!comes(&program, expected).await?);
+            program.reload()?;
+            wrong += usize::from(!has_agents(&program, expected).await?);
         }
-        Ok::<usize, Failed>(wrong)
+        Ok::<usize, Error>(wrong)
     };
-    let (wrong, waited) = others.watch(attack).await;
+    let (wrong, latencies) = background.run_during(attack).await;
     let wrong = wrong?;
-    scene.note(format_args!(
-        "{reloads} times read again, {wrong} times with other agents than the file says; others waited {:.1?} at most, {} of {} failed",
-        waited.longest(),
-        waited.failed,
-        waited.failed + waited.times.len(),
+    harness.note(format_args!(
+        "{reloads} reloads, {wrong} of them with wrong agents; other clients waited {:.1?} at most, {} of {} failed",
+        latencies.longest(),
+        latencies.failed,
+        latencies.failed + latencies.times.len(),
     ));
-    scene.must(
+    harness.check(
         wrong == 0,
-        "a good configuration counts, a broken one changes nothing",
+        "a valid configuration is applied, an invalid one changes nothing",
     );
-    scene.must(waited.failed == 0, "a reload drops no request");
-    let lost = others.lost().await?;
-    scene.must(lost.is_empty(), "acknowledged tasks are kept");
+    harness.check(latencies.failed == 0, "a reload drops no request");
+    let lost = background.lost_tasks().await?;
+    harness.check(lost.is_empty(), "acknowledged tasks are kept");
     Ok(())
 }
 
-fn write(file: &Path, config: &str) -> Result<(), Failed> {
+fn write(file: &Path, config: &str) -> Result<(), Error> {
     Ok(fs::write(file, config)?)
 }
 
-/// Whether these agents are there in the end.
-async fn comes(program: &Program, expected: &[&str]) -> Result<bool, Failed> {
+/// Waits until exactly these agents exist. Returns false if they do not within a second.
+async fn has_agents(program: &Program, expected: &[&str]) -> Result<bool, Error> {
     for _ in 0..50 {
         sleep(Duration::from_millis(20)).await;
         let found = reqwest::get(format!("{}/a2a/catalog", program.url())).await?;

@@ -1,30 +1,34 @@
-//! Connections that are made and never say anything: at a low limit of open files, and before TLS.
+//! Opens connections and sends nothing: with a low limit of open files, and before a TLS handshake.
 
 use std::{path::Path, time::Duration};
 
 use tokio::time::sleep;
 
-use crate::frame::{Failed, Program, Scene, raw};
+use crate::harness::{Error, Harness, Program, raw};
 
-pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
+pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
     let program = Program::with_descriptors(200, &[])?;
-    scene.note("250 connections at a limit of 200 open files");
-    silence(scene, &program, 250).await?;
+    harness.note("250 connections at a limit of 200 open files");
+    open_silent_connections(harness, &program, 250).await?;
     drop(program);
     let folder = tempfile::tempdir()?;
-    let program = Program::configured(folder.path(), &certificate(folder.path())?)?;
-    scene.note("300 connections before TLS");
-    silence(scene, &program, 300).await
+    let program = Program::with_config(folder.path(), &certificate(folder.path())?)?;
+    harness.note("300 connections before TLS");
+    open_silent_connections(harness, &program, 300).await
 }
 
-async fn silence(scene: &mut Scene, program: &Program, connections: usize) -> Result<(), Failed> {
-    let wait = Duration::from_secs(scene.pick(20, 3));
+async fn open_silent_connections(
+    harness: &mut Harness,
+    program: &Program,
+    connections: usize,
+) -> Result<(), Error> {
+    let wait = Duration::from_secs(harness.pick(20, 3));
     let attack = async {
         let mut open = Vec::new();
         for _ in 0..connections {
             open.extend(raw::connect(program.address()).await);
         }
-        // A client that comes now must be served too.
+        // A new client must be served too.
         let client = reqwest::Client::builder().danger_accept_invalid_certs(true);
         let client = client.no_proxy().timeout(wait).build()?;
         let begun = std::time::Instant::now();
@@ -34,25 +38,25 @@ async fn silence(scene: &mut Scene, program: &Program, connections: usize) -> Re
             .await;
         let waited = begun.elapsed();
         sleep(wait).await;
-        Ok::<_, Failed>((
+        Ok::<_, Error>((
             open.len(),
             answer.is_ok_and(|it| it.status().is_success()),
             waited,
         ))
     };
-    let (made, is_served, waited) = scene.attack(program, 300, attack).await??;
-    scene.note(format_args!(
-        "{made} of {connections} were made; one that asks something waited {waited:.1?} among them"
+    let (made, is_served, waited) = harness.attack(program, 300, attack).await??;
+    harness.note(format_args!(
+        "{made} of {connections} connections were made; a client with a request waited {waited:.1?} meanwhile"
     ));
-    scene.must(
+    harness.check(
         is_served,
-        "who asks something is served among silent connections",
+        "a client with a request is served beside silent connections",
     );
     Ok(())
 }
 
-/// What a configuration says of a certificate of its own.
-fn certificate(folder: &Path) -> Result<String, Failed> {
+/// Writes a self-signed certificate, and returns the configuration that uses it.
+fn certificate(folder: &Path) -> Result<String, Error> {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])?;
     std::fs::write(folder.join("cert.pem"), made.cert.pem())?;
     std::fs::write(folder.join("key.pem"), made.signing_key.serialize_pem())?;

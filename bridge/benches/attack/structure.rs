@@ -1,5 +1,5 @@
-//! Many small requests at once that are mostly structure, each of which is taken: of each the program has a hundred
-//! times its bytes for a moment.
+//! Sends many small requests at once that are mostly structure. Each is accepted, and takes a hundred times its size in
+//! memory for a moment.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -8,31 +8,31 @@ use std::{
 
 use futures_util::future::join_all;
 
-use crate::frame::{Failed, Program, Scene, raw};
+use crate::harness::{Error, Harness, Program, raw};
 
-/// How long an answer may take.
+/// The time limit for an answer.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// The bytes of a small body.
+/// The size of a small body in bytes.
 const SMALL: usize = 15_000;
 
-/// How many callers send small ones.
+/// The number of clients that send small requests.
 const CALLERS: usize = 200;
 
-/// What the program may have with all of them, in MiB.
+/// The limit of the program's memory with all of the requests, in MiB.
 const MEMORY: u64 = 300;
 
-pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
-    let count = scene.pick(2_000, 200);
+pub(crate) async fn run(harness: &mut Harness) -> Result<(), Error> {
+    let count = harness.pick(2_000, 200);
     let program = Program::start(&[])?;
     let next = AtomicUsize::new(0);
     let objects = vec!["{\"\":0}"; SMALL / 8].join(",");
     let one = async || {
-        let (mut taken, mut later) = (0, 0);
+        let (mut accepted, mut refused) = (0, 0);
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= count {
-                return (taken, later);
+                return (accepted, refused);
             }
             let body = format!(
                 "{{\"message\":{{\"messageId\":\"small-{number}\",\"role\":\"ROLE_USER\",\
@@ -45,18 +45,21 @@ pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
                 ANSWER,
             )
             .await;
-            taken += usize::from(answer.starts_with(b"HTTP/1.1 200"));
-            later += usize::from(answer.starts_with(b"HTTP/1.1 503"));
+            accepted += usize::from(answer.starts_with(b"HTTP/1.1 200"));
+            refused += usize::from(answer.starts_with(b"HTTP/1.1 503"));
         }
     };
     let attack = join_all((0..CALLERS).map(|_| one()));
-    let counted = scene.attack(&program, MEMORY, attack).await?;
-    let (taken, later) = counted
+    let counted = harness.attack(&program, MEMORY, attack).await?;
+    let (accepted, refused) = counted
         .into_iter()
         .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-    scene.note(format_args!(
-        "{count} small requests: {taken} taken, {later} told to come again"
+    harness.note(format_args!(
+        "{count} small requests: {accepted} accepted, {refused} refused for now"
     ));
-    scene.must(taken + later == count, "each small request is answered");
+    harness.check(
+        accepted + refused == count,
+        "each small request is answered",
+    );
     Ok(())
 }

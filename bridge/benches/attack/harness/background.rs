@@ -1,5 +1,5 @@
-//! Callers who do nothing wrong while others attack: how long they wait, and whether what they were told is
-//! kept was kept.
+//! Well-behaved clients that run during an attack: measures how long they wait, and checks that acknowledged tasks are
+//! kept.
 
 use std::{
     sync::{
@@ -16,37 +16,37 @@ use tokio::{
     time::sleep,
 };
 
-use super::{Failed, Program};
+use super::{Error, Program};
 
-/// How many they are.
+/// The number of clients.
 const CALLERS: usize = 4;
 
-/// How long each waits after an answer.
+/// The pause of a client after each answer.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// After how long one gives an answer up.
+/// The time after which a client stops waiting for an answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Callers of an agent, each sending one message after the other. They have a thread of their own: what an attack makes
-/// this program do is not counted as theirs, only what it makes the machine do.
+/// Clients of an agent, each sending one message after the other. They have their own thread, so that the work of this
+/// program for the attack does not count as theirs.
 #[derive(Debug)]
-pub(crate) struct Others {
+pub(crate) struct BackgroundClients {
     runtime: Option<Runtime>,
     client: reqwest::Client,
     url: String,
     acknowledged: Arc<Mutex<Vec<String>>>,
 }
 
-/// How long they waited for answers.
+/// The times for which the clients waited for answers.
 #[derive(Debug, Default)]
-pub(crate) struct Waited {
-    /// For each good answer, the shortest first.
+pub(crate) struct Latencies {
+    /// The time until each successful answer, the shortest first.
     pub(crate) times: Vec<Duration>,
-    /// How often none came, or a refusal.
+    /// The number of requests that failed or were refused.
     pub(crate) failed: usize,
 }
 
-impl Waited {
+impl Latencies {
     pub(crate) fn p50(&self) -> Duration {
         let index = self.times.len() / 2;
         self.times.get(index).copied().unwrap_or(PATIENCE)
@@ -62,14 +62,14 @@ impl Waited {
     }
 }
 
-impl Others {
-    /// Callers of the program's first agent, over JSON-RPC.
-    pub(crate) fn of(program: &Program) -> Self {
-        Self::showing(program, HeaderMap::new())
+impl BackgroundClients {
+    /// Creates clients of the program's first agent, over JSON-RPC.
+    pub(crate) fn new(program: &Program) -> Self {
+        Self::with_headers(program, HeaderMap::new())
     }
 
-    /// Starts clients that send these headers.
-    pub(crate) fn showing(program: &Program, headers: HeaderMap) -> Self {
+    /// Creates clients that send these headers.
+    pub(crate) fn with_headers(program: &Program, headers: HeaderMap) -> Self {
         let runtime = runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -87,14 +87,14 @@ impl Others {
         }
     }
 
-    /// Sends messages for as long as something takes.
-    pub(crate) async fn watch<T>(&self, during: impl Future<Output = T>) -> (T, Waited) {
-        let (waited, failed) = (Arc::new(Mutex::new(Vec::new())), Arc::default());
+    /// Sends messages until this future completes. Returns its output and the clients' latencies.
+    pub(crate) async fn run_during<T>(&self, during: impl Future<Output = T>) -> (T, Latencies) {
+        let (latencies, failed) = (Arc::new(Mutex::new(Vec::new())), Arc::default());
         let start = |_| {
             let (client, url) = (self.client.clone(), self.url.clone());
-            let (waited, failed) = (Arc::clone(&waited), Arc::clone(&failed));
+            let (latencies, failed) = (Arc::clone(&latencies), Arc::clone(&failed));
             let acknowledged = Arc::clone(&self.acknowledged);
-            let calling = call(client, url, waited, failed, acknowledged);
+            let calling = call(client, url, latencies, failed, acknowledged);
             self.runtime.as_ref().map(|runtime| runtime.spawn(calling))
         };
         let callers: Vec<_> = (0..CALLERS).filter_map(start).collect();
@@ -102,25 +102,26 @@ impl Others {
         for caller in &callers {
             caller.abort();
         }
-        let mut times = std::mem::take(&mut *waited.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut times =
+            std::mem::take(&mut *latencies.lock().unwrap_or_else(PoisonError::into_inner));
         times.sort();
         let failed = failed.load(Ordering::Relaxed);
-        (found, Waited { times, failed })
+        (found, Latencies { times, failed })
     }
 
-    /// The acknowledged tasks that are no longer there: of very many, as many as can be asked for soon.
+    /// Returns the acknowledged tasks that cannot be found; of a large number, it checks a sample of about 2,000.
     ///
     /// # Errors
-    /// If the service is gone.
-    pub(crate) async fn lost(&self) -> Result<Vec<String>, Failed> {
+    /// If the service does not answer.
+    pub(crate) async fn lost_tasks(&self) -> Result<Vec<String>, Error> {
         let ids = self.acknowledged.lock();
         let ids = ids.unwrap_or_else(PoisonError::into_inner).clone();
         let mut lost = Vec::new();
         let step = ids.len().div_ceil(2_000).max(1);
         for id in ids.iter().step_by(step) {
-            let asked =
+            let request =
                 json!({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": id}});
-            if ask(&self.client, &self.url, &asked).await?["result"]["id"] != **id {
+            if post_rpc(&self.client, &self.url, &request).await?["result"]["id"] != **id {
                 lost.push(id.clone());
             }
         }
@@ -128,7 +129,7 @@ impl Others {
     }
 }
 
-impl Drop for Others {
+impl Drop for BackgroundClients {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -139,22 +140,22 @@ impl Drop for Others {
 async fn call(
     client: reqwest::Client,
     url: String,
-    waited: Arc<Mutex<Vec<Duration>>>,
+    latencies: Arc<Mutex<Vec<Duration>>>,
     failed: Arc<AtomicUsize>,
     acknowledged: Arc<Mutex<Vec<String>>>,
 ) {
     loop {
         let message = json!({"messageId": next_id(), "role": "ROLE_USER",
             "parts": [{"text": "hello"}]});
-        let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage",
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage",
             "params": {"message": message}});
         let begun = Instant::now();
-        let answered = ask(&client, &url, &asked).await.ok();
+        let answered = post_rpc(&client, &url, &request).await.ok();
         let id = answered.and_then(|it| it["result"]["task"]["id"].as_str().map(str::to_owned));
         match id {
             Some(id) => {
                 let time = begun.elapsed();
-                waited
+                latencies
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .push(time);
@@ -169,18 +170,18 @@ async fn call(
     }
 }
 
-/// A message id that no other message of this program has.
+/// Returns a message id that no other message of this program has.
 fn next_id() -> String {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     format!("others-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// One JSON-RPC call, and what comes of it.
-pub(crate) async fn ask(
+/// Sends a JSON-RPC request, and returns the response.
+pub(crate) async fn post_rpc(
     client: &reqwest::Client,
     url: &str,
-    asked: &Value,
+    request: &Value,
 ) -> Result<Value, reqwest::Error> {
-    let request = client.post(url).header("a2a-version", "1.0").json(asked);
+    let request = client.post(url).header("a2a-version", "1.0").json(request);
     request.send().await?.json().await
 }

@@ -1,4 +1,4 @@
-//! Requests that no client would send: bytes on a connection.
+//! Requests that no ordinary client would send, as bytes on a connection.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -8,10 +8,10 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a connection may take to be made.
+/// The time limit for a connection.
 const CONNECT: Duration = Duration::from_secs(20);
 
-/// A connection, if one is made soon.
+/// Connects, or returns `None` after the time limit.
 pub(crate) async fn connect(address: SocketAddr) -> Option<TcpStream> {
     timeout(CONNECT, TcpStream::connect(address))
         .await
@@ -19,7 +19,7 @@ pub(crate) async fn connect(address: SocketAddr) -> Option<TcpStream> {
         .ok()
 }
 
-/// The head of a request with a body of this length.
+/// Returns the head of a request with a body of this length.
 pub(crate) fn head(path: &str, length: usize) -> String {
     format!(
         "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
@@ -27,13 +27,14 @@ pub(crate) fn head(path: &str, length: usize) -> String {
     )
 }
 
-/// Sends bytes, as many as are taken within this time.
+/// Sends bytes. Returns false if not all of them are sent within this time.
 pub(crate) async fn send(connection: &mut TcpStream, bytes: &[u8], limit: Duration) -> bool {
     let sent = timeout(limit, connection.write_all(bytes)).await;
     matches!(sent, Ok(Ok(())))
 }
 
-/// What comes until the other side closes or this time is over, and whether it closed; at most 64 KiB are kept.
+/// Reads until the other side closes or the time is over. Returns at most 64 KiB, and whether the connection was
+/// closed.
 pub(crate) async fn read(connection: &mut TcpStream, limit: Duration) -> (Vec<u8>, bool) {
     let (mut kept, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
     let closed = timeout(limit, async {
@@ -46,7 +47,7 @@ pub(crate) async fn read(connection: &mut TcpStream, limit: Duration) -> (Vec<u8
     (kept, is_closed)
 }
 
-/// What a request is answered with that has a connection of its own; nothing if that is not made.
+/// Sends a request on its own connection. Returns the response, which is empty without a connection.
 pub(crate) async fn post(
     address: SocketAddr,
     path: &str,

@@ -1,22 +1,22 @@
-//! Requests as a client makes them, and as one makes them that leaves.
+//! Calls of a well-behaved client, and calls of a client that disconnects early.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt as _, time::sleep};
 
-use super::{Failed, Program, raw};
+use super::{Error, Program, raw};
 
-/// The result of a call of the agent at this path.
+/// Calls a method of the agent at this path, and returns the result.
 ///
 /// # Errors
-/// If none comes.
-pub(crate) async fn ask(
+/// If there is no result.
+pub(crate) async fn call(
     program: &Program,
     path: &str,
     method: &str,
     params: &Value,
-) -> Result<Value, Failed> {
+) -> Result<Value, Error> {
     let client = reqwest::Client::builder().no_proxy().build()?;
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let request = client
@@ -30,8 +30,8 @@ pub(crate) async fn ask(
     }
 }
 
-/// Makes the same call and leaves so long after it.
-pub(crate) async fn leave(
+/// Sends the same call, and disconnects after this time.
+pub(crate) async fn abort_call(
     program: &Program,
     path: &str,
     method: &str,
@@ -43,12 +43,12 @@ pub(crate) async fn leave(
         return;
     };
     let request = raw::head(path, body.len()) + &body;
-    // A client that leaves needs no answer, so a failed write does not matter.
+    // The client does not need an answer, so a failed write does not matter.
     let _ = connection.write_all(request.as_bytes()).await;
     sleep(after).await;
 }
 
-/// A message.
-pub(crate) fn said(id: &str, text: &str) -> Value {
+/// Returns the parameters of a message from a user.
+pub(crate) fn message(id: &str, text: &str) -> Value {
     json!({"message": {"messageId": id, "role": "ROLE_USER", "parts": [{"text": text}]}})
 }

@@ -1,4 +1,4 @@
-//! Webhooks on sockets: they note when they are called, or never answer.
+//! A server of webhooks that records when they are called.
 
 use std::{
     collections::BTreeMap,
@@ -9,37 +9,37 @@ use std::{
 use axum::{Router, extract::State, http::Uri};
 use tokio::{net::TcpListener, sync::watch};
 
-use super::Failed;
+use super::Error;
 
-/// Whatever comes to a path below `/hang` is never answered.
+/// A server of webhooks; a path below `/hang` is never answered.
 #[derive(Clone, Debug)]
-pub(crate) struct Hook {
+pub(crate) struct Webhooks {
     url: String,
     called: Arc<Mutex<BTreeMap<String, Vec<Instant>>>>,
     count: watch::Sender<usize>,
 }
 
-impl Hook {
-    /// Webhooks on a port of their own.
-    pub(crate) async fn start() -> Result<Self, Failed> {
+impl Webhooks {
+    /// Starts the server on a new port.
+    pub(crate) async fn start() -> Result<Self, Error> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let hook = Self {
+        let webhooks = Self {
             url: format!("http://{}", listener.local_addr()?),
             called: Arc::default(),
             count: watch::Sender::new(0),
         };
-        let app = Router::new().fallback(take).with_state(hook.clone());
+        let app = Router::new().fallback(take).with_state(webhooks.clone());
         tokio::spawn(async move { axum::serve(listener, app).await });
-        Ok(hook)
+        Ok(webhooks)
     }
 
-    /// The URL of one of them.
-    pub(crate) fn at(&self, path: &str) -> String {
+    /// Returns the URL of the webhook at this path.
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.url)
     }
 
-    /// When it was called.
-    pub(crate) fn called(&self, path: &str) -> Vec<Instant> {
+    /// Returns the times at which this path was called.
+    pub(crate) fn calls(&self, path: &str) -> Vec<Instant> {
         let called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
         called.get(path).cloned().unwrap_or_default()
     }
@@ -51,18 +51,18 @@ impl Hook {
         self.count.send_modify(|count| *count += 1);
     }
 
-    /// Comes when a path has been called so often.
-    pub(crate) async fn wait(&self, path: &str, times: usize) {
+    /// Waits until a path has been called this many times.
+    pub(crate) async fn wait_for(&self, path: &str, times: usize) {
         let mut counted = self.count.subscribe();
-        let enough = |_: &usize| self.called(path).len() >= times;
+        let enough = |_: &usize| self.calls(path).len() >= times;
         let _ = counted.wait_for(enough).await;
     }
 }
 
-async fn take(State(hook): State<Hook>, uri: Uri) {
+async fn take(State(webhooks): State<Webhooks>, uri: Uri) {
     let path = uri.path().to_owned();
     let hangs = path.starts_with("/hang");
-    hook.note(path);
+    webhooks.note(path);
     if hangs {
         std::future::pending::<()>().await;
     }

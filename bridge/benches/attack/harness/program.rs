@@ -1,4 +1,4 @@
-//! The program as a process of its own, with a store in a folder of its own.
+//! The program as its own process, with its own store.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -23,12 +23,12 @@ use nix::{
 };
 use tempfile::TempDir;
 
-use super::Failed;
+use super::Error;
 
-/// How long the program may take until it listens.
+/// The time within which the program must listen.
 const START: Duration = Duration::from_secs(60);
 
-/// A program that is attacked; it is killed when this is dropped.
+/// An attacked program; the process is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Program {
     child: Child,
@@ -38,34 +38,34 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// `bridge serve --listen 127.0.0.1:0 --builtin echo` with further arguments and a store in a new folder.
-    pub(crate) fn start(arguments: &[&str]) -> Result<Self, Failed> {
-        Self::within(tempfile::tempdir()?, None, arguments)
+    /// Starts `bridge serve --listen 127.0.0.1:0 --builtin echo` with further arguments and a store in a new folder.
+    pub(crate) fn start(arguments: &[&str]) -> Result<Self, Error> {
+        Self::start_in(tempfile::tempdir()?, None, arguments)
     }
 
-    /// With a configuration that says this of all, and hosts the agent `echo`.
-    pub(crate) fn configured(folder: &Path, text: &str) -> Result<Self, Failed> {
+    /// Starts it with this configuration, to which the agent `echo` is added.
+    pub(crate) fn with_config(folder: &Path, text: &str) -> Result<Self, Error> {
         let path = folder.join("bridge.toml");
         let agent = "[[agents]]\nname = \"echo\"\nbuiltin = \"echo\"\n";
         std::fs::write(&path, format!("{text}{agent}"))?;
         Self::start(&["--config", &path.display().to_string()])
     }
 
-    /// With at most so many open files.
-    pub(crate) fn with_descriptors(limit: u64, arguments: &[&str]) -> Result<Self, Failed> {
+    /// Starts it with a limit of open files.
+    pub(crate) fn with_descriptors(limit: u64, arguments: &[&str]) -> Result<Self, Error> {
         let before = format!("ulimit -n {limit}");
-        Self::within(tempfile::tempdir()?, Some(&before), arguments)
+        Self::start_in(tempfile::tempdir()?, Some(&before), arguments)
     }
 
-    /// The same with files of at most so many MiB, for as long as [`Program::lift`] is not called.
-    pub(crate) fn with_small_files(limit: u64, arguments: &[&str]) -> Result<Self, Failed> {
-        // In blocks of 512 bytes. The signal that tells of it would end the program.
+    /// Starts it with a limit of file sizes in MiB, until [`Program::lift_file_size_limit`] is called.
+    pub(crate) fn with_file_size_limit(limit: u64, arguments: &[&str]) -> Result<Self, Error> {
+        // The unit is 512 bytes. Without the trap, the signal SIGXFSZ would end the program.
         let before = format!("trap '' XFSZ && ulimit -S -f {}", limit * 2048);
-        Self::within(tempfile::tempdir()?, Some(&before), arguments)
+        Self::start_in(tempfile::tempdir()?, Some(&before), arguments)
     }
 
-    /// From now on files may be of any size.
-    pub(crate) fn lift(&self) -> Result<(), Failed> {
+    /// Removes the limit of file sizes.
+    pub(crate) fn lift_file_size_limit(&self) -> Result<(), Error> {
         let mut lifting = Command::new("prlimit");
         lifting.args(["--pid", &self.child.id().to_string(), "--fsize=unlimited"]);
         match lifting.status()?.success() {
@@ -74,17 +74,17 @@ impl Program {
         }
     }
 
-    /// With secrets in its environment.
+    /// Starts it with secrets in its environment.
     pub(crate) fn with_secrets(
         arguments: &[&str],
         secrets: &[(&str, &str)],
-    ) -> Result<Self, Failed> {
+    ) -> Result<Self, Error> {
         let assign = |(name, value): &(&str, &str)| format!("export {name}=\"{value}\"");
         let before: Vec<String> = secrets.iter().map(assign).collect();
-        Self::within(tempfile::tempdir()?, Some(&before.join(" && ")), arguments)
+        Self::start_in(tempfile::tempdir()?, Some(&before.join(" && ")), arguments)
     }
 
-    fn within(folder: TempDir, before: Option<&str>, arguments: &[&str]) -> Result<Self, Failed> {
+    fn start_in(folder: TempDir, before: Option<&str>, arguments: &[&str]) -> Result<Self, Error> {
         let mut command = match before {
             None => Command::new(env!("CARGO_BIN_EXE_bridge")),
             Some(before) => {
@@ -107,7 +107,7 @@ impl Program {
             .stderr(Stdio::piped())
             .spawn()?;
         let stderr = child.stderr.take().ok_or("no standard error")?;
-        // Made first, so that a program that does not listen is killed too.
+        // This is created first, so that a program that does not listen is killed too.
         let mut program = Self {
             child,
             url: String::new(),
@@ -118,20 +118,20 @@ impl Program {
         Ok(program)
     }
 
-    /// Ends it as kill -9 does and gives the folder, whose `data` is the store.
-    pub(crate) fn kill(mut self) -> Result<TempDir, Failed> {
+    /// Kills the process, and returns the folder, which has the store in `data`.
+    pub(crate) fn kill(mut self) -> Result<TempDir, Error> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(std::mem::replace(&mut self.folder, tempfile::tempdir()?))
     }
 
-    /// Starts it again on such a folder.
-    pub(crate) fn again(folder: TempDir, arguments: &[&str]) -> Result<Self, Failed> {
-        Self::within(folder, None, arguments)
+    /// Starts the program on the store in an existing folder.
+    pub(crate) fn restart(folder: TempDir, arguments: &[&str]) -> Result<Self, Error> {
+        Self::start_in(folder, None, arguments)
     }
 
-    /// What `bridge store check` says of the store in such a folder.
-    pub(crate) fn check(folder: &Path) -> Result<String, Failed> {
+    /// Returns the output of `bridge store check` for the store in this folder.
+    pub(crate) fn check_store(folder: &Path) -> Result<String, Error> {
         let store = format!("sled:{}", folder.join("data").display());
         let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
         let found = command
@@ -140,38 +140,38 @@ impl Program {
         Ok(String::from_utf8_lossy(&[found.stdout, found.stderr].concat()).into_owned())
     }
 
-    /// Has it read its configuration again.
-    pub(crate) fn hang_up(&self) -> Result<(), Failed> {
+    /// Makes the program reload its configuration.
+    pub(crate) fn reload(&self) -> Result<(), Error> {
         Ok(kill(
             Pid::from_raw(self.child.id().cast_signed()),
             Signal::SIGHUP,
         )?)
     }
 
-    /// Where it is reached, such as `http://127.0.0.1:4242`.
+    /// Returns the URL of the program, such as `http://127.0.0.1:4242`.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// The same as an address.
+    /// Returns the address in its URL.
     pub(crate) fn address(&self) -> SocketAddr {
         let (_, address) = self.url.split_once("://").unwrap_or_default();
         address.parse().expect("the program says where it listens")
     }
 
-    /// The folder in which its store is.
+    /// Returns the folder that contains its store.
     #[expect(dead_code, reason = "attacks on the store need it")]
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// How many lines it has logged.
-    pub(crate) fn lines(&self) -> usize {
+    /// Returns the number of lines that it has logged.
+    pub(crate) fn log_lines(&self) -> usize {
         self.lines.load(Ordering::Relaxed)
     }
 
-    /// How much memory it has, in MiB.
-    pub(crate) fn memory(&self) -> u64 {
+    /// Returns its resident memory in MiB.
+    pub(crate) fn memory_mib(&self) -> u64 {
         let status = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(status).unwrap_or_default();
         let held = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -187,8 +187,7 @@ impl Drop for Program {
     }
 }
 
-/// Reads standard error to its end, so that the program never waits for a reader; what is no address is
-/// shown.
+/// Reads standard error to its end, so that the program never blocks on it. Sends the URL, and prints all other lines.
 fn address(stderr: ChildStderr, lines: Arc<AtomicUsize>) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -205,7 +204,7 @@ fn address(stderr: ChildStderr, lines: Arc<AtomicUsize>) -> Receiver<String> {
     receiver
 }
 
-/// Lets this program open as many connections as it may.
+/// Raises the limit of open files to the hard limit.
 pub(crate) fn raise_descriptors() {
     let raised = getrlimit(Resource::RLIMIT_NOFILE)
         .and_then(|(_, hard)| setrlimit(Resource::RLIMIT_NOFILE, hard, hard));
