@@ -1,4 +1,4 @@
-//! A bot behind a URL that is well, slow or dead, and counts what it gets.
+//! A bot behind a URL that is healthy, slow or failing, and counts the messages that it receives.
 
 use std::{
     collections::BTreeMap,
@@ -16,52 +16,52 @@ use axum::{
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::watch, time::sleep};
 
-use crate::{Failed, link::Place};
+use crate::{Error, link::Target};
 
-/// How a bot is.
+/// The state of a bot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Health {
     #[default]
-    Well,
+    Healthy,
     Slow(Duration),
-    /// It says that it has failed.
+    /// It answers with an error.
     Failing,
 }
 
-/// A bot.
+/// A bot that counts how often it received each text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bot {
-    got: Arc<Mutex<BTreeMap<String, usize>>>,
+    received: Arc<Mutex<BTreeMap<String, usize>>>,
     health: Arc<watch::Sender<Health>>,
 }
 
 impl Bot {
-    /// Starts a bot, and says where it is.
-    pub(crate) async fn start() -> Result<(Self, Place), Failed> {
+    /// Starts a bot, and returns it with its address.
+    pub(crate) async fn start() -> Result<(Self, Target), Error> {
         let bot = Self::default();
         let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let place = Place::Tcp(listener.local_addr()?);
+        let target = Target::Tcp(listener.local_addr()?);
         let app = Router::new()
             .route("/api/messages", post(answer))
             .with_state(bot.clone());
         tokio::spawn(async move { axum::serve(listener, app).await });
-        Ok((bot, place))
+        Ok((bot, target))
     }
 
     pub(crate) fn set(&self, health: Health) {
         self.health.send_replace(health);
     }
 
-    /// The texts that it got more than once.
+    /// Returns the texts that it received more than once.
     pub(crate) fn repeated(&self) -> Vec<String> {
-        let got = self.got.lock().unwrap_or_else(PoisonError::into_inner);
-        let repeated = got.iter().filter(|(_, count)| **count > 1);
+        let received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
+        let repeated = received.iter().filter(|(_, count)| **count > 1);
         repeated.map(|(text, _)| text.clone()).collect()
     }
 
-    /// Forgets what it got.
-    pub(crate) fn forget(&self) {
-        self.got
+    /// Clears the counts.
+    pub(crate) fn clear(&self) {
+        self.received
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clear();
@@ -73,14 +73,14 @@ async fn answer(State(bot): State<Bot>, Json(activity): Json<Value>) -> Response
         return Json(json!({})).into_response();
     }
     let text = activity["text"].as_str().unwrap_or_default().to_owned();
-    *bot.got
+    *bot.received
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .entry(text.clone())
         .or_default() += 1;
     let health = *bot.health.borrow();
     match health {
-        Health::Well => {}
+        Health::Healthy => {}
         Health::Slow(time) => sleep(time).await,
         Health::Failing => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }

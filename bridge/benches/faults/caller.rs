@@ -1,4 +1,4 @@
-//! Calls agents, each time at the next bridge.
+//! Calls agents; each call goes to the next bridge.
 
 use std::{
     sync::{
@@ -10,25 +10,25 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::Failed;
+use crate::Error;
 
-/// How long an answer is waited for.
+/// The time limit for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The extension that numbers the events of a task.
 pub(crate) const SEQUENCE: &str = "urn:activity:sequence:v1";
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Done(Value),
-    /// The bridge says no.
+    /// The bridge refused the call.
     Refused(Value),
-    /// Nobody knows whether it was done.
-    Unsure,
+    /// It is not known whether the call was carried out.
+    Unknown,
 }
 
-/// A client of all bridges.
+/// A client that calls all bridges in turn.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     http: reqwest::Client,
@@ -37,8 +37,8 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    pub(crate) fn of(urls: Vec<String>) -> Result<Self, Failed> {
-        // Each request is another connection, so that no bridge is nearer than the others.
+    pub(crate) fn of(urls: Vec<String>) -> Result<Self, Error> {
+        // Each request uses a new connection, so that all bridges are treated alike.
         let http = reqwest::Client::builder()
             .no_proxy()
             .pool_max_idle_per_host(0);
@@ -49,7 +49,7 @@ impl Caller {
         })
     }
 
-    /// A request to the next bridge, in which events are numbered.
+    /// Returns a request to the next bridge that asks for numbered events.
     pub(crate) fn request(
         &self,
         agent: &str,
@@ -68,29 +68,29 @@ impl Caller {
     pub(crate) async fn call(&self, agent: &str, method: &str, params: &Value) -> Answer {
         let request = self.request(agent, method, params).timeout(PATIENCE);
         let Ok(answer) = request.send().await else {
-            return Answer::Unsure;
+            return Answer::Unknown;
         };
         if answer.status().is_server_error() || answer.status() == 429 {
-            return Answer::Unsure;
+            return Answer::Unknown;
         }
         let Ok(mut answer) = answer.json::<Value>().await else {
-            return Answer::Unsure;
+            return Answer::Unknown;
         };
         match answer["error"].take() {
             Value::Null => Answer::Done(answer["result"].take()),
-            error if is_passing(&error) => Answer::Unsure,
+            error if is_temporary(&error) => Answer::Unknown,
             error => Answer::Refused(error),
         }
     }
 }
 
-/// Whether an error says that the same request may succeed later.
-pub(crate) fn is_passing(error: &Value) -> bool {
+/// Returns whether an error says that the same request may succeed later.
+pub(crate) fn is_temporary(error: &Value) -> bool {
     let text = error.to_string();
     text.contains("UNAVAILABLE") || text.contains("retryDelay")
 }
 
-/// Whether an error says that there is no such task.
+/// Returns whether an error says that the task does not exist.
 pub(crate) fn is_not_found(error: &Value) -> bool {
     error.to_string().contains("TASK_NOT_FOUND")
 }

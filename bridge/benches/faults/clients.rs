@@ -1,4 +1,4 @@
-//! Clients that do one thing after the other, as their seed says.
+//! Clients that carry out random operations, which are determined by a seed.
 
 use std::time::Duration;
 
@@ -11,37 +11,37 @@ use tokio::{
 
 use crate::{
     caller::{Answer, Caller, is_not_found},
-    model::{AGENTS, BOT, BRIEF, ECHO, HANGING, Message, Model, Wrong},
+    model::{AGENTS, BOT, BRIEF, ECHO, HANGING, Message, Model, Violation},
     rng::Rng,
     stream::{self, without_sequence},
 };
 
-/// How many clients there are at a time, and in how many contexts they speak.
+/// The number of clients that run at the same time, and the number of contexts that they use.
 const CLIENTS: usize = 8;
 const CONTEXTS: usize = 5;
-/// One in so many messages has a webhook.
-const HOOKED: usize = 4;
-/// How often a message is sent again, until it is left to later.
+/// One of this many messages has a webhook.
+const WEBHOOK_RATE: usize = 4;
+/// The number of attempts to send a message; the checks after the faults send it again.
 const ATTEMPTS: usize = 4;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A client.
+/// A client with its own random numbers.
 struct Client {
     caller: Caller,
     model: Model,
-    hooks: String,
+    webhooks: String,
     rng: Rng,
     name: String,
     round: u64,
     count: usize,
 }
 
-/// Starts the clients of a round; they end when `is_over` says so, and streams at their end.
+/// Starts the clients of a round. They end when `is_over` is true, and when their streams have ended.
 pub(crate) fn start(
     round: u64,
     caller: &Caller,
     model: &Model,
-    hooks: &str,
+    webhooks: &str,
     is_over: &watch::Receiver<bool>,
 ) -> JoinSet<()> {
     let mut clients = JoinSet::new();
@@ -49,7 +49,7 @@ pub(crate) fn start(
         let mut client = Client {
             caller: caller.clone(),
             model: model.clone(),
-            hooks: hooks.to_owned(),
+            webhooks: webhooks.to_owned(),
             rng: Rng::new(round.wrapping_mul(1_000).wrapping_add(number as u64)),
             name: format!("r{round}-{number}-"),
             round,
@@ -77,22 +77,22 @@ impl Client {
         }
     }
 
-    fn message(&mut self, agent: &'static str, waits: bool) -> Message {
+    fn message(&mut self, agent: &'static str, is_blocking: bool) -> Message {
         self.count += 1;
         let id = format!("{}{}", self.name, self.count);
         let context = format!("c{}-{}", self.round, self.rng.below(CONTEXTS));
-        let hook = self.rng.one_in(HOOKED) && agent != BRIEF;
-        let hook = hook.then(|| (self.hooks.clone(), format!("/{id}")));
-        let message = Message::new(id, agent, context, waits, hook);
-        self.model.sent(&message);
+        let webhook = self.rng.one_in(WEBHOOK_RATE) && agent != BRIEF;
+        let webhook = webhook.then(|| (self.webhooks.clone(), format!("/{id}")));
+        let message = Message::new(id, agent, context, is_blocking, webhook);
+        self.model.record_sent(&message);
         message
     }
 
     async fn send(&mut self) {
         let agent = *self.rng.pick(&[ECHO, BOT, BRIEF]);
-        let waits = self.rng.one_in(2);
-        let message = self.message(agent, waits);
-        insist(&self.caller, &self.model, &message, ATTEMPTS).await;
+        let is_blocking = self.rng.one_in(2);
+        let message = self.message(agent, is_blocking);
+        send_until_answered(&self.caller, &self.model, &message, ATTEMPTS).await;
     }
 
     async fn stream(&mut self) {
@@ -103,7 +103,7 @@ impl Client {
 
     async fn cancel(&mut self) {
         let message = self.message(HANGING, false);
-        if insist(&self.caller, &self.model, &message, ATTEMPTS).await {
+        if send_until_answered(&self.caller, &self.model, &message, ATTEMPTS).await {
             cancel(&self.caller, &self.model, &message.id).await;
         }
     }
@@ -117,32 +117,32 @@ impl Client {
         if message.agent == BRIEF {
             return;
         }
-        // A request that is still on its way must not meddle with a later one.
+        // Each setting has its own id, so that a delayed request does not change a later setting.
         self.count += 1;
         let id = format!("later{}", self.count);
         let setting =
-            json!({"taskId": message.task, "id": id, "url": format!("{}/later", self.hooks)});
+            json!({"taskId": message.task, "id": id, "url": format!("{}/later", self.webhooks)});
         let create = "CreateTaskPushNotificationConfig";
         let Answer::Done(_) = self.caller.call(message.agent, create, &setting).await else {
             return;
         };
-        self.model.answered();
+        self.model.record_answer();
         let wanted = json!({"taskId": message.task, "id": id});
         let get = "GetTaskPushNotificationConfig";
         match self.caller.call(message.agent, get, &wanted).await {
-            Answer::Done(_) => self.model.answered(),
+            Answer::Done(_) => self.model.record_answer(),
             Answer::Refused(error) => {
                 let text = format!("the setting of {}: {error}", message.id);
-                self.model.wrong(Wrong::Lost, text);
+                self.model.report(Violation::Lost, text);
             }
-            Answer::Unsure => {}
+            Answer::Unknown => {}
         }
         let delete = "DeleteTaskPushNotificationConfig";
         if let Answer::Done(_) = self.caller.call(message.agent, delete, &wanted).await {
-            self.model.answered();
+            self.model.record_answer();
             if let Answer::Done(_) = self.caller.call(message.agent, get, &wanted).await {
-                let text = format!("the setting of {} is there after its end", message.id);
-                self.model.wrong(Wrong::Changed, text);
+                let text = format!("the setting of {} is there after its deletion", message.id);
+                self.model.report(Violation::Changed, text);
             }
         }
     }
@@ -156,7 +156,7 @@ impl Client {
         get(&self.caller, &self.model, &message).await;
     }
 
-    /// A list has all tasks that were told before it was asked for.
+    /// Checks that a list has all tasks that were acknowledged before it was requested.
     async fn list(&mut self) {
         let agent = *self.rng.pick(&AGENTS);
         let context = format!("c{}-{}", self.round, self.rng.below(CONTEXTS));
@@ -167,7 +167,7 @@ impl Client {
         let Some(listed) = list(&self.caller, agent, Some(&context)).await else {
             return;
         };
-        self.model.answered();
+        self.model.record_answer();
         for message in known
             .iter()
             .filter(|message| message.agent == agent && message.context == context)
@@ -177,8 +177,8 @@ impl Client {
                 .as_ref()
                 .is_some_and(|task| !listed.contains(task))
             {
-                self.model.wrong(
-                    Wrong::Lost,
+                self.model.report(
+                    Violation::Lost,
                     format!("{}, {:?}: not in the list", message.id, message.task),
                 );
             }
@@ -186,8 +186,8 @@ impl Client {
     }
 }
 
-/// Sends a message until it is answered, so often at most. Returns whether it was.
-pub(crate) async fn insist(
+/// Sends a message until it is answered, up to this number of attempts. Returns whether it was answered.
+pub(crate) async fn send_until_answered(
     caller: &Caller,
     model: &Model,
     message: &Message,
@@ -199,18 +199,19 @@ pub(crate) async fn insist(
             .await
         {
             Answer::Done(result) => {
-                model.shown(&message.id, &without_sequence(&result["task"]));
+                model.record_task(&message.id, &without_sequence(&result["task"]));
                 return true;
             }
-            // By a clock that goes behind the others its task was old when it ended, and was deleted before the answer.
+            // If the clock of a bridge was behind the others, the task already counts as old at its end and is deleted
+            // before the answer.
             Answer::Refused(error) if message.agent == BRIEF && is_not_found(&error) => {
                 sleep(PAUSE).await;
             }
             Answer::Refused(error) => {
-                model.wrong(Wrong::Refused, format!("{}: {error}", message.id));
+                model.report(Violation::Refused, format!("{}: {error}", message.id));
                 return false;
             }
-            Answer::Unsure => sleep(PAUSE).await,
+            Answer::Unknown => sleep(PAUSE).await,
         }
     }
     false
@@ -220,15 +221,15 @@ pub(crate) async fn insist(
 pub(crate) async fn get(caller: &Caller, model: &Model, message: &Message) {
     let params = json!({"id": message.task});
     match caller.call(message.agent, "GetTask", &params).await {
-        Answer::Done(task) if message.is_gone => {
-            model.wrong(
-                Wrong::Changed,
-                format!("{} has come back: {task}", message.id),
+        Answer::Done(task) if message.is_deleted => {
+            model.report(
+                Violation::Changed,
+                format!("{} exists again: {task}", message.id),
             );
         }
-        Answer::Done(task) => model.shown(&message.id, &without_sequence(&task)),
-        Answer::Refused(_) => model.not_found(&message.id),
-        Answer::Unsure => {}
+        Answer::Done(task) => model.record_task(&message.id, &without_sequence(&task)),
+        Answer::Refused(_) => model.record_not_found(&message.id),
+        Answer::Unknown => {}
     }
 }
 
@@ -242,13 +243,13 @@ pub(crate) async fn cancel(caller: &Caller, model: &Model, id: &str) {
     if let Answer::Done(task) = caller.call(message.agent, "CancelTask", &params).await {
         // After a restart it may have failed before.
         if task["status"]["state"] == "TASK_STATE_CANCELED" {
-            model.canceled(id);
+            model.record_cancellation(id);
         }
-        model.shown(id, &without_sequence(&task));
+        model.record_task(id, &without_sequence(&task));
     }
 }
 
-/// The ids of an agent's tasks, in a context or in all; `None` if there is no answer.
+/// Returns the ids of an agent's tasks, in one context or in all; returns `None` without an answer.
 pub(crate) async fn list(
     caller: &Caller,
     agent: &str,
@@ -272,16 +273,16 @@ pub(crate) async fn list(
     }
 }
 
-/// Waits for all clients, the last streams included.
+/// Waits until all clients and their last streams have ended.
 pub(crate) async fn wait(mut clients: JoinSet<()>, model: &Model, limit: Duration) {
     let ended = async {
         while let Some(client) = clients.join_next().await {
             if let Err(error) = client {
-                model.wrong(Wrong::Stuck, format!("a client: {error}"));
+                model.report(Violation::Stuck, format!("a client: {error}"));
             }
         }
     };
     if timeout(limit, ended).await.is_err() {
-        model.wrong(Wrong::Stuck, "a client has no end".to_owned());
+        model.report(Violation::Stuck, "a client does not end".to_owned());
     }
 }

@@ -1,8 +1,8 @@
-//! Counts operations and faults of a round.
+//! Counts the operations and faults of rounds.
 
 use std::{fmt, ops::AddAssign, time::Duration};
 
-use crate::model::{Model, Wrong};
+use crate::model::{Model, Violation};
 
 /// The figures of all rounds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,12 +19,12 @@ pub(crate) struct Figures {
     stuck: usize,
     refused: usize,
     pub(crate) panics: u64,
-    /// The longest time until all that was said in a round had its end.
+    /// The longest time after a round until all of its tasks had ended.
     settling: Duration,
 }
 
 impl Figures {
-    /// Those of one round, but for what its bridges know.
+    /// Returns the figures of one round; restarts and panics are added by the caller.
     pub(crate) fn of(model: &Model, faults: u64, settling: Duration) -> Self {
         let messages = model.messages();
         Self {
@@ -32,19 +32,19 @@ impl Figures {
             faults,
             messages: messages.len() as u64,
             acknowledged: model.operations(),
-            deleted: messages.iter().filter(|message| message.is_gone).count() as u64,
-            lost: model.count(Wrong::Lost),
-            duplicated: model.count(Wrong::Duplicated),
-            changed: model.count(Wrong::Changed),
-            stuck: model.count(Wrong::Stuck),
-            refused: model.count(Wrong::Refused),
+            deleted: messages.iter().filter(|message| message.is_deleted).count() as u64,
+            lost: model.count(Violation::Lost),
+            duplicated: model.count(Violation::Duplicated),
+            changed: model.count(Violation::Changed),
+            stuck: model.count(Violation::Stuck),
+            refused: model.count(Violation::Refused),
             settling,
             ..Self::default()
         }
     }
 
-    /// Whether all promises were kept.
-    pub(crate) fn is_well(&self) -> bool {
+    /// Returns whether all promises were kept.
+    pub(crate) fn is_clean(&self) -> bool {
         let wrong = [
             self.lost,
             self.duplicated,

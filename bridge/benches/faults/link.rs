@@ -1,4 +1,4 @@
-//! A link between two of the processes, which delays, holds and cuts what goes through it.
+//! A link between two processes, which can delay, hold and cut its connections.
 
 use std::{
     net::SocketAddr,
@@ -14,25 +14,25 @@ use tokio::{
     time::sleep,
 };
 
-use crate::Failed;
+use crate::Error;
 
-/// What becomes of bytes on their way.
+/// The way in which a link treats bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mode {
-    /// Nothing goes through, and nobody is told.
+    /// Whether no bytes pass; the connections stay open.
     pub(crate) is_held: bool,
     pub(crate) delay: Duration,
 }
 
-/// Where a link leads.
+/// The address that a link connects to.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum Target {
     Nowhere,
     Tcp(SocketAddr),
     Unix(PathBuf),
 }
 
-/// A link; its connections end with it.
+/// A link, which accepts connections and forwards each to its target.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     address: String,
@@ -41,10 +41,10 @@ pub(crate) struct Link {
 
 #[derive(Debug)]
 struct Shared {
-    place: watch::Sender<Place>,
+    target: watch::Sender<Target>,
     mode: watch::Sender<Mode>,
     cuts: watch::Sender<u64>,
-    halves: watch::Sender<u64>,
+    half_closes: watch::Sender<u64>,
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -52,91 +52,93 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl Link {
-    fn new(address: String, place: Place) -> Self {
+    fn new(address: String, target: Target) -> Self {
         let shared = Arc::new(Shared {
-            place: watch::Sender::new(place),
+            target: watch::Sender::new(target),
             mode: watch::Sender::default(),
             cuts: watch::Sender::default(),
-            halves: watch::Sender::default(),
+            half_closes: watch::Sender::default(),
         });
         Self { address, shared }
     }
 
-    /// A link on a port of its own.
-    pub(crate) async fn tcp(place: Place) -> Result<Self, Failed> {
+    /// Creates a link that listens on a new port.
+    pub(crate) async fn tcp(target: Target) -> Result<Self, Error> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let link = Self::new(format!("http://{}", listener.local_addr()?), place);
+        let link = Self::new(format!("http://{}", listener.local_addr()?), target);
         let shared = Arc::clone(&link.shared);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let _ = stream.set_nodelay(true);
-                tokio::spawn(carry(Box::new(stream), Arc::clone(&shared)));
+                tokio::spawn(proxy(Box::new(stream), Arc::clone(&shared)));
             }
         });
         Ok(link)
     }
 
-    /// A link on a socket in the file system.
-    pub(crate) fn unix(path: &Path, place: Place) -> Result<Self, Failed> {
+    /// Creates a link that listens on a Unix socket.
+    pub(crate) fn unix(path: &Path, target: Target) -> Result<Self, Error> {
         let listener = UnixListener::bind(path)?;
-        let link = Self::new(path.display().to_string(), place);
+        let link = Self::new(path.display().to_string(), target);
         let shared = Arc::clone(&link.shared);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(carry(Box::new(stream), Arc::clone(&shared)));
+                tokio::spawn(proxy(Box::new(stream), Arc::clone(&shared)));
             }
         });
         Ok(link)
     }
 
-    /// Where it is reached: a URL without a path, or a path.
+    /// Returns the address that it listens on: a URL without a path, or the path of the socket.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
-    /// Leads new connections elsewhere.
-    pub(crate) fn lead_to(&self, place: Place) {
-        self.shared.place.send_replace(place);
+    /// Sets the target of new connections.
+    pub(crate) fn set_target(&self, target: Target) {
+        self.shared.target.send_replace(target);
     }
 
     pub(crate) fn set(&self, mode: Mode) {
         self.shared.mode.send_replace(mode);
     }
 
-    /// Breaks all connections off.
+    /// Breaks all connections.
     pub(crate) fn cut(&self) {
         self.shared.cuts.send_modify(|cuts| *cuts += 1);
     }
 
-    /// Closes all connections in the direction of whoever has connected.
+    /// Closes all connections in the direction of the process that has connected.
     pub(crate) fn half_close(&self) {
-        self.shared.halves.send_modify(|halves| *halves += 1);
+        self.shared
+            .half_closes
+            .send_modify(|half_closes| *half_closes += 1);
     }
 }
 
-async fn carry(near: Box<dyn Stream>, shared: Arc<Shared>) {
-    let (mut cuts, mut halves) = (shared.cuts.subscribe(), shared.halves.subscribe());
-    let place = shared.place.borrow().clone();
-    let far: Box<dyn Stream> = match place {
-        Place::Nowhere => return,
-        Place::Tcp(address) => match TcpStream::connect(address).await {
+async fn proxy(near: Box<dyn Stream>, shared: Arc<Shared>) {
+    let (mut cuts, mut half_closes) = (shared.cuts.subscribe(), shared.half_closes.subscribe());
+    let target = shared.target.borrow().clone();
+    let far: Box<dyn Stream> = match target {
+        Target::Nowhere => return,
+        Target::Tcp(address) => match TcpStream::connect(address).await {
             Ok(stream) => {
                 let _ = stream.set_nodelay(true);
                 Box::new(stream)
             }
             Err(_) => return,
         },
-        Place::Unix(path) => match UnixStream::connect(path).await {
+        Target::Unix(path) => match UnixStream::connect(path).await {
             Ok(stream) => Box::new(stream),
             Err(_) => return,
         },
     };
     let ((mut near_in, mut near_out), (mut far_in, mut far_out)) = (split(near), split(far));
-    let there = pump(&mut near_in, &mut far_out, &shared);
+    let there = copy(&mut near_in, &mut far_out, &shared);
     let back = async {
         tokio::select! {
-            () = pump(&mut far_in, &mut near_out, &shared) => {}
-            _ = halves.changed() => drop(near_out.shutdown().await),
+            () = copy(&mut far_in, &mut near_out, &shared) => {}
+            _ = half_closes.changed() => drop(near_out.shutdown().await),
         }
     };
     tokio::select! {
@@ -145,8 +147,8 @@ async fn carry(near: Box<dyn Stream>, shared: Arc<Shared>) {
     }
 }
 
-/// Passes bytes on until there are no more, or one of both ends is gone.
-async fn pump(
+/// Copies bytes until there are no more, or until one end is closed.
+async fn copy(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
     shared: &Shared,

@@ -1,28 +1,27 @@
-//! Breaks everything around the bridge while clients use it, and looks whether all that was acknowledged is there:
+//! Breaks everything around the bridge while clients use it, and checks that all acknowledged data is there:
 //! `cargo bench --workspace --bench faults`.
 //!
-//! Real processes: one bridge on a folder, or three on one PostgreSQL. Between them and their clients, bot, webhooks
-//! and database stand links that delay, hold and cut. Bridges are killed, stopped, paused, and their clocks jump; the
-//! database crashes; the bot is dead or slow. A round is some seconds of mixed operations under faults. Then all is well
-//! again, and what the clients were told must be what they find.
+//! It runs real processes: one bridge on a folder, or three on one PostgreSQL. Links between them and their clients,
+//! bot, webhooks and database delay, hold and cut connections. Bridges are killed, stopped and paused, and their clocks
+//! jump; the database crashes; the bot fails or is slow. A round has some seconds of mixed operations under faults.
+//! Then everything is repaired, and the bridges must have all that was acknowledged to the clients.
 //!
 //! | argument | |
 //! |-|-|
-//! | `--store sled`, `--store postgres` | only with this store; with both by default |
-//! | `--rounds N` | 20 by default |
-//! | `--seed N` | of the first round, 1 by default; what is asked and what breaks follows from it, and chance does the rest |
-//! | `--worlds N` | how many rounds run at the same time, each with bridges and a database of its own; 1 by default |
-//! | `--short` | three rounds with each store |
+//! | `--store sled`, `--store postgres` | runs the rounds with this store only; the default is both |
+//! | `--rounds N` | the number of rounds with each store; 20 by default |
+//! | `--seed N` | the seed of the first round, 1 by default; it determines operations and faults, but not their timing |
+//! | `--worlds N` | the number of rounds that run at the same time, each with its own bridges and database; 1 by default |
+//! | `--short` | runs three rounds with each store |
 //!
 //! Clocks jump if faketime is installed (Debian's package of that name). The exit code is 1 when something was lost,
 //! duplicated, changed or stuck; then the logs of the bridges are kept.
 
 mod bot;
-mod breakage;
 mod caller;
 mod clients;
 mod figures;
-mod hook;
+mod injection;
 mod link;
 mod model;
 mod replica;
@@ -38,6 +37,7 @@ mod round;
 mod server;
 mod settling;
 mod stream;
+mod webhooks;
 mod world;
 
 use std::{
@@ -50,10 +50,10 @@ use figures::Figures;
 use tokio::task::JoinSet;
 use world::{StoreKind, World};
 
-/// Why the program could not go on.
-type Failed = Box<dyn std::error::Error + Send + Sync>;
+/// The reason why the program could not continue.
+type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// What was asked for.
+/// The options of the command line.
 struct Options {
     stores: Vec<StoreKind>,
     rounds: u64,
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
     // Cargo adds `--bench`.
     let arguments = std::env::args().skip(1);
     let arguments: Vec<String> = arguments.filter(|argument| argument != "--bench").collect();
-    // `cargo test --benches` runs this too, and wants only to know that it was built.
+    // `cargo test --benches` runs this too, only to check that it can be built.
     if arguments.iter().any(|argument| argument == "--test") {
         return ExitCode::SUCCESS;
     }
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn options(arguments: &[String]) -> Result<Options, Failed> {
+fn options(arguments: &[String]) -> Result<Options, Error> {
     let mut options = Options {
         stores: vec![StoreKind::Sled, StoreKind::Postgres],
         rounds: 20,
@@ -104,20 +104,20 @@ fn options(arguments: &[String]) -> Result<Options, Failed> {
     Ok(options)
 }
 
-/// Runs the rounds with each store, and says whether all promises were kept.
-fn run(options: &Options) -> Result<bool, Failed> {
+/// Runs the rounds with each store, and returns whether all promises were kept.
+fn run(options: &Options) -> Result<bool, Error> {
     let runtime = tokio::runtime::Runtime::new()?;
-    let mut is_well = true;
+    let mut is_clean = true;
     for store in &options.stores {
         let figures = runtime.block_on(rounds(*store, options))?;
         println!("{store}: {figures}");
-        is_well &= figures.is_well();
+        is_clean &= figures.is_clean();
     }
-    Ok(is_well)
+    Ok(is_clean)
 }
 
-/// Runs the rounds with a store, in as many worlds as were asked for.
-async fn rounds(store: StoreKind, options: &Options) -> Result<Figures, Failed> {
+/// Runs the rounds with one store, in the given number of worlds.
+async fn rounds(store: StoreKind, options: &Options) -> Result<Figures, Error> {
     let seeds = Arc::new(Mutex::new(options.seed..options.seed + options.rounds));
     let total = Arc::new(Mutex::new(Figures::default()));
     let mut worlds = JoinSet::new();
@@ -130,22 +130,22 @@ async fn rounds(store: StoreKind, options: &Options) -> Result<Figures, Failed> 
     Ok(*total.lock().expect("nobody panics with it"))
 }
 
-/// Takes one seed after the other and runs its round.
+/// Runs a round for one seed after the other.
 async fn rounds_of_world(
     store: StoreKind,
     seeds: Arc<Mutex<Range<u64>>>,
     total: Arc<Mutex<Figures>>,
-) -> Result<(), Failed> {
+) -> Result<(), Error> {
     let next_seed = || seeds.lock().expect("nobody panics with it").next();
     let world = World::start(store).await?;
-    let mut is_well = true;
+    let mut is_clean = true;
     while let Some(seed) = next_seed() {
         let figures = world.round(seed).await;
-        is_well &= figures.is_well();
+        is_clean &= figures.is_clean();
         let mut total = total.lock().expect("nobody panics with it");
         *total += figures;
         eprintln!("{store}, round {seed}: {total}");
     }
-    world.end(is_well).await;
+    world.shut_down(is_clean).await;
     Ok(())
 }

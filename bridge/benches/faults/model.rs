@@ -1,4 +1,4 @@
-//! The model of what the bridges acknowledged: the answers that clients were given, and what may follow from them.
+//! The model of what the bridges acknowledged: the answers to clients, and the states that may follow from them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,17 +7,17 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// The agents: those that answer at once, one behind a URL, one whose old tasks are deleted, one that never answers.
+/// The agents: one that answers at once, one behind a URL, one whose old tasks are deleted, and one that never answers.
 pub(crate) const ECHO: &str = "echo";
 pub(crate) const BOT: &str = "bot";
 pub(crate) const BRIEF: &str = "brief";
 pub(crate) const HANGING: &str = "hanging";
 pub(crate) const AGENTS: [&str; 4] = [ECHO, BOT, BRIEF, HANGING];
 
-/// So many ended tasks of `brief` are kept.
-pub(crate) const KEPT: usize = 5;
+/// The number of ended tasks of `brief` that are kept.
+pub(crate) const RETAINED_TASKS: usize = 5;
 
-/// A message that was sent.
+/// A message that was sent, and what the answers said of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
     pub(crate) id: String,
@@ -25,15 +25,15 @@ pub(crate) struct Message {
     pub(crate) context: String,
     pub(crate) params: Value,
     /// The path of its webhook.
-    pub(crate) hook: Option<String>,
-    /// The task that it became, once that was told.
+    pub(crate) webhook: Option<String>,
+    /// The id of its task, if an answer contained one.
     pub(crate) task: Option<String>,
     /// Whether its cancellation was acknowledged.
     pub(crate) is_canceled: bool,
-    /// The task after its end, once that was told.
+    /// The ended task, if an answer contained it.
     pub(crate) ended: Option<Value>,
-    /// Whether the task was told to be gone, as those of `brief` may be.
-    pub(crate) is_gone: bool,
+    /// Whether an answer said that the task does not exist; that is allowed for `brief`.
+    pub(crate) is_deleted: bool,
 }
 
 impl Message {
@@ -41,32 +41,32 @@ impl Message {
         id: String,
         agent: &'static str,
         context: String,
-        waits: bool,
-        hook: Option<(String, String)>,
+        is_blocking: bool,
+        webhook: Option<(String, String)>,
     ) -> Self {
         let message = json!({
             "messageId": id, "role": "ROLE_USER", "contextId": context, "parts": [{"text": id}],
         });
-        let mut configuration = json!({"returnImmediately": !waits});
-        if let Some((url, path)) = &hook {
+        let mut configuration = json!({"returnImmediately": !is_blocking});
+        if let Some((url, path)) = &webhook {
             let setting = json!({"id": "hook", "url": format!("{url}{path}")});
             configuration["taskPushNotificationConfig"] = setting;
         }
         Self {
             params: json!({"message": message, "configuration": configuration}),
-            hook: hook.map(|(_, path)| path),
+            webhook: webhook.map(|(_, path)| path),
             id,
             agent,
             context,
             task: None,
             is_canceled: false,
             ended: None,
-            is_gone: false,
+            is_deleted: false,
         }
     }
 }
 
-/// The answers that all clients were given, and the mistakes found in them.
+/// The answers to all clients, and the violations that were found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Model(Arc<Mutex<State>>);
 
@@ -74,12 +74,12 @@ pub(crate) struct Model(Arc<Mutex<State>>);
 struct State {
     messages: BTreeMap<String, Message>,
     operations: u64,
-    wrong: BTreeMap<Wrong, Vec<String>>,
+    violations: BTreeMap<Violation, Vec<String>>,
 }
 
-/// What must not be.
+/// The kind of a broken promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Wrong {
+pub(crate) enum Violation {
     Lost,
     Duplicated,
     Changed,
@@ -88,22 +88,22 @@ pub(crate) enum Wrong {
 }
 
 impl Model {
-    /// Notes that a message is about to be sent.
-    pub(crate) fn sent(&self, message: &Message) {
+    /// Records that a message is about to be sent.
+    pub(crate) fn record_sent(&self, message: &Message) {
         self.lock()
             .messages
             .insert(message.id.clone(), message.clone());
     }
 
-    /// Notes that something was answered.
-    pub(crate) fn answered(&self) {
+    /// Records that an operation was answered.
+    pub(crate) fn record_answer(&self) {
         self.lock().operations += 1;
     }
 
-    /// Notes a task that was shown for a message.
-    pub(crate) fn shown(&self, id: &str, task: &Value) {
+    /// Records a task that an answer contained, and compares it with earlier answers.
+    pub(crate) fn record_task(&self, id: &str, task: &Value) {
         let Some(found) = task["id"].as_str() else {
-            return self.wrong(Wrong::Lost, format!("{id}: no task: {task}"));
+            return self.report(Violation::Lost, format!("{id}: no task: {task}"));
         };
         let mut state = self.lock();
         state.operations += 1;
@@ -118,47 +118,50 @@ impl Model {
         let is_canceled = message.is_canceled;
         drop(state);
         if known != found {
-            self.wrong(Wrong::Duplicated, format!("{id} is {known} and {found}"));
+            self.report(
+                Violation::Duplicated,
+                format!("{id} has tasks {known} and {found}"),
+            );
         }
         if before.is_some_and(|before| before != *task) {
-            self.wrong(
-                Wrong::Changed,
-                format!("{id}, {found}: has changed after its end: {task}"),
+            self.report(
+                Violation::Changed,
+                format!("{id}, {found}: changed after its end: {task}"),
             );
         }
         if is_canceled && task["status"]["state"] != "TASK_STATE_CANCELED" {
-            self.wrong(
-                Wrong::Lost,
-                format!("{id}, {found}: its cancellation: {task}"),
+            self.report(
+                Violation::Lost,
+                format!("{id}, {found}: not canceled: {task}"),
             );
         }
     }
 
-    /// Notes that the cancellation of a message's task was acknowledged.
-    pub(crate) fn canceled(&self, id: &str) {
+    /// Records that the cancellation of a message's task was acknowledged.
+    pub(crate) fn record_cancellation(&self, id: &str) {
         if let Some(message) = self.lock().messages.get_mut(id) {
             message.is_canceled = true;
         }
     }
 
-    /// Notes that the task of a message was not found.
-    pub(crate) fn not_found(&self, id: &str) {
+    /// Records that the task of a message was not found.
+    pub(crate) fn record_not_found(&self, id: &str) {
         let mut state = self.lock();
         let Some(message) = state.messages.get_mut(id) else {
             return;
         };
-        message.is_gone = true;
+        message.is_deleted = true;
         let (agent, task) = (message.agent, message.task.clone());
         drop(state);
         if agent != BRIEF {
-            self.wrong(Wrong::Lost, format!("{id}, {task:?}: not found"));
+            self.report(Violation::Lost, format!("{id}, {task:?}: not found"));
         }
     }
 
-    pub(crate) fn wrong(&self, what: Wrong, text: String) {
+    pub(crate) fn report(&self, what: Violation, text: String) {
         let mut state = self.lock();
-        // What is wrong is found again each time that one looks.
-        let known = state.wrong.entry(what).or_default();
+        // The same violation is found each time that its task is read.
+        let known = state.violations.entry(what).or_default();
         if !known.contains(&text) {
             eprintln!("WRONG, {what:?}: {text}");
             known.push(text);
@@ -169,7 +172,7 @@ impl Model {
         self.lock().messages.values().cloned().collect()
     }
 
-    /// Those of a client and of these agents of which a task is known.
+    /// Returns the messages whose id has this prefix and whose task is known.
     pub(crate) fn known(&self, prefix: &str) -> Vec<Message> {
         let state = self.lock();
         let own = state
@@ -181,7 +184,7 @@ impl Model {
             .collect()
     }
 
-    /// Whether a task is known of this message.
+    /// Returns whether the task of this message is known.
     pub(crate) fn is_known(&self, id: &str) -> bool {
         let state = self.lock();
         state
@@ -194,11 +197,11 @@ impl Model {
         self.lock().operations
     }
 
-    pub(crate) fn count(&self, what: Wrong) -> usize {
-        self.lock().wrong.get(&what).map_or(0, Vec::len)
+    pub(crate) fn count(&self, what: Violation) -> usize {
+        self.lock().violations.get(&what).map_or(0, Vec::len)
     }
 
-    /// The contexts that were used with an agent.
+    /// Returns the contexts that were used with an agent.
     pub(crate) fn contexts(&self, agent: &str) -> BTreeSet<String> {
         let state = self.lock();
         let used = state
@@ -213,7 +216,7 @@ impl Model {
     }
 }
 
-/// Whether nothing can follow this state.
+/// Returns whether a task in this state has ended.
 pub(crate) fn is_ended(state: &str) -> bool {
     matches!(
         state,

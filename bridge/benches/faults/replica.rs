@@ -24,44 +24,44 @@ use tokio::{
 };
 
 use super::{
-    Failed,
-    link::{Link, Place},
+    Error,
+    link::{Link, Target},
 };
 
 /// The pause before a bridge that has ended is started again.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Where Debian's package `faketime` puts its library, below the folder of the architecture.
+/// The path of faketime's library in Debian's package, below the folder of the architecture.
 const FAKETIME: &str = "faketime/libfaketimeMT.so.1";
 
-/// A bridge, whichever process it is at the moment.
+/// A bridge whose process is replaced whenever it ends.
 #[derive(Debug)]
 pub(crate) struct Replica {
     shared: Arc<Shared>,
-    keeper: JoinHandle<()>,
+    supervisor: JoinHandle<()>,
 }
 
 #[derive(Debug)]
 struct Shared {
     config: PathBuf,
     link: Link,
-    /// What `faketime` reads the clock's error from, if it is installed.
+    /// The library of `faketime` and the file from which it reads the clock's error, if it is installed.
     clock: Option<(PathBuf, PathBuf)>,
     pid: Mutex<Option<u32>>,
     log: Mutex<File>,
     is_ended: AtomicBool,
     panics: AtomicU64,
-    exits: AtomicU64,
+    restarts: AtomicU64,
 }
 
 impl Replica {
-    /// A bridge with this configuration, to which `link` will lead.
+    /// Starts a bridge with this configuration, and connects `link` to it.
     pub(crate) fn start(
         folder: &Path,
         number: usize,
         config: PathBuf,
         link: Link,
-    ) -> Result<Self, Failed> {
+    ) -> Result<Self, Error> {
         let log = folder.join(format!("bridge-{number}.log"));
         let clock = faketime().map(|library| (library, folder.join(format!("clock-{number}"))));
         if let Some((_, file)) = &clock {
@@ -75,10 +75,10 @@ impl Replica {
             log: Mutex::new(OpenOptions::new().create(true).append(true).open(log)?),
             is_ended: AtomicBool::new(false),
             panics: AtomicU64::new(0),
-            exits: AtomicU64::new(0),
+            restarts: AtomicU64::new(0),
         });
-        let keeper = tokio::spawn(keep(Arc::clone(&shared)));
-        Ok(Self { shared, keeper })
+        let supervisor = tokio::spawn(supervise(Arc::clone(&shared)));
+        Ok(Self { shared, supervisor })
     }
 
     /// Sends a signal to the process, if there is one.
@@ -93,37 +93,37 @@ impl Replica {
         }
     }
 
-    /// Sets its clock wrong by so many seconds. Returns false if it cannot be.
+    /// Sets its clock wrong by this number of seconds. Returns false if that is not possible.
     pub(crate) fn set_clock(&self, seconds: i64) -> bool {
         let file = self.shared.clock.as_ref().map(|(_, file)| file);
         file.is_some_and(|file| {
-            // Replaced at once, so that no half of it is read.
+            // The file is replaced at once, so that no half of it is read.
             let new = file.with_extension("new");
             let written = std::fs::write(&new, format!("{seconds:+}"));
             written.and_then(|()| std::fs::rename(new, file)).is_ok()
         })
     }
 
-    /// How often it has panicked since this was last asked.
+    /// Returns the number of panics since the last call.
     pub(crate) fn take_panics(&self) -> u64 {
         self.shared.panics.swap(0, Ordering::Relaxed)
     }
 
-    /// How often it was started again since this was last asked.
+    /// Returns the number of restarts since the last call.
     pub(crate) fn take_restarts(&self) -> u64 {
-        self.shared.exits.swap(0, Ordering::Relaxed)
+        self.shared.restarts.swap(0, Ordering::Relaxed)
     }
 }
 
 impl Drop for Replica {
     fn drop(&mut self) {
         self.shared.is_ended.store(true, Ordering::Relaxed);
-        self.keeper.abort();
+        self.supervisor.abort();
         self.signal(Signal::SIGKILL);
     }
 }
 
-/// The library that makes clocks jump.
+/// Returns the path of the library that makes clocks jump.
 fn faketime() -> Option<PathBuf> {
     let folders = std::fs::read_dir("/usr/lib").ok()?;
     let mut libraries = folders
@@ -132,15 +132,15 @@ fn faketime() -> Option<PathBuf> {
     libraries.find(|library| library.exists())
 }
 
-/// Starts the process again and again.
-async fn keep(shared: Arc<Shared>) {
+/// Starts the process again whenever it ends.
+async fn supervise(shared: Arc<Shared>) {
     while !shared.is_ended.load(Ordering::Relaxed) {
         match shared.spawn() {
             Ok(child) => shared.watch(child).await,
             Err(error) => eprintln!("the bridge does not start: {error}"),
         }
-        shared.link.lead_to(Place::Nowhere);
-        shared.exits.fetch_add(1, Ordering::Relaxed);
+        shared.link.set_target(Target::Nowhere);
+        shared.restarts.fetch_add(1, Ordering::Relaxed);
         sleep(PAUSE).await;
     }
 }
@@ -168,14 +168,14 @@ impl Shared {
         Ok(child)
     }
 
-    /// Reads what a process says until it ends.
+    /// Reads the output of a process until it ends.
     async fn watch(&self, mut child: Child) {
         if let Some(stderr) = child.stderr.take() {
             self.read(stderr).await;
         }
         let ended = child.wait().await;
         *self.pid.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.note(&format!("-- ended: {ended:?}"));
+        self.log(&format!("-- ended: {ended:?}"));
     }
 
     async fn read(&self, stderr: ChildStderr) {
@@ -185,16 +185,16 @@ impl Shared {
                 .strip_prefix("listening on http://")
                 .and_then(|address| address.parse().ok())
             {
-                self.link.lead_to(Place::Tcp(address));
+                self.link.set_target(Target::Tcp(address));
             }
             if line.contains("panicked") {
                 self.panics.fetch_add(1, Ordering::Relaxed);
             }
-            self.note(&line);
+            self.log(&line);
         }
     }
 
-    fn note(&self, line: &str) {
+    fn log(&self, line: &str) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = writeln!(log, "{line}");
     }

@@ -1,4 +1,4 @@
-//! One round: clients ask while things break, and what became of it is compared.
+//! One round: clients run while faults are injected, and the outcome is checked.
 
 use std::time::Duration;
 
@@ -8,32 +8,32 @@ use tokio::{
 };
 
 use crate::{
-    breakage, clients, figures::Figures, model::Model, replica::Replica, settling, world::World,
+    clients, figures::Figures, injection, model::Model, replica::Replica, settling, world::World,
 };
 
-/// How long things break in a round, and how long the clients' last streams may take after it.
-const RAGE: Duration = Duration::from_secs(5);
+/// The time for which faults are injected in a round, and the time limit for the clients' last streams after it.
+const FAULT_TIME: Duration = Duration::from_secs(5);
 const STREAMS: Duration = Duration::from_secs(120);
 
 impl World {
-    /// Has clients ask while things break, and looks what became of it when nothing does any more.
+    /// Runs clients while faults are injected, and checks the outcome after everything was repaired.
     pub(crate) async fn round(&self, seed: u64) -> Figures {
         let model = Model::default();
-        self.note(&format!("round {seed}"));
+        self.log(&format!("round {seed}"));
         let (end, is_over) = watch::channel(false);
-        let hooks = self.to_hooks[0].address().to_owned();
-        let clients = clients::start(seed, &self.caller, &model, &hooks, &is_over);
+        let webhooks = self.to_webhooks[0].address().to_owned();
+        let clients = clients::start(seed, &self.caller, &model, &webhooks, &is_over);
         let timer = async {
-            sleep(RAGE).await;
+            sleep(FAULT_TIME).await;
             end.send_replace(true);
         };
-        let (faults, ()) = tokio::join!(breakage::rage(self, seed, &is_over), timer);
+        let (faults, ()) = tokio::join!(injection::inject_faults(self, seed, &is_over), timer);
         clients::wait(clients, &model, STREAMS).await;
-        self.wait().await;
+        self.wait_until_ready().await;
         let begun = Instant::now();
-        settling::settle(&self.caller, &model, &self.bot, &self.hooks).await;
+        settling::check(&self.caller, &model, &self.bot, &self.webhooks).await;
         let settling = begun.elapsed();
-        self.bot.forget();
+        self.bot.clear();
         let mut figures = Figures::of(&model, faults, settling);
         figures.restarts = self.replicas.iter().map(Replica::take_restarts).sum();
         figures.panics = self.replicas.iter().map(Replica::take_panics).sum();

@@ -7,40 +7,41 @@ use tokio::time::{Instant, sleep};
 use crate::{
     bot::Bot,
     caller::Caller,
-    clients::{cancel, get, insist, list},
-    hook::Hooks,
-    model::{AGENTS, BRIEF, HANGING, KEPT, Message, Model, Wrong},
+    clients::{cancel, get, list, send_until_answered},
+    model::{AGENTS, BRIEF, HANGING, Message, Model, RETAINED_TASKS, Violation},
+    webhooks::Webhooks,
 };
 
-/// How long it may take until everything has ended and every webhook was told.
+/// The time limit until all tasks have ended and all webhooks were called.
 const SETTLE: Duration = Duration::from_secs(150);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Waits until everything that was said in a round has come to its end, and compares it with what was told.
-pub(crate) async fn settle(caller: &Caller, model: &Model, bot: &Bot, hooks: &Hooks) {
+/// Waits until all tasks of a round have ended, and compares them with the acknowledged answers.
+pub(crate) async fn check(caller: &Caller, model: &Model, bot: &Bot, webhooks: &Webhooks) {
     let deadline = Instant::now() + SETTLE;
-    send_again(caller, model, deadline).await;
-    end_all(caller, model, deadline).await;
-    look_at_lists(caller, model).await;
-    wait_for_hooks(model, hooks, deadline).await;
+    resend(caller, model, deadline).await;
+    finish_tasks(caller, model, deadline).await;
+    check_lists(caller, model).await;
+    check_webhooks(model, webhooks, deadline).await;
     for text in bot.repeated() {
-        model.wrong(
-            Wrong::Duplicated,
-            format!("{text}: the bot got it more than once"),
+        model.report(
+            Violation::Duplicated,
+            format!("{text}: the bot received it more than once"),
         );
     }
 }
 
-/// Sends what was never answered again: it becomes one task, whether it was taken before or not.
-async fn send_again(caller: &Caller, model: &Model, deadline: Instant) {
+/// Sends again all messages that were never answered. Each must become one task, even if it was accepted before.
+async fn resend(caller: &Caller, model: &Model, deadline: Instant) {
     for message in model
         .messages()
         .iter()
         .filter(|message| message.task.is_none())
     {
-        while !insist(caller, model, message, 1).await && !model.is_known(&message.id) {
+        while !send_until_answered(caller, model, message, 1).await && !model.is_known(&message.id)
+        {
             if Instant::now() > deadline {
-                model.wrong(Wrong::Stuck, format!("{} is not taken", message.id));
+                model.report(Violation::Stuck, format!("{} is not accepted", message.id));
                 break;
             }
             sleep(PAUSE).await;
@@ -48,10 +49,10 @@ async fn send_again(caller: &Caller, model: &Model, deadline: Instant) {
     }
 }
 
-/// Reads every task until it has ended, twice after its end.
-async fn end_all(caller: &Caller, model: &Model, deadline: Instant) {
+/// Reads every task until it has ended, and then once more.
+async fn finish_tasks(caller: &Caller, model: &Model, deadline: Instant) {
     loop {
-        let open = |message: &&Message| message.ended.is_none() && !message.is_gone;
+        let open = |message: &&Message| message.ended.is_none() && !message.is_deleted;
         let messages = model.messages();
         let open: Vec<&Message> = messages.iter().filter(open).collect();
         if open.is_empty() {
@@ -60,30 +61,30 @@ async fn end_all(caller: &Caller, model: &Model, deadline: Instant) {
         if Instant::now() > deadline {
             let stuck = open.iter().map(|message| {
                 format!(
-                    "{} of {}, {:?}: has no end",
+                    "{} of {}, {:?}: does not end",
                     message.id, message.agent, message.task
                 )
             });
-            stuck.for_each(|text| model.wrong(Wrong::Stuck, text));
+            stuck.for_each(|text| model.report(Violation::Stuck, text));
             break;
         }
         for message in open {
             if message.agent == HANGING {
                 cancel(caller, model, &message.id).await;
             }
-            // One that has failed meanwhile, with its bridge, is not canceled any more.
+            // A task that failed when its bridge was restarted is no longer canceled.
             get(caller, model, message).await;
         }
         sleep(PAUSE).await;
     }
     for message in model.messages() {
         get(caller, model, &message).await;
-        said_once(model, &message);
+        check_history(model, &message);
     }
 }
 
-/// The message is in its task, once.
-fn said_once(model: &Model, message: &Message) {
+/// Checks that the task of a message has it exactly once in its history.
+fn check_history(model: &Model, message: &Message) {
     let Some(task) = &message.ended else {
         return;
     };
@@ -92,20 +93,20 @@ fn said_once(model: &Model, message: &Message) {
         .filter(|said| said["messageId"] == *message.id)
         .count();
     match count {
-        0 => model.wrong(
-            Wrong::Lost,
+        0 => model.report(
+            Violation::Lost,
             format!("{}: not in its task: {task}", message.id),
         ),
         1 => {}
-        _ => model.wrong(
-            Wrong::Duplicated,
+        _ => model.report(
+            Violation::Duplicated,
             format!("{}: {count} times in its task", message.id),
         ),
     }
 }
 
-/// There is a task for each message, and no other.
-async fn look_at_lists(caller: &Caller, model: &Model) {
+/// Checks that the lists have a task for each message, and no other task.
+async fn check_lists(caller: &Caller, model: &Model) {
     let messages = model.messages();
     for agent in AGENTS {
         for context in model.contexts(agent) {
@@ -117,14 +118,14 @@ async fn look_at_lists(caller: &Caller, model: &Model) {
             let expected: BTreeSet<String> = here.collect();
             let listed = listed(caller, agent, Some(&context)).await;
             for task in listed.difference(&expected) {
-                model.wrong(
-                    Wrong::Duplicated,
-                    format!("{task} of {agent} is nobody's, in {context}"),
+                model.report(
+                    Violation::Duplicated,
+                    format!("{task} of {agent} belongs to no message, in {context}"),
                 );
             }
             for task in expected.difference(&listed).filter(|_| agent != BRIEF) {
-                model.wrong(
-                    Wrong::Lost,
+                model.report(
+                    Violation::Lost,
                     format!("{task} of {agent} is in no list, in {context}"),
                 );
             }
@@ -132,13 +133,13 @@ async fn look_at_lists(caller: &Caller, model: &Model) {
     }
     let sent = messages.iter().filter(|message| message.agent == BRIEF);
     let (sent, kept) = (sent.count(), listed(caller, BRIEF, None).await.len());
-    if kept < KEPT.min(sent) {
-        let text = format!("{kept} tasks of {BRIEF} are kept");
-        model.wrong(Wrong::Lost, text);
+    if kept < RETAINED_TASKS.min(sent) {
+        let text = format!("only {kept} tasks of {BRIEF} are kept");
+        model.report(Violation::Lost, text);
     }
 }
 
-/// An agent's tasks, in a context or in all of them, as soon as they are told.
+/// Returns an agent's tasks, in one context or in all, as soon as the request is answered.
 async fn listed(caller: &Caller, agent: &str, context: Option<&str>) -> BTreeSet<String> {
     loop {
         match list(caller, agent, context).await {
@@ -148,26 +149,29 @@ async fn listed(caller: &Caller, agent: &str, context: Option<&str>) -> BTreeSet
     }
 }
 
-async fn wait_for_hooks(model: &Model, hooks: &Hooks, deadline: Instant) {
+async fn check_webhooks(model: &Model, webhooks: &Webhooks, deadline: Instant) {
     let messages = model.messages();
     for (message, path) in messages
         .iter()
-        .filter_map(|message| Some((message, message.hook.as_ref()?)))
+        .filter_map(|message| Some((message, message.webhook.as_ref()?)))
     {
-        while !hooks.has_ended(path) && Instant::now() < deadline {
+        while !webhooks.has_ended(path) && Instant::now() < deadline {
             sleep(PAUSE).await;
         }
-        if !hooks.has_ended(path) {
+        if !webhooks.has_ended(path) {
             let text = format!(
-                "{}, {:?}: its webhook was not told of the end",
+                "{}, {:?}: its webhook did not receive the end",
                 message.id, message.task
             );
-            model.wrong(Wrong::Lost, text);
+            model.report(Violation::Lost, text);
         }
-        if !hooks.is_in_order(path) {
-            model.wrong(
-                Wrong::Changed,
-                format!("{}: its webhook was told in another order", message.id),
+        if !webhooks.is_in_order(path) {
+            model.report(
+                Violation::Changed,
+                format!(
+                    "{}: its webhook received events in another order",
+                    message.id
+                ),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! A stream that is taken up again, at the next bridge, whenever it breaks.
+//! A stream that is resumed at the next bridge whenever it breaks.
 
 use std::time::Duration;
 
@@ -7,64 +7,69 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    caller::{Caller, SEQUENCE, is_passing},
-    model::{Message, Model, Wrong, is_ended},
+    caller::{Caller, SEQUENCE, is_temporary},
+    model::{Message, Model, Violation, is_ended},
 };
 
-/// How long nothing may come before a stream is taken up again. A link that is held says nothing.
-const QUIET: Duration = Duration::from_secs(5);
-/// How long a stream may take to its end, with all that is broken meanwhile.
+/// The time without an event after which a stream is resumed. A link that is held delivers nothing.
+const IDLE: Duration = Duration::from_secs(5);
+/// The time limit of a stream, including all interruptions.
 const LONGEST: Duration = Duration::from_secs(90);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What was seen of a task.
+/// The events of a task that were received.
 #[derive(Debug, Default)]
-struct Seen {
+struct Received {
     task: Option<String>,
     seqs: Vec<u64>,
     is_over: bool,
     is_refused: bool,
 }
 
-/// Sends a message and reads to the end of its task. Each event must come once, and in order.
+/// Sends a message, and reads events until its task has ended. Each event must arrive once and in order.
 pub(crate) async fn follow(caller: &Caller, model: &Model, message: &Message) {
     let deadline = Instant::now() + LONGEST;
-    let mut seen = Seen::default();
-    while !seen.is_over && !seen.is_refused {
+    let mut state = Received::default();
+    while !state.is_over && !state.is_refused {
         if Instant::now() > deadline {
-            return model.wrong(
-                Wrong::Stuck,
-                format!("the stream of {}: {seen:?}", message.id),
+            return model.report(
+                Violation::Stuck,
+                format!("the stream of {}: {state:?}", message.id),
             );
         }
-        let request = match (&seen.task, seen.seqs.last()) {
+        let request = match (&state.task, state.seqs.last()) {
             (Some(task), Some(seq)) => caller
                 .request(message.agent, "SubscribeToTask", &json!({"id": task}))
                 .header("last-event-id", format!("{task}/{seq}")),
             _ => caller.request(message.agent, "SendStreamingMessage", &message.params),
         };
-        read(request, model, message, &mut seen).await;
+        read(request, model, message, &mut state).await;
         sleep(PAUSE).await;
     }
-    if !seen.seqs.is_sorted_by(|one, next| one < next) {
+    if !state.seqs.is_sorted_by(|one, next| one < next) {
         let text = format!(
-            "the stream of {} told events twice: {:?}",
-            message.id, seen.seqs
+            "the stream of {} had events twice: {:?}",
+            message.id, state.seqs
         );
-        model.wrong(Wrong::Duplicated, text);
+        model.report(Violation::Duplicated, text);
     }
-    if seen.is_over {
-        compare(caller, model, message, &seen).await;
+    if state.is_over {
+        check_replay(caller, model, message, &state).await;
     }
 }
 
-/// Reads a stream until it breaks off or the task has ended.
-async fn read(request: reqwest::RequestBuilder, model: &Model, message: &Message, seen: &mut Seen) {
-    let Ok(Ok(answer)) = timeout(QUIET, request.send()).await else {
+/// Reads a stream until it breaks or the task has ended.
+async fn read(
+    request: reqwest::RequestBuilder,
+    model: &Model,
+    message: &Message,
+    state: &mut Received,
+) {
+    let Ok(Ok(answer)) = timeout(IDLE, request.send()).await else {
         return;
     };
     let (mut chunks, mut text) = (answer.bytes_stream(), String::new());
-    while let Ok(Some(Ok(chunk))) = timeout(QUIET, chunks.next()).await {
+    while let Ok(Some(Ok(chunk))) = timeout(IDLE, chunks.next()).await {
         text.push_str(&String::from_utf8_lossy(&chunk));
         while let Some(end) = text.find('\n') {
             let line: String = text.drain(..=end).collect();
@@ -72,26 +77,26 @@ async fn read(request: reqwest::RequestBuilder, model: &Model, message: &Message
                 .strip_prefix("data: ")
                 .and_then(|data| serde_json::from_str(data).ok())
             {
-                take(item, model, message, seen);
+                handle_event(item, model, message, state);
             }
         }
-        if seen.is_over {
+        if state.is_over {
             return;
         }
     }
-    // A refusal is no stream.
+    // A refusal is a JSON document, not a stream.
     if let Ok(refusal) = serde_json::from_str::<Value>(&text) {
-        take(refusal, model, message, seen);
+        handle_event(refusal, model, message, state);
     }
 }
 
-fn take(mut item: Value, model: &Model, message: &Message, seen: &mut Seen) {
+fn handle_event(mut item: Value, model: &Model, message: &Message, state: &mut Received) {
     let error = item["error"].take();
     if !error.is_null() {
-        if !is_passing(&error) {
-            seen.is_refused = true;
-            model.wrong(
-                Wrong::Refused,
+        if !is_temporary(&error) {
+            state.is_refused = true;
+            model.report(
+                Violation::Refused,
                 format!("the stream of {}: {error}", message.id),
             );
         }
@@ -110,17 +115,17 @@ fn take(mut item: Value, model: &Model, message: &Message, seen: &mut Seen) {
         return;
     };
     if result["task"].is_object() {
-        model.shown(&message.id, &without_sequence(&result["task"]));
+        model.record_task(&message.id, &without_sequence(&result["task"]));
     } else {
-        model.answered();
+        model.record_answer();
     }
     let task = event["id"].as_str().or(event["taskId"].as_str());
-    seen.task = task.map(str::to_owned).or(seen.task.take());
-    seen.seqs.push(seq);
-    seen.is_over = event["status"]["state"].as_str().is_some_and(is_ended);
+    state.task = task.map(str::to_owned).or(state.task.take());
+    state.seqs.push(seq);
+    state.is_over = event["status"]["state"].as_str().is_some_and(is_ended);
 }
 
-/// A task as it is without the number of its last event.
+/// Returns a task without the number of its last event.
 pub(crate) fn without_sequence(task: &Value) -> Value {
     let mut task = task.clone();
     if let Some(metadata) = task["metadata"].as_object_mut() {
@@ -137,25 +142,25 @@ pub(crate) fn without_sequence(task: &Value) -> Value {
     task
 }
 
-/// What the stream told must be all that there is, as who reads it afterwards gets it from its first event on.
-async fn compare(caller: &Caller, model: &Model, message: &Message, seen: &Seen) {
-    let (Some(task), Some(first)) = (&seen.task, seen.seqs.first()) else {
+/// Reads the stream again from its first event, and checks that it has the same events.
+async fn check_replay(caller: &Caller, model: &Model, message: &Message, state: &Received) {
+    let (Some(task), Some(first)) = (&state.task, state.seqs.first()) else {
         return;
     };
     let deadline = Instant::now() + LONGEST;
-    let mut again = Seen::default();
-    while !again.is_over && Instant::now() < deadline {
-        again = Seen::default();
+    let mut replay = Received::default();
+    while !replay.is_over && Instant::now() < deadline {
+        replay = Received::default();
         let request = caller.request(message.agent, "SubscribeToTask", &json!({"id": task}));
         let request = request.header("last-event-id", format!("{task}/{first}"));
-        read(request, model, message, &mut again).await;
+        read(request, model, message, &mut replay).await;
         sleep(PAUSE).await;
     }
-    if again.is_over && again.seqs != seen.seqs[1..] {
+    if replay.is_over && replay.seqs != state.seqs[1..] {
         let text = format!(
-            "the stream of {} told {:?}, and again {:?}",
-            message.id, seen.seqs, again.seqs
+            "the stream of {} had {:?}, and its replay {:?}",
+            message.id, state.seqs, replay.seqs
         );
-        model.wrong(Wrong::Lost, text);
+        model.report(Violation::Lost, text);
     }
 }

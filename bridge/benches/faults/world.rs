@@ -1,4 +1,4 @@
-//! Everything that runs.
+//! All processes of a round.
 
 use std::{fmt, io::Write as _, path::PathBuf, str::FromStr, time::Duration};
 
@@ -6,17 +6,17 @@ use tempfile::TempDir;
 use tokio::{task::block_in_place, time::sleep};
 
 use crate::{
-    Failed,
+    Error,
     bot::Bot,
     caller::{Answer, Caller},
-    hook::Hooks,
-    link::{Link, Place},
-    model::{BOT, BRIEF, ECHO, HANGING, KEPT},
+    link::{Link, Target},
+    model::{BOT, BRIEF, ECHO, HANGING, RETAINED_TASKS},
     replica::Replica,
     server::Server,
+    webhooks::Webhooks,
 };
 
-/// Where bridges keep what they are told.
+/// The store of the bridges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreKind {
     Sled,
@@ -31,7 +31,7 @@ impl FromStr for StoreKind {
             "sled" => Ok(Self::Sled),
             "postgres" => Ok(Self::Postgres),
             other => Err(format!(
-                "there is no store {other}: there are sled and postgres"
+                "there is no store {other}; the stores are sled and postgres"
             )),
         }
     }
@@ -46,15 +46,15 @@ impl fmt::Display for StoreKind {
     }
 }
 
-/// Bridges, what they need, and the links between all of them.
+/// The bridges, the services that they need, and the links between them.
 pub(crate) struct World {
     pub(crate) replicas: Vec<Replica>,
     pub(crate) to_replicas: Vec<Link>,
     pub(crate) to_bot: Vec<Link>,
-    pub(crate) to_hooks: Vec<Link>,
+    pub(crate) to_webhooks: Vec<Link>,
     pub(crate) to_database: Vec<Link>,
     pub(crate) bot: Bot,
-    pub(crate) hooks: Hooks,
+    pub(crate) webhooks: Webhooks,
     pub(crate) caller: Caller,
     server: Option<Server>,
     folder: Option<TempDir>,
@@ -62,18 +62,18 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) async fn start(store: StoreKind) -> Result<Self, Failed> {
+    pub(crate) async fn start(store: StoreKind) -> Result<Self, Error> {
         let folder = tempfile::tempdir()?;
-        let (bot, bot_place) = Bot::start().await?;
-        let (hooks, hook_place) = Hooks::start().await?;
+        let (bot, bot_target) = Bot::start().await?;
+        let (webhooks, webhook_target) = Webhooks::start().await?;
         let mut world = Self {
             replicas: Vec::new(),
             to_replicas: Vec::new(),
-            to_bot: vec![Link::tcp(bot_place).await?],
-            to_hooks: vec![Link::tcp(hook_place).await?],
+            to_bot: vec![Link::tcp(bot_target).await?],
+            to_webhooks: vec![Link::tcp(webhook_target).await?],
             to_database: Vec::new(),
             bot,
-            hooks,
+            webhooks,
             caller: Caller::of(Vec::new())?,
             server: None,
             path: folder.path().to_owned(),
@@ -91,12 +91,12 @@ impl World {
             .iter()
             .map(|link| link.address().to_owned());
         world.caller = Caller::of(urls.collect())?;
-        world.wait().await;
+        world.wait_until_ready().await;
         Ok(world)
     }
 
-    async fn start_replicas(&mut self) -> Result<(), Failed> {
-        // What is synced matters when power is lost; here processes are.
+    async fn start_replicas(&mut self) -> Result<(), Error> {
+        // Syncing matters only when power is lost; here only processes crash.
         let server = block_in_place(|| Server::start(&["-c", "fsync=off"]));
         let database = server.database().await;
         let real = database
@@ -108,7 +108,7 @@ impl World {
         for number in 0..3 {
             let folder = self.path.join(format!("database-{number}"));
             std::fs::create_dir(&folder)?;
-            let socket = Place::Unix(PathBuf::from(&real).join(".s.PGSQL.5432"));
+            let socket = Target::Unix(PathBuf::from(&real).join(".s.PGSQL.5432"));
             self.to_database
                 .push(Link::unix(&folder.join(".s.PGSQL.5432"), socket)?);
             let place = database.url.replace(&real, &folder.display().to_string());
@@ -117,7 +117,7 @@ impl World {
         Ok(())
     }
 
-    async fn add_replica(&mut self, store: &str) -> Result<(), Failed> {
+    async fn add_replica(&mut self, store: &str) -> Result<(), Error> {
         let number = self.replicas.len();
         let config = self.path.join(format!("bridge-{number}.toml"));
         let bot = self.to_bot[0].address();
@@ -131,7 +131,7 @@ impl World {
             builtin(
                 BRIEF,
                 "echo",
-                &format!("retention = {{ tasks = {KEPT} }}\n"),
+                &format!("retention = {{ tasks = {RETAINED_TASKS} }}\n"),
             ),
             builtin(HANGING, "hanging", ""),
             format!(
@@ -148,7 +148,7 @@ impl World {
             agents.concat()
         );
         std::fs::write(&config, text)?;
-        let link = Link::tcp(Place::Nowhere).await?;
+        let link = Link::tcp(Target::Nowhere).await?;
         self.to_replicas.push(link.clone());
         self.replicas
             .push(Replica::start(&self.path, number, config, link)?);
@@ -157,10 +157,10 @@ impl World {
 
     pub(crate) fn links(&self) -> impl Iterator<Item = &Link> {
         let (near, far) = (self.to_replicas.iter(), self.to_database.iter());
-        near.chain(far).chain(&self.to_bot).chain(&self.to_hooks)
+        near.chain(far).chain(&self.to_bot).chain(&self.to_webhooks)
     }
 
-    /// Ends the database as a crash does, and starts it again after a while. Returns false if there is none.
+    /// Crashes the database, and starts it again after a while. Returns false if there is none.
     pub(crate) async fn crash_database(&self, time: Duration) -> bool {
         let Some(server) = &self.server else {
             return false;
@@ -171,8 +171,8 @@ impl World {
         true
     }
 
-    /// Writes a line to the file that says what happened.
-    pub(crate) fn note(&self, line: &str) {
+    /// Writes a line to the file `faults.log`.
+    pub(crate) fn log(&self, line: &str) {
         let file = std::fs::OpenOptions::new()
             .create(true)
             .append(true)
@@ -181,23 +181,23 @@ impl World {
     }
 
     /// Waits until every bridge answers.
-    pub(crate) async fn wait(&self) {
+    pub(crate) async fn wait_until_ready(&self) {
         let mut answers = 0;
         while answers < 2 * self.replicas.len() {
             let params = serde_json::json!({"pageSize": 1});
             answers = match self.caller.call(ECHO, "ListTasks", &params).await {
                 Answer::Done(_) => answers + 1,
-                Answer::Refused(_) | Answer::Unsure => 0,
+                Answer::Refused(_) | Answer::Unknown => 0,
             };
             sleep(Duration::from_millis(20)).await;
         }
     }
 
-    /// Ends everything. If something was wrong, the logs stay.
-    pub(crate) async fn end(mut self, is_well: bool) {
+    /// Ends all processes. Keeps the logs if a promise was broken.
+    pub(crate) async fn shut_down(mut self, is_clean: bool) {
         self.replicas.clear();
         sleep(Duration::from_millis(100)).await;
-        if !is_well && let Some(folder) = self.folder.take() {
+        if !is_clean && let Some(folder) = self.folder.take() {
             eprintln!("the logs are in {}", folder.keep().display());
         }
     }

@@ -1,4 +1,4 @@
-//! Breaks one thing after the other, in the order that the seed determines.
+//! Injects one fault after the other, in the order that the seed determines.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use crate::{
     world::World,
 };
 
-/// The shortest and the longest time until the next fault.
+/// The shortest and the longest pause before the next fault, in milliseconds.
 const PAUSES: [u64; 2] = [20, 500];
-/// The longest time for which something is broken: longer than a bridge may be silent to the others.
+/// The longest duration of a fault in milliseconds: longer than the time after which other bridges take over.
 const LONGEST: u64 = 3_000;
 /// The largest error of a clock, in seconds.
 const CLOCK: i64 = 86_400;
 
-/// Something that breaks.
+/// A fault to inject.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     Kill,
@@ -34,12 +34,12 @@ enum Fault {
     Database,
 }
 
-/// Which links.
+/// The links of one kind.
 #[derive(Clone, Copy, Debug)]
 enum Hop {
     Client,
     Bot,
-    Hook,
+    Webhook,
     Database,
 }
 
@@ -55,26 +55,30 @@ const FAULTS: [Fault; 22] = [
     Fault::Database,
     Fault::Cut(Hop::Client),
     Fault::Cut(Hop::Bot),
-    Fault::Cut(Hop::Hook),
+    Fault::Cut(Hop::Webhook),
     Fault::Cut(Hop::Database),
     Fault::Cut(Hop::Database),
     Fault::HalfClose(Hop::Client),
     Fault::HalfClose(Hop::Bot),
     Fault::HalfClose(Hop::Database),
     Fault::Hold(Hop::Client),
-    Fault::Hold(Hop::Hook),
+    Fault::Hold(Hop::Webhook),
     Fault::Hold(Hop::Database),
     Fault::Delay(Hop::Client),
     Fault::Delay(Hop::Database),
 ];
 
-/// Causes faults until the round is over, and then repairs all of them. Returns the number of faults.
-pub(crate) async fn rage(world: &World, seed: u64, is_over: &watch::Receiver<bool>) -> u64 {
+/// Injects faults until the round is over, and then repairs all of them. Returns the number of faults.
+pub(crate) async fn inject_faults(
+    world: &World,
+    seed: u64,
+    is_over: &watch::Receiver<bool>,
+) -> u64 {
     let (mut rng, mut count) = (Rng::new(!seed), 0);
     while !*is_over.borrow() {
         let fault = *rng.pick(&FAULTS);
-        if inflict(world, fault, &mut rng).await {
-            world.note(&format!("fault: {fault:?}"));
+        if inject(world, fault, &mut rng).await {
+            world.log(&format!("fault: {fault:?}"));
             count += 1;
         }
         let [shortest, longest] = PAUSES;
@@ -83,13 +87,13 @@ pub(crate) async fn rage(world: &World, seed: u64, is_over: &watch::Receiver<boo
         ))
         .await;
     }
-    mend(world);
+    repair(world);
     count
 }
 
-/// Makes everything work again. Clocks stay as they are.
-fn mend(world: &World) {
-    world.bot.set(Health::Well);
+/// Repairs everything except the clocks.
+fn repair(world: &World) {
+    world.bot.set(Health::Healthy);
     for link in world.links() {
         link.set(Mode::default());
     }
@@ -98,8 +102,8 @@ fn mend(world: &World) {
     }
 }
 
-/// Breaks something. Returns false if it is not there.
-async fn inflict(world: &World, fault: Fault, rng: &mut Rng) -> bool {
+/// Injects a fault. Returns false if this world does not have the part that should break.
+async fn inject(world: &World, fault: Fault, rng: &mut Rng) -> bool {
     let time = Duration::from_millis(rng.next() % LONGEST);
     let replica = rng.pick(&world.replicas);
     match fault {
@@ -115,32 +119,32 @@ async fn inflict(world: &World, fault: Fault, rng: &mut Rng) -> bool {
             return replica.set_clock(error);
         }
         Fault::Bot => world.bot.set(match rng.below(3) {
-            0 => Health::Well,
+            0 => Health::Healthy,
             1 => Health::Slow(time),
             _ => Health::Failing,
         }),
         Fault::Database => return world.crash_database(time / 4).await,
-        Fault::Cut(hop) => return change(world, hop, rng, Link::cut),
-        Fault::HalfClose(hop) => return change(world, hop, rng, Link::half_close),
+        Fault::Cut(hop) => return apply(world, hop, rng, Link::cut),
+        Fault::HalfClose(hop) => return apply(world, hop, rng, Link::half_close),
         Fault::Hold(hop) => {
             let held = Mode {
                 is_held: true,
                 ..Mode::default()
             };
-            return passing(world, hop, rng, held, time).await;
+            return apply_for(world, hop, rng, held, time).await;
         }
         Fault::Delay(hop) => {
             let delayed = Mode {
                 delay: time / 20,
                 ..Mode::default()
             };
-            return passing(world, hop, rng, delayed, time).await;
+            return apply_for(world, hop, rng, delayed, time).await;
         }
     }
     true
 }
 
-fn change(world: &World, hop: Hop, rng: &mut Rng, how: impl Fn(&Link)) -> bool {
+fn apply(world: &World, hop: Hop, rng: &mut Rng, how: impl Fn(&Link)) -> bool {
     let links = links(world, hop);
     if links.is_empty() {
         return false;
@@ -150,7 +154,7 @@ fn change(world: &World, hop: Hop, rng: &mut Rng, how: impl Fn(&Link)) -> bool {
 }
 
 /// Puts a link into this mode for a while.
-async fn passing(world: &World, hop: Hop, rng: &mut Rng, mode: Mode, time: Duration) -> bool {
+async fn apply_for(world: &World, hop: Hop, rng: &mut Rng, mode: Mode, time: Duration) -> bool {
     let links = links(world, hop);
     if links.is_empty() {
         return false;
@@ -166,7 +170,7 @@ fn links(world: &World, hop: Hop) -> &[Link] {
     match hop {
         Hop::Client => &world.to_replicas,
         Hop::Bot => &world.to_bot,
-        Hop::Hook => &world.to_hooks,
+        Hop::Webhook => &world.to_webhooks,
         Hop::Database => &world.to_database,
     }
 }
