@@ -1,9 +1,8 @@
-//! How fast tasks are kept and shown: `cargo bench --workspace --bench store`.
+//! Measures how fast tasks are stored and read: `cargo bench --workspace --bench store`.
 //!
-//! Every append is one event of about 1 KB and durable before the next of its writer. The measure for
-//! durable work is a bare file to which the same bytes are appended, fsynced by group, in the same run.
-//! `STORE_BENCH_SECONDS` (2) is the length of each measurement; `-- sled` measures only that, of `sled`
-//! and `memory`.
+//! Every append is one event of about 1 KB, and is durable before the next one of its writer. To compare, the same
+//! bytes are appended to a plain file with group fsync in the same run. `STORE_BENCH_SECONDS` (2 by default) is the
+//! length of each measurement. `-- sled` or `-- memory` measures only that store.
 
 use std::{
     fs::File,
@@ -21,12 +20,12 @@ use bridge_protocol::a2a::{Message, Part, Role, TaskState, TaskStatus};
 use jiff::Timestamp;
 use tokio::sync::{mpsc, oneshot};
 
-/// Appends to one task: created, messages, and a last status that completes it.
+/// The number of appends to a task: the first creates it, the last completes it.
 const APPENDS: u64 = 8;
 const AGENT: &str = "bench";
 
 fn main() {
-    // `cargo test --benches` runs this too, and wants only to know that it works.
+    // `cargo test --benches` runs this too, only to check that it works.
     let is_test = std::env::args().any(|argument| argument == "--test") || cfg!(debug_assertions);
     let seconds = std::env::var("STORE_BENCH_SECONDS").ok();
     let seconds = seconds
@@ -72,7 +71,8 @@ async fn bench_sled(folder: &Path, length: Duration, tasks: u64) {
     println!("sled, opened again in {:.0?}", begun.elapsed());
 }
 
-/// Appends, and next to them in time the bare file, if there is one: disks are not always equally fast.
+/// Measures appends, each directly after the same appends to the plain file, because the speed of a disk changes over
+/// time.
 async fn bench_appends(name: &str, store: &Arc<dyn Store>, length: Duration, file: Option<&Path>) {
     for writers in [1, 16, 64] {
         if let Some(path) = file {
@@ -124,7 +124,7 @@ async fn bench_reads(name: &str, store: &Arc<dyn Store>, length: Duration, tasks
         );
         measure(&label, readers, length, move |reader, number| {
             let store = Arc::clone(&from);
-            // Far apart, so that neighbours in the database do not follow each other.
+            // The tasks are far apart, so that consecutive reads do not hit neighbours in the database.
             let task = task("read", reader, number * 7919 % spread);
             async move {
                 let task = store.task(&caller(), &task).await;
@@ -156,7 +156,7 @@ async fn bench_reads(name: &str, store: &Arc<dyn Store>, length: Duration, tasks
     .await;
 }
 
-/// Writes so many tasks for each of 16 readers.
+/// Writes this many tasks for each of 16 readers.
 async fn fill(store: &Arc<dyn Store>, tasks: u64) {
     let write = |writer| {
         let store = Arc::clone(store);
@@ -172,7 +172,7 @@ async fn fill(store: &Arc<dyn Store>, tasks: u64) {
     }
 }
 
-/// Has each worker do one piece of work after the other, prints how fast.
+/// Lets each worker repeat this work, and prints the rate and latencies.
 async fn measure<F, W>(label: &str, workers: usize, length: Duration, work: F)
 where
     F: Fn(usize, u64) -> W + Send + Sync + 'static,
@@ -202,7 +202,7 @@ where
     println!("{label:<32} {rate:>10.0} {p50:>9.3} {p99:>9.3}");
 }
 
-/// The append of this number to a task: the first creates it, the last completes it.
+/// Appends the event with this number to a task: the first creates it, the last completes it.
 async fn append(store: &dyn Store, task: String, number: u64) {
     let expected = if number == 0 { 0 } else { number + 1 };
     append_at(store, task, expected, number).await;
@@ -251,7 +251,7 @@ fn task(group: &str, writer: usize, number: u64) -> String {
     format!("{group}-{writer}-{number}")
 }
 
-/// Bytes of memory that the process has, on Linux.
+/// Returns the resident memory of the process in bytes, on Linux.
 fn resident() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = pages.split(' ').nth(1).and_then(|pages| pages.parse().ok());
@@ -260,7 +260,7 @@ fn resident() -> u64 {
 
 type Write = (Vec<u8>, oneshot::Sender<()>);
 
-/// What durable work costs at least: one file, one thread, one fsync for all that wait.
+/// A plain file with one writing thread and one fsync for all waiting appends: the least cost of durable work.
 struct GroupLog(mpsc::Sender<Write>);
 
 impl GroupLog {

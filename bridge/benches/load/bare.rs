@@ -1,5 +1,5 @@
-//! The least that a server must do: it reads a request, writes an answer of the same shape, and keeps nothing but, if
-//! asked to, lines in a file that are fsynced together. What keeps every task has this as its limit.
+//! A minimal server: it reads a request and writes an answer of the same shape. It stores nothing except, on request,
+//! lines in a file that are fsynced together. A server that stores every task cannot be faster than that.
 
 use std::{
     borrow::Cow,
@@ -28,12 +28,13 @@ use tokio::{
 
 use crate::Outcome;
 
-/// How often a send waits for the disk.
+/// The number of times that a send waits for the disk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Commits {
-    /// Before the answer is shown.
+    /// Once, before it is answered.
     One,
-    /// Before the agent would see the message too, as a server must that acknowledges nothing which it can lose.
+    /// Also before the agent would receive the message, which a server must do if it may lose nothing that it
+    /// acknowledged.
     Two,
 }
 
@@ -45,20 +46,20 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// A file in this folder, which a thread of its own writes.
-    pub(crate) fn begin(folder: &Path, commits: Commits) -> Outcome<Self> {
+    /// Creates the file in this folder. Its own thread writes it.
+    pub(crate) fn create(folder: &Path, commits: Commits) -> Outcome<Self> {
         let (lines, waiting) = mpsc::channel(4096);
         let file = File::create(folder.join("log"))?;
-        std::thread::spawn(move || keep(file, waiting));
+        std::thread::spawn(move || write_lines(file, waiting));
         Ok(Self { lines, commits })
     }
 
-    /// Commits what a send brings and what is answered.
-    pub(crate) async fn commit(&self, brought: Vec<u8>, answered: Vec<u8>) {
+    /// Commits the request and the answer of a send.
+    pub(crate) async fn commit(&self, request: Vec<u8>, answer: Vec<u8>) {
         if matches!(self.commits, Commits::Two) {
-            self.write(brought).await;
+            self.write(request).await;
         }
-        self.write(answered).await;
+        self.write(answer).await;
     }
 
     async fn write(&self, line: Vec<u8>) {
@@ -70,14 +71,14 @@ impl Log {
     }
 }
 
-/// Serves on a port, with a file in this folder.
+/// Serves on a port, and commits to a file in this folder.
 pub(crate) async fn serve(port: u16, file: Option<(&Path, Commits)>) -> Outcome<()> {
     let log = file
-        .map(|(folder, commits)| Log::begin(folder, commits))
+        .map(|(folder, commits)| Log::create(folder, commits))
         .transpose()?;
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     let listener = listener.tap_io(|connection| {
-        // Without it each event of a stream would wait for the last one's acknowledgement.
+        // Otherwise each event of a stream would wait for the acknowledgement of the one before.
         let _ = connection.set_nodelay(true);
     });
     let app = Router::new().route("/", post(answer)).with_state(log);
@@ -85,8 +86,8 @@ pub(crate) async fn serve(port: u16, file: Option<(&Path, Commits)>) -> Outcome<
     Ok(())
 }
 
-/// One write and one fsync for all lines that wait.
-fn keep(mut file: File, mut waiting: mpsc::Receiver<(Vec<u8>, oneshot::Sender<()>)>) {
+/// Writes all waiting lines with one write and one fsync.
+fn write_lines(mut file: File, mut waiting: mpsc::Receiver<(Vec<u8>, oneshot::Sender<()>)>) {
     let (mut lines, mut bytes) = (Vec::new(), Vec::new());
     while waiting.blocking_recv_many(&mut lines, 4096) > 0 {
         bytes.clear();
@@ -98,7 +99,7 @@ fn keep(mut file: File, mut waiting: mpsc::Receiver<(Vec<u8>, oneshot::Sender<()
             std::process::exit(1);
         }
         for (_, written) in lines.drain(..) {
-            // The waiter may have gone.
+            // The waiter may be gone.
             let _ = written.send(());
         }
     }
@@ -136,7 +137,7 @@ struct Part<'r> {
     text: Option<Cow<'r, str>>,
 }
 
-/// What a task is made of, each as JSON.
+/// The parts of a task, each as JSON.
 struct Task {
     name: String,
     message: String,
@@ -182,8 +183,8 @@ async fn answer(State(log): State<Option<Log>>, body: Bytes) -> Response {
         text: quoted(text),
     };
     if let Some(log) = &log {
-        let answered = task.json("COMPLETED").into_bytes();
-        log.commit(body.to_vec(), answered).await;
+        let answer = task.json("COMPLETED").into_bytes();
+        log.commit(body.to_vec(), answer).await;
     }
     match &*method {
         "SendStreamingMessage" => events(id, &task, text.starts_with("hold")),
@@ -196,7 +197,7 @@ fn quoted(text: &str) -> String {
 }
 
 impl Task {
-    /// The task in a state.
+    /// Returns the task in this state as JSON.
     fn json(&self, state: &str) -> String {
         let Self {
             name,
@@ -220,7 +221,7 @@ fn status(state: &str) -> String {
     format!(r#"{{"state":"TASK_STATE_{state}","timestamp":"2026-01-01T00:00:00.000Z"}}"#)
 }
 
-/// Task, artifact and end, each a chunk of its own; a stream that is held stops after the task.
+/// Returns a stream of task, artifact and end, each in its own chunk. A held stream stops after the task.
 fn events(id: u64, task: &Task, is_held: bool) -> Response {
     let ids = format!(r#""taskId":{},"contextId":"c""#, task.name);
     let events = [

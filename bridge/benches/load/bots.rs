@@ -1,15 +1,15 @@
-//! Measures what the bridge costs the turns of remote bots: each bot is called directly, then through the bridge.
+//! Measures the cost of the bridge for the turns of remote bots: each bot is called directly, then through the bridge.
 //!
-//! `bots --bot 'NAME=COMMAND'` of the load program; `peers/README.md` has the commands of some. A bot says on its
-//! standard error where it listens, as those in `tests/interop/bots` do. It has core 0 for itself; the load and the
-//! bridge share core 1. A direct client does what a channel must: it posts an activity, takes the bot's call
-//! back, and counts a turn when the bot has answered the post and sent its message.
+//! `bots --bot 'NAME=COMMAND'` of the load program; `peers/README.md` has the commands of some bots. A bot prints on
+//! standard error where it listens, like those in `tests/interop/bots`. It has core 0 for itself; the load and the
+//! bridge share core 1. A direct client acts as a channel: it posts an activity, receives the bot's call, and counts a
+//! turn when the bot has answered the post and sent its message.
 //!
 //! | argument | |
 //! |-|-|
-//! | `--bot 'NAME=COMMAND'` | a bot that is measured; at least one |
-//! | `--program 'NAME=PATH'` | another program to be compared with, such as the one before a change |
-//! | `--delivery MODE` | how the bot is asked to answer: `normal` by default, or `expectReplies` |
+//! | `--bot 'NAME=COMMAND'` | a bot to measure; at least one |
+//! | `--program 'NAME=PATH'` | another program to compare, such as the one before a change |
+//! | `--delivery MODE` | the delivery mode of the bot's answers: `normal` by default, or `expectReplies` |
 //! | `--store WHERE` | `sled` by default, or `memory` |
 //! | `--rounds N`, `--seconds N` | as for servers |
 
@@ -28,22 +28,22 @@ use tokio::{net::TcpListener, sync::oneshot, task::JoinSet, time::timeout};
 
 use crate::{
     Outcome,
-    cells::{call, message, new_id, post},
     connection::Connection,
+    figures::{call, message, new_id, post},
     process::Server,
     table::{self, Row},
 };
 
-/// How many connections talk at once.
+/// The numbers of connections that send at the same time.
 const CONNECTIONS: [usize; 3] = [1, 8, 32];
-/// How many turns each connection has before it is measured: a bridge learns from a bot's turns.
-const WARM: usize = 12;
-/// How long one turn may take.
-const LIMIT: Duration = Duration::from_secs(30);
-/// What is said.
-const SAID: &str = "hello, bot";
+/// The turns of each connection before the measurement; the bridge adapts to a bot during its first turns.
+const WARM_UP_TURNS: usize = 12;
+/// The time limit of a turn.
+const TURN_LIMIT: Duration = Duration::from_secs(30);
+/// The text of each message.
+const TEXT: &str = "hello, bot";
 
-/// What was asked for.
+/// The options of the command line.
 struct Options {
     rounds: usize,
     time: Duration,
@@ -53,7 +53,7 @@ struct Options {
     programs: Vec<(String, String)>,
 }
 
-/// Measures as the arguments say and prints a table for each bot.
+/// Measures the bots that the arguments name, and prints a table for each.
 pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
     let options = options(arguments)?;
     crate::process::pin_load()?;
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
         .build()?;
     for (name, command) in &options.bots {
         let rows = runtime.block_on(compare(name, command, &options))?;
-        println!("## {name}\n\n{}", table::against(&rows, "direct"));
+        println!("## {name}\n\n{}", table::with_ratios_to(&rows, "direct"));
     }
     Ok(())
 }
@@ -114,46 +114,46 @@ async fn compare(name: &str, command: &str, options: &Options) -> Outcome<Vec<Ro
         eprintln!("round {round} of {}: {name}", options.rounds);
         rows.push(direct(command, options).await?);
         for (program, path) in &options.programs {
-            rows.push(through(program, path, command, options).await?);
+            rows.push(bridged(program, path, command, options).await?);
         }
     }
     Ok(rows)
 }
 
-/// The bot without a bridge.
+/// Measures the bot without a bridge.
 async fn direct(command: &str, options: &Options) -> Outcome<Row> {
-    let bot = Server::telling(command)?;
+    let bot = Server::start_announced(command)?;
     let mut row = Row::new("direct");
-    let ear = Ear::open().await?;
-    let way = Arc::new(Way::Direct {
+    let callbacks = CallbackServer::start().await?;
+    let route = Arc::new(Route::Direct {
         bot: bot.port,
         delivery: options.delivery.clone(),
-        ear,
+        callbacks,
     });
     for connections in CONNECTIONS {
-        measure(&way, &bot, None, connections, options.time, &mut row).await?;
+        measure(&route, &bot, None, connections, options.time, &mut row).await?;
     }
     Ok(row)
 }
 
-/// The bot behind a bridge.
-async fn through(program: &str, path: &str, command: &str, options: &Options) -> Outcome<Row> {
-    let bot = Server::telling(command)?;
+/// Measures the bot behind a bridge.
+async fn bridged(program: &str, path: &str, command: &str, options: &Options) -> Outcome<Row> {
+    let bot = Server::start_announced(command)?;
     let folder = tempfile::tempdir()?;
     let config = folder.path().join("bridge.toml");
-    fs::write(&config, configured(&bot, folder.path(), options))?;
+    fs::write(&config, config_text(&bot, folder.path(), options))?;
     let serve = format!(
         "{path} serve --listen 127.0.0.1:{{port}} --config {}",
         config.display()
     );
     let bridge = Server::start_on("1", &serve).await?;
     let mut row = Row::new(program);
-    let way = Arc::new(Way::Through {
+    let route = Arc::new(Route::Bridged {
         bridge: bridge.port,
     });
     for connections in CONNECTIONS {
         measure(
-            &way,
+            &route,
             &bot,
             Some(&bridge),
             connections,
@@ -165,7 +165,7 @@ async fn through(program: &str, path: &str, command: &str, options: &Options) ->
     Ok(row)
 }
 
-fn configured(bot: &Server, folder: &Path, options: &Options) -> String {
+fn config_text(bot: &Server, folder: &Path, options: &Options) -> String {
     let store = match options.store.as_str() {
         "sled" => format!("sled:{}", folder.join("data").display()),
         other => other.to_owned(),
@@ -177,46 +177,50 @@ fn configured(bot: &Server, folder: &Path, options: &Options) -> String {
     )
 }
 
-/// How the bot is reached.
-enum Way {
+/// The route to a bot.
+enum Route {
     Direct {
         bot: u16,
         delivery: String,
-        ear: Ear,
+        callbacks: CallbackServer,
     },
-    Through {
+    Bridged {
         bridge: u16,
     },
 }
 
-impl Way {
+impl Route {
     fn port(&self) -> u16 {
         match self {
             Self::Direct { bot, .. } => *bot,
-            Self::Through { bridge } => *bridge,
+            Self::Bridged { bridge } => *bridge,
         }
     }
 
-    /// One turn, from the message to the answer.
+    /// Sends one message and waits for its answer.
     async fn turn(&self, connection: &mut Connection) -> io::Result<()> {
         match self {
-            Self::Direct { bot, delivery, ear } => {
+            Self::Direct {
+                bot,
+                delivery,
+                callbacks,
+            } => {
                 let conversation = new_id().to_string();
-                let activity = activity(&conversation, delivery, &ear.url);
-                let heard = ear.expect(&conversation);
+                let activity = activity(&conversation, delivery, &callbacks.url);
+                let received = callbacks.expect(&conversation);
                 let request = post(*bot, "/api/messages", &activity.to_string());
                 let answer = connection.call(&request).await?;
-                let is_said = has(answer, b"Echo: ");
+                let is_echoed = has(answer, b"Echo: ");
                 match delivery.as_str() {
-                    "expectReplies" if is_said => Ok(()),
+                    "expectReplies" if is_echoed => Ok(()),
                     _ if answer.starts_with(b"HTTP/1.1 20") => {
-                        heard.await.map_err(io::Error::other)
+                        received.await.map_err(io::Error::other)
                     }
                     _ => Err(unexpected(answer)),
                 }
             }
-            Self::Through { bridge } => {
-                let body = call("SendMessage", &message(SAID));
+            Self::Bridged { bridge } => {
+                let body = call("SendMessage", &message(TEXT));
                 let answer = connection.call(&post(*bridge, "/a2a/bot", &body)).await?;
                 match has(answer, b"TASK_STATE_COMPLETED") && has(answer, b"Echo: ") {
                     true => Ok(()),
@@ -227,13 +231,13 @@ impl Way {
     }
 }
 
-/// What a channel posts to a bot.
+/// Returns the activity that a channel posts to a bot.
 fn activity(conversation: &str, delivery: &str, service_url: &str) -> Value {
     let mut activity = json!({
         "type": "message", "id": new_id().to_string(), "timestamp": "2026-01-01T00:00:00.000Z", "channelId": "webchat",
         "serviceUrl": service_url, "from": {"id": "user", "name": "user", "role": "user"},
         "recipient": {"id": "bot", "name": "bot", "role": "bot"}, "conversation": {"id": conversation},
-        "locale": "en-US", "textFormat": "plain", "text": SAID,
+        "locale": "en-US", "textFormat": "plain", "text": TEXT,
     });
     if delivery != "normal" {
         activity["deliveryMode"] = delivery.into();
@@ -249,22 +253,22 @@ fn unexpected(answer: &[u8]) -> io::Error {
     io::Error::other(String::from_utf8_lossy(answer))
 }
 
-/// Where a bot calls back that is called directly.
-struct Ear {
+/// The server that a bot calls back when it is called directly.
+struct CallbackServer {
     url: String,
     expected: Expected,
 }
 
-/// The waiters for a bot's message, by conversation.
+/// The senders that notify the waiter of each conversation.
 type Expected = Arc<Mutex<BTreeMap<String, oneshot::Sender<()>>>>;
 
-impl Ear {
-    async fn open() -> Outcome<Self> {
+impl CallbackServer {
+    async fn start() -> Outcome<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let url = format!("http://{}/", listener.local_addr()?);
         let expected = Expected::default();
         let app = Router::new()
-            .fallback(hear)
+            .fallback(handle_callback)
             .with_state(Arc::clone(&expected));
         tokio::spawn(bridge::serve(listener, app, std::future::pending()));
         Ok(Self { url, expected })
@@ -278,22 +282,22 @@ impl Ear {
     }
 }
 
-/// Takes a message at `/v3/conversations/{conversation}/activities`; signs of life are nothing to wait for.
-async fn hear(State(expected): State<Expected>, uri: Uri, body: Bytes) -> Json<Value> {
+/// Handles a message at `/v3/conversations/{conversation}/activities`; typing activities are ignored.
+async fn handle_callback(State(expected): State<Expected>, uri: Uri, body: Bytes) -> Json<Value> {
     let conversation = uri.path().split('/').nth(3).unwrap_or_default();
     if has(&body, b"Echo: ") {
         let mut expected = expected.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(waiting) = expected.remove(conversation) {
-            // The waiter may have given up.
+            // The waiter may have stopped waiting.
             let _ = waiting.send(());
         }
     }
     Json(json!({"id": new_id().to_string()}))
 }
 
-/// Talks over so many connections for this long.
+/// Measures turns over this many connections for this time.
 async fn measure(
-    way: &Arc<Way>,
+    route: &Arc<Route>,
     bot: &Server,
     bridge: Option<&Server>,
     connections: usize,
@@ -302,9 +306,9 @@ async fn measure(
 ) -> Outcome<()> {
     let mut open = Vec::new();
     for _ in 0..connections {
-        let mut connection = Connection::open(way.port()).await?;
-        for _ in 0..WARM.div_ceil(connections) {
-            timeout(LIMIT, way.turn(&mut connection)).await??;
+        let mut connection = Connection::open(route.port()).await?;
+        for _ in 0..WARM_UP_TURNS.div_ceil(connections) {
+            timeout(TURN_LIMIT, route.turn(&mut connection)).await??;
         }
         open.push(connection);
     }
@@ -315,27 +319,27 @@ async fn measure(
         ))
     };
     let (before, begun) = (cpu()?, Instant::now());
-    let mut talking = JoinSet::new();
+    let mut senders = JoinSet::new();
     for mut connection in open {
-        let way = Arc::clone(way);
-        talking.spawn(async move {
+        let route = Arc::clone(route);
+        senders.spawn(async move {
             let mut turns = 0_usize;
             while begun.elapsed() < time {
-                timeout(LIMIT, way.turn(&mut connection)).await??;
+                timeout(TURN_LIMIT, route.turn(&mut connection)).await??;
                 turns += 1;
             }
             Ok::<_, io::Error>(turns)
         });
     }
     let mut turns = 0;
-    while let Some(talked) = talking.join_next().await {
-        turns += talked??;
+    while let Some(sent) = senders.join_next().await {
+        turns += sent??;
     }
-    let (took, after) = (begun.elapsed(), cpu()?);
+    let (duration, after) = (begun.elapsed(), cpu()?);
     let each = |spent: Duration| spent.as_secs_f64() * 1e3 / turns.max(1) as f64;
     row.put(
         &format!("turns/s {connections}"),
-        turns as f64 / took.as_secs_f64(),
+        turns as f64 / duration.as_secs_f64(),
     );
     row.put(
         &format!("bot's CPU ms a turn {connections}"),

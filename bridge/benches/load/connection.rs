@@ -1,4 +1,4 @@
-//! One connection of a client that has no cost of its own to speak of: requests are bytes that were made before.
+//! A client connection with very little cost of its own: the bytes of requests are prepared beforehand.
 
 use std::{
     io,
@@ -11,17 +11,17 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a server may take for one answer.
+/// The time limit for each read of an answer.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A kept connection.
+/// A persistent connection.
 pub(crate) struct Connection {
     stream: TcpStream,
     answer: Vec<u8>,
 }
 
-/// When the events of a stream came.
-pub(crate) struct Streamed {
+/// The times at which the first event and the end of a stream arrived.
+pub(crate) struct StreamTimes {
     pub(crate) first: Duration,
     pub(crate) end: Duration,
 }
@@ -34,7 +34,7 @@ impl Connection {
         Ok(Self { stream, answer })
     }
 
-    /// Sends a request and reads its whole answer: head and body, chunked or not.
+    /// Sends a request, and returns its whole answer: head and body, chunked or not.
     pub(crate) async fn call(&mut self, request: &[u8]) -> io::Result<&[u8]> {
         self.send(request).await?;
         while !is_whole(&self.answer) {
@@ -43,31 +43,31 @@ impl Connection {
         Ok(&self.answer)
     }
 
-    /// Sends a request and reads its stream to the end.
-    pub(crate) async fn stream(&mut self, request: &[u8]) -> io::Result<Streamed> {
+    /// Sends a request, and reads its stream to the end.
+    pub(crate) async fn stream(&mut self, request: &[u8]) -> io::Result<StreamTimes> {
         let begun = Instant::now();
-        self.hold(request).await?;
+        self.open_stream(request).await?;
         let first = begun.elapsed();
         while !self.answer.ends_with(b"\r\n0\r\n\r\n") {
             self.read().await?;
         }
         let end = begun.elapsed();
-        Ok(Streamed { first, end })
+        Ok(StreamTimes { first, end })
     }
 
-    /// Sends a request and reads the first event of its stream.
-    pub(crate) async fn hold(&mut self, request: &[u8]) -> io::Result<()> {
+    /// Sends a request, and reads the first event of its stream.
+    pub(crate) async fn open_stream(&mut self, request: &[u8]) -> io::Result<()> {
         self.send(request).await?;
         while find(&self.answer, b"\ndata:").is_none() {
-            // A refusal is no stream: nothing would come after it.
-            self.accepted()?;
+            // A refusal is a complete document that no event follows.
+            self.check_accepted()?;
             self.read().await?;
         }
         Ok(())
     }
 
-    /// Returns an error if the whole answer so far is a refusal in JSON-RPC.
-    pub(crate) fn accepted(&self) -> io::Result<()> {
+    /// Returns an error if the whole answer so far is a JSON-RPC error.
+    pub(crate) fn check_accepted(&self) -> io::Result<()> {
         if !is_whole(&self.answer) || find(&self.answer, b"\"error\":{").is_none() {
             return Ok(());
         }
@@ -77,7 +77,7 @@ impl Connection {
         )))
     }
 
-    /// What was read of the last answer.
+    /// Returns the bytes of the last answer that have been read.
     pub(crate) fn answer(&self) -> &[u8] {
         &self.answer
     }
@@ -119,7 +119,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
         .position(|window| window == wanted)
 }
 
-/// The JSON of a body, of which the chunks are joined.
+/// Returns the body of an answer, with its chunks joined.
 pub(crate) fn body(answer: &[u8]) -> Vec<u8> {
     let Some(head) = find(answer, b"\r\n\r\n") else {
         return Vec::new();

@@ -1,12 +1,13 @@
-//! What a send costs, part by part: the same send to servers of which each does a little more than the one before.
+//! Measures the cost of a send part by part: each server does a little more than the one before.
 //!
-//! `floor` of the load program. The cost is the server's processor time at some connections, and with `--count` also
-//! the instructions outside the kernel and, if the program has symbols, the calls of the allocator, which callgrind counts.
+//! `floor` of the load program. The cost is the server's processor time at several numbers of connections. With
+//! `--count`, callgrind also counts the instructions outside the kernel and, if the program has symbols, the
+//! allocator's calls.
 //!
 //! | argument | |
 //! |-|-|
 //! | `--rounds N`, `--seconds N` | as for servers |
-//! | `--count N` | has valgrind count the instructions of so many sends at 16 connections |
+//! | `--count N` | valgrind counts the instructions of this many sends at 16 connections |
 
 use std::{fs, path::Path, process::Command, time::Duration};
 
@@ -18,12 +19,12 @@ use tokio::net::TcpListener;
 
 use crate::{
     Outcome,
-    cells::{self, Http2, Kind, Until},
+    figures::{self, Http2, Kind, Until},
     process::{self, Server},
     table::{self, Row},
 };
 
-/// The servers, and what each does that the one before does not. Those after `bare` begin with it again.
+/// The servers, and the additional work of each. `bare` and `memory` are the base of those that name them.
 const PARTS: [(&str, &str); 8] = [
     ("http", "HTTP: a body is read, a constant is answered"),
     ("bare", "+ JSON read and written"),
@@ -34,29 +35,33 @@ const PARTS: [(&str, &str); 8] = [
     ("memory-two-commits", "memory + two commits"),
     ("sled", "memory's tables replaced by log and index"),
 ];
-/// Other requests, 16 at once: what HTTP/2 costs, what gRPC adds, and GetTask.
-const OTHERS: [(&str, Sent, &str); 5] = [
+/// Other requests, 16 at once: the cost of HTTP/2, of gRPC in addition, and of GetTask.
+const EXTRA: [(&str, RequestKind, &str); 5] = [
     (
         "memory",
-        Sent::OverHttp2(Http2::JsonRpc),
+        RequestKind::OverHttp2(Http2::JsonRpc),
         "memory, JSON-RPC over HTTP/2",
     ),
-    ("memory", Sent::OverHttp2(Http2::Grpc), "memory, gRPC"),
+    (
+        "memory",
+        RequestKind::OverHttp2(Http2::Grpc),
+        "memory, gRPC",
+    ),
     (
         "bare",
-        Sent::GetTask,
+        RequestKind::GetTask,
         "GetTask: bare, with a task that is made up",
     ),
-    ("memory", Sent::GetTask, "GetTask: memory"),
-    ("sled", Sent::GetTask, "GetTask: log and index"),
+    ("memory", RequestKind::GetTask, "GetTask: memory"),
+    ("sled", RequestKind::GetTask, "GetTask: log and index"),
 ];
 const CONNECTIONS: [usize; 2] = [16, 64];
-/// Sends before those that are counted.
-const WARM: usize = 300;
-/// A connection of a server that valgrind runs is slow.
+/// The sends before the counted ones.
+const WARM_UP_SENDS: usize = 300;
+/// The number of connections while instructions are counted, small because valgrind is slow.
 const COUNTED_CONNECTIONS: usize = 16;
 
-/// Measures as the arguments say and prints a table.
+/// Measures with these arguments, and prints a table.
 pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
     let (mut rounds, mut time, mut count) = (3, Duration::from_secs(4), None);
     for pair in arguments.chunks(2) {
@@ -80,10 +85,10 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
         for (kind, part) in PARTS {
             eprintln!("round {round} of {rounds}: {kind}");
             let command = serve(kind);
-            let cost = cost(part, &command, Sent::Message, &CONNECTIONS, time);
+            let cost = cost(part, &command, RequestKind::Message, &CONNECTIONS, time);
             rows.push(runtime.block_on(cost)?);
         }
-        for (kind, sent, part) in OTHERS {
+        for (kind, sent, part) in EXTRA {
             eprintln!("round {round} of {rounds}: {part}");
             let command = serve(kind);
             let cost = cost(part, &command, sent, &[COUNTED_CONNECTIONS], time);
@@ -93,48 +98,53 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
     if let Some(count) = count {
         for (kind, part) in PARTS {
             eprintln!("counting: {kind}");
-            rows.push(runtime.block_on(counted(part, &serve(kind), Sent::Message, count))?);
+            rows.push(runtime.block_on(count_instructions(
+                part,
+                &serve(kind),
+                RequestKind::Message,
+                count,
+            ))?);
         }
-        for (kind, sent, part) in OTHERS {
+        for (kind, sent, part) in EXTRA {
             eprintln!("counting: {part}");
-            rows.push(runtime.block_on(counted(part, &serve(kind), sent, count))?);
+            rows.push(runtime.block_on(count_instructions(part, &serve(kind), sent, count))?);
         }
     }
-    print!("{}", table::turned(&rows));
+    print!("{}", table::transposed(&rows));
     Ok(())
 }
 
-/// What a request is.
+/// The kind of a request.
 #[derive(Clone, Copy)]
-enum Sent {
-    /// SendMessage by JSON-RPC over HTTP/1.1.
+enum RequestKind {
+    /// A SendMessage by JSON-RPC over HTTP/1.1.
     Message,
-    /// SendMessage over HTTP/2.
+    /// A SendMessage over HTTP/2.
     OverHttp2(Http2),
-    /// GetTask by JSON-RPC over HTTP/1.1.
+    /// A GetTask by JSON-RPC over HTTP/1.1.
     GetTask,
 }
 
-/// The processor time of a request, for each of these numbers of connections.
+/// Measures the processor time of a request with each of these numbers of connections.
 async fn cost(
     part: &str,
     command: &str,
-    sent: Sent,
+    kind: RequestKind,
     connections: &[usize],
     time: Duration,
 ) -> Outcome<Row> {
     let server = Server::start(command).await?;
     let mut row = Row::new(part);
     for &connections in connections {
-        let cost = match sent {
-            Sent::Message => cells::cpu_of_sends(&server, connections, time).await?,
-            Sent::OverHttp2(kind) => {
+        let cost = match kind {
+            RequestKind::Message => figures::cpu_of_sends(&server, connections, time).await?,
+            RequestKind::OverHttp2(kind) => {
                 let until = Until::Time(time);
-                cells::load_http2(&server, connections, until, kind)
+                figures::load_http2(&server, connections, until, kind)
                     .await?
                     .cost()
             }
-            Sent::GetTask => cells::get(&server, time).await?.cost(),
+            RequestKind::GetTask => figures::read_tasks(&server, time).await?.cost(),
         };
         row.put(
             &format!("us of CPU at {connections}"),
@@ -144,23 +154,30 @@ async fn cost(
     Ok(row)
 }
 
-/// Sends about `count` requests, and returns how many it sent. `task` is the request for a task.
-async fn send(server: &Server, sent: Sent, task: &[u8], count: usize) -> Outcome<usize> {
-    match sent {
-        Sent::Message => cells::some_sends(server, COUNTED_CONNECTIONS, Kind::Call, count).await,
-        Sent::OverHttp2(kind) => {
+/// Sends about `count` requests, and returns the exact number. `task` is the request for a task.
+async fn send(server: &Server, kind: RequestKind, task: &[u8], count: usize) -> Outcome<usize> {
+    match kind {
+        RequestKind::Message => {
+            figures::repeat_send(server, COUNTED_CONNECTIONS, Kind::Call, count).await
+        }
+        RequestKind::OverHttp2(kind) => {
             let each = Until::Count(count.div_ceil(COUNTED_CONNECTIONS));
-            let load = cells::load_http2(server, COUNTED_CONNECTIONS, each, kind).await?;
+            let load = figures::load_http2(server, COUNTED_CONNECTIONS, each, kind).await?;
             Ok(load.count)
         }
-        Sent::GetTask => {
-            cells::some_requests(server, COUNTED_CONNECTIONS, Kind::Call, task, count).await
+        RequestKind::GetTask => {
+            figures::repeat_request(server, COUNTED_CONNECTIONS, Kind::Call, task, count).await
         }
     }
 }
 
-/// The instructions and the calls of the allocator of a send, as callgrind counts them.
-async fn counted(part: &str, command: &str, sent: Sent, count: usize) -> Outcome<Row> {
+/// Counts the instructions and the allocator's calls of a send with callgrind.
+async fn count_instructions(
+    part: &str,
+    command: &str,
+    kind: RequestKind,
+    count: usize,
+) -> Outcome<Row> {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("callgrind");
     let command = format!(
@@ -168,11 +185,11 @@ async fn counted(part: &str, command: &str, sent: Sent, count: usize) -> Outcome
         out.display()
     );
     let server = Server::start(&command).await?;
-    let task = match sent {
-        Sent::Message | Sent::OverHttp2(_) => Vec::new(),
-        Sent::GetTask => cells::requests_of_tasks(&server, 1).await?.concat(),
+    let task = match kind {
+        RequestKind::Message | RequestKind::OverHttp2(_) => Vec::new(),
+        RequestKind::GetTask => figures::requests_of_tasks(&server, 1).await?.concat(),
     };
-    send(&server, sent, &task, WARM).await?;
+    send(&server, kind, &task, WARM_UP_SENDS).await?;
     let control = |what: &str| {
         let server = server.id().to_string();
         let status = Command::new("callgrind_control")
@@ -184,7 +201,7 @@ async fn counted(part: &str, command: &str, sent: Sent, count: usize) -> Outcome
         }
     };
     control("--zero")?;
-    let sent = send(&server, sent, &task, count).await?;
+    let sent = send(&server, kind, &task, count).await?;
     control("--dump")?;
     let (instructions, allocations) = read(folder.path())?;
     let mut row = Row::new(part);
@@ -198,7 +215,7 @@ async fn counted(part: &str, command: &str, sent: Sent, count: usize) -> Outcome
     Ok(row)
 }
 
-/// The sums of the dump in a folder: a thread or a process may have files of its own.
+/// Returns the sums of all dumps in a folder; each thread or process may have its own files.
 fn read(folder: &Path) -> Outcome<(u64, u64)> {
     let (mut instructions, mut allocations) = (0, 0);
     for entry in fs::read_dir(folder)? {
@@ -217,7 +234,7 @@ fn first(profile: &str, prefix: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// How often functions that allocate were called. A name stands in a profile once, afterwards only its number.
+/// Returns the number of calls of allocating functions. A profile names a function once, and then uses a number.
 fn calls_of_allocator(profile: &str) -> u64 {
     const ALLOCATING: [&str; 4] = [
         "mi_malloc_aligned",
@@ -241,7 +258,7 @@ fn calls_of_allocator(profile: &str) -> u64 {
     calls
 }
 
-/// A server that answers each request with the same bytes and looks at none.
+/// Serves the same bytes for each request without reading it.
 pub(crate) async fn serve(port: u16) -> Outcome<()> {
     const ANSWER: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"task":{"id":"00000000-0000-4000-8000-000000000001","contextId":"c","status":{"state":"TASK_STATE_COMPLETED","timestamp":"2026-01-01T00:00:00.000Z"}}}}"#;
     let answer = async |body: Bytes| {

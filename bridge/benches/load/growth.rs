@@ -1,6 +1,6 @@
-//! A store with many tasks: `grow TASKS FOLDER [N]` writes them through the store and ends without closing it, as if it was
-//! killed; one in N waits for input, one in 10 if N is absent. `grown TASKS FOLDER` opens it and reads. Without the folder
-//! `entries` in it, the index is made anew first.
+//! A store with many tasks. `grow TASKS FOLDER [N]` writes them and ends without closing the store, as if it was
+//! killed. One in N tasks waits for input; N is 10 by default. `grown TASKS FOLDER` opens the store and reads. Without
+//! the folder `entries` in it, the index is first built again.
 
 use std::{
     num::NonZeroU64,
@@ -22,20 +22,20 @@ use jiff::Timestamp;
 use crate::Outcome;
 
 const AGENT: &str = "grown";
-/// How many write at once.
+/// The number of writers.
 const WRITERS: u64 = 512;
-/// There is one caller for so many tasks.
+/// The number of tasks of each caller.
 const PER_CALLER: u64 = 1000;
-/// Every tenth task waits for input if nothing else is asked for, the others are completed.
+/// The default of N: every tenth task waits for input, the others are completed.
 pub(crate) const WAITING: NonZeroU64 = NonZeroU64::new(10).unwrap();
-/// The number of times that the store is asked for tasks that have waited too long.
-const LOOKS: u32 = 1_000;
-/// How many of those tasks are asked for at once.
+/// The number of queries for tasks that have waited too long.
+const QUERIES: u32 = 1_000;
+/// The number of tasks that each of these queries asks for.
 const PAGE: usize = 256;
-/// How long each kind of reading is measured.
+/// The time for which each kind of read is measured.
 const READING: Duration = Duration::from_secs(3);
 
-/// Writes tasks.
+/// Writes tasks, prints figures, and ends the process.
 pub(crate) async fn grow(tasks: u64, folder: &Path, waiting: NonZeroU64) -> Outcome<()> {
     let store = Arc::new(SledStore::open(&SledSettings::in_folder(folder))?);
     let (next, begun) = (Arc::new(AtomicU64::new(0)), Instant::now());
@@ -68,7 +68,7 @@ pub(crate) async fn grow(tasks: u64, folder: &Path, waiting: NonZeroU64) -> Outc
     std::process::exit(0);
 }
 
-/// Opens what was written, and reads it.
+/// Opens the store, measures reads, and prints figures.
 pub(crate) async fn grown(tasks: u64, folder: &Path) -> Outcome<()> {
     let begun = Instant::now();
     let store = SledStore::open(&SledSettings::in_folder(folder))?;
@@ -89,15 +89,15 @@ pub(crate) async fn grown(tasks: u64, folder: &Path) -> Outcome<()> {
     );
     println!("memory {} MiB", resident()? >> 20);
     let before = cpu()?;
-    for _ in 0..LOOKS {
+    for _ in 0..QUERIES {
         let due = store.waiting_tasks(AGENT, None, Timestamp::UNIX_EPOCH, PAGE);
         if !due.await?.is_empty() {
-            return Err("no task has waited for so long".into());
+            return Err("expected no task that has waited for so long".into());
         }
     }
     println!(
-        "a look for tasks that wait too long: {:.1} us of processor time",
-        (cpu()? - before) * 1e6 / f64::from(LOOKS)
+        "a query for tasks that wait too long: {:.1} us of processor time",
+        (cpu()? - before) * 1e6 / f64::from(QUERIES)
     );
     for (what, spread) in [("any task", tasks), ("the newest 1000", tasks.min(1000))] {
         let (begun, mut count) = (Instant::now(), 0_u64);
@@ -137,7 +137,7 @@ pub(crate) async fn grown(tasks: u64, folder: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// What a task consists of: a message whose turn begins, and its end.
+/// Returns the appends of a task: a message that begins a turn, and the end of the turn.
 fn appends(number: u64, waiting: NonZeroU64) -> [Append; 2] {
     let text = format!("hello {number}, and a text of some length that stands for what people say");
     let message_id = format!("{}-message", id(number));
@@ -188,11 +188,11 @@ fn appends(number: u64, waiting: NonZeroU64) -> [Append; 2] {
     [append(0, begin), append(4, end)]
 }
 
-/// Ids in the order in which they are made, like ours.
+/// Returns an id; like the bridge's ids, they are ordered by creation.
 fn id(number: u64) -> String {
-    let lot = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
+    let random = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
     format!(
-        "{:08x}-{:04x}-7000-8000-{lot:012x}",
+        "{:08x}-{:04x}-7000-8000-{random:012x}",
         number >> 16,
         number & 0xffff
     )
@@ -202,17 +202,17 @@ fn caller(number: u64) -> Caller {
     Caller::new(format!("caller-{}", number / PER_CALLER))
 }
 
-/// The processor time of this process, in seconds.
+/// Returns the processor time of this process in seconds.
 fn cpu() -> Outcome<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let (_, fields) = stat.rsplit_once(')').ok_or("/proc/self/stat has no name")?;
-    // User and system time, in hundredths.
+    // These are user and system time, in hundredths of a second.
     let times = fields.split_whitespace().skip(11).take(2);
     let ticks = times.map(str::parse::<f64>).sum::<Result<f64, _>>()?;
     Ok(ticks / 100.0)
 }
 
-/// The memory of this process, in bytes.
+/// Returns the resident memory of this process in bytes.
 fn resident() -> Outcome<u64> {
     let pages = std::fs::read_to_string("/proc/self/statm")?;
     let pages = pages.split(' ').nth(1).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! HTTP/2 for the load: gRPC, with one message in a frame, and JSON-RPC to compare it with. The client costs more than that
-//! of HTTP/1.1, so the figure to look at is that of the server's processor.
+//! An HTTP/2 client: gRPC with one message in a frame, and JSON-RPC to compare with it. The client itself costs more
+//! than that of HTTP/1.1, so compare the server's processor time.
 
 use bridge_protocol::{
     a2a::{Operation, SendMessageRequest, SendMessageResponse},
@@ -10,10 +10,10 @@ use reqwest::Client;
 
 use crate::Outcome;
 
-/// What stands before a message: whether it is compressed, and its length.
+/// The length of the prefix of a message: whether it is compressed, and its length.
 const FRAME: usize = 5;
 
-/// One connection over HTTP/2. Its clones share it.
+/// An HTTP/2 connection, which its clones share.
 #[derive(Clone)]
 pub(crate) struct Channel {
     client: Client,
@@ -30,7 +30,7 @@ impl Channel {
         Ok(Self { client, home })
     }
 
-    /// Calls an operation and answers with the bytes of its message.
+    /// Calls an operation, and returns the bytes of the response message.
     async fn call(&self, operation: Operation, message: &[u8]) -> Outcome<Vec<u8>> {
         let length = u32::try_from(message.len())?.to_be_bytes();
         let asked = self
@@ -49,7 +49,7 @@ impl Channel {
         }
     }
 
-    /// Says something, and answers with the id of the task.
+    /// Sends a message, and returns the id of its task.
     pub(crate) async fn send(&self, request: &SendMessageRequest) -> Outcome<String> {
         let call = Call::SendMessage(request.clone());
         let answer = self

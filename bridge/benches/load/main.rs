@@ -1,34 +1,34 @@
-//! Measures servers under load, each in turn, and compares them: `cargo bench --workspace --bench load`.
+//! Measures servers under load one after the other, and compares them: `cargo bench --workspace --bench load`.
 //!
-//! The server runs on core 0 and the load on core 1. All servers do the same work: SendMessage makes a task and
-//! completes it with the text as an artifact, SendStreamingMessage tells the same as a stream, and a text that begins
-//! with `hold` keeps its stream open. The rounds are interleaved, and the table shows medians, so that what else the
-//! machine does concerns all servers alike: compare figures of one run only.
+//! The server runs on core 0 and the load on core 1. All servers do the same work: SendMessage creates a task and
+//! completes it with the text as an artifact, SendStreamingMessage returns the same as a stream, and a text that begins
+//! with `hold` keeps its stream open. The rounds are interleaved and the table has medians, so that other work of the
+//! machine affects all servers alike. Figures of different runs cannot be compared.
 //!
 //! | argument | |
 //! |-|-|
-//! | `--rounds N` | how often each server is measured; 3 by default |
-//! | `--seconds N` | how long each figure is measured; 4 by default |
-//! | `--only NAME,NAME` | only these servers |
-//! | `--peer 'NAME=COMMAND'` | another server; `{port}` in its command becomes the port; `peers/README.md` has some |
-//! | `--json` | a line of JSON for each server and round in place of the table |
+//! | `--rounds N` | the number of measurements of each server; 3 by default |
+//! | `--seconds N` | the time for each figure; 4 by default |
+//! | `--only NAME,NAME` | measures only these servers |
+//! | `--peer 'NAME=COMMAND'` | adds a server; `{port}` in its command is replaced; `peers/README.md` has some |
+//! | `--json` | prints a line of JSON for each server and round instead of the table |
 //!
 //! `grow TASKS FOLDER [N]` and `grown TASKS FOLDER` measure a store with many tasks, see `growth.rs`.
-//! `floor` measures what a send costs part by part, see `floor.rs`.
+//! `floor` measures the cost of a send part by part, see `floor.rs`.
 //! `replicas` measures bridges on one PostgreSQL, see `replicas.rs`.
-//! `soak` leaves the program alone under load for a long time, see `soak.rs`.
+//! `soak` runs the program under load for a long time, see `soak.rs`.
 //! `bots` measures bots directly and through the bridge, see `bots.rs`.
 //! `serve KIND PORT [FOLDER]` runs one of the built-in servers, for other programs that load servers.
 
 mod bare;
 mod bots;
-mod cells;
+mod bridge_server;
 mod connection;
+mod figures;
 mod floor;
 mod growth;
 mod grpc;
-mod held;
-mod ours;
+mod memory;
 #[cfg(feature = "postgres")]
 #[expect(
     dead_code,
@@ -49,18 +49,18 @@ use std::{num::NonZeroU64, path::Path, process::ExitCode, time::Duration};
 use bridge_allocator as _;
 use process::Server;
 
-/// The result of everything here: figures, or why there are none.
+/// The result of a measurement, or the reason why there is none.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// The servers that this program can be: `serve NAME PORT`.
+/// The servers that are measured by default; `serve NAME PORT` runs one of them.
 const BUILT_IN: [&str; 5] = ["bare", "one-commit", "two-commits", "memory", "sled"];
 
-/// What was asked for.
+/// The options of the command line.
 struct Options {
     rounds: usize,
     time: Duration,
     json: bool,
-    /// Names and commands.
+    /// The name and the command of each server.
     servers: Vec<(String, String)>,
 }
 
@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     // Cargo adds `--bench`.
     let arguments = std::env::args().skip(1);
     let arguments: Vec<String> = arguments.filter(|argument| argument != "--bench").collect();
-    // `cargo test --benches` runs this too, and wants only to know that it was built.
+    // `cargo test --benches` runs this too, only to check that it can be built.
     if arguments.iter().any(|argument| argument == "--test") {
         return ExitCode::SUCCESS;
     }
@@ -154,7 +154,7 @@ fn options(arguments: &[&str]) -> Outcome<Options> {
             .map(|(name, _)| name.as_str())
             .collect();
         return Err(format!(
-            "there is no server {unknown}: there are {}",
+            "there is no server {unknown}; the servers are {}",
             known.join(", ")
         )
         .into());
@@ -181,13 +181,13 @@ fn serve(kind: &str, port: &str, argument: Option<&str>) -> Outcome<()> {
         "one-commit" => runtime.block_on(bare::serve(port, Some((folder()?, bare::Commits::One)))),
         "two-commits" => runtime.block_on(bare::serve(port, Some((folder()?, bare::Commits::Two)))),
         "http" => runtime.block_on(floor::serve(port)),
-        "memory" => runtime.block_on(ours::serve(port, None, None)),
-        "memory-one-commit" => runtime.block_on(ours::serve(
+        "memory" => runtime.block_on(bridge_server::serve(port, None, None)),
+        "memory-one-commit" => runtime.block_on(bridge_server::serve(
             port,
             None,
             Some((folder()?, bare::Commits::One)),
         )),
-        "memory-two-commits" => runtime.block_on(ours::serve(
+        "memory-two-commits" => runtime.block_on(bridge_server::serve(
             port,
             None,
             Some((folder()?, bare::Commits::Two)),
@@ -195,11 +195,11 @@ fn serve(kind: &str, port: &str, argument: Option<&str>) -> Outcome<()> {
         #[cfg(feature = "postgres")]
         "postgres" => {
             let url = argument.ok_or("expected serve postgres PORT URL")?;
-            runtime.block_on(ours::serve_on_postgres(port, url))
+            runtime.block_on(bridge_server::serve_on_postgres(port, url))
         }
-        "sled" => runtime.block_on(ours::serve(port, Some(folder()?), None)),
+        "sled" => runtime.block_on(bridge_server::serve(port, Some(folder()?), None)),
         unknown => Err(format!(
-            "there is no server {unknown}: there are {}",
+            "there is no server {unknown}; the servers are {}",
             BUILT_IN.join(", ")
         )
         .into()),
@@ -223,35 +223,35 @@ fn measure(options: &Options) -> Outcome<()> {
         }
     }
     if !options.json {
-        print!("{}", table::of(&rows));
+        print!("{}", table::with_ratios_to_limit(&rows));
     }
     Ok(())
 }
 
-/// All figures of one server; streams and memory are measured on processes of their own.
+/// Measures all figures of one server. Streams and memory are measured on new processes.
 async fn row(name: &str, command: &str, time: Duration) -> Outcome<table::Row> {
     let mut row = table::Row::new(name);
     let server = Server::start(command).await?;
-    cells::check(&server).await?;
-    cells::sends(&server, time, &mut row).await?;
-    cells::reads(&server, time, &mut row).await?;
+    figures::check(&server).await?;
+    figures::sends(&server, time, &mut row).await?;
+    figures::reads(&server, time, &mut row).await?;
     drop(server);
     let server = Server::start(command).await?;
-    cells::streams(&server, time, &mut row).await?;
+    figures::streams(&server, time, &mut row).await?;
     drop(server);
     let server = Server::start(command).await?;
-    cells::bindings(&server, time, &mut row).await?;
+    figures::bindings(&server, time, &mut row).await?;
     drop(server);
     let server = Server::start(command).await?;
-    cells::large(&server, time, &mut row).await?;
+    figures::large(&server, time, &mut row).await?;
     drop(server);
     let server = Server::start(command).await?;
-    held::streams(&server, &mut row).await?;
+    memory::streams(&server, &mut row).await?;
     drop(server);
     let server = Server::start(command).await?;
-    held::streams_of_http2(&server, &mut row).await?;
+    memory::streams_of_http2(&server, &mut row).await?;
     drop(server);
     let server = Server::start(command).await?;
-    held::webhooks(&server, &mut row).await?;
+    memory::webhooks(&server, &mut row).await?;
     Ok(row)
 }

@@ -1,4 +1,4 @@
-//! Servers as processes: started on a core of their own, and what they cost.
+//! Servers as processes, each on its own core, and their use of the processor and of memory.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -9,19 +9,19 @@ use std::{
 
 use crate::{Outcome, connection::Connection};
 
-/// How long a server may take to listen.
+/// The time within which a server must listen.
 const START: Duration = Duration::from_secs(60);
-/// The kernel counts the time of processes in these.
+/// The unit in which the kernel counts the processor time of processes.
 const TICKS_A_SECOND: f64 = 100.0;
 
-/// A server that runs, with a folder of its own. Both are gone when it is dropped.
+/// A running server with its own folder. Both end when this is dropped.
 pub(crate) struct Server {
     process: Child,
     pub(crate) port: u16,
     _folder: tempfile::TempDir,
 }
 
-/// Has this process and its threads run on core 1.
+/// Pins this process and its threads to core 1.
 pub(crate) fn pin_load() -> Outcome<()> {
     let own = std::process::id().to_string();
     let pinned = Command::new("taskset")
@@ -42,7 +42,7 @@ impl Server {
         Self::start_on("0", command).await
     }
 
-    /// The same on this core.
+    /// Does the same on this core.
     pub(crate) async fn start_on(core: &str, command: &str) -> Outcome<Self> {
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         let folder = tempfile::tempdir()?;
@@ -65,18 +65,18 @@ impl Server {
         let begun = Instant::now();
         while Connection::open(port).await.is_err() {
             if let Some(status) = server.process.try_wait()? {
-                return Err(format!("{command}: it ended with {status} before it listened").into());
+                return Err(format!("{command}: ended with {status} before it listened").into());
             }
             if begun.elapsed() > START {
-                return Err(format!("{command}: it does not listen on port {port}").into());
+                return Err(format!("{command}: does not listen on port {port}").into());
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         Ok(server)
     }
 
-    /// Starts a command on core 0 that says on its standard error where it listens.
-    pub(crate) fn telling(command: &str) -> Outcome<Self> {
+    /// Starts a command on core 0 that prints its address on standard error.
+    pub(crate) fn start_announced(command: &str) -> Outcome<Self> {
         let mut process = Command::new("taskset")
             .args(["-c", "0"])
             .args(command.split_whitespace())
@@ -96,20 +96,18 @@ impl Server {
                 .rsplit_once(':')?;
             port.parse().ok()
         });
-        server.port = port.ok_or(format!(
-            "{command}: it ended before it said where it listens"
-        ))?;
-        // What it says later is read, so that it never waits for a reader.
+        server.port = port.ok_or(format!("{command}: ended before it printed its address"))?;
+        // Later output is read too, so that the process never blocks on it.
         std::thread::spawn(move || lines.for_each(drop));
         Ok(server)
     }
 
-    /// The number of the process.
+    /// Returns the id of the process.
     pub(crate) fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// The processor time that it has used.
+    /// Returns the processor time that the process has used.
     pub(crate) fn cpu(&self) -> Outcome<Duration> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
         let (_, fields) = stat.rsplit_once(')').ok_or("/proc/PID/stat has no name")?;
@@ -120,13 +118,13 @@ impl Server {
                 .and_then(|field| field.parse::<f64>().ok())
                 .unwrap_or(0.0)
         };
-        // Fields 14 and 15, counted from 1; the first two stand before the parenthesis.
+        // These are fields 14 and 15, counted from 1; the first two are before the parenthesis.
         Ok(Duration::from_secs_f64(
             (ticks(11) + ticks(12)) / TICKS_A_SECOND,
         ))
     }
 
-    /// The memory that it has, in KiB.
+    /// Returns the resident memory of the process in KiB.
     pub(crate) fn memory(&self) -> Outcome<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -137,7 +135,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already, which the figures have told by then.
+        // The process may have ended already; then a measurement has already failed.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,16 +1,16 @@
-//! Bridges on one PostgreSQL, beside one on a folder: `replicas` of the load program.
+//! Measures bridges on one PostgreSQL, and one on a folder to compare: `replicas` of the load program.
 //!
-//! The program starts a server of Debian's PostgreSQL with default settings, so that it syncs, and removes it at the end.
-//! Sends and streams go to all bridges alike, from as many connections in all for any number of bridges. Failover is the
-//! time from the kill of a bridge in which turns of several conversations run until the other bridges, which are under load,
-//! have answered a next message in each of these conversations. Most of it is the lease, here of two seconds. A bridge that
-//! does not keep its lease up, as a debug build on a busy machine may not, is taken for dead, and the program ends with an
+//! The program starts Debian's PostgreSQL server with default settings, which include fsync, and removes it at the end.
+//! Sends and streams are distributed evenly, over the same total number of connections for any number of bridges. The
+//! failover time begins when a bridge with running turns is killed, and ends when the other bridges, which are under
+//! load, have answered a next message in each of its conversations. Most of it is the lease, which is two seconds here.
+//! A bridge that cannot renew its lease in time, such as a debug build on a busy machine, ends the program with an
 //! error.
 //!
 //! | argument | |
 //! |-|-|
-//! | `--rounds N` | how often each number of bridges is measured; 3 by default |
-//! | `--sends N` | how many messages are sent in each; 4,000 by default |
+//! | `--rounds N` | the number of measurements for each number of bridges; 3 by default |
+//! | `--sends N` | the number of messages in each measurement; 4,000 by default |
 
 use std::time::{Duration, Instant};
 
@@ -20,23 +20,23 @@ use tokio::time::timeout;
 
 use crate::{
     Outcome,
-    cells::{self, Kind, message, request},
     connection::{Connection, body},
+    figures::{self, Kind, message, request},
     postgres,
     process::{self, Server},
     table::{self, Row},
 };
 
-/// The connections of all bridges together.
+/// The total number of connections to all bridges.
 const CONNECTIONS: usize = 48;
-/// Sends and streams before those that are counted.
-const WARM: usize = 200;
-/// The conversations of the bridge that is killed.
-const HELD: usize = 16;
-/// How long a failover may take.
-const LONG: Duration = Duration::from_secs(60);
+/// The sends and streams before the measured ones.
+const WARM_UP_SENDS: usize = 200;
+/// The number of conversations of the bridge that is killed.
+const CONVERSATIONS: usize = 16;
+/// The time limit of a failover.
+const FAILOVER_LIMIT: Duration = Duration::from_secs(60);
 
-/// Measures as the arguments say and prints a table.
+/// Measures with these arguments, and prints a table.
 pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
     let (mut rounds, mut sends) = (3, 4_000);
     for pair in arguments.chunks(2) {
@@ -61,11 +61,11 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome<()> {
             rows.push(runtime.block_on(row(bridges, sends))?);
         }
     }
-    print!("{}", table::turned(&rows));
+    print!("{}", table::transposed(&rows));
     Ok(())
 }
 
-/// The figures of so many bridges on PostgreSQL; of one on a folder if there is none.
+/// Measures this many bridges on PostgreSQL, or one on a folder if the number is 0.
 async fn row(bridges: usize, sends: usize) -> Outcome<Row> {
     let program = std::env::current_exe()?.display().to_string();
     let database = match bridges {
@@ -92,16 +92,16 @@ async fn row(bridges: usize, sends: usize) -> Outcome<Row> {
         servers.push(Server::start(&command).await?);
     }
     for server in &servers {
-        cells::check(server).await?;
+        figures::check(server).await?;
     }
     let connections = CONNECTIONS / servers.len();
     let each = sends / servers.len();
     for (name, kind) in [("send/s", Kind::Call), ("streams/s", Kind::Stream)] {
         let send = |count| {
-            let send = move |server| cells::some_sends(server, connections, kind, count);
+            let send = move |server| figures::repeat_send(server, connections, kind, count);
             try_join_all(servers.iter().map(send))
         };
-        send(WARM).await?;
+        send(WARM_UP_SENDS).await?;
         let begun = Instant::now();
         let sent: usize = send(each).await?.into_iter().sum();
         row.put(name, sent as f64 / begun.elapsed().as_secs_f64());
@@ -112,20 +112,21 @@ async fn row(bridges: usize, sends: usize) -> Outcome<Row> {
     Ok(row)
 }
 
-/// Kills the first bridge as `kill -9` does while turns run in it and the others are under load, and waits until a next
-/// message in each of its conversations is answered by another one.
+/// Kills the first bridge while it runs turns and the others are under load. Returns the time until another bridge has
+/// answered a next message in each of its conversations.
 async fn failover(mut servers: Vec<Server>) -> Outcome<Duration> {
     let first = servers.remove(0);
-    for number in 0..HELD {
-        let mut params = said(number, "hold");
+    for number in 0..CONVERSATIONS {
+        let mut params = message_in(number, "hold");
         params["configuration"] = json!({"returnImmediately": true});
-        ask(first.port, "SendMessage", &params).await?;
+        call_method(first.port, "SendMessage", &params).await?;
     }
     let servers = &servers;
     let load = async move {
         loop {
             let connections = CONNECTIONS / servers.len();
-            let send = |server| cells::some_sends(server, connections, Kind::Call, WARM);
+            let send =
+                |server| figures::repeat_send(server, connections, Kind::Call, WARM_UP_SENDS);
             if let Err(error) = try_join_all(servers.iter().map(send)).await {
                 break error;
             }
@@ -133,7 +134,7 @@ async fn failover(mut servers: Vec<Server>) -> Outcome<Duration> {
     };
     let next = async |number: usize| {
         let port = servers[number % servers.len()].port;
-        let answer = ask(port, "SendMessage", &said(number, "hello, agent")).await?;
+        let answer = call_method(port, "SendMessage", &message_in(number, "hello, agent")).await?;
         match answer["result"]["task"]["status"]["state"].as_str() {
             Some("TASK_STATE_COMPLETED") => Ok(()),
             _ => Err(format!("expected an answer by another bridge, found {answer}").into()),
@@ -143,20 +144,20 @@ async fn failover(mut servers: Vec<Server>) -> Outcome<Duration> {
     drop(first);
     tokio::select! {
         error = load => Err(error),
-        answered = timeout(LONG, try_join_all((0..HELD).map(next))) => {
+        answered = timeout(FAILOVER_LIMIT, try_join_all((0..CONVERSATIONS).map(next))) => {
             answered?.map(|_: Vec<()>| killed.elapsed())
         }
     }
 }
 
-/// A message in a conversation with this number.
-fn said(number: usize, text: &str) -> Value {
+/// Returns a message in the conversation with this number.
+fn message_in(number: usize, text: &str) -> Value {
     let mut params = message(text);
     params["message"]["contextId"] = format!("conversation-{number}").into();
     params
 }
 
-async fn ask(port: u16, method: &str, params: &Value) -> Outcome<Value> {
+async fn call_method(port: u16, method: &str, params: &Value) -> Outcome<Value> {
     let mut connection = Connection::open(port).await?;
     let answer = connection.call(&request(port, method, params)).await?;
     Ok(serde_json::from_slice(&body(answer))?)

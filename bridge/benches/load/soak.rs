@@ -1,7 +1,7 @@
-//! The program left alone: half of what it can do at most, for a long time, with old tasks deleted meanwhile.
+//! Runs the program for a long time at half of its highest rate, while old tasks are deleted.
 //!
-//! `soak [--minutes N] [--keep TASKS]`: 5 minutes and 20,000 tasks by default. Memory, descriptors, disk and waiting are
-//! printed as they are after each tenth of the time. None of them may grow with the number of messages.
+//! `soak [--minutes N] [--keep TASKS]`: 5 minutes and 20,000 tasks by default. Memory, descriptors, disk and latencies
+//! are printed after each tenth of the time. None of them should grow with the number of messages.
 
 use std::{
     path::Path,
@@ -12,22 +12,22 @@ use tokio::{task::JoinSet, time::interval};
 
 use crate::{
     Outcome,
-    cells::{message, post},
     connection::Connection,
+    figures::{message, post},
     process::{self, Server},
 };
 
-/// How many connections send.
+/// The number of connections that send.
 const CONNECTIONS: usize = 16;
-/// One in so many messages is streamed.
-const STREAMED: usize = 10;
-/// How long it is measured what the program can do at most.
-const TOP: Duration = Duration::from_secs(5);
-/// Into how many parts the time is divided.
+/// One of this many messages is streamed.
+const STREAM_RATE: usize = 10;
+/// The time for which the highest rate is measured.
+const PEAK_TIME: Duration = Duration::from_secs(5);
+/// The number of samples.
 const PARTS: u32 = 10;
 
-/// What is seen at one moment.
-struct Seen {
+/// The figures at one moment.
+struct Sample {
     after: Duration,
     messages: usize,
     memory: f64,
@@ -73,21 +73,21 @@ async fn soak(time: Duration, keep: usize) -> Outcome<()> {
         config.display()
     );
     let server = Server::start(&command).await?;
-    let top = load(server.port, TOP, None).await?;
-    let rate = top.len() as f64 / TOP.as_secs_f64();
+    let peak = load(server.port, PEAK_TIME, None).await?;
+    let rate = peak.len() as f64 / PEAK_TIME.as_secs_f64();
     println!(
-        "at most {rate:.0} messages a second; from now on half of it for {time:.0?}, the newest {keep} tasks are kept"
+        "highest rate: {rate:.0} messages a second; sending at half of it for {time:.0?} and keeping the newest {keep} tasks"
     );
     println!(
         "{:>8} {:>10} {:>8} {:>12} {:>9} {:>9} {:>9}",
         "after", "messages", "MiB", "descriptors", "MiB disk", "p50 ms", "p99 ms"
     );
-    let (begun, mut messages) = (Instant::now(), top.len());
+    let (begun, mut messages) = (Instant::now(), peak.len());
     for _ in 0..PARTS {
         let mut times = load(server.port, time / PARTS, Some(rate / 2.0)).await?;
         messages += times.len();
         times.sort_unstable();
-        print(&Seen {
+        print(&Sample {
             after: begun.elapsed(),
             messages,
             memory: server.memory()? / 1024.0,
@@ -103,21 +103,21 @@ async fn soak(time: Duration, keep: usize) -> Outcome<()> {
     Ok(())
 }
 
-fn print(seen: &Seen) {
+fn print(sample: &Sample) {
     let millis = |time: Duration| time.as_secs_f64() * 1e3;
     println!(
         "{:>6.0} s {:>10} {:>8.0} {:>12} {:>9.0} {:>9.2} {:>9.2}",
-        seen.after.as_secs_f64(),
-        seen.messages,
-        seen.memory,
-        seen.descriptors,
-        seen.disk,
-        millis(seen.p50),
-        millis(seen.p99),
+        sample.after.as_secs_f64(),
+        sample.messages,
+        sample.memory,
+        sample.descriptors,
+        sample.disk,
+        millis(sample.p50),
+        millis(sample.p99),
     );
 }
 
-/// Sends for so long, at so many messages a second or as fast as answers come. Returns how long each answer took.
+/// Sends for this time, at this rate or as fast as possible. Returns the latency of each message.
 async fn load(port: u16, time: Duration, rate: Option<f64>) -> Outcome<Vec<Duration>> {
     let mut senders = JoinSet::new();
     for _ in 0..CONNECTIONS {
@@ -135,16 +135,16 @@ async fn send(port: u16, time: Duration, rate: Option<f64>) -> Outcome<Vec<Durat
     let mut ticks = rate.map(|rate| interval(Duration::from_secs_f64(1.0 / rate.max(0.1))));
     let (begun, mut times) = (Instant::now(), Vec::new());
     while begun.elapsed() < time {
-        // What was late is sent at once, and counts from when it was due.
+        // A late message is sent at once, and its latency counts from its due time.
         let due = match &mut ticks {
             Some(ticks) => ticks.tick().await.into_std(),
             None => Instant::now(),
         };
-        let method = match times.len() % STREAMED {
+        let method = match times.len() % STREAM_RATE {
             0 => "SendStreamingMessage",
             _ => "SendMessage",
         };
-        let call = crate::cells::call(method, &message("ping"));
+        let call = crate::figures::call(method, &message("ping"));
         let request = post(port, "/a2a/echo", &call);
         match method {
             "SendMessage" => {
@@ -159,7 +159,7 @@ async fn send(port: u16, time: Duration, rate: Option<f64>) -> Outcome<Vec<Durat
     Ok(times)
 }
 
-/// The bytes of the files in a folder.
+/// Returns the size of all files in a folder.
 fn bytes(folder: &Path) -> Outcome<u64> {
     let mut sum = 0;
     for entry in std::fs::read_dir(folder)? {

@@ -1,10 +1,10 @@
-//! Figures of many rounds as a table of medians.
+//! Prints figures of several rounds as a table of medians.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use serde_json::{Value, json};
 
-/// What other servers are compared with: no server that keeps its promise can do more.
+/// The server that the others are compared with; no server with the same guarantees can be faster.
 const LIMIT: &str = "two-commits";
 
 /// The figures of one server in one round, in the order in which they were measured.
@@ -21,56 +21,57 @@ impl Row {
         }
     }
 
-    pub(crate) fn put(&mut self, what: &str, figure: f64) {
-        self.figures.push((what.to_owned(), figure));
+    pub(crate) fn put(&mut self, label: &str, figure: f64) {
+        self.figures.push((label.to_owned(), figure));
     }
 
     pub(crate) fn json(&self, round: usize) -> Value {
         let figures: BTreeMap<&str, f64> = self
             .figures
             .iter()
-            .map(|(what, figure)| (what.as_str(), *figure))
+            .map(|(label, figure)| (label.as_str(), *figure))
             .collect();
         json!({"round": round, "server": self.name, "figures": figures})
     }
 }
 
-/// A line for each figure, a column for each server: the median, and its ratio to the limit's in the same run.
-pub(crate) fn of(rows: &[Row]) -> String {
-    against(rows, LIMIT)
+/// Returns a table with a line for each figure and a column for each server: the median, and its ratio to the limit.
+pub(crate) fn with_ratios_to_limit(rows: &[Row]) -> String {
+    with_ratios_to(rows, LIMIT)
 }
 
-/// The same with ratios to this server's.
-pub(crate) fn against(rows: &[Row], limit: &str) -> String {
+/// Returns the same table with ratios to this server.
+pub(crate) fn with_ratios_to(rows: &[Row], limit: &str) -> String {
     // Not every server has all figures.
     let (mut names, mut figures) = (Vec::new(), Vec::new());
     for row in rows {
-        note(&mut names, &row.name);
+        push_new(&mut names, &row.name);
         row.figures
             .iter()
-            .for_each(|(what, _)| note(&mut figures, what));
+            .for_each(|(label, _)| push_new(&mut figures, label));
     }
     let mut table = format!("| |{}\n|-|{}\n", cells(&names), "-|".repeat(names.len()));
-    for what in figures {
-        let medians: Vec<Option<f64>> = names.iter().map(|name| median(rows, name, what)).collect();
+    for label in figures {
+        let medians: Vec<Option<f64>> =
+            names.iter().map(|name| median(rows, name, label)).collect();
         let limit = names
             .iter()
             .position(|name| *name == limit)
             .and_then(|at| medians[at]);
         let shown: Vec<String> = medians.iter().map(|figure| show(*figure, limit)).collect();
-        let _ = writeln!(table, "| {what} |{}", cells(&shown));
+        let _ = writeln!(table, "| {label} |{}", cells(&shown));
     }
     table
 }
 
-/// A line for each server, a column for each figure: the median.
-pub(crate) fn turned(rows: &[Row]) -> String {
+/// Returns a table with a line for each server and a column for each figure: the median.
+pub(crate) fn transposed(rows: &[Row]) -> String {
     let (mut names, mut figures) = (Vec::new(), Vec::new());
     for row in rows {
-        note(&mut names, &row.name);
+        push_new(&mut names, &row.name);
         row.figures
             .iter()
-            .for_each(|(what, _)| note(&mut figures, what));
+            .for_each(|(label, _)| push_new(&mut figures, label));
     }
     let mut table = format!(
         "| |{}\n|-|{}\n",
@@ -80,14 +81,14 @@ pub(crate) fn turned(rows: &[Row]) -> String {
     for name in names {
         let shown: Vec<String> = figures
             .iter()
-            .map(|what| show(median(rows, name, what), None))
+            .map(|label| show(median(rows, name, label), None))
             .collect();
         let _ = writeln!(table, "| {name} |{}", cells(&shown));
     }
     table
 }
 
-fn note<'n>(names: &mut Vec<&'n str>, name: &'n str) {
+fn push_new<'n>(names: &mut Vec<&'n str>, name: &'n str) {
     if !names.contains(&name) {
         names.push(name);
     }
@@ -111,11 +112,11 @@ fn show(figure: Option<f64>, limit: Option<f64>) -> String {
     }
 }
 
-fn median(rows: &[Row], name: &str, what: &str) -> Option<f64> {
+fn median(rows: &[Row], name: &str, label: &str) -> Option<f64> {
     let rows = rows.iter().filter(|row| row.name == name);
     let figures = rows
         .flat_map(|row| &row.figures)
-        .filter(|(known, _)| known == what);
+        .filter(|(known, _)| known == label);
     let mut figures: Vec<f64> = figures.map(|(_, figure)| *figure).collect();
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied()

@@ -1,4 +1,4 @@
-//! Our server, with an agent that completes each task with what was said, as an artifact.
+//! The bridge's server, with an agent that completes each task with the message's text as an artifact.
 
 use std::{path::Path, sync::Arc};
 
@@ -17,10 +17,10 @@ use crate::{
     bare::{Commits, Log},
 };
 
-/// About the bytes of what the log on disk has of half a send.
+/// The approximate size in bytes of each of the two records that the log has of a send.
 const LINE: usize = 700;
 
-/// It can commit lines to a file of its own, to show what commits alone cost.
+/// An agent that can also commit lines to a file, to measure the cost of commits alone.
 struct Echo(Option<Log>);
 
 #[async_trait]
@@ -44,13 +44,13 @@ impl Executor for Echo {
     }
 }
 
-/// Serves on a port, from a store in memory or in a folder, with an agent that may commit lines to a file.
+/// Serves on a port, with a store in memory or in a folder, and an agent that may commit lines to a file.
 pub(crate) async fn serve(
     port: u16,
     folder: Option<&Path>,
     commits: Option<(&Path, Commits)>,
 ) -> Outcome<()> {
-    let log = commits.map(|(folder, commits)| Log::begin(folder, commits));
+    let log = commits.map(|(folder, commits)| Log::create(folder, commits));
     let store: Arc<dyn Store> = match folder {
         Some(folder) => Arc::new(SledStore::open(&SledSettings::in_folder(folder))?),
         None => Arc::new(MemoryStore::new()),
@@ -58,8 +58,8 @@ pub(crate) async fn serve(
     host(port, store, log.transpose()?, ConversationScope::Task).await
 }
 
-/// Serves on a port, from the database at this address, with a lease of two seconds. A context is a conversation: its next
-/// message waits for the lease of the one before. It ends as the program does when the others take it for dead, which may
+/// Serves on a port, with the database at this URL and a lease of two seconds. Each context is a conversation, whose
+/// next message waits for the lease of the previous one. Returns an error when the other bridges take over, which may
 /// happen to a debug build on a busy machine.
 #[cfg(feature = "postgres")]
 pub(crate) async fn serve_on_postgres(port: u16, url: &str) -> Outcome<()> {
@@ -69,7 +69,7 @@ pub(crate) async fn serve_on_postgres(port: u16, url: &str) -> Outcome<()> {
     let leases = store.leases().ok_or("bridges on PostgreSQL share leases")?;
     tokio::select! {
         served = host(port, store, None, ConversationScope::Context) => served,
-        () = leases.lost() => Err("the other bridges have taken this one for dead".into()),
+        () = leases.lost() => Err("the lease was lost: the other bridges have taken over".into()),
     }
 }
 
@@ -81,7 +81,7 @@ async fn host(
 ) -> Outcome<()> {
     let agent = Agent {
         name: "echo".to_owned(),
-        card: AgentCard::named("Echo", "Says it again."),
+        card: AgentCard::named("Echo", "Repeats the message."),
         executor: Arc::new(Echo(log)),
         settings: TurnSettings {
             conversation,

@@ -1,4 +1,4 @@
-//! The figures that are measured of a server.
+//! The measurements of a server.
 
 use std::{
     sync::Arc,
@@ -18,33 +18,33 @@ use crate::{
     table::Row,
 };
 
-/// How many connections send at once.
+/// The numbers of connections that send at the same time.
 const CONNECTIONS: [usize; 3] = [1, 16, 64];
-/// How many tasks are read in turn.
+/// The number of tasks that are read in turn.
 const TASKS: usize = 200;
-/// The bytes of a large text.
-const LARGE: usize = 100_000;
+/// The size of a large text in bytes.
+const LARGE_TEXT: usize = 100_000;
 
-/// What one kind of request did.
+/// The outcome of a load of one kind of request.
 pub(crate) struct Load {
     pub(crate) count: usize,
-    took: Duration,
+    duration: Duration,
     cpu: Duration,
-    /// How long each request took, sorted.
+    /// The time that each request took, sorted.
     times: Vec<Duration>,
 }
 
 impl Load {
-    /// The server's processor time for a request.
+    /// Returns the server's processor time for a request.
     pub(crate) fn cost(&self) -> Duration {
         self.cpu.div_f64(self.count as f64)
     }
 
     fn rate(&self) -> f64 {
-        self.count as f64 / self.took.as_secs_f64()
+        self.count as f64 / self.duration.as_secs_f64()
     }
 
-    /// Requests for each second of the server's processor.
+    /// Returns the number of requests for each second of the server's processor time.
     fn rate_of_cpu(&self) -> f64 {
         self.count as f64 / self.cpu.as_secs_f64().max(0.01)
     }
@@ -55,7 +55,7 @@ impl Load {
     }
 }
 
-/// The body of a call.
+/// Returns the body of a JSON-RPC call.
 pub(crate) fn call(method: &str, params: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
 }
@@ -64,7 +64,7 @@ pub(crate) fn request(port: u16, method: &str, params: &Value) -> Vec<u8> {
     post(port, "/", &call(method, params))
 }
 
-/// A request with this body to this path.
+/// Returns the bytes of a request with this body to this path.
 pub(crate) fn post(port: u16, path: &str, body: &str) -> Vec<u8> {
     let mut request = format!(
         "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\
@@ -98,7 +98,7 @@ async fn task(connection: &mut Connection, port: u16, text: &str) -> Outcome<Val
     }
 }
 
-/// Whether the server does the work that is compared.
+/// Checks that the server does the work that is compared.
 pub(crate) async fn check(server: &Server) -> Outcome<()> {
     let mut connection = Connection::open(server.port).await?;
     let task = task(&mut connection, server.port, "ping").await?;
@@ -125,7 +125,7 @@ pub(crate) async fn check(server: &Server) -> Outcome<()> {
     }
 }
 
-/// SendMessage over some connections, and what a stored task costs in memory.
+/// Measures SendMessage over several numbers of connections, and the memory of a stored task.
 pub(crate) async fn sends(server: &Server, time: Duration, row: &mut Row) -> Outcome<()> {
     let send = |port| request(port, "SendMessage", &message("hello, agent"));
     let before = server.memory()?;
@@ -145,7 +145,7 @@ pub(crate) async fn sends(server: &Server, time: Duration, row: &mut Row) -> Out
     Ok(())
 }
 
-/// The server's processor time for each SendMessage over some connections.
+/// Returns the server's processor time for a SendMessage over this many connections.
 pub(crate) async fn cpu_of_sends(
     server: &Server,
     connections: usize,
@@ -156,8 +156,8 @@ pub(crate) async fn cpu_of_sends(
     Ok(load.cost())
 }
 
-/// Sends about `count` messages over some connections, and returns how many it sent.
-pub(crate) async fn some_sends(
+/// Sends about `count` messages over this many connections, and returns the exact number.
+pub(crate) async fn repeat_send(
     server: &Server,
     connections: usize,
     kind: Kind,
@@ -168,11 +168,11 @@ pub(crate) async fn some_sends(
         Kind::Stream => "SendStreamingMessage",
     };
     let send = request(server.port, method, &message("hello, agent"));
-    some_requests(server, connections, kind, &send, count).await
+    repeat_request(server, connections, kind, &send, count).await
 }
 
-/// Sends about `count` requests like this one over some connections, and returns how many it sent.
-pub(crate) async fn some_requests(
+/// Sends about `count` requests like this one over this many connections, and returns the exact number.
+pub(crate) async fn repeat_request(
     server: &Server,
     connections: usize,
     kind: Kind,
@@ -188,10 +188,13 @@ pub(crate) async fn some_requests(
             for _ in 0..count.div_ceil(connections) {
                 match kind {
                     Kind::Call => {
-                        connection.call(&fresh(&send)).await?;
-                        connection.accepted()?;
+                        connection.call(&with_new_message_id(&send)).await?;
+                        connection.check_accepted()?;
                     }
-                    Kind::Stream => connection.stream(&fresh(&send)).await.map(drop)?,
+                    Kind::Stream => connection
+                        .stream(&with_new_message_id(&send))
+                        .await
+                        .map(drop)?,
                 }
             }
             Ok::<_, std::io::Error>(())
@@ -203,16 +206,16 @@ pub(crate) async fn some_requests(
     Ok(count.div_ceil(connections) * connections)
 }
 
-/// GetTask of some tasks in turn.
+/// Measures GetTask.
 pub(crate) async fn reads(server: &Server, time: Duration, row: &mut Row) -> Outcome<()> {
-    let load = get(server, time).await?;
+    let load = read_tasks(server, time).await?;
     row.put("GetTask/s 16", load.rate());
     row.put("GetTasks a CPU second 16", load.rate_of_cpu());
     Ok(())
 }
 
-/// GetTask of some tasks in turn, over 16 connections.
-pub(crate) async fn get(server: &Server, time: Duration) -> Outcome<Load> {
+/// Reads some tasks in turn over 16 connections.
+pub(crate) async fn read_tasks(server: &Server, time: Duration) -> Outcome<Load> {
     let mut next = requests_of_tasks(server, TASKS).await?.into_iter().cycle();
     load(server, 16, time, Kind::Call, |_| {
         next.next().unwrap_or_default()
@@ -220,7 +223,7 @@ pub(crate) async fn get(server: &Server, time: Duration) -> Outcome<Load> {
     .await
 }
 
-/// Makes this many tasks, and returns a request for each.
+/// Creates this many tasks, and returns a GetTask request for each.
 pub(crate) async fn requests_of_tasks(server: &Server, count: usize) -> Outcome<Vec<Vec<u8>>> {
     let mut connection = Connection::open(server.port).await?;
     let mut requests = Vec::new();
@@ -231,7 +234,7 @@ pub(crate) async fn requests_of_tasks(server: &Server, count: usize) -> Outcome<
     Ok(requests)
 }
 
-/// SendStreamingMessage, and how soon its first event comes.
+/// Measures SendStreamingMessage, and the time until its first event.
 pub(crate) async fn streams(server: &Server, time: Duration, row: &mut Row) -> Outcome<()> {
     let stream = |port| request(port, "SendStreamingMessage", &message("hello, agent"));
     let load = load(server, 16, time, Kind::Stream, stream).await?;
@@ -248,9 +251,9 @@ pub(crate) async fn streams(server: &Server, time: Duration, row: &mut Row) -> O
     Ok(())
 }
 
-/// Large texts over four connections.
+/// Measures large texts over four connections.
 pub(crate) async fn large(server: &Server, time: Duration, row: &mut Row) -> Outcome<()> {
-    let text = "lorem ipsum ".repeat(LARGE / 12);
+    let text = "lorem ipsum ".repeat(LARGE_TEXT / 12);
     let send = |port| request(port, "SendMessage", &message(&text));
     let load = load(server, 4, time, Kind::Call, send).await?;
     row.put(
@@ -264,7 +267,7 @@ pub(crate) async fn large(server: &Server, time: Duration, row: &mut Row) -> Out
     Ok(())
 }
 
-/// SendMessage over the other bindings, if the server has them where ours has them.
+/// Measures SendMessage over the other bindings, if the server has them at the same paths as the bridge.
 pub(crate) async fn bindings(server: &Server, time: Duration, row: &mut Row) -> Outcome<()> {
     let send = |port| post(port, "/message:send", &message("hello, agent").to_string());
     let mut connection = Connection::open(server.port).await?;
@@ -274,7 +277,11 @@ pub(crate) async fn bindings(server: &Server, time: Duration, row: &mut Row) -> 
         row.put("HTTP+JSON send/s 16", load.rate());
         row.put("HTTP+JSON sends a CPU second 16", load.rate_of_cpu());
     }
-    if Channel::new(server.port)?.send(&said()).await.is_err() {
+    if Channel::new(server.port)?
+        .send(&grpc_request())
+        .await
+        .is_err()
+    {
         return Ok(());
     }
     for (name, kind) in [
@@ -293,21 +300,21 @@ pub(crate) async fn bindings(server: &Server, time: Duration, row: &mut Row) -> 
     Ok(())
 }
 
-fn said() -> SendMessageRequest {
+fn grpc_request() -> SendMessageRequest {
     let parts = vec![Part::text("hello, agent")];
     SendMessageRequest::new(Message::new(new_id().to_string(), Role::User, parts))
 }
 
-/// How a message is sent.
+/// The method of a message.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
-    /// By SendMessage.
+    /// The method SendMessage.
     Call,
-    /// By SendStreamingMessage, and read to its end.
+    /// The method SendStreamingMessage, whose stream is read to its end.
     Stream,
 }
 
-/// Sends requests over so many connections, one after the other on each, for this long.
+/// Sends requests over this many connections, one after the other on each, for this time.
 async fn load(
     server: &Server,
     connections: usize,
@@ -315,7 +322,7 @@ async fn load(
     kind: Kind,
     mut request: impl FnMut(u16) -> Vec<u8>,
 ) -> Outcome<Load> {
-    // The requests are made before, so that the load does not wait for it; each has an id of its own.
+    // The requests are created beforehand, so that the load does not wait for that.
     let some: Arc<[Vec<u8>]> = (0..64).map(|_| request(server.port)).collect();
     let (cpu, begun) = (server.cpu()?, Instant::now());
     let mut running = JoinSet::new();
@@ -326,7 +333,7 @@ async fn load(
             let mut times = Vec::new();
             let mut at = number;
             while begun.elapsed() < time {
-                let request = fresh(&some[at % some.len()]);
+                let request = with_new_message_id(&some[at % some.len()]);
                 at += connections;
                 let sent = Instant::now();
                 match kind {
@@ -343,21 +350,21 @@ async fn load(
             Ok(times)
         });
     }
-    done(server, running, (cpu, begun)).await
+    collect(server, running, (cpu, begun)).await
 }
 
-/// What is sent over HTTP/2.
+/// The protocol that is used over HTTP/2.
 #[derive(Clone, Copy)]
 pub(crate) enum Http2 {
     JsonRpc,
     Grpc,
 }
 
-/// When a load ends.
+/// The condition that ends a load.
 #[derive(Clone, Copy)]
 pub(crate) enum Until {
     Time(Duration),
-    /// When each of the 16 senders has sent this many requests.
+    /// Each of the 16 senders has sent this many requests.
     Count(usize),
 }
 
@@ -389,8 +396,8 @@ pub(crate) async fn load_http2(
             while !until.is_over(begun, times.len()) {
                 let sent = Instant::now();
                 let answered = match kind {
-                    Http2::JsonRpc => channel.post(fresh(&json)).await,
-                    Http2::Grpc => channel.send(&said()).await.map(drop),
+                    Http2::JsonRpc => channel.post(with_new_message_id(&json)).await,
+                    Http2::Grpc => channel.send(&grpc_request()).await.map(drop),
                 };
                 answered.map_err(std::io::Error::other)?;
                 times.push(sent.elapsed());
@@ -398,11 +405,11 @@ pub(crate) async fn load_http2(
             Ok(times)
         });
     }
-    done(server, running, (cpu, begun)).await
+    collect(server, running, (cpu, begun)).await
 }
 
-/// What came of requests that began when this much of the processor was used.
-async fn done(
+/// Waits for all senders, and returns the outcome since this time and this processor time.
+async fn collect(
     server: &Server,
     mut running: JoinSet<std::io::Result<Vec<Duration>>>,
     (cpu, begun): (Duration, Instant),
@@ -417,14 +424,14 @@ async fn done(
     }
     Ok(Load {
         count: times.len(),
-        took: begun.elapsed(),
+        duration: begun.elapsed(),
         cpu: server.cpu()? - cpu,
         times,
     })
 }
 
-/// The request with another message id in the place of its own: a server may answer a repeated id with the old task.
-pub(crate) fn fresh(request: &[u8]) -> Vec<u8> {
+/// Returns the request with a new message id: a server may answer a repeated id with the existing task.
+pub(crate) fn with_new_message_id(request: &[u8]) -> Vec<u8> {
     const NAME: &[u8] = b"\"messageId\":\"";
     let mut request = request.to_vec();
     if let Some(at) = request

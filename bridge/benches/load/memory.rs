@@ -1,4 +1,4 @@
-//! What a server holds for those who wait: for streams that are quiet, and for webhooks of tasks that are at work.
+//! Measures the memory of a server for idle streams, and for webhooks of tasks that are still running.
 
 use std::time::Duration;
 
@@ -6,46 +6,46 @@ use serde_json::{Value, json};
 
 use crate::{
     Outcome,
-    cells::{call, message, request},
     connection::{Connection, body},
+    figures::{call, message, request},
     process::Server,
     table::Row,
 };
 
-/// How many streams stay open, after the first ones, which warm the server up.
+/// The numbers of open streams: those that warm the server up, and those that are measured.
 const IDLE: (usize, usize) = (50, 1000);
-/// How many of them share a connection of HTTP/2.
+/// The number of streams that share an HTTP/2 connection.
 const SHARED: usize = 50;
-/// How many tasks have a webhook each, after the first ones.
+/// The numbers of tasks with a webhook: those that warm the server up, and those that are measured.
 const WEBHOOKS: (usize, usize) = (50, 2000);
-/// How long the server has to come to rest.
+/// The time after which the server is expected to be idle.
 const REST: Duration = Duration::from_millis(500);
 
-/// Streams on a connection each.
+/// Measures streams with a connection each.
 pub(crate) async fn streams(server: &Server, row: &mut Row) -> Outcome<()> {
     let mut open = Vec::new();
-    let mut hold = async |count: usize| -> Outcome<()> {
+    let mut open_streams = async |count: usize| -> Outcome<()> {
         for _ in 0..count {
             let mut connection = Connection::open(server.port).await?;
             let hold = request(server.port, "SendStreamingMessage", &message("hold"));
-            connection.hold(&hold).await?;
+            connection.open_stream(&hold).await?;
             open.push(connection);
         }
         tokio::time::sleep(REST).await;
         Ok(())
     };
-    hold(IDLE.0).await?;
+    open_streams(IDLE.0).await?;
     let before = server.memory()?;
-    hold(IDLE.1).await?;
-    let held = server.memory()? - before;
-    row.put("MiB a 1,000 idle streams", held / 1024.0);
+    open_streams(IDLE.1).await?;
+    let memory = server.memory()? - before;
+    row.put("MiB a 1,000 idle streams", memory / 1024.0);
     Ok(())
 }
 
-/// Streams that share connections of HTTP/2, if the server speaks it.
+/// Measures streams that share HTTP/2 connections, if the server supports HTTP/2.
 pub(crate) async fn streams_of_http2(server: &Server, row: &mut Row) -> Outcome<()> {
     let mut open = Vec::new();
-    let mut hold = async |count: usize| -> Outcome<()> {
+    let mut open_streams = async |count: usize| -> Outcome<()> {
         for _ in 0..count / SHARED {
             let client = reqwest::Client::builder().http2_prior_knowledge().build()?;
             for _ in 0..SHARED {
@@ -63,24 +63,24 @@ pub(crate) async fn streams_of_http2(server: &Server, row: &mut Row) -> Outcome<
         tokio::time::sleep(REST).await;
         Ok(())
     };
-    if hold(IDLE.0).await.is_err() {
+    if open_streams(IDLE.0).await.is_err() {
         return Ok(());
     }
     let before = server.memory()?;
-    hold(IDLE.1).await?;
-    let held = server.memory()? - before;
-    row.put("the same on HTTP/2", held / 1024.0);
+    open_streams(IDLE.1).await?;
+    let memory = server.memory()? - before;
+    row.put("the same on HTTP/2", memory / 1024.0);
     Ok(())
 }
 
-/// Webhooks of tasks that have no news, if the server takes any.
+/// Measures webhooks of tasks without events, if the server supports webhooks.
 pub(crate) async fn webhooks(server: &Server, row: &mut Row) -> Outcome<()> {
     let mut connection = Connection::open(server.port).await?;
     let mut tasks = Vec::new();
     for _ in 0..WEBHOOKS.0 + WEBHOOKS.1 {
         let mut params = message("hold");
         params["configuration"] = json!({"returnImmediately": true});
-        let answer = ask(&mut connection, server, "SendMessage", &params).await?;
+        let answer = call_method(&mut connection, server, "SendMessage", &params).await?;
         tasks.push(answer["result"]["task"]["id"].clone());
     }
     let mut set = async |tasks: &[Value]| -> Outcome<bool> {
@@ -88,7 +88,7 @@ pub(crate) async fn webhooks(server: &Server, row: &mut Row) -> Outcome<()> {
             let params =
                 json!({"taskId": task, "url": "https://webhooks.example/a2a?for=the-load"});
             let method = "CreateTaskPushNotificationConfig";
-            let answer = ask(&mut connection, server, method, &params).await?;
+            let answer = call_method(&mut connection, server, method, &params).await?;
             if answer.pointer("/result/url").is_none() {
                 return Ok(false);
             }
@@ -102,12 +102,12 @@ pub(crate) async fn webhooks(server: &Server, row: &mut Row) -> Outcome<()> {
     }
     let before = server.memory()?;
     set(others).await?;
-    let held = server.memory()? - before;
-    row.put("KiB a webhook", held / WEBHOOKS.1 as f64);
+    let memory = server.memory()? - before;
+    row.put("KiB a webhook", memory / WEBHOOKS.1 as f64);
     Ok(())
 }
 
-async fn ask(
+async fn call_method(
     connection: &mut Connection,
     server: &Server,
     method: &str,
