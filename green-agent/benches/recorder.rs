@@ -1,15 +1,15 @@
-//! Measures the cost of the recorder: requests and events through it, compared with the same without it.
+//! Measures the cost of the recorder: requests and events through it, compared with direct ones.
 //!
-//! `cargo bench --bench recorder -- --seconds 2` measures each case for two seconds in every round. Direct
-//! and recorded rounds alternate, so that other load on the machine affects both alike. Everything runs in this process: of
-//! the processor time of a request, what is more than that of `direct` is the proxy's own.
+//! `cargo bench --bench recorder -- --seconds 2` measures each case for two seconds in every round. Direct and recorded
+//! rounds alternate, so that other load on the machine affects both alike. Everything runs in this process: the proxy's
+//! processor time for a request is the difference to that of `direct`.
 //!
-//! | way | |
+//! | route | |
 //! |-|-|
 //! | `direct` | the client calls the server |
-//! | `relayed` | a relay passes bytes on without reading them |
-//! | `hyper`, `reqwest` | a proxy of some lines, of axum and this client, which records nothing: what any recorder of these parts costs at least |
-//! | `recorded` | the recorder |
+//! | `relayed` | a relay forwards bytes without reading them |
+//! | `hyper`, `reqwest` | a minimal proxy of axum and this client, which records nothing: the least cost of a recorder with these libraries |
+//! | `recorded` | the client calls the recorder |
 
 use std::{
     error::Error,
@@ -26,7 +26,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-// As the program has it.
+// This is the allocator of the program.
 use bridge_allocator as _;
 use bytes::Bytes;
 use futures_util::stream;
@@ -51,22 +51,22 @@ const EVENT: &str = "data: {\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{\"kind\
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// The ways from the client to the server.
-const WAYS: [&str; 5] = ["direct", "relayed", "hyper", "reqwest", "recorded"];
+/// The routes from the client to the server.
+const ROUTES: [&str; 5] = ["direct", "relayed", "hyper", "reqwest", "recorded"];
 
-/// The kernel counts the time of processes in these.
+/// The unit in which the kernel counts the processor time of processes.
 const TICKS_A_SECOND: f64 = 100.0;
 
 /// The measurements of one case.
 #[derive(Default)]
-struct Measured {
+struct Measurement {
     latencies: Vec<Duration>,
     spent: Duration,
     /// The processor time of this process, in seconds.
     cpu: f64,
 }
 
-impl Measured {
+impl Measurement {
     fn add(&mut self, round: Self) {
         self.latencies.extend(round.latencies);
         self.spent += round.spent;
@@ -100,20 +100,20 @@ async fn main() -> Outcome<()> {
         hop: hop.clone(),
         upstream: direct.clone(),
     }];
-    let masker = Masker::new(vec!["a-secret-that-never-comes".to_owned()]);
+    let masker = Masker::new(vec!["a-secret-that-does-not-occur".to_owned()]);
     let recorder = Recorder::start(hops, transcript, masker, RecorderOptions::default()).await?;
     let recorded = recorder.url(&hop).ok_or("the hop is recorded")?;
 
     let relayed = relay(&direct).await?;
     let (with_hyper, with_reqwest) = (hyper_proxy(&direct).await?, reqwest_proxy(&direct).await?);
-    let ways = [&direct, &relayed, &with_hyper, &with_reqwest, &recorded];
+    let routes = [&direct, &relayed, &with_hyper, &with_reqwest, &recorded];
 
-    let head = WAYS.map(|way| format!("{way:>18}")).concat();
+    let head = ROUTES.map(|route| format!("{route:>18}")).concat();
     println!("{:<24}{head}", "");
     for connections in CONNECTIONS {
-        requests(ways, connections, time).await?;
+        requests(routes, connections, time).await?;
     }
-    events(ways, time).await?;
+    events(routes, time).await?;
     recorder.stop().await;
     Ok(())
 }
@@ -130,7 +130,7 @@ fn seconds() -> Outcome<Duration> {
     Ok(Duration::try_from_secs_f64(seconds)?)
 }
 
-/// Echoes messages, and streams events on `/stream`.
+/// Starts a server that echoes messages, and streams events on `/stream`.
 async fn upstream() -> Outcome<Url> {
     let events = || async {
         let events = stream::iter((0..EVENTS).map(|_| Ok::<_, std::io::Error>(EVENT)));
@@ -147,7 +147,7 @@ async fn upstream() -> Outcome<Url> {
     Ok(url)
 }
 
-/// Passes bytes on to `upstream` and back.
+/// Starts a relay that forwards bytes to `upstream` and back.
 async fn relay(upstream: &Url) -> Outcome<Url> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let url = format!("http://{}/", listener.local_addr()?).parse()?;
@@ -220,45 +220,50 @@ async fn reqwest_proxy(upstream: &Url) -> Outcome<Url> {
 /// Returns the processor time of this process, in seconds.
 fn cpu_seconds() -> Outcome<f64> {
     let stat = fs::read_to_string("/proc/self/stat")?;
-    let (_, rest) = stat.rsplit_once(')').ok_or("/proc has another form here")?;
+    let (_, rest) = stat.rsplit_once(')').ok_or("unexpected format of /proc")?;
     let fields = rest.split_whitespace().skip(11).take(2);
     let ticks: Result<Vec<f64>, _> = fields.map(str::parse).collect();
     Ok(ticks?.iter().sum::<f64>() / TICKS_A_SECOND)
 }
 
-async fn requests(ways: [&Url; 5], connections: usize, time: Duration) -> Outcome<()> {
-    let mut sides: [Measured; 5] = Default::default();
+async fn requests(routes: [&Url; 5], connections: usize, time: Duration) -> Outcome<()> {
+    let mut measurements: [Measurement; 5] = Default::default();
     for _ in 0..ROUNDS {
-        for (side, url) in sides.iter_mut().zip(ways) {
-            side.add(send_for(url, connections, time).await?);
+        for (measurement, url) in measurements.iter_mut().zip(routes) {
+            measurement.add(send_for(url, connections, time).await?);
         }
     }
-    let label = |what: &str| format!("{connections:>2} x {what}");
+    let label = |figure: &str| format!("{connections:>2} x {figure}");
     row(
         &label("requests/s"),
-        sides.each_ref().map(Measured::per_second),
+        measurements.each_ref().map(Measurement::per_second),
     );
-    row(&label("CPU us"), sides.each_ref().map(Measured::cpu_micros));
+    row(
+        &label("CPU us"),
+        measurements.each_ref().map(Measurement::cpu_micros),
+    );
     for percent in [50, 99] {
-        let figures = sides.each_mut().map(|side| side.percentile(percent) as f64);
+        let figures = measurements
+            .each_mut()
+            .map(|measurement| measurement.percentile(percent) as f64);
         row(&label(&format!("p{percent} in us")), figures);
     }
     Ok(())
 }
 
-async fn send_for(url: &Url, connections: usize, time: Duration) -> Outcome<Measured> {
+async fn send_for(url: &Url, connections: usize, time: Duration) -> Outcome<Measurement> {
     let (begun, cpu) = (Instant::now(), cpu_seconds()?);
     let mut senders = JoinSet::new();
     for _ in 0..connections {
         senders.spawn(sender(url.clone(), begun + time));
     }
-    let mut measured = Measured::default();
+    let mut measurement = Measurement::default();
     while let Some(sent) = senders.join_next().await {
-        measured.latencies.extend(sent??);
+        measurement.latencies.extend(sent??);
     }
-    measured.spent = begun.elapsed();
-    measured.cpu = cpu_seconds()? - cpu;
-    Ok(measured)
+    measurement.spent = begun.elapsed();
+    measurement.cpu = cpu_seconds()? - cpu;
+    Ok(measurement)
 }
 
 /// Sends messages one after the other over one connection; returns the duration of each.
@@ -279,11 +284,11 @@ async fn sender(url: Url, until: Instant) -> Outcome<Vec<Duration>> {
     Ok(latencies)
 }
 
-async fn events(ways: [&Url; 5], time: Duration) -> Outcome<()> {
+async fn events(routes: [&Url; 5], time: Duration) -> Outcome<()> {
     let client = reqwest::Client::builder().no_proxy().build()?;
-    let mut sides = [(0_usize, Duration::ZERO, 0.0); 5];
+    let mut measurements = [(0_usize, Duration::ZERO, 0.0); 5];
     for _ in 0..ROUNDS {
-        for (side, url) in sides.iter_mut().zip(ways) {
+        for (measurement, url) in measurements.iter_mut().zip(routes) {
             let (begun, cpu) = (Instant::now(), cpu_seconds()?);
             while begun.elapsed() < time {
                 let reply = client
@@ -291,15 +296,15 @@ async fn events(ways: [&Url; 5], time: Duration) -> Outcome<()> {
                     .send()
                     .await?
                     .error_for_status()?;
-                side.0 += reply.bytes().await?.len() / EVENT.len();
+                measurement.0 += reply.bytes().await?.len() / EVENT.len();
             }
-            side.1 += begun.elapsed();
-            side.2 += cpu_seconds()? - cpu;
+            measurement.1 += begun.elapsed();
+            measurement.2 += cpu_seconds()? - cpu;
         }
     }
-    let figures = sides.map(|(events, spent, _)| events as f64 / spent.as_secs_f64());
+    let figures = measurements.map(|(events, spent, _)| events as f64 / spent.as_secs_f64());
     row("events/s, one stream", figures);
-    let figures = sides.map(|(events, _, cpu)| cpu * 1e6 / events as f64);
+    let figures = measurements.map(|(events, _, cpu)| cpu * 1e6 / events as f64);
     row("CPU us an event", figures);
     Ok(())
 }

@@ -1,4 +1,4 @@
-"""An agent on PyPI's a2a-sdk that answers with what it is told: `python agent.py PORT`."""
+"""An agent on PyPI's a2a-sdk that repeats the message: `python agent.py PORT`."""
 
 import logging
 import sys
@@ -27,13 +27,13 @@ class Echo(AgentExecutor):
 port = int(sys.argv[1])
 card = AgentCard(
     name="echo",
-    description="Answers with what it is told.",
+    description="Repeats the message.",
     version="1.0.0",
     url=f"http://127.0.0.1:{port}/",
     capabilities=AgentCapabilities(streaming=True),
     default_input_modes=["text"],
     default_output_modes=["text"],
-    skills=[AgentSkill(id="echo", name="Echo", description="Answers with what it is told.", tags=[])],
+    skills=[AgentSkill(id="echo", name="Echo", description="Repeats the message.", tags=[])],
 )
 app = A2AStarletteApplication(card, DefaultRequestHandler(Echo(), InMemoryTaskStore())).build()
 logging.getLogger("a2a").setLevel(logging.CRITICAL)

@@ -1,18 +1,18 @@
-//! Measures what evaluations cost: `cargo bench --workspace --bench evaluations`.
+//! Measures the cost of evaluations: `cargo bench --workspace --bench evaluations`.
 //!
 //! | case | |
 //! |-|-|
-//! | `built-in` | trials of a built-in agent, in which nothing costs but the program itself; then four times as many, which shows whether memory grows with their number |
-//! | `fresh` | scenarios of four trials, each with two agents on PyPI's a2a-sdk that it starts |
-//! | `kept` | the same with `reuse = "agents"` |
-//! | `plain` | a Python script that starts the same programs and makes the same calls, one trial after the other (`plain.py`) |
+//! | `built-in` | trials of a built-in agent, which cost only the program itself; then four times as many, which shows whether memory grows |
+//! | `fresh` | scenarios of four trials, each of which starts two agents on PyPI's a2a-sdk |
+//! | `kept` | the same scenarios with `reuse = "agents"` |
+//! | `plain` | a Python script that starts the same agents and makes the same calls, one trial after the other (`plain.py`) |
 //!
 //! | argument | |
 //! |-|-|
 //! | `--scenarios N` | the number of scenarios of `fresh` and `kept`, and a quarter of the trials of `plain`; 100 by default |
 //! | `--trials N` | the number of trials of `built-in`; 1,000 by default |
-//! | `--jobs N` | how many trials run at once; 2 by default |
-//! | `--only CASE,CASE` | only these cases |
+//! | `--jobs N` | the number of trials that run at the same time; 2 by default |
+//! | `--only CASE,CASE` | measures only these cases |
 //! | `--python PATH` | an interpreter with `a2a-sdk[http-server]==0.3.26` and uvicorn; by default one is installed below `target/` |
 
 mod process;
@@ -26,19 +26,19 @@ use std::{
 
 use process::{Cost, measure};
 
-/// The result of everything here: figures, or why there are none.
+/// The result of a measurement, or the reason why there is none.
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// The trials of one scenario with Python agents.
+/// The number of trials of a scenario with Python agents.
 const TRIALS: u32 = 4;
 
-/// What the agents need.
+/// The packages of the Python agents.
 const PACKAGES: [&str; 2] = ["a2a-sdk[http-server]==0.3.26", "uvicorn==0.54.0"];
 
-/// The folder of this file, with the Python programs.
-const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/evaluations");
+/// The folder that contains this file and the Python programs.
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/evaluations");
 
-/// What was asked for.
+/// The options of the command line.
 struct Options {
     scenarios: u32,
     trials: u32,
@@ -48,7 +48,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    // Cargo adds `--bench`; `cargo test --benches` wants only to know that this was built.
+    // Cargo adds `--bench`; `cargo test --benches` only checks that this can be built.
     let arguments = std::env::args().skip(1).filter(|one| one != "--bench");
     let arguments: Vec<String> = arguments.collect();
     if arguments.iter().any(|argument| argument == "--test") {
@@ -73,7 +73,9 @@ fn options(arguments: &[String]) -> Outcome<Options> {
     };
     let mut arguments = arguments.iter();
     while let Some(name) = arguments.next() {
-        let value = arguments.next().ok_or("each argument has a value")?;
+        let value = arguments
+            .next()
+            .ok_or("expected a value for each argument")?;
         match name.as_str() {
             "--scenarios" => options.scenarios = value.parse()?,
             "--trials" => options.trials = value.parse()?,
@@ -87,12 +89,13 @@ fn options(arguments: &[String]) -> Outcome<Options> {
 }
 
 fn run(options: &Options) -> Outcome<()> {
-    let wants = |case: &str| options.only.is_empty() || options.only.iter().any(|one| one == case);
+    let is_chosen =
+        |case: &str| options.only.is_empty() || options.only.iter().any(|one| one == case);
     println!(
         "{:<20}{:>8}{:>12}{:>14}{:>16}{:>18}{:>14}",
         "", "trials", "ms a trial", "own CPU ms", "own peak MiB", "children CPU ms", "all MiB"
     );
-    if wants("built-in") {
+    if is_chosen("built-in") {
         for trials in [options.trials, 4 * options.trials] {
             let folder = tempfile::tempdir()?;
             write_built_in(folder.path(), trials)?;
@@ -103,7 +106,7 @@ fn run(options: &Options) -> Outcome<()> {
             );
         }
     }
-    if !["fresh", "kept", "plain"].into_iter().any(wants) {
+    if !["fresh", "kept", "plain"].into_iter().any(is_chosen) {
         return Ok(());
     }
     let python = match &options.python {
@@ -112,15 +115,15 @@ fn run(options: &Options) -> Outcome<()> {
     };
     let trials = options.scenarios * TRIALS;
     for (case, reuse) in [("fresh", "nothing"), ("kept", "agents")] {
-        if wants(case) {
+        if is_chosen(case) {
             let folder = tempfile::tempdir()?;
             write_scenarios(folder.path(), options.scenarios, &python, reuse)?;
             show(case, trials, &measure(program(folder.path(), options))?);
         }
     }
-    if wants("plain") {
+    if is_chosen("plain") {
         let mut plain = Command::new(&python);
-        plain.args([&format!("{HERE}/plain.py"), &format!("{HERE}/agent.py")]);
+        plain.args([&format!("{FOLDER}/plain.py"), &format!("{FOLDER}/agent.py")]);
         plain.arg(trials.to_string());
         show("plain", trials, &measure(plain)?);
     }
@@ -135,11 +138,11 @@ fn show(case: &str, trials: u32, cost: &Cost) {
         each(cost.own_seconds),
         cost.own_peak_mib,
         each(cost.children_seconds),
-        cost.all_peak_mib,
+        cost.total_peak_mib,
     );
 }
 
-/// Returns the program, which runs the scenarios of a folder.
+/// Returns the command that runs the scenarios of a folder.
 fn program(folder: &Path, options: &Options) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_green-agent"));
     let jobs = options.jobs.to_string();
@@ -166,7 +169,7 @@ fn write_scenarios(folder: &Path, count: u32, python: &Path, reuse: &str) -> Out
     let agent = |role: &str, port: u16| {
         format!(
             "[[participants]]\nrole = '{role}'\nendpoint = 'http://127.0.0.1:{port}'\n\
-             cmd = '{python} {HERE}/agent.py {port}'\n"
+             cmd = '{python} {FOLDER}/agent.py {port}'\n"
         )
     };
     let turn = |role: &str| {
@@ -186,7 +189,7 @@ fn write_scenarios(folder: &Path, count: u32, python: &Path, reuse: &str) -> Out
     Ok(())
 }
 
-/// Installs what the agents need, once, and returns the interpreter.
+/// Installs the agents' packages once, and returns the interpreter.
 fn install() -> Outcome<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluations-venv");
     let python = folder.join("bin/python");

@@ -1,4 +1,4 @@
-"""What a script without a harness does: for each trial it starts the two agents, waits for their cards, asks each, and
+"""Runs trials without a harness: for each trial it starts two agents, waits for their cards, calls each, and
 ends them, one trial after the other: `python plain.py AGENT.PY TRIALS`."""
 
 import json
@@ -17,7 +17,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def ready(port):
+def wait_until_ready(port):
     while True:
         try:
             return urllib.request.urlopen(f"http://127.0.0.1:{port}/.well-known/agent-card.json").read()
@@ -25,7 +25,7 @@ def ready(port):
             time.sleep(0.01)
 
 
-def ask(port, text):
+def call(port, text):
     part = {"kind": "text", "text": text}
     message = {"kind": "message", "messageId": uuid.uuid4().hex, "role": "user", "parts": [part]}
     body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": message}}
@@ -38,9 +38,9 @@ for trial in range(int(sys.argv[2])):
     ports = [free_port(), free_port()]
     agents = [subprocess.Popen([sys.executable, sys.argv[1], str(port)]) for port in ports]
     for port in ports:
-        ready(port)
+        wait_until_ready(port)
     for port in ports:
-        assert ask(port, "Hello")["status"]["state"] == "completed"
+        assert call(port, "Hello")["status"]["state"] == "completed"
     for agent in agents:
         agent.terminate()
     for agent in agents:

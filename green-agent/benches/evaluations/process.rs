@@ -1,4 +1,4 @@
-//! Runs a program to its end and measures what it costs, itself and all that it starts.
+//! Runs a program, and measures the cost of its process and of all processes that it starts.
 
 use std::{
     collections::BTreeMap,
@@ -15,45 +15,44 @@ use nix::{
 
 use crate::Outcome;
 
-/// The kernel counts the time of processes in these.
+/// The unit in which the kernel counts the processor time of processes.
 const TICKS_A_SECOND: f64 = 100.0;
 
-/// How often memory is looked at.
+/// The interval at which memory is read.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What a program has cost.
+/// The cost of a program.
 #[derive(Default)]
 pub(crate) struct Cost {
     pub(crate) wall: Duration,
-    /// The processor time of the program itself.
+    /// The processor time of the program's own process.
     pub(crate) own_seconds: f64,
-    /// The same of everything that it started.
+    /// The processor time of all processes that it started.
     pub(crate) children_seconds: f64,
-    /// The most memory that the program had.
+    /// The largest memory of the program's own process.
     pub(crate) own_peak_mib: f64,
-    /// The most memory that it and everything that it started had at the same time; what they share is counted
-    /// for each.
-    pub(crate) all_peak_mib: f64,
+    /// The largest total memory of all of these processes; shared pages count for each process.
+    pub(crate) total_peak_mib: f64,
 }
 
-/// Runs a program, which must succeed.
+/// Runs a program, which must succeed, and returns its cost.
 pub(crate) fn measure(mut command: Command) -> Outcome<Cost> {
     let begun = Instant::now();
     let mut child = command.spawn()?;
     let pid = Pid::from_raw(i32::try_from(child.id())?);
     let mut cost = Cost::default();
-    // The process is left to be waited for, so that its figures can still be read.
+    // The ended process is not reaped yet, so that its figures can still be read.
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG;
     while waitid(Id::Pid(pid), flags)? == WaitStatus::StillAlive {
         if let Some(own) = mib_of(pid.as_raw(), "VmHWM:") {
             cost.own_peak_mib = cost.own_peak_mib.max(own);
         }
-        cost.all_peak_mib = cost.all_peak_mib.max(memory_below(pid.as_raw()));
+        cost.total_peak_mib = cost.total_peak_mib.max(memory_below(pid.as_raw()));
         sleep(PAUSE);
     }
     cost.wall = begun.elapsed();
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let (own, children) = times(&stat).ok_or("/proc has another form here")?;
+    let (own, children) = times(&stat).ok_or("unexpected format of /proc")?;
     (cost.own_seconds, cost.children_seconds) = (own, children);
     match child.wait()?.success() {
         true => Ok(cost),
@@ -78,7 +77,7 @@ fn mib_of(pid: i32, key: &str) -> Option<f64> {
     Some(kib / 1024.0)
 }
 
-/// Returns the memory of a process and of everything that came from it.
+/// Returns the memory of a process and of all its descendants.
 fn memory_below(root: i32) -> f64 {
     let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
