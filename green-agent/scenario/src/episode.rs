@@ -23,7 +23,7 @@ pub struct Episode {
     /// The MCP transport.
     #[serde(default)]
     pub transport: McpTransport,
-    /// When and how details are sent.
+    /// The way in which details are delivered.
     #[serde(default)]
     pub delivery: Delivery,
     /// The token that is put into the details.
@@ -32,7 +32,7 @@ pub struct Episode {
     /// The participant's limits.
     #[serde(default)]
     pub limits: EpisodeLimits,
-    /// Whether and how messages are repeated until the participant acknowledges them.
+    /// The repetition of unacknowledged messages; `None` if messages are not repeated.
     #[serde(default)]
     pub acknowledge: Option<Acknowledge>,
 }
@@ -88,7 +88,7 @@ pub enum McpTransport {
     Stdio,
 }
 
-/// When and how connection details are sent.
+/// The way in which connection details are delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Delivery {

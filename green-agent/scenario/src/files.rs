@@ -18,12 +18,12 @@ use super::{
 pub struct ScenarioFile {
     /// The path, as it was given or found.
     pub path: PathBuf,
-    /// The scenario's name, which no other one of the same run has: as [`read`](super::read) gives it, or a longer
-    /// end of its path.
+    /// The scenario's name, unique in its run: the name that [`read`](super::read) gives it, or a longer end of its
+    /// path.
     pub name: String,
     /// Whether the file itself was given, rather than a folder above it.
     pub as_named: bool,
-    /// How it must fail. Read only for files that were found in a folder: a file that is named on the command
+    /// The expected failure. It is read only for files that were found in a folder: a file that is named on the command
     /// line runs without its sidecar.
     pub sidecar: Option<ExpectedFailure>,
 }
@@ -50,7 +50,7 @@ pub enum CollectError {
         /// The filter, if there is one.
         filter: Option<String>,
     },
-    /// Files whose paths look alike.
+    /// Files whose paths are printed alike.
     #[error(
         "{}: all of these scenarios would be called {name:?}; rename them",
         shown(paths)
@@ -67,8 +67,7 @@ pub enum CollectError {
 }
 
 impl ScenarioFile {
-    /// Reads the file and its dataset; the scenarios that are made of it have the name that the file has in this
-    /// run.
+    /// Reads the file and its dataset. Its scenarios get the name that the file has in this run.
     ///
     /// # Errors
     /// Like [`ScenarioSource::read`].
@@ -81,8 +80,8 @@ impl ScenarioFile {
 /// path is written. `filter` is a text that the scenario's name must contain.
 ///
 /// # Errors
-/// If a path does not exist, a folder or a sidecar cannot be read, no file was found, or two files cannot be told
-/// apart.
+/// If a path does not exist, a folder or a sidecar cannot be read, no file was found, or two files would get the same
+/// name.
 pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<ScenarioFile>, CollectError> {
     let mut found = FoundFiles::default();
     for path in paths {
@@ -91,8 +90,8 @@ pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<ScenarioFi
         }
     }
     let mut found = found.files;
-    // Before the filter, so that a scenario's name does not depend on it.
-    names::tell_apart(&mut found)?;
+    // Names are chosen before the filter is applied, so that they do not depend on it.
+    names::rename_duplicates(&mut found)?;
     found.retain(|file| filter.is_none_or(|text| file.name.contains(text)));
     if found.is_empty() {
         return Err(CollectError::Nothing {
@@ -107,7 +106,7 @@ pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<ScenarioFi
 #[derive(Default)]
 struct FoundFiles {
     files: Vec<ScenarioFile>,
-    /// Where each file is, by its path without links and `..`.
+    /// The index of each file, by its path without links and `..`.
     places: BTreeMap<PathBuf, usize>,
 }
 

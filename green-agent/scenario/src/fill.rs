@@ -2,7 +2,7 @@
 //! read: a text that consists of one placeholder takes the value with its type, and otherwise the value
 //! becomes a part of the text.
 //!
-//! What a row contains cannot become anything else: in `cmd` it stays within its word, and in `env` it refers
+//! A value of a row cannot change the structure of the file: in `cmd` it stays within its word, and in `env` it refers
 //! to no variable.
 
 use std::{collections::BTreeSet, ops::Range};
@@ -31,17 +31,17 @@ pub(super) struct Filling<'a> {
 /// The tables whose agents have `cmd` and `env`.
 const AGENTS: [&str; 2] = ["green_agent", "participants"];
 
-/// The keys of `[harness]` that say where values come from, and are not filled.
+/// The keys of `[harness]` that name the sources of values. They are not filled.
 const SOURCES: [&str; 2] = ["dataset", "matrix"];
 
-/// How a value enters a text.
+/// The kind of text that a value is inserted into.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// As it is.
+    /// A text that takes the value unchanged.
     Plain,
-    /// In a command, in which it must not begin another word.
+    /// A command, in which the value must not begin another word.
     Command,
-    /// In a variable, in which a dollar sign refers to others.
+    /// A variable, in which a dollar sign refers to other variables.
     Variable,
 }
 
@@ -165,7 +165,7 @@ impl Filling<'_> {
             },
             Place::Variable => self.within(text, |value| value.replace('$', "$$")),
             Place::Command => {
-                // Split before it is filled, so that a value with spaces or quotes stays one word.
+                // The command is split before it is filled, so that a value with spaces or quotes stays one word.
                 let Some(words) = shlex::split(text) else {
                     return Ok(Value::from(text));
                 };
@@ -248,7 +248,7 @@ fn has_placeholder(text: &str) -> bool {
     next(text).is_some()
 }
 
-/// Returns the placeholder of which a text consists.
+/// Returns the placeholder, if the text consists of nothing else.
 fn whole(text: &str) -> Option<&str> {
     match next(text)? {
         ("", placeholder, "") => Some(placeholder),
@@ -272,7 +272,7 @@ fn next(text: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-/// Returns a value as a part of a text: a text as it is, anything else as JSON.
+/// Returns a value as a part of a text: a text unchanged, anything else as JSON.
 pub(super) fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -287,8 +287,8 @@ fn null(text: &str) -> Problem {
     }
 }
 
-/// Returns a JSON value as TOML at the place of its placeholder; `None` if null, which TOML does not have,
-/// stands in a list. Members that are null are left out.
+/// Converts a JSON value to TOML at the position of its placeholder. Members that are null are left out; returns `None`
+/// for a null in a list, which TOML cannot represent.
 fn to_toml<'n>(value: &Value, span: &Range<usize>, numbers: &'n Numbers) -> Option<DeValue<'n>> {
     let spanned = |value| Spanned::new(span.clone(), value);
     Some(match value {

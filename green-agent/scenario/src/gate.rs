@@ -1,4 +1,4 @@
-//! What a scenario demands of its figures: `[harness.gate]` and `stop_when`.
+//! The demands of a scenario on its figures: `[harness.gate]` and `stop_when`.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
@@ -13,7 +13,7 @@ use crate::reader::{kind, table};
 pub struct Gates {
     /// The demands on single figures.
     pub figures: Vec<FigureGate>,
-    /// The demand that nothing got worse.
+    /// The demand that a figure is not worse than in an earlier run.
     pub regress: Option<RegressionGate>,
     /// The line of each demand, by its key; empty if they were not read from a scenario file.
     #[serde(skip)]
@@ -105,7 +105,7 @@ table! {
         required half_width: f64 as NotNegative => "half the width of the interval, such as 0.05",
         /// The figure: pass_rate or a metric.
         default figure("metric"): String = "pass_rate",
-        /// The number of trials before which nothing ends.
+        /// The number of trials that run in any case.
         default min_trials: u32 as AtLeastTwo = 10,
     }
 }

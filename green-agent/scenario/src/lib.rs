@@ -4,17 +4,17 @@
 //!   types
 //! - [`parse`](mod@parse): parses text into the model
 //! - `reader`: reads TOML with positions, for `parse` and `expected`
-//! - [`source`](mod@source): a file with its dataset and matrix, from which scenarios are made; `fill`: their
-//!   placeholders; `meaning`: what enters the digest; [`misspelt`]: what is almost a placeholder
+//! - [`source`](mod@source): a file with its dataset and matrix, from which scenarios are made; `fill`: fills their
+//!   placeholders; `meaning`: the content that enters the digest; [`misspelt`]: texts that are almost placeholders
 //! - [`error`]: mistakes in a file, with positions
 //! - [`dataset`]: the rows that fill scenarios
 //! - [`files`]: finds files from paths on the command line
 //! - [`gate`]: demands on the figures of trials
 //! - [`expected`]: the sidecars of files that must fail
 //! - [`schema`](mod@schema): the JSON Schema of the file, for editors
-//! - [`supplied`], [`container`]: how to start agents that a file only names
+//! - [`supplied`], [`container`]: start the agents that a file only names
 //! - [`placeholder`]: `{ROLE}`, which becomes the address of a participant
-//! - [`reuse`]: which agents can stay from one trial to the next
+//! - [`reuse`]: finds the agents that can be kept from one trial to the next
 //! - [`template`]: the files that `green-agent new` writes
 
 pub mod container;

@@ -1,6 +1,6 @@
-//! What a scenario file means, for its digest: the file as JSON without addresses and paths, and without the
-//! keys that say how often, where and in which order it runs. Two machines with the same scenario in other
-//! folders and on other ports give it the same digest.
+//! The meaning of a scenario file for its digest: the file as JSON without addresses and paths, and without the keys
+//! for the number, the place and the order of its trials. The same scenario in other folders and on other ports has the
+//! same digest.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use url::Url;
 
 use super::parse;
 
-/// The keys of `[harness]` that change nothing in what one trial means.
-const ELSEWHERE: &str = "trials seed dataset matrix retries reuse ports gate stop_when version";
+/// The keys of `[harness]` that do not affect a single trial.
+const IGNORED_KEYS: &str = "trials seed dataset matrix retries reuse ports gate stop_when version";
 
 /// The keys of agents whose value is an address.
 const ADDRESSES: [&str; 3] = ["endpoint", "server", "bot"];
@@ -28,7 +28,7 @@ pub(super) fn of(path: &Path, text: &str) -> Value {
         return Value::from(text);
     };
     if let Some(Value::Object(harness)) = file.get_mut("harness") {
-        for key in ELSEWHERE.split(' ') {
+        for key in IGNORED_KEYS.split(' ') {
             harness.remove(key);
         }
     }
@@ -57,7 +57,7 @@ fn of_agent(agent: &mut Map<String, Value>) {
         .collect();
     for key in ADDRESSES {
         if let Some(address) = agent.get_mut(key) {
-            // That there is one says what kind of agent it is.
+            // The existence of an address determines the kind of the agent.
             *address = json!(true);
         }
     }

@@ -1,5 +1,5 @@
-//! Finds what looks like a misspelt placeholder, such as `{rwo.input}`, which is no mistake of the file: it is sent as it
-//! is written.
+//! Finds texts that look like misspelled placeholders, such as `{rwo.input}`. They are no mistakes: they are sent as
+//! they are.
 
 use std::{
     fmt,
@@ -16,7 +16,7 @@ pub struct MisspeltPlaceholder {
     column: usize,
     /// The text in the braces.
     written: String,
-    /// What it would be as a placeholder.
+    /// The placeholder that was probably meant.
     meant: String,
 }
 
@@ -67,7 +67,7 @@ fn braces(line: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Returns the placeholder that is meant by a text whose first word is almost one of the known ones.
+/// Returns the placeholder that was probably meant by a text whose first word is almost one of the known ones.
 fn meant(written: &str) -> Option<String> {
     let (root, rest) = written.split_once('.')?;
     if ROOTS.contains(&root) || rest.is_empty() {

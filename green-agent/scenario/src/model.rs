@@ -94,14 +94,14 @@ pub enum Evaluator {
     Pipeline(Pipeline),
 }
 
-/// An agent and how it is started.
+/// An agent, with the way in which it is started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agent {
     /// `green`, or the participant's `role` (leaderboard files call it `name`).
     pub role: String,
     /// Its id in AgentBeats' results file.
     pub agentbeats_id: Option<String>,
-    /// How it is started, and the address at which it listens.
+    /// The way in which it is started, and the address at which it listens.
     pub start: Start,
     /// The kind of server at its address.
     pub listens: Listens,
@@ -123,7 +123,7 @@ pub enum Inherits {
 }
 
 impl Inherits {
-    /// Gives what another says too.
+    /// Adds the variables of another setting.
     pub fn extend(&mut self, other: &Self) {
         match (&mut *self, other) {
             (Self::Everything, _) => {}
@@ -139,10 +139,10 @@ impl Default for Inherits {
     }
 }
 
-/// How an agent is started.
+/// The way in which an agent is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// The file does not say, as AgentBeats' leaderboard files do not; the command line or an overlay has to.
+    /// The file does not specify it, like AgentBeats' leaderboard files; the command line or an overlay must do so.
     Absent {
         /// The container image that the file names.
         image: Option<String>,
@@ -290,7 +290,7 @@ pub struct Conversation {
     pub credentials: Vec<Credential>,
 }
 
-/// One scripted turn, `[[config.turn]]`: a message, and what the answer must be.
+/// One scripted turn, `[[config.turn]]`: a message, and the expected answer.
 #[derive(Clone, Debug)]
 pub struct ConversationTurn {
     /// The line on which it begins, from 1.
@@ -380,7 +380,7 @@ impl fmt::Display for Requirement {
 pub struct Harness {
     /// Whether the file has the table.
     pub declared: bool,
-    /// How many times the scenario runs.
+    /// The number of trials of each scenario.
     pub trials: u32,
     /// The seed for environments and for agents' random choices.
     pub seed: u64,
@@ -398,19 +398,19 @@ pub struct Harness {
     pub expect: Vec<Expectation>,
     /// The lowest score with which the evaluation passes; if absent, the evaluation's own verdict counts.
     pub pass_score: Option<f64>,
-    /// How a crash, a hang or a broken protocol of an evaluated agent counts.
+    /// The effect of a crash, a hang or a broken protocol of an evaluated agent.
     pub agent_errors: AgentErrors,
     /// The demands on the figures of all trials.
     pub gate: Gates,
-    /// When no more trials are needed; `None` if all are run.
+    /// The condition under which no more trials are needed; `None` if all are run.
     pub stop_when: Option<StopWhen>,
-    /// How often a trial is tried again.
+    /// The number of retries of a trial.
     pub retries: Retries,
-    /// What stays from one trial to the next.
+    /// The parts that are reused in the next trial.
     pub reuse: Reuse,
 }
 
-/// What stays from one trial to the next.
+/// The parts that are reused in the next trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Reuse {
     /// Nothing: each trial starts its own agents.
@@ -421,15 +421,15 @@ pub enum Reuse {
 }
 
 table! {
-    /// How often a trial is tried again.
+    /// The number of retries of a trial.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Retries as "Retries", closed {
-        /// How often after the environment, the model, the harness or the machine broke, but not the agent.
+        /// The number of retries after a failure of the environment, the model, the harness or the machine.
         default infrastructure: u32 = 0,
     }
 }
 
-/// How a crash, a hang or a broken protocol of an evaluated agent counts, once it was ready.
+/// The effect of a crash, a hang or a broken protocol of an evaluated agent that was ready before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum AgentErrors {
     /// It counts as a failure of the agent, with a score of 0.
@@ -454,8 +454,8 @@ table! {
     pub struct Timeouts as "Timeout", closed {
         /// The time from an agent's start until its card can be read.
         default ready: Duration as Limit = "30s",
-        /// The time without a sign of life: no byte passes between any two agents, on open replies too, and no
-        /// agent that was started prints anything.
+        /// The time without activity: no byte passes between any two agents, on open replies too, and no agent that was
+        /// started prints anything.
         default idle: Duration as Limit = "5m",
         /// The time for the whole evaluation.
         default total: Duration as Limit = "30m",

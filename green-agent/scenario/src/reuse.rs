@@ -1,4 +1,4 @@
-//! `harness.reuse = "agents"`: which agents can stay from one trial to the next.
+//! Finds the agents that can be kept from one trial to the next, with `harness.reuse = "agents"`.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ const PER_TRIAL: [&str; 2] = ["HARNESS_SEED", "HARNESS_TRIAL"];
 pub struct Obstacle {
     /// The key, such as `participants[0].cmd`.
     pub key: String,
-    /// What about it belongs to one trial only.
+    /// The part of it that belongs to one trial only.
     pub why: String,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for Obstacle {
     }
 }
 
-/// Returns why the agents of a scenario with `reuse = "agents"` cannot be kept, if they cannot.
+/// Returns the reason why the agents of a scenario with `reuse = "agents"` cannot be kept, if there is one.
 pub fn obstacle(scenario: &Scenario) -> Option<Obstacle> {
     if scenario.harness.reuse == Reuse::Nothing {
         return None;

@@ -164,7 +164,7 @@ impl ScenarioSource {
         }
     }
 
-    /// Returns what is almost a placeholder. Nothing is filled in a file of another program.
+    /// Returns the texts that are almost placeholders; there are none in a file of another program.
     pub fn misspelt(&self) -> Vec<MisspeltPlaceholder> {
         match parse::is_manifest(&self.path) {
             true => Vec::new(),
@@ -172,9 +172,8 @@ impl ScenarioSource {
         }
     }
 
-    /// Returns the digest of what the file and the command line say about agents, evaluation and judgement,
-    /// before placeholders are filled: `sha256:...`. Addresses, paths, and how often the scenario runs are
-    /// left out.
+    /// Returns the digest of the settings of agents, evaluation and judgement in the file and on the command line,
+    /// before placeholders are filled: `sha256:...`. Addresses, paths and the number of trials are left out.
     pub fn digest(&self, overrides: &AgentOverrides) -> String {
         let meaning = meaning::of(&self.path, &self.text);
         digest(&json!([meaning, overrides.meaning()]))

@@ -18,7 +18,7 @@ use super::{
     placeholder::PORT,
 };
 
-/// How to start agents, by role.
+/// The commands and addresses of agents, by role.
 #[derive(Clone, Debug, Default)]
 pub struct AgentOverrides {
     agents: BTreeMap<String, AgentOverride>,
@@ -95,7 +95,7 @@ impl AgentOverrides {
         Ok(Self { agents })
     }
 
-    /// Returns what the settings mean for the digest of a scenario: without addresses and paths.
+    /// Returns the meaning of the settings for the digest of a scenario, without addresses and paths.
     pub(super) fn meaning(&self) -> BTreeMap<&str, Vec<String>> {
         let meaning = self.agents.iter().map(|(role, given)| {
             let words = given.start.words().join(" ");
@@ -117,7 +117,7 @@ impl AgentOverrides {
         self.agents.is_empty()
     }
 
-    /// Checks that the settings are for agents with these roles. An empty set is one that is not known.
+    /// Checks that the settings are for agents with these roles. An empty set means that the roles are not known.
     ///
     /// # Errors
     /// If a role is not among them.
@@ -150,7 +150,7 @@ impl AgentOverrides {
     }
 }
 
-/// An agent that cannot be started, because nothing says how.
+/// An agent that cannot be started, because neither the file nor the command line specifies how.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UnspecifiedAgent {
     role: String,
@@ -182,7 +182,7 @@ impl fmt::Display for UnspecifiedAgent {
     }
 }
 
-/// Returns the agents of a scenario that nothing says how to start.
+/// Returns the agents of a scenario whose start is not specified.
 pub fn unknown(scenario: &Scenario) -> Vec<UnspecifiedAgent> {
     let absent = scenario.agents().filter_map(|agent| match &agent.start {
         Start::Absent { image, is_built } => Some(UnspecifiedAgent {

@@ -35,7 +35,7 @@ pub enum DatasetError {
     /// The file has no rows.
     #[error("{}: expected at least one row", .0.display())]
     Empty(PathBuf),
-    /// A row is not of the file's form.
+    /// A row that does not have the form of the file.
     #[error("{}:{line}: expected {expected}", path.display())]
     Row {
         /// The file.
@@ -45,7 +45,7 @@ pub enum DatasetError {
         /// A description of what a row must be, and what was found.
         expected: String,
     },
-    /// An id that names nothing.
+    /// An id that cannot be used as a name.
     #[error("{}:{line}: id: expected a text that is not empty, or a number", path.display())]
     Id {
         /// The file.

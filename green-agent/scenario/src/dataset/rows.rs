@@ -13,7 +13,7 @@ use super::DatasetError;
 /// A row's fields, and the line on which it begins.
 pub(super) type RawRow = (usize, Map<String, Value>);
 
-/// Reads an object a line. Blank lines are skipped.
+/// Reads one object from each line. Blank lines are skipped.
 pub(super) fn json_lines(path: &Path, text: &str) -> Result<Vec<RawRow>, DatasetError> {
     let lines = (1..).zip(text.lines());
     let rows = lines.filter(|(_, line)| !line.trim().is_empty());

@@ -1,4 +1,4 @@
-//! Tests the three forms of datasets, and what is said of files that are wrong.
+//! Tests the three forms of datasets, and the errors of invalid files.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Gives the scenarios of one run names that differ.
+//! Gives the scenarios of one run different names.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,12 +7,12 @@ use std::{
 
 use super::{CollectError, ScenarioFile};
 
-/// Renames the files whose name another one has too: each gets the shortest end of its path that tells it from
-/// all others, at least one folder longer than the name was. A name that only one file has stays.
+/// Renames the files that share a name: each gets the shortest end of its path that distinguishes it from all others,
+/// with at least one more folder than before. A unique name stays.
 ///
 /// # Errors
-/// If even the whole paths look alike, which only names that are not UTF-8 do.
-pub(super) fn tell_apart(found: &mut [ScenarioFile]) -> Result<(), CollectError> {
+/// If whole paths are printed alike, which happens only for names that are not UTF-8.
+pub(super) fn rename_duplicates(found: &mut [ScenarioFile]) -> Result<(), CollectError> {
     let mut sharing: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, file) in found.iter().enumerate() {
         sharing.entry(file.name.clone()).or_default().push(at);
@@ -51,8 +51,7 @@ fn ends(paths: &[Vec<String>], count: usize) -> Vec<String> {
     paths.iter().map(end).collect()
 }
 
-/// Returns the words of a path without the file's ending, and without a file name that the scenario's name leaves
-/// out.
+/// Returns the words of a path without the file's extension, and without a file name that the scenario's name omits.
 fn words(path: &Path, name: &str) -> Vec<String> {
     let mut words = whole_words(&path.with_extension(""));
     if words.last().map(String::as_str) != name.split('/').next_back() {
@@ -83,7 +82,7 @@ mod tests {
             sidecar: None,
         };
         let mut found: Vec<_> = paths.iter().map(file).collect();
-        tell_apart(&mut found).unwrap();
+        rename_duplicates(&mut found).unwrap();
         found.into_iter().map(|file| file.name).collect()
     }
 

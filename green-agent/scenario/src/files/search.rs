@@ -13,7 +13,7 @@ use walkdir::{DirEntry, Error, WalkDir};
 /// too.
 const SKIPPED: [&str; 3] = ["node_modules", "__pycache__", "target"];
 
-/// Returns the scenario files below a folder, by name. Links are followed, but not to what is found without them.
+/// Returns the scenario files below a folder, by name. Links are followed unless their target is found without them.
 pub(super) fn scenarios(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut search = Search {
         root: fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()),
@@ -38,7 +38,7 @@ pub(super) fn scenarios(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 struct Search {
     /// The folder that was given, without links.
     root: PathBuf,
-    /// Where the links lead that were followed.
+    /// The targets of the links that were followed.
     followed: BTreeSet<PathBuf>,
 }
 
@@ -51,7 +51,7 @@ impl Search {
         !is_skipped(entry.file_name()) && (!entry.path_is_symlink() || self.follows(entry.path()))
     }
 
-    /// Returns whether a link leads to what is neither below the folder nor above it, and to which no other one led.
+    /// Returns whether a link leads to a new target that is neither below the folder nor around it.
     fn follows(&mut self, link: &Path) -> bool {
         let Ok(target) = fs::canonicalize(link) else {
             return false;
@@ -68,7 +68,7 @@ fn is_skipped(name: &OsStr) -> bool {
     name.starts_with('.') || SKIPPED.contains(&&*name)
 }
 
-/// Returns whether an error is about a link that leads nowhere, or to a folder around it.
+/// Returns whether an error is about a link without a target, or about a link to a folder around it.
 fn is_of_link(error: &Error) -> bool {
     let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     error.loop_ancestor().is_some() || error.path().is_some_and(is_link)
@@ -85,7 +85,7 @@ fn is_scenario(path: &Path) -> bool {
         })
 }
 
-/// Returns whether a line begins the table or key `green_agent`, or the lines are those of the first generation. The text is
+/// Returns whether a line begins the table or key `green_agent`, or the file is of the first generation. The text is
 /// not parsed: a scenario with a mistake in its TOML must be reported, while the `Cargo.toml` beside an agent must not.
 fn looks_like_scenario(text: &str) -> bool {
     let has_green = text.lines().any(|line| {

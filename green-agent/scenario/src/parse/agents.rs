@@ -72,7 +72,7 @@ table! {
     }
 }
 
-// The same keys as a participant's that runs elsewhere or is a program, some with another description.
+// These are the keys of a participant that runs elsewhere or is a program, some with other descriptions.
 kind! {
     /// The agent that evaluates.
     pub(super) enum GreenAgent;
@@ -139,7 +139,7 @@ kind! {
     |_| json!({"type": "string", "pattern": r"^[A-Za-z0-9_]+\*?$"})
 }
 
-// By hand, because the policies' own reader reads it.
+// This is written by hand, because the policies' own reader reads the table.
 kind! {
     /// The hosts and commands to which an agent may connect, whatever connection details it receives.
     enum Allow;

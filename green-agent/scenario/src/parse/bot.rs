@@ -9,8 +9,8 @@ use crate::model::{Agent, Inherits, Listens, Start};
 /// a role.
 pub(super) const SUFFIX: &str = ".bot";
 
-/// Registers the participants; the flag marks bots. Each bot is put behind all others: the evaluator calls
-/// its host, which gets the role that the file gives.
+/// Registers the participants; the flag marks bots. Bots are put at the end: the evaluator calls the bot's host, which
+/// gets the role that the file names.
 pub(super) fn hosted(roles: &mut DeclaredRoles, participants: Vec<(Agent, bool)>) {
     let mut bots = Vec::new();
     for (agent, is_bot) in participants {

@@ -1,7 +1,7 @@
 //! Reads the first generation of AgentBeats' files: `[[agents]]`, each with the address of its launcher and
 //! its own.
 //!
-//! A launcher of that time started the agents, so these files do not say how: the command line has to.
+//! A launcher of that time started the agents, so these files do not specify their commands; the command line must.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -87,8 +87,8 @@ fn green(listed: &[Listed], cards: &[String]) -> Option<usize> {
         .or_else(|| only(&|at| cards.get(at).is_some_and(|card| card.contains("green"))))
 }
 
-/// Returns an agent that the file does not say how to start. Slashes and arrows in its role are replaced,
-/// because they have a meaning in file names and hops.
+/// Returns an agent whose start the file does not specify. Slashes and arrows in its role are replaced, because they
+/// have a meaning in file names and hops.
 fn absent(role: &str) -> Agent {
     Agent {
         role: role.trim().replace(['/', '\\'], "-").replace("->", "-"),

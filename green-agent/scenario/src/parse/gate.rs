@@ -8,7 +8,7 @@ use crate::{
     reader::{Keys as _, Kind as _, Node, described, kind, table},
 };
 
-// By hand, because every key but one is a figure.
+// This is written by hand, because every key except one is a figure.
 kind! {
     /// Demands on the scenario's figures, by figure: pass_rate, pass@K, pass^K or a metric. If there are any, they
     /// decide whether the scenario passes, and single failed trials do not. They have to hold in each cell of a
@@ -85,7 +85,7 @@ fn figure_gate(figure: &str, node: &Node<'_>) -> Option<FigureGate> {
     })
 }
 
-/// Returns whether what looks like pass@K or pass^K is that.
+/// Returns whether a name that looks like pass@K or pass^K has a valid K.
 fn is_figure(name: &str) -> bool {
     written_k(name).is_none_or(|k| k.parse::<usize>().is_ok_and(|k| k > 0))
 }

@@ -1,4 +1,4 @@
-//! Reads `[harness]`: how the scenario is run and judged. An unknown key in it is a mistake.
+//! Reads `[harness]`, with the settings for running and judging the scenario. An unknown key in it is a mistake.
 
 use clap::ValueEnum;
 use green_agent_transcript::SnapshotSettings;
@@ -26,7 +26,7 @@ table! {
     pub(crate) struct HarnessKeys<'a> as "Harness", closed {
         /// The version of this table.
         later_required version: Key<'a> as i64 {"const": VERSION},
-        /// How many times the scenario runs.
+        /// The number of trials of each scenario.
         default trials: u32 as Positive = 1,
         /// The seed for environments and for agents' random choices, so that a run can be repeated.
         default seed: u64 as Seed = 0,
@@ -53,21 +53,21 @@ table! {
         /// The lowest score with which the evaluation passes. Without it an episode passes when its environment
         /// reports success, and another evaluation when it completes.
         optional pass_score: f64,
-        /// How a crash, a hang or a broken protocol of an evaluated agent counts, once it was ready: failed (exit
+        /// The effect of a crash, a hang or a broken protocol of an evaluated agent that was ready before: failed (exit
         /// code 1, score 0) or infrastructure (exit code 4, no score).
         default agent_errors: AgentErrors = "failed",
         /// The demands on the figures of all trials, which decide whether the scenario passes.
         default gate: Gates as GateTable = {},
-        /// When no more trials are needed.
+        /// The condition under which no more trials are needed.
         optional stop_when: StopWhen,
-        /// How often a trial is tried again; the last attempt counts.
+        /// The number of retries of a trial; the last attempt counts.
         default retries: Retries = {},
-        /// What stays from one trial to the next: nothing, or agents, whose programs are then started once for many
-        /// trials, each with its own transcript, episode and contexts. Such an agent must treat each context
+        /// The parts that are reused in the next trial: nothing, or agents, whose programs are then started once for
+        /// many trials, each with its own transcript, episode and contexts. Such an agent must treat each context
         /// independently. It gets the first trial's HARNESS_SEED and no HARNESS_TRIAL.
         default reuse: Reuse = "nothing",
     }
-    // Read before the rest of the file, which they fill.
+    // These keys are read before the rest of the file, because they fill it.
     known {
         /// A file whose rows fill {row.FIELD} in the texts of this file, each row a sample: JSON Lines (.jsonl), CSV
         /// (.csv) or TOML with [[row]] (.toml), relative to this file. The field id names the sample.
@@ -114,13 +114,13 @@ kind! {
 }
 
 kind! {
-    /// How an evaluated agent's own error counts.
+    /// The effect of an evaluated agent's own error.
     impl AgentErrors => either;
     |_| choices::<AgentErrors>()
 }
 
 kind! {
-    /// What stays from one trial to the next.
+    /// The parts that are reused in the next trial.
     impl Reuse => either;
     |_| choices::<Reuse>()
 }

@@ -108,7 +108,7 @@ fn folder_name(path: &Path) -> Option<String> {
 /// Reads the text of a file.
 ///
 /// # Errors
-/// If the file cannot be read, or is not UTF-8; then with the line.
+/// If the file cannot be read, or is not UTF-8; then the error has the line.
 pub(super) fn text_of(path: &Path) -> Result<String, ScenarioErrors> {
     let bytes = fs::read(path).map_err(|error| unreadable(path, 1, error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| {
@@ -152,7 +152,7 @@ fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
     Some(scenario)
 }
 
-/// Reports why the agents of a scenario that asks for it cannot be kept.
+/// Reports why the agents cannot be kept, if the scenario asks for that.
 fn check_reuse(keys: &FileKeys<'_>, scenario: &Scenario) {
     let Some(obstacle) = reuse::obstacle(scenario) else {
         return;

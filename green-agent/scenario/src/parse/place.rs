@@ -1,4 +1,4 @@
-//! Reads where agents are: at a URL, or in a role.
+//! Reads the place of an agent: a URL or a role.
 
 use serde_json::json;
 

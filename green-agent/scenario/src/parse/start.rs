@@ -1,4 +1,4 @@
-//! Reads how an agent is started: `builtin`, `policy`, `endpoint`, `server` or `bot`, `cmd`.
+//! Reads the keys that start an agent: `builtin`, `policy`, `endpoint`, `server` or `bot`, `cmd`.
 
 use bridge_bots::bot::BUILTINS;
 use url::Url;
@@ -20,7 +20,7 @@ pub(super) fn listens(keys: &AgentKeys<'_>) -> Listens {
     }
 }
 
-/// The file that says how an agent is started.
+/// The kind of file that contains an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StartFile {
     /// A scenario.
@@ -29,7 +29,7 @@ pub(super) enum StartFile {
     Overlay,
 }
 
-/// Reads how the agent is started: built in, a policy, a program that listens or calls, or not at all because
+/// Reads the way in which the agent is started: built in, a policy, a program that listens or calls, or nothing because
 /// it runs already.
 pub(super) fn start(
     keys: &AgentKeys<'_>,
@@ -86,7 +86,7 @@ pub(super) fn start(
     }
 }
 
-/// Reads the address of a program that gets a free port: its port does not count, and all of it may be missing.
+/// Reads the address of a program that gets a free port. Its port is ignored, and the whole address may be absent.
 fn free_port(keys: &AgentKeys<'_>) -> Option<Url> {
     let addresses = [&keys.server, &keys.bot, &keys.endpoint];
     if addresses.into_iter().all(|key| key.node().is_none()) {
@@ -129,14 +129,14 @@ fn without<'k, 'a: 'k>(
     }
 }
 
-/// Returns whether an agent has only an image, how it is built, or an id, which the leaderboard template leaves empty.
+/// Returns whether an agent has nothing but an image, a build or an id, which the leaderboard template leaves empty.
 fn is_left_out(keys: &AgentKeys<'_>) -> bool {
     let has = |keys: &[&Key<'_>]| keys.iter().any(|key| key.node().is_some());
     !has(&[&keys.endpoint, &keys.server, &keys.bot])
         && has(&[&keys.image, &keys.build, &keys.agentbeats_id])
 }
 
-/// Reads `endpoint`, `server` or `bot`, of which a participant has one; reports how to write one if all are missing.
+/// Reads `endpoint`, `server` or `bot`, of which a participant has one; reports how to write one if all are absent.
 fn endpoint(keys: &AgentKeys<'_>) -> Option<Url> {
     let advice = "endpoint is where an A2A agent listens, bot where one that speaks activities does, and server where \
                   anything else does";

@@ -32,7 +32,7 @@ table! {
 }
 
 table! {
-    /// One scripted turn: a message, and what the answer must be.
+    /// One scripted turn: a message, and the expected answer.
     struct TurnKeys<'a> as "Turn", closed, with(|_| says_something()) {
         /// The role of the receiver.
         later_required to: Key<'a> as String,
@@ -149,7 +149,7 @@ pub(super) fn conversation(config: &mut Table<'_>, roles: &DeclaredRoles) -> Opt
     Some(Evaluator::Conversation(Conversation { turns, credentials }))
 }
 
-/// Reports a turn that only cancels, where no earlier one can have begun a task.
+/// Reports a turn that only cancels, if no earlier turn can have begun a task.
 fn check_cancelation(node: &Node<'_>, turn: &ConversationTurn, earlier: &[ConversationTurn]) {
     let begins_task = |one: &ConversationTurn| one.to == turn.to && !one.parts.is_empty();
     if !turn.cancel || !turn.parts.is_empty() || earlier.iter().any(begins_task) {
@@ -161,7 +161,7 @@ fn check_cancelation(node: &Node<'_>, turn: &ConversationTurn, earlier: &[Conver
 }
 
 /// Reads the receiver, which must be an agent and no server.
-fn spoken_to(node: &Node<'_>, roles: &DeclaredRoles) -> Option<String> {
+fn receiver(node: &Node<'_>, roles: &DeclaredRoles) -> Option<String> {
     let role = roles.check(node.text()?, &[], node)?;
     let agent = roles.agents.iter().find(|agent| agent.role == role);
     match agent.is_some_and(|agent| agent.listens == Listens::Server) {
@@ -173,7 +173,7 @@ fn spoken_to(node: &Node<'_>, roles: &DeclaredRoles) -> Option<String> {
 fn turn(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<ConversationTurn> {
     let keys = TurnKeys::of(table)?;
     let to = keys.to.need("the role that this is said to");
-    let to = to.and_then(|node| spoken_to(node, roles));
+    let to = to.and_then(|node| receiver(node, roles));
     if !keys.cancel && keys.text.node().is_none() && keys.parts.node().is_none() {
         keys.text.missing::<()>("text, parts or cancel = true");
     }

@@ -92,13 +92,15 @@ pub(crate) fn described(schema: Value, doc: &[&str]) -> Schema {
 ///
 /// `open` tables ignore unknown keys, `closed` ones reject them, and `spelled` ones reject those that are almost a known one;
 /// `with(RULE)` adds to the schema which keys go together. Each key has a mode:
-/// - `required KEY: TYPE => EXPECTED`: if it is missing or wrong, so is the table. EXPECTED is what is said then.
+/// - `required KEY: TYPE => EXPECTED`: if it is missing or wrong, the table is wrong too. EXPECTED describes the value
+///   in messages.
 /// - `default KEY: TYPE = VALUE`: the value is written as in a file.
 /// - `optional KEY: TYPE`: an `Option`.
-/// - `later KEY: Key<'a> as KIND`: the key itself, whose value is read by hand, since that depends on other keys or its
-///   place is needed. `later_required` is the same for a key that the table must have.
+/// - `later KEY: Key<'a> as KIND`: the key itself, whose value is read by hand because it depends on other keys or its
+///   position is needed. `later_required` is the same for a key that the table must have.
 ///
-/// `as KIND` says how the value is read if its type does not say it, and `{LIMITS}` behind it are for the schema alone.
+/// `as KIND` names the kind of value if the type does not determine it, and `{LIMITS}` after it applies to the schema
+/// only.
 /// `KEY("NAME")` is a key with another name than the field. Keys that are `known` are read elsewhere.
 macro_rules! table {
     ($(#[$($attribute:tt)+])+ $vis:vis struct $name:ident<$life:lifetime> as $($rest:tt)+) => {

@@ -14,7 +14,7 @@ pub(crate) trait Kind: JsonSchema {
     fn read(node: &Node<'_>) -> Option<Self::Value>;
 }
 
-/// Makes a kind of value that has a form of its own.
+/// Declares a kind of value with its own form.
 ///
 /// `enum NAME` is a kind with an entry in the schema, `inline NAME` one whose schema stands at each key, and `impl TYPE`
 /// describes a type of the model. `=> VALUE, READ` is left out if a value is read together with others, by hand.

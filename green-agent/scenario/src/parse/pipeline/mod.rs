@@ -1,4 +1,4 @@
-//! Reads the `[config]` of `evaluator = "pipeline"`: where agents are looked for, the steps, and the result.
+//! Reads the `[config]` of `evaluator = "pipeline"`: the sources of agents, the steps, and the result.
 //!
 //! - [`step`]: one step and its dependencies
 //! - [`reference`]: references to the requirements or to a step's output
@@ -47,7 +47,7 @@ table! {
         later credential: Key<'a> as Vec<CredentialKeys<'a>>,
         /// The most steps that run at the same time.
         default parallel: usize as Parallel = 4,
-        /// The longest that all steps together may take.
+        /// The time limit of all steps together.
         default timeout: Duration as Limit = "10m",
         /// The steps. Each begins when those whose outputs it needs have ended.
         later_required step: Key<'a> as Vec<StepKeys<'a>> {"minItems": 1},
@@ -75,7 +75,7 @@ pub(super) fn pipeline(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<
         .iter()
         .filter_map(|node| Some((node.line(), StepKeys::of(&mut node.table()?)?)));
     let tables: Vec<_> = tables.collect();
-    // Also of those whose other keys are wrong.
+    // The ids of steps with other mistakes are included.
     let ids = tables
         .iter()
         .filter_map(|(_, step)| step.id.node()?.as_text());

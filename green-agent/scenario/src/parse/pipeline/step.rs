@@ -29,14 +29,14 @@ table! {
         default retries: u32 = 0,
         /// The pause before the first retry; each further pause is twice as long.
         default backoff: Duration as AnyDuration = "500ms",
-        /// The longest that one attempt may take.
+        /// The time limit of one attempt.
         optional timeout: Duration as Limit,
     }
 }
 
 table! {
     /// A literal value.
-    // Open, because other keys are reported only beside a value.
+    // The table is open, because other keys are reported only beside a value.
     struct LiteralKeys<'a> as "Literal", open, with(|_| json!({"additionalProperties": false})) {
         /// JSON of any kind.
         later_required value: Key<'a> as Value,
