@@ -8,7 +8,7 @@
 //! - [`participant`]: runs agents as processes; [`install`]: installs what they require
 //! - [`recorder`]: the recording proxy between all parties
 //! - [`transcript`]: every message that passed over every hop; [`snapshot`]: the comparison with the accepted one
-//! - `green_agent_results`: what follows from a transcript and an assessment: [`problem`], [`expect`], [`record`],
+//! - `green_agent_results`: the results of a transcript and an assessment: [`problem`], [`expect`], [`record`],
 //!   [`usage`], [`statistics`], [`summary`], [`gate`], [`comparison`], [`report`]
 //!
 //! The modules of this one:

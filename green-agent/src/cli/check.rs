@@ -14,7 +14,7 @@ use crate::{
 };
 use bridge_program::{Exit, errln, outln};
 
-/// Read scenarios and say what is wrong with them, without running anything
+/// Read scenarios and report what is wrong with them, without running anything
 #[derive(Debug, Args)]
 pub(super) struct Check {
     #[command(flatten)]
@@ -46,8 +46,7 @@ impl Check {
     }
 }
 
-/// Returns whether a file is as it should be. A scenario whose sidecar says that it cannot be read is correct
-/// if it cannot.
+/// Returns whether a file is correct. A scenario whose sidecar expects that it cannot be read is correct if it cannot.
 fn check(found: &ScenarioFile, supplied: &AgentOverrides) -> bool {
     let must_fail = found
         .sidecar
@@ -99,7 +98,7 @@ fn is_complete(found: &ScenarioFile, mut scenario: Scenario, supplied: &AgentOve
     misplaced.is_empty() && gates_are_right
 }
 
-/// Returns whether the gates can be judged. How many trials there are, a run may say otherwise than the file.
+/// Returns whether the gates can be judged. A run may set another number of trials than the file.
 fn check_gates(scenario: &Scenario) -> bool {
     let mut are_right = true;
     for mistake in gate::mistakes(scenario, scenario.harness.trials) {

@@ -48,7 +48,7 @@ pub(super) struct Diff {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Of how many flipped samples to show what changed in the transcript
+    /// The number of flipped samples for which to show the changes in the transcript
     #[arg(long, value_name = "N", default_value_t = 3)]
     transcripts: usize,
     /// Exit with 1 if pass rate, score, success or reward certainly got worse, or if nothing could be compared
@@ -104,7 +104,7 @@ impl Diff {
         Ok(Exit::Passed)
     }
 
-    /// Prints a comparison: as JSON if that is asked for, otherwise by `show`.
+    /// Prints a comparison: as JSON on request, otherwise by `show`.
     fn print(&self, compared: &impl Serialize, show: impl FnOnce()) -> Result<(), Exit> {
         if !self.json {
             show();
@@ -118,7 +118,7 @@ impl Diff {
         Ok(())
     }
 
-    /// Returns what it is that nothing could be compared.
+    /// Returns the severity of a comparison in which nothing could be compared.
     fn severity(&self) -> &'static str {
         match self.fail_on_regression {
             true => "error",

@@ -1,8 +1,8 @@
-//! `--interval`: how the intervals of metrics are computed.
+//! The flag `--interval`: the method for the intervals of metrics.
 
 use clap::{Args, ValueEnum};
 
-/// The seed of the bootstrap: the same figures on every machine.
+/// The seed of the bootstrap. It is fixed, so that the figures are the same on every machine.
 const SEED: u64 = 0;
 
 /// The flag.
@@ -21,7 +21,7 @@ enum Interval {
 }
 
 impl IntervalFlag {
-    /// Returns the seed of the bootstrap, if it is asked for.
+    /// Returns the seed of the bootstrap, if the bootstrap is chosen.
     pub(super) fn bootstrap(self) -> Option<u64> {
         match self.interval {
             Interval::Student => None,

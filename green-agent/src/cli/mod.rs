@@ -74,7 +74,7 @@ enum Command {
     Serve(Box<serve::Serve>),
     /// Compare two runs: figures with the interval of their difference, flipped samples, what changed there
     Diff(diff::Diff),
-    /// Say how far two runs of the same agent differ by chance, and which difference could be found
+    /// Estimate how much two runs of the same agent differ by chance, and which difference could be detected
     Noise(Box<noise::Noise>),
     /// Read scenarios and report what is wrong with them, without running anything
     Check(check::Check),

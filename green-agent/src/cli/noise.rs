@@ -1,4 +1,4 @@
-//! `green-agent noise`: how far two runs of the same agent differ by chance.
+//! `green-agent noise`: estimates how much two runs of the same agent differ by chance.
 
 use std::path::PathBuf;
 
@@ -30,21 +30,21 @@ Examples:
 
 A run needs at least two trials of a sample, or of a scenario without a dataset.";
 
-/// Say how far two runs of the same agent differ by chance, and which difference could be found
+/// Estimate how much two runs of the same agent differ by chance, and which difference could be detected
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Noise {
     /// The folder of a run, or a scenario file, which then runs twice
     #[arg(value_name = "RUN|SCENARIO")]
     run: PathBuf,
-    /// The folder of a second run of the same agent; the noise is then measured by the trials of both
+    /// The folder of a second run of the same agent; the noise is then estimated from the trials of both
     #[arg(value_name = "RUN2")]
     second: Option<PathBuf>,
     /// How many trials of each sample the two runs would have [default: as many as the run has]; with a
     /// scenario, how many they have
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials: Option<u32>,
-    /// The difference that is to be found
+    /// The difference to detect
     #[arg(long, value_name = "DIFFERENCE")]
     detect: Option<f64>,
     /// Print JSON
@@ -62,9 +62,9 @@ struct Finding {
     /// The trials of each in the two runs.
     trials: usize,
     noise: Option<Figures>,
-    /// The difference between the two runs that were given.
+    /// The difference between the two given runs.
     seen: Option<f64>,
-    /// The trials that would show the difference asked for.
+    /// The number of trials that would show the difference to detect.
     needed: Option<u64>,
 }
 
@@ -96,8 +96,8 @@ impl Noise {
         Exit::Passed
     }
 
-    /// Runs the scenario twice, with the same seeds, and returns the folders of the runs. Trials that fail are
-    /// what is to be counted; a run that could not be carried out ends the command.
+    /// Runs the scenario twice, with the same seeds, and returns the folders of the runs. Failed trials are counted; a
+    /// run that could not be carried out ends the command.
     fn run_twice(&self) -> Result<(PathBuf, Option<PathBuf>), Exit> {
         if self.second.is_some() {
             complain(&"expected the folder of a run before RUN2, found a scenario");

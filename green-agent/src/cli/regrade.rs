@@ -1,4 +1,4 @@
-//! `green-agent regrade`: judges a finished run by what its scenarios expect now.
+//! `green-agent regrade`: judges a finished run by the present expectations of its scenarios.
 
 use std::{fs, path::PathBuf};
 
@@ -17,7 +17,7 @@ pub(super) struct Regrade {
     /// The folder of the run
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// A new folder for the run with the outcomes that its trials have now
+    /// A new folder for the run with the new outcomes of its trials
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
 }
@@ -59,7 +59,7 @@ impl Regrade {
             .unwrap_or_default()
     }
 
-    /// Writes the run with its new outcomes, the transcripts beside them.
+    /// Writes the run with its new outcomes, and the transcripts beside them.
     fn write(&self, run: &RunFolder, regraded: &[Regraded], into: &PathBuf) -> Result<(), String> {
         let shown = |error: &dyn std::error::Error| match error.source() {
             Some(source) => format!("{error}: {source}"),

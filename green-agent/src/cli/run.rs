@@ -34,8 +34,8 @@ Examples:
 /// The most trials that may run at a time.
 const MOST_JOBS: i64 = 256;
 
-/// One for each processor: starting agents is work for it, so that more of them at a time gain nothing. The README has the
-/// measurement.
+/// Returns one for each processor: starting agents uses the processor, so that more trials at a time gain nothing. The
+/// README has the measurement.
 fn usual_jobs() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     processors.min(usize::try_from(MOST_JOBS).unwrap_or(1))
@@ -51,7 +51,7 @@ pub(super) struct Run {
     /// Use only scenarios whose name contains this text
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// Go on with the run in this folder: its trials that have not ended, with the settings it was started with
+    /// Continue the run in this folder: run its trials that have not ended, with its original settings
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "paths", "filter", "snapshots", "trials", "seed", "shard", "agents", "overlay", "rewrite_cards",
         "serve_only", "runs",
@@ -81,7 +81,7 @@ pub(super) struct Run {
     is_quiet: bool,
 }
 
-/// Under which conditions scenarios run.
+/// The conditions under which scenarios run.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Conditions {
     /// How many trials run at the same time, of one scenario or of several [default: one for each processor]
@@ -109,7 +109,7 @@ pub(super) struct Conditions {
     runs: PathBuf,
 }
 
-/// What is to be run.
+/// The scenarios and settings of a run.
 struct Asked {
     found: Vec<ScenarioFile>,
     settings: RunSettings,
@@ -168,8 +168,8 @@ impl Run {
         })
     }
 
-    /// Returns what is to be run: what the flags say, in a new folder of this name, or what the run that is
-    /// resumed was asked for.
+    /// Returns the scenarios and settings of a run: those of the flags in a new folder of this name, or those of the
+    /// run that is resumed.
     fn asked(&self, name: &str) -> Result<Asked, Exit> {
         let Some(folder) = &self.resume else {
             let paths = Paths {
@@ -310,7 +310,7 @@ impl Run {
         })
     }
 
-    /// Writes the reports that are asked for. One that cannot be written does not keep the others back.
+    /// Writes the requested reports. A report that cannot be written does not prevent the others.
     fn report(&self, report: RunReport, folder: &Path) -> Exit {
         let exit = report.exit;
         if self.report.is_empty() {

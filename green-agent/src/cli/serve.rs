@@ -74,7 +74,7 @@ pub(super) struct Serve {
     /// The most tool calls in one evaluation
     #[arg(long, value_name = "N", default_value_t = Limits::default().steps)]
     steps: u32,
-    /// The longest that one evaluation takes, such as 90s or 5m
+    /// The time limit of one evaluation, such as 90s or 5m
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     time: Duration,
     /// Send a message again if it is not acknowledged within this time, such as 5s

@@ -30,7 +30,7 @@ pub(super) struct View {
     listen: SocketAddr,
 }
 
-/// Reads an address at which only this machine reaches the program: a run may contain what others must not see.
+/// Reads a loopback address: a run may contain data that other machines must not see.
 fn loopback(text: &str) -> Result<SocketAddr, String> {
     let address: SocketAddr = text
         .parse()

@@ -1,4 +1,4 @@
-//! `green-agent watch`: follows a run that is going on, from another terminal.
+//! `green-agent watch`: follows a running run from another terminal.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use crate::{
 };
 use bridge_program::{Exit, outln, terminal::line};
 
-/// How long to wait before the records are looked at again.
+/// The interval at which the records are read again.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Follow a run that is going on: a line for each trial as it ends, and the counts
@@ -50,7 +50,7 @@ fn follow(path: &Path) -> io::Result<()> {
     let mut counts = BTreeMap::new();
     let mut read = 0;
     loop {
-        // Asked before the file is read, so that nothing is missed that was written before the end.
+        // This is checked before the file is read, so that nothing is missed that was written before the end.
         let is_over = !is_written(path)?;
         read = show_from(path, read, &mut counts)?;
         if is_over {

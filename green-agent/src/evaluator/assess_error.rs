@@ -21,14 +21,14 @@ pub enum AssessError {
         #[source]
         source: Box<ClientError>,
     },
-    /// Another server that the evaluator needs, such as a registry, could not be reached; the text says which
-    /// and why.
+    /// Another server that the evaluator needs, such as a registry, could not be reached; the text names it and the
+    /// reason.
     #[error("{0}")]
     OutOfReach(String),
-    /// The environment broke; the text says how. The participant is not at fault.
+    /// The environment broke; the text describes the failure. The participant is not at fault.
     #[error("{0}")]
     Environment(String),
-    /// The participant's language model could not be used; the text says why.
+    /// The participant's language model could not be used; the text has the reason.
     #[error("{0}")]
     Model(String),
     /// The task has ended or was canceled, so nothing more can be sent.

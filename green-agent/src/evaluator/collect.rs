@@ -31,7 +31,7 @@ impl Collected {
         }
         match &mut self.task {
             Some(task) => task.apply(item),
-            // Accepts a stream that does not begin with the task.
+            // This accepts a stream that does not begin with the task.
             none => *none = Task::begun_by(item),
         }
         self.note_status()
@@ -51,7 +51,7 @@ impl Collected {
             .filter(|text| !text.is_empty())
     }
 
-    /// Returns whether nothing more comes until the agent gets another message.
+    /// Returns whether nothing more is sent until the agent gets another message.
     pub(super) fn is_settled(&self) -> bool {
         let settled = |state: &TaskState| state.is_terminal() || state.is_interrupted();
         self.message.is_some()
@@ -133,8 +133,8 @@ impl Collected {
             .join("\n")
     }
 
-    /// Returns whether the text contains these words. A word may go on from one part of an artifact to the next: agents
-    /// that send an answer in pieces often keep it so.
+    /// Returns whether the text contains these words. A word may continue in the next part of an artifact: agents that
+    /// send an answer in pieces often split words.
     pub(super) fn says(&self, words: &str) -> bool {
         let joined = |artifact: &Artifact| {
             let texts = artifact.parts.iter().filter_map(|part| part.as_text());
@@ -144,7 +144,7 @@ impl Collected {
         self.text().contains(words) || artifacts.any(|one| joined(one).contains(words))
     }
 
-    /// Returns the assessment that this amounts to. A message without a task counts as a completed task.
+    /// Returns the collected state as an assessment. A message without a task counts as a completed task.
     pub(super) fn into_assessment(self) -> Assessment {
         let state = match self.message {
             Some(_) => state_word(TaskState::Completed.as_str()),
@@ -186,7 +186,7 @@ pub(super) fn assessment_of(mut statuses: Vec<TaskStatus>, verdict: Verdict) -> 
 }
 
 fn assessment(state: String, statuses: &[TaskStatus], artifacts: &[Artifact]) -> Assessment {
-    // The final text of a bot behind the bridge is an artifact too, but it is an answer and no result.
+    // The final text of a bot behind the bridge is an artifact too, but it is an answer and not a result.
     let said = |one: &&Artifact| answer::message_id(one).is_none();
     let results = results(&to_json(artifacts.iter().filter(said)));
     Assessment {

@@ -22,9 +22,9 @@ use crate::{
 };
 
 pub use again::TurnsError;
-pub(super) use again::again;
+pub(super) use again::judge_again;
 
-/// The longest that the stream of a canceled task is read on.
+/// The time for which the stream of a canceled task is still read.
 const LAST_EVENTS: Duration = Duration::from_secs(1);
 
 /// Sends the turns in order and stops at the first that fails, because later turns depend on it.
@@ -52,7 +52,7 @@ pub(super) async fn assess(
     Ok(assessment(turns.len(), passed, &states, wrong))
 }
 
-/// Returns what is wrong with the answer to a turn.
+/// Returns the mistake in the answer to a turn, if there is one.
 fn judge(number: usize, turn: &ConversationTurn, talk: &Collected) -> Option<String> {
     let place = format!("turn {number} (line {})", turn.line);
     if turn.parts.is_empty() && talk.task.is_none() {
@@ -143,7 +143,7 @@ async fn say(
     })
 }
 
-/// Returns the credentials for a participant: those for its role, at whose recorded address it is spoken to.
+/// Returns the credentials for a participant: those for its role, which is reached at its recorded address.
 fn credentials(keys: &[Key], url: &Url) -> Credentials {
     let mut own = keys.iter().filter(|key| key.url == *url);
     // The lookup has checked that each credential can be sent.
@@ -253,7 +253,7 @@ fn request(turn: &ConversationTurn, talk: &Collected) -> SendMessageRequest {
     SendMessageRequest::new(message)
 }
 
-/// Returns a part as the scenario wrote it, also one whose bytes are not base64: that is for the agent to refuse.
+/// Returns a part as the scenario has it, even if its bytes are not base64: the agent must reject that.
 fn part(written: &Value) -> Part {
     Part::read(written.clone()).unwrap_or_else(|_| Part {
         extra: written.as_object().cloned().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The trait for an evaluator of one's own, with its results.
+//! The trait for a custom evaluator, with its results.
 
 use async_trait::async_trait;
 use bridge_protocol::a2a::{AgentCard, Message};
@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{assess_error::AssessError, reporter::Reporter, request::AssessmentRequest};
 
-/// An evaluator of agents. [`agent`](super::agent()) makes a green agent of it, which speaks A2A with runners
-/// such as AgentBeats' and with participants that ask for an evaluation themselves.
+/// An evaluator of agents. [`agent`](super::agent()) makes a green agent of it, which speaks A2A with runners such as
+/// AgentBeats' and with participants that ask for an evaluation themselves.
 ///
 /// Each method is called once for each task, in parallel for several tasks; its future is dropped when the
 /// task is canceled.
@@ -22,7 +22,7 @@ pub trait Evaluator: Send + Sync + 'static {
     /// Assesses the participants that a request names, as AgentBeats' runner sends it.
     ///
     /// # Errors
-    /// If there is nothing that could be called a result.
+    /// If there is no result at all.
     async fn assess(
         &self,
         request: &AssessmentRequest,
@@ -49,10 +49,10 @@ pub trait Evaluator: Send + Sync + 'static {
 /// The result of an evaluation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// The data of the artifact `Result`. Numbers and truth values at its top become metrics.
+    /// The data of the artifact `Result`. Numbers and booleans at its top level become metrics.
     pub result: Value,
-    /// The reason why the evaluation counts as failed, if it does. A participant that did what it was asked
-    /// to, but badly, has a low score and no failure.
+    /// The reason why the evaluation counts as failed, if it does. A participant that did its work badly has a low
+    /// score and no failure.
     pub failure: Option<String>,
 }
 

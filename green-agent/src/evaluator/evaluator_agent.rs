@@ -116,7 +116,7 @@ impl Executor for EvaluatorExecutor {
 }
 
 impl EvaluatorExecutor {
-    /// Runs the evaluation in a spawned task, since it may go on after its turn.
+    /// Runs the evaluation in a spawned task, because it may outlive its turn.
     async fn evaluate(&self, turn: Turn) -> Vec<Update> {
         let reporter = Reporter::in_task(turn.handle.clone());
         let evaluator = Arc::clone(&self.evaluator);
@@ -124,7 +124,7 @@ impl EvaluatorExecutor {
         let mut work = tokio::spawn(async move { work(&*evaluator, &message, &speaking).await });
         self.keep(&turn.handle, &reporter, work.abort_handle());
         tokio::select! {
-            // Pass a panic on: the turn's own end reports it.
+            // A panic is passed on: the end of the turn reports it.
             done = &mut work => done.unwrap_or_else(|error| match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 Err(_canceled) => Vec::new(),

@@ -1,7 +1,7 @@
 //! Evaluators: the built-in ones, green agents that are called over A2A, and those of other crates.
 //!
-//! - [`Evaluation`]: what the runner has an evaluator do, whichever it is
-//! - [`Evaluator`]: the trait for an evaluator of one's own; [`agent()`] serves it over A2A
+//! - [`Evaluation`]: the inputs of any evaluator that the runner starts
+//! - [`Evaluator`]: the trait for a custom evaluator; [`agent()`] serves it over A2A
 //! - [`AssessmentRequest`], [`Reporter`], [`Verdict`]: its request, its output while it works, its result
 //! - [`episode`]: has participants work in an environment
 //! - [`pipeline`]: has agents, found by skill, work one after the other
@@ -61,7 +61,7 @@ pub struct Evaluation<'a> {
     pub keyring: &'a Keyring,
     /// The scenario's `[config]`.
     pub config: &'a Map<String, Value>,
-    /// The longest that a single call may take; the runner's own limits are tighter.
+    /// The time limit of a single call; the runner's own limits are tighter.
     pub limit: Duration,
 }
 
@@ -80,7 +80,7 @@ pub enum EvaluationError {
         #[source]
         source: ClientError,
     },
-    /// A participant of a conversation wants to know who asks.
+    /// A participant of a conversation requires credentials.
     #[error("{role}: {source}; [[config.credential]] says which secret it is sent")]
     NotLetIn {
         /// The participant's role.
@@ -94,7 +94,7 @@ pub enum EvaluationError {
     NotAsked {
         /// The participant's role.
         role: String,
-        /// How the participant ended.
+        /// A description of the participant's end.
         how: String,
     },
     /// A server that the built-in evaluator needs, such as a registry, could not be reached.
@@ -176,8 +176,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Returns the assessment of an evaluation that the participant in this role asked for itself; `how` says
-    /// how the participant ended. If the evaluation goes on without the participant, waits for its end.
+    /// Returns the assessment of an evaluation that the participant in this role asked for itself; `how` describes the
+    /// participant's end. If the evaluation goes on without the participant, waits for its end.
     ///
     /// # Errors
     /// If the participant asked for none, or the green agent does not return one.
@@ -206,11 +206,11 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns the assessment of a finished trial by what the scenario expects now, as far as the evaluator is one that has
-/// expectations; `known` is the one that was recorded.
+/// Returns the assessment of a finished trial by the scenario's present expectations, if the evaluator has
+/// expectations; `known` is the recorded one.
 ///
 /// # Errors
-/// If the transcript does not show enough to judge by.
+/// If the transcript does not contain enough to judge by.
 pub(crate) fn judged_again(
     green: &Green,
     known: Assessment,
@@ -218,7 +218,7 @@ pub(crate) fn judged_again(
 ) -> Result<Assessment, TurnsError> {
     match green {
         Green::Builtin(model::Evaluator::Conversation(conversation)) => {
-            conversation::again(&conversation.turns, &known, entries)
+            conversation::judge_again(&conversation.turns, &known, entries)
         }
         Green::Builtin(model::Evaluator::Episode(_) | model::Evaluator::Pipeline(_))
         | Green::Agent(_) => Ok(known),

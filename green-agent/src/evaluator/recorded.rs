@@ -11,11 +11,11 @@ use crate::{
     transcript::{Entry, Hop, task},
 };
 
-/// The longest that a green agent may take to notice that its participant is gone.
+/// The time within which a green agent must notice that its participant is gone.
 const NOTICED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Reads the evaluation's task from the transcript. If it was still open there, asks the green agent for its
-/// end.
+/// Reads the evaluation's task from the transcript. If it was still open there, asks the green agent for its final
+/// state.
 pub(super) async fn assess(
     evaluation: &Evaluation<'_>,
     role: &str,
@@ -39,7 +39,7 @@ pub(super) async fn assess(
             let client = Client::connect(url, &options).await?;
             heard.settle(&client, |_, _| ()).await
         };
-        // If the green agent does not notice, the transcript is all there is: its task is not completed.
+        // If the green agent does not notice, only the transcript is left: its task is not completed.
         if let Ok(asked) = timeout(NOTICED_WITHIN, asking).await {
             asked.map_err(EvaluationError::Green)?;
         }

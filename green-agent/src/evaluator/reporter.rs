@@ -25,7 +25,7 @@ struct Inner {
     listener: Option<Listener>,
     said: Mutex<Vec<TaskStatus>>,
     acknowledged: Mutex<BTreeSet<String>>,
-    /// Becomes true when the turn is to end before the evaluation does.
+    /// Becomes true when the turn must end before the evaluation does.
     turn_end: watch::Sender<bool>,
 }
 
@@ -96,7 +96,7 @@ impl Reporter {
         self.0.turn_end.send_replace(true);
     }
 
-    /// Waits until the turn is to end before the evaluation does.
+    /// Waits until the turn must end before the evaluation does.
     pub(super) async fn turn_ends(&self) {
         let mut turn_end = self.0.turn_end.subscribe();
         // This cannot fail, because the reporter owns the sender.

@@ -1,5 +1,4 @@
-//! The programs of one trial, or of many, and what they hold as long as they run: ports, tokens, and the
-//! addresses at which they reach each other.
+//! The programs of one trial, or of many, with their ports, tokens and the addresses at which they reach each other.
 
 use std::{
     collections::BTreeMap,
@@ -27,11 +26,11 @@ use crate::{
     transcript::{Transcript, task},
 };
 
-/// How long an agent must have printed nothing before its log goes on in the next trial's folder: what it
-/// prints about a request often comes after the answer.
+/// The time without output after which an agent's log continues in the next trial's folder: agents often print
+/// something about a request after the answer.
 const SETTLED: Duration = Duration::from_millis(5);
 
-/// How often this is waited for.
+/// The largest number of such waits.
 const SETTLING: usize = 10;
 
 /// The programs of a scenario's agents.
@@ -44,16 +43,16 @@ pub(super) struct AgentSet {
     endpoints: BTreeMap<String, Url>,
     /// The reservations of their ports.
     pub(super) ports: Vec<PortLease>,
-    /// Where they reach each other. Empty unless the programs are kept.
+    /// The listeners at which they reach each other; empty unless the programs are kept.
     pub(super) listeners: HopListeners,
     tokens: BTreeMap<String, Secret>,
     masker: Masker,
-    /// The transcript of the present trial.
+    /// The transcript of the current trial.
     transcript: Arc<RwLock<Option<Transcript>>>,
 }
 
 impl AgentSet {
-    /// Returns whether the programs run already, since an earlier trial.
+    /// Returns whether the programs have been running since an earlier trial.
     pub(super) fn is_running(&self) -> bool {
         !self.agents.is_empty()
     }
@@ -63,12 +62,12 @@ impl AgentSet {
         scenario.agents().eq(&self.agents)
     }
 
-    /// Returns the address of a program that runs already.
+    /// Returns the address of a running program.
     pub(super) fn endpoint(&self, role: &str) -> Option<&Url> {
         self.endpoints.get(role)
     }
 
-    /// Returns the tokens and the masker that the programs that run were started with.
+    /// Returns the tokens and the masker with which the running programs were started.
     pub(super) fn secrets(&self) -> Option<(BTreeMap<String, Secret>, Masker)> {
         if !self.is_running() {
             return None;
@@ -80,8 +79,8 @@ impl AgentSet {
         Some((self.tokens.clone(), self.masker.clone()))
     }
 
-    /// Begins a trial: what agents print counts as activity in its transcript, and the programs that run
-    /// write their output to its folder.
+    /// Begins a trial: output of agents counts as activity in its transcript, and the running programs write their
+    /// output to its folder.
     pub(super) fn begin(
         &mut self,
         scenario: &Scenario,
@@ -96,15 +95,15 @@ impl AgentSet {
             let switched = process.log_to(&log_path(folder, process.role()));
             switched.map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
         }
-        // Only the details that a participant is sent in a trial name this address: whoever still works in
-        // the episode of an earlier trial must not reach this one's.
+        // Only the details that a participant receives in a trial name this address: an agent that still works in the
+        // episode of an earlier trial must not reach this trial's episode.
         if let (Green::Builtin(_), Some(worker)) = (&scenario.green, scenario.worker()) {
             self.listeners.close(&to_environment(&worker.role));
         }
         Ok(())
     }
 
-    /// Returns what is called whenever an agent prints something.
+    /// Returns the function that is called whenever an agent prints something.
     pub(super) fn on_activity(&self) -> ActivityListener {
         let transcript = self.transcript.clone();
         Arc::new(move || {
@@ -115,7 +114,7 @@ impl AgentSet {
         })
     }
 
-    /// Keeps the programs that were started in a trial, with what they were started with.
+    /// Keeps the programs that were started in a trial, with their tokens and addresses.
     pub(super) fn keep(&mut self, scenario: &Scenario, agents: TrialAgents) {
         if self.is_running() {
             return;
@@ -131,8 +130,7 @@ impl AgentSet {
         }
     }
 
-    /// Waits until the agents print nothing more, so that their lines are in the log of the trial to which
-    /// they belong.
+    /// Waits until the agents print nothing more, so that their lines are in the log of the right trial.
     pub(super) async fn settle(&self) {
         let lines = || -> u64 { self.processes.iter().map(AgentProcess::lines_read).sum() };
         for _ in 0..SETTLING {
@@ -144,7 +142,7 @@ impl AgentSet {
         }
     }
 
-    /// Returns why the agents cannot go on to another trial: one of them is still busy with this one.
+    /// Returns why the agents cannot be used for another trial, if one of them is still busy with this one.
     pub(super) fn busy(&self, transcript: &Transcript) -> Option<String> {
         let entries = match transcript.entries() {
             Ok(entries) => entries,
@@ -159,7 +157,7 @@ impl AgentSet {
         ))
     }
 
-    /// Returns which of the programs has ended by itself, how, and what it last printed.
+    /// Returns which program has ended by itself, with its exit status and its last output.
     pub(super) fn ended(&self) -> Option<String> {
         let ended = self.processes.iter().find_map(|process| {
             let exit = process.exited()?;
@@ -169,7 +167,7 @@ impl AgentSet {
         Some(watch::exit_message(process, exit, "between two trials"))
     }
 
-    /// Stops the programs and gives their ports back.
+    /// Stops the programs and releases their ports.
     pub(super) async fn stop(self, grace: Duration) {
         watch::stop(self.processes, grace).await;
     }
@@ -177,7 +175,7 @@ impl AgentSet {
 
 #[cfg(test)]
 impl AgentSet {
-    /// Returns the programs of a scenario that was begun.
+    /// Returns the programs of a scenario whose trial has begun.
     pub(super) fn fixture(scenario: &Scenario, processes: Vec<AgentProcess>) -> Self {
         Self {
             agents: scenario.agents().cloned().collect(),

@@ -1,4 +1,4 @@
-//! Prepares the agents of one trial: their addresses, how they are started, and what each knows of the others.
+//! Prepares the agents of one trial: their addresses, their commands, and the addresses that each gets of the others.
 
 use std::{
     collections::BTreeMap,
@@ -40,8 +40,8 @@ use crate::{
 const SHOWN_LINES: usize = 1024;
 
 impl TrialAgents {
-    /// Gives every agent its port, its environment variables and its log file, unless its program is one of
-    /// the `set` that runs already.
+    /// Gives every agent its port, its environment variables and its log file, unless its program in `set` is already
+    /// running.
     pub(super) fn prepare(
         scenario: &Scenario,
         installed: &Installed,
@@ -92,7 +92,7 @@ impl TrialAgents {
                 }
                 AgentStart::None | AgentStart::Hosted { .. } | AgentStart::Caller(_) => {}
             }
-            peers::tell(handle, scenario, &self.tokens, &url);
+            peers::set_addresses(handle, scenario, &self.tokens, &url);
         }
     }
 }
@@ -116,7 +116,7 @@ fn resolve(scenario: &Scenario, environment: &EnvVars) -> Result<Vec<ResolvedEnv
     }
 }
 
-/// Reserves a server for the environment that the built-in evaluator offers.
+/// Reserves the server of the environment that the built-in evaluator offers.
 fn environment_server(scenario: &Scenario) -> Result<Option<LocalServer>, Problem> {
     match &scenario.green {
         Green::Builtin(Evaluator::Episode(_)) => local_server().map(Some),
@@ -136,7 +136,7 @@ pub(super) fn seed(scenario: &Scenario, options: &RunOptions, trial: u32) -> u64
     seed.wrapping_add(u64::from(trial) - 1)
 }
 
-/// What the preparation of every agent of a trial needs.
+/// The inputs for the preparation of every agent of a trial.
 struct TrialContext<'a> {
     scenario: &'a Scenario,
     tokens: &'a BTreeMap<String, Secret>,
@@ -220,8 +220,8 @@ impl TrialContext<'_> {
         }
     }
 
-    /// Returns the variables that every agent gets, among them the seed, with which an agent can repeat its
-    /// random choices. A program that is kept for many trials gets the seed of the first one, and no number.
+    /// Returns the variables of every agent, among them the seed, with which an agent can repeat its random choices. A
+    /// program that is kept for many trials gets the seed of the first one, and no number.
     fn variables(&self) -> BTreeMap<String, String> {
         let (seed_of, number) = match self.scenario.harness.reuse {
             Reuse::Nothing => (self.trial, Some(self.trial)),
@@ -270,8 +270,8 @@ impl TrialContext<'_> {
     }
 }
 
-/// The problem of an agent that has no way to be started. It should not occur: runs with such agents are
-/// refused earlier.
+/// Returns the problem of an agent whose start is not specified. It should not occur: runs with such agents are refused
+/// earlier.
 fn absent(agent: &Agent) -> Problem {
     ProblemKind::NotStarted.because(format!("{}: nobody says how it is started", agent.role))
 }
@@ -287,14 +287,14 @@ fn hosted(agent: Hosted) -> Result<(Option<Url>, AgentStart), Problem> {
     ))
 }
 
-/// Returns the folder of this program, which agents get on their PATH: the project's other programs are
-/// installed there.
+/// Returns the folder of this program, which is put on the agents' PATH: the project's other programs are installed
+/// there.
 fn beside() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     program.parent().map(Path::to_owned)
 }
 
-/// The problem of a port at which another program listens already: the evaluation would assess that program.
+/// Returns the problem of a port at which another program already listens: the evaluation would assess that program.
 fn taken(agent: &Agent, port: u16) -> Problem {
     ProblemKind::NotStarted.because(format!(
         "{}: something listens on port {port} already; stop it, or set harness.ports = \"auto\"",
@@ -309,7 +309,7 @@ fn not_named(agent: &Agent, port: u16) -> String {
     )
 }
 
-/// Says which agent before this one is to listen at the same address, if there is one.
+/// Describes the earlier agent that would listen at the same address, if there is one.
 fn shared(scenario: &Scenario, agent: &Agent, endpoint: &Url) -> Option<String> {
     let address = |url: &Url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?));
     let is_there = |one: &&Agent| {
@@ -324,7 +324,8 @@ fn shared(scenario: &Scenario, agent: &Agent, endpoint: &Url) -> Option<String> 
     ))
 }
 
-/// Says which agents cannot have the port of their endpoint, or another in its place because their commands do not name it.
+/// Describes the agents that cannot have the port of their endpoint, or another one because their commands do not
+/// contain it.
 pub fn misplaced(scenario: &Scenario) -> Vec<String> {
     let misplaced = |agent: &Agent| match &agent.start {
         Start::Program { endpoint, cmd } => {
@@ -366,8 +367,8 @@ fn shown_lines(scenario: &Scenario, options: &RunOptions) -> Option<mpsc::Sender
     Some(sender)
 }
 
-/// Returns the variables with which an agent that knows OpenTelemetry exports its spans as parts of the trial's trace.
-/// The collector's headers are not among them: they may have a credential.
+/// Returns the variables with which an agent that supports OpenTelemetry exports its spans as parts of the trial's
+/// trace. The collector's headers are not among them: they may contain a credential.
 fn trace_variables(role: &str) -> BTreeMap<String, String> {
     let Some(traceparent) = TraceContext::current().traceparent() else {
         return BTreeMap::new();

@@ -80,7 +80,7 @@ impl<'a> EvaluationCaller<'a> {
                 self.run_policy(policy, preset, listener).await?
             }
         };
-        // Nobody works in an episode any more, so the evaluator has nothing to wait for.
+        // No participant works in an episode any more, so the evaluator has nothing to wait for.
         if let Some(episode_setup) = episode_setup {
             episode_setup.evaluator().end_all();
         }

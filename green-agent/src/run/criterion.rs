@@ -1,18 +1,17 @@
-//! Decides when a completed evaluation counts as passed: by its score, or by whether the environment reports
-//! success.
+//! Decides whether a completed evaluation passed: by its score, or by the environment's report of success.
 
 use crate::{
     assessment::Assessment,
     scenario::model::{Evaluator, Green, Scenario},
 };
 
-/// The metric that `pass_score` is compared with. The next one is the metric in which an environment reports
-/// whether the goal was reached.
+/// The metric that `pass_score` is compared with. The next one is the metric by which an environment reports whether
+/// the goal was reached.
 const SCORE: &str = "score";
 const SUCCESS: &str = "success";
 
-/// Returns what the agent missed. `None` if it missed nothing, or if only the evaluation's state and the
-/// scenario's expectations count.
+/// Returns the criterion that the agent missed. Returns `None` if it missed none, or if only the evaluation's state and
+/// the scenario's expectations count.
 ///
 /// The scenario's `pass_score` decides if there is one. Otherwise an episode passes when its environment
 /// reports that the goal was reached.

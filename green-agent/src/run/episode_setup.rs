@@ -19,8 +19,7 @@ use crate::{
     transcript::Transcript,
 };
 
-/// The most episodes of one trial: its own, and a second one whose token a participant may be given to test
-/// it.
+/// The most episodes of one trial: its own, and a second one whose token a participant may be given as a test.
 const EPISODES: usize = 4;
 
 /// The programs by which a participant reaches an environment over stdio; it finds both on its PATH.

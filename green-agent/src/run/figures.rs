@@ -1,4 +1,4 @@
-//! The figures of a scenario's trials while it runs: whether more trials are needed.
+//! The figures of a scenario's trials while it runs, which decide whether more trials are needed.
 
 use std::{collections::BTreeMap, sync::Mutex};
 
@@ -12,14 +12,14 @@ use crate::{
     summary::SummaryBuilder,
 };
 
-/// The figures of one scenario, in slim rows: records are not kept.
+/// The figures of one scenario in compact rows; records are not kept.
 pub(super) struct ScenarioFigures {
     summary: Mutex<SummaryBuilder>,
     stopper: Option<Mutex<Stopper>>,
 }
 
 impl ScenarioFigures {
-    /// Begins without a trial.
+    /// Creates the figures of a scenario without trials.
     pub(super) fn new(scenario: &Scenario) -> Self {
         let when = scenario.harness.stop_when.clone();
         Self {
@@ -36,7 +36,7 @@ impl ScenarioFigures {
         }
     }
 
-    /// Returns why no more trials of a cell need to start, if so.
+    /// Returns the reason why no more trials of a cell need to start, if there is one.
     pub(super) fn stop_reason(&self, cell: &BTreeMap<String, String>) -> Option<String> {
         let stopper = self.stopper.as_ref()?;
         lock(stopper).reason(cell).map(str::to_owned)

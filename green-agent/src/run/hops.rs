@@ -1,4 +1,4 @@
-//! The hops of a trial: which party calls which, and how callers get the recorder's addresses.
+//! The hops of a trial: the pairs of parties that call each other, and the recorder's addresses for callers.
 
 use url::{Position, Url};
 
@@ -13,7 +13,7 @@ use crate::{
     transcript::Hop,
 };
 
-/// The role that stands in transcripts for the environment in which a participant works.
+/// The role of the environment in transcripts.
 pub(super) const ENVIRONMENT_ROLE: &str = "environment";
 
 /// Returns the hop over which an agent is called.
@@ -48,7 +48,7 @@ pub(super) fn caller(scenario: &Scenario) -> Option<&str> {
     Some(&agent.role)
 }
 
-/// Returns every hop of a trial. Each is recorded separately, so that the transcript shows which party spoke.
+/// Returns every hop of a trial. Each is recorded separately, so that the transcript shows the sender of each message.
 pub(super) fn hops(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
     let mut hops: Vec<HopSpec> = agents
         .handles
@@ -65,8 +65,8 @@ pub(super) fn hops(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
     hops
 }
 
-/// Returns the hop over which a participant reaches another. For its own role that is the hop from the
-/// evaluator: an agent that announces its address announces that one.
+/// Returns the hop over which a participant reaches another. For its own role that is the hop from the evaluator,
+/// because an agent announces its own address to the evaluator.
 pub(super) fn known_to(scenario: &Scenario, from: &str, role: &str) -> Hop {
     match from == role {
         true => hop_to(scenario, role),

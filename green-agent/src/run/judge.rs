@@ -103,9 +103,9 @@ pub(super) fn judge(
     keep(trial, report)
 }
 
-/// Judges a finished trial by what its scenario expects now, from the transcript as it was written: without the
-/// secrets that were masked.
-pub(super) fn again(
+/// Judges a finished trial by the scenario's present expectations, from the written transcript, whose secrets are
+/// masked.
+pub(super) fn judge_again(
     scenario: &Scenario,
     assessment: &Assessment,
     entries: Vec<Entry>,
@@ -140,7 +140,7 @@ impl TranscriptViews {
     }
 }
 
-/// Returns the problems with the owners that `agent_errors` of the scenario asks for.
+/// Returns the problems with the owners that the scenario's `agent_errors` demands.
 fn owned(scenario: &Scenario, problems: Vec<Problem>) -> Vec<Problem> {
     let of_agent = |problem: &Problem| problem.outcome() == Outcome::AgentError;
     let owned = |problem: Problem| match scenario.harness.agent_errors {
@@ -150,7 +150,7 @@ fn owned(scenario: &Scenario, problems: Vec<Problem>) -> Vec<Problem> {
     problems.into_iter().map(owned).collect()
 }
 
-/// Returns the problem that the evaluation's last state or the score means, if any.
+/// Returns the problem of the evaluation's last state or score, if there is one.
 fn verdict(scenario: &Scenario, assessment: &Assessment) -> Option<Problem> {
     let kind = match assessment.state.as_str() {
         "completed" => {
@@ -185,8 +185,8 @@ fn compare(
         .iter()
         .flat_map(|assessment| unmet(trial.scenario, told, assessment, &seen.masker))
         .collect();
-    // How far an interrupted trial came depends on chance, so no snapshot is compared. Trials have different
-    // seeds, so the snapshot is that of the first.
+    // The progress of an interrupted trial depends on chance, so no snapshot is compared. Trials have different seeds,
+    // so the snapshot is that of the first trial.
     if trial.with_snapshot && trial.number == 1 && !so_far.iter().any(Problem::breaks_off) {
         let is_well = so_far.is_empty() && problems.is_empty();
         problems.extend(compare_snapshot(trial, &told.written, seen, is_well));
@@ -299,8 +299,8 @@ fn write(path: &Path, value: &Value) -> Result<(), String> {
     fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// The problem of an agent that did not become ready. Nothing has been evaluated yet, so a crash is not
-/// counted as the agent's failure.
+/// Returns the problem of an agent that did not become ready. Nothing has been evaluated yet, so a crash is not counted
+/// as the agent's failure.
 pub(super) fn not_ready(scenario: &Scenario, role: &str, error: &ReadyError) -> Problem {
     let message = chain(error);
     match error {
@@ -312,22 +312,21 @@ pub(super) fn not_ready(scenario: &Scenario, role: &str, error: &ReadyError) -> 
     }
 }
 
-/// The problem of an agent of this process that could not be made ready.
+/// Returns the problem of an agent of this process that could not be made ready.
 pub(super) fn not_served(scenario: &Scenario, role: &str, why: &str) -> Problem {
     let message = format!("{role} cannot be served by this process: {why}");
     let owner = owner::owner_of(scenario, role);
     ProblemKind::NeverReady.because(message).owned_by(owner)
 }
 
-/// The problem of an evaluation without an assessment: the green agent refused, or a party broke the
-/// protocol.
+/// Returns the problem of an evaluation without an assessment: the green agent refused, or a party broke the protocol.
 pub(super) fn no_assessment(scenario: &Scenario, error: &EvaluationError) -> Problem {
     let (kind, owner) = match error {
         EvaluationError::Green(error) => match &error.fault {
             bridge_client::Fault::Rpc(_) => (ProblemKind::EvaluationRejected, Owner::Evaluator),
             fault => (broken(fault), Owner::Evaluator),
         },
-        // It says nothing about what the agent can do.
+        // The problem says nothing about the agent's abilities.
         EvaluationError::NotLetIn { .. } => (ProblemKind::Protocol, Owner::Evaluator),
         EvaluationError::Participant { role, source } => match &source.fault {
             bridge_client::Fault::Rpc(_) => (ProblemKind::EvaluationFailed, Owner::Agent),

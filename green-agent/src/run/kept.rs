@@ -1,8 +1,8 @@
 //! `reuse = "agents"`: keeps the programs of agents from one trial to the next.
 //!
-//! A trial takes a set of programs that no other trial uses, or starts one. Afterwards they are kept, unless
-//! something went wrong: programs that crashed, hung, or are still busy with the trial are replaced. There are
-//! never more sets than trials may run at once, those that wait for a trial included.
+//! A trial takes a set of programs that no other trial uses, or starts one. The set is kept afterwards unless something
+//! went wrong: programs that crashed, hung, or are still busy with the trial are replaced. The number of sets,
+//! including those that wait for a trial, never exceeds the number of concurrent trials.
 
 use std::{collections::BTreeSet, mem, sync::Mutex, time::Duration};
 
@@ -12,7 +12,7 @@ use bridge_program::lock;
 
 /// The programs of agents that wait for another trial.
 pub(super) struct KeptAgents {
-    /// The most sets that run at once.
+    /// The largest number of sets.
     most: usize,
     sets: Mutex<Sets>,
 }
@@ -21,7 +21,7 @@ pub(super) struct KeptAgents {
 struct Sets {
     /// The number of sets that a trial uses.
     in_use: usize,
-    /// The others, the one that has waited longest first.
+    /// The waiting sets; the first has waited longest.
     waiting: Vec<WaitingSet>,
 }
 
@@ -32,7 +32,7 @@ struct WaitingSet {
 }
 
 impl KeptAgents {
-    /// Returns a place for the agents of as many trials as may run at once.
+    /// Creates an empty store for the agents of this many concurrent trials.
     pub(super) fn new(jobs: usize) -> Self {
         Self {
             most: jobs.max(1),
@@ -40,7 +40,7 @@ impl KeptAgents {
         }
     }
 
-    /// Returns programs for a trial: those of an earlier one, or none, which then are to be started.
+    /// Returns the programs of an earlier trial, or an empty set, whose programs must be started.
     pub(super) async fn take(&self, scenario: &Scenario, options: &RunOptions) -> AgentSet {
         if scenario.harness.reuse == Reuse::Nothing {
             return AgentSet::default();
@@ -55,7 +55,7 @@ impl KeptAgents {
         found.unwrap_or_default()
     }
 
-    /// Takes back what a trial has used.
+    /// Takes the programs of a trial back.
     pub(super) fn give_back(&self, scenario: &Scenario, agents: AgentSet) {
         if scenario.harness.reuse == Reuse::Nothing {
             return;
@@ -85,7 +85,7 @@ impl KeptAgents {
 }
 
 impl Sets {
-    /// Returns a set for the scenario, if one waits, and those that are to be stopped first.
+    /// Returns a waiting set for the scenario, if there is one, and the sets that must be stopped first.
     fn take(&mut self, scenario: &Scenario, most: usize) -> (Option<AgentSet>, Vec<WaitingSet>) {
         let ports = port_leases::ports(scenario);
         let (mut found, mut dismissed) = (None, Vec::new());
@@ -116,9 +116,9 @@ fn holds_any(agents: &AgentSet, ports: &BTreeSet<u16>) -> bool {
         .any(|lease| ports.contains(&lease.port()))
 }
 
-/// Tells that the next trial starts its agents anew.
+/// Reports that the next trial restarts its agents.
 pub(super) fn tell_restart(scenario: &str, reason: String, options: &RunOptions) {
-    options.tell(RunEvent::AgentsNotKept {
+    options.emit(RunEvent::AgentsNotKept {
         scenario: scenario.to_owned(),
         reason,
     });
@@ -134,7 +134,7 @@ mod tests {
         scenario::testing::scenario_of,
     };
 
-    /// Returns a program that ends with exit code 1: its supervisor does.
+    /// Returns a program that ends with exit code 1, because its supervisor does.
     fn failing(folder: &Path) -> AgentProcess {
         let launch = Launch {
             role: "purple".to_owned(),
@@ -184,7 +184,7 @@ mod tests {
         let ended = dismissed[0].agents.ended().unwrap();
         assert_eq!(ended, "purple exited with code 1 between two trials");
         assert_eq!(dismissed.len(), 1);
-        // One runs and one waits: a third would be too many.
+        // One set runs and one waits: a third would be too many.
         let (found, dismissed) = sets.take(&ours, 2);
         assert!(found.is_none());
         assert!(dismissed[0].agents.is_of(&other));

@@ -1,5 +1,5 @@
-//! The log of a run: its folder with the manifest and the records. A run that is resumed goes on with the
-//! records of the trials that have ended.
+//! The log of a run: its folder with the manifest and the records. A resumed run continues the records of the trials
+//! that have ended.
 
 use std::{
     collections::BTreeMap,
@@ -17,17 +17,17 @@ use crate::{
     scenario::{ScenarioFile, supplied::AgentOverrides},
 };
 
-/// The folder and the records of a run that is going on.
+/// The folder and the records of a running run.
 #[derive(Debug)]
 pub struct RunLog {
     folder: PathBuf,
     writer: RecordWriter,
-    /// The records that were there before, by key, in their order.
+    /// The earlier records by key, in their order.
     earlier: BTreeMap<String, Vec<TrialRecord>>,
     is_resumed: bool,
 }
 
-/// The reason why a run cannot begin, or go on.
+/// The reason why a run cannot begin or be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunLogError {
     /// The folder cannot be made.
@@ -41,12 +41,12 @@ pub enum RunLogError {
     /// The manifest or the records cannot be read or written.
     #[error("{0}{advice}", advice = cause(.0))]
     Records(#[from] RecordError),
-    /// A scenario is not where it was.
+    /// A scenario file does not exist any more.
     #[error(
         "{0}: no such file; a run is resumed in the folder in which it was started, with its scenarios"
     )]
     NoScenario(String),
-    /// A scenario is not what it was.
+    /// A scenario has changed since the run began.
     #[error(
         "{0}: not as it was when the run began, so the trials cannot be reported together; begin another run"
     )]
@@ -79,7 +79,7 @@ impl RunLog {
             settings,
             ..Manifest::begun(super::now())
         };
-        // A reader of the manifest can tell by the records whether the run goes on.
+        // A reader of the manifest can see from the records whether the run is still running.
         let writer = RecordWriter::open(&folder.join(RECORDS))?;
         manifest.write(folder)?;
         Ok(Self {
@@ -90,18 +90,18 @@ impl RunLog {
         })
     }
 
-    /// Goes on with the run in a folder. Its gates are those that the files have now, as its trials are, and its manifest
-    /// says so.
+    /// Resumes the run in a folder. Its gates are those of the present files, like its trials, and its manifest is
+    /// updated.
     ///
     /// # Errors
-    /// If it is not the folder of a run, another program writes it, its files are damaged, or a scenario is no
-    /// longer what it was.
+    /// If it is not the folder of a run, another program writes to it, its files are damaged, or a scenario has
+    /// changed.
     pub fn resume(
         folder: &Path,
         found: &[ScenarioFile],
         overrides: &AgentOverrides,
     ) -> Result<Self, RunLogError> {
-        // Opened first, so that no other program writes what is read below.
+        // The file is opened first, so that no other program writes what is read below.
         let mut manifest = Manifest::read(folder)?;
         let writer = RecordWriter::open(&folder.join(RECORDS))?;
         let settings = manifest.settings.clone();
@@ -195,8 +195,8 @@ fn listed(
     }
 }
 
-/// Returns whether a trial with this last record need not run again: it was carried out, even if something
-/// broke. One that was interrupted, or that something on this machine kept from beginning, runs again.
+/// Returns whether a trial with this last record need not run again: it was carried out, even if something broke. A
+/// trial that was interrupted, or that this machine could not begin, runs again.
 pub(super) fn is_final(record: &TrialRecord) -> bool {
     let kept_back = |kind| {
         matches!(

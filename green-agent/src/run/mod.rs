@@ -5,11 +5,11 @@
 //! - `log`: the run's folder, manifest and records; `plan`: the trials of a scenario
 //! - `regrade`: judges finished trials again
 //! - `scenario`, `requirements`: one scenario, what it requires, its trials
-//! - `trial`, `agents`, `watch`, `judge`, `criterion`: one trial, its agents, its limits, its verdict, and
-//!   when it passes
-//! - `agent_set`, `kept`: the programs of agents, and those that stay from one trial to the next
-//! - `hops`: which party calls which; `peers`: how agents are told about each other
-//! - `figures`: what follows from all trials of a scenario: figures, gates, an early stop
+//! - `trial`, `agents`, `watch`, `judge`, `criterion`: one trial, its agents, its limits, its verdict, and its
+//!   criterion for passing
+//! - `agent_set`, `kept`: the programs of agents, and those that are kept from one trial to the next
+//! - `hops`: the hops between parties; `peers`: tells agents about each other
+//! - `figures`: the figures of all trials of a scenario, which decide about gates and an early stop
 //! - `hosted`, `episode_setup`, `caller`: agents of this process; evaluators of episodes; participants that
 //!   ask for their evaluation themselves
 //! - `port_leases`: reservations of fixed ports
@@ -91,7 +91,7 @@ pub struct RunOptions {
     pub folder: PathBuf,
     /// The folder in which agents run, and whose `.env` they get.
     pub working_dir: PathBuf,
-    /// How to start agents that files only name.
+    /// The commands and addresses of agents that files only name.
     pub supplied: AgentOverrides,
     /// Whether to rewrite all addresses in agents' cards to the recorder's, wherever they lead.
     pub rewrite_cards: bool,
@@ -103,7 +103,7 @@ pub struct RunOptions {
     pub supervisor: Supervisor,
     /// Assigns ports to agents.
     pub ports: PortPool,
-    /// How long agents' programs took to start so far.
+    /// The start times of the agents' programs so far.
     pub start_times: StartTimes,
     /// Receives the events.
     pub listener: Listener,
@@ -112,7 +112,7 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    fn tell(&self, event: RunEvent) {
+    fn emit(&self, event: RunEvent) {
         (self.listener)(event);
     }
 
@@ -133,8 +133,8 @@ impl RunOptions {
     }
 }
 
-/// Runs the scenarios and returns a report on each, in their order. Each trial is recorded as it ends; those
-/// that the log has already are not run again.
+/// Runs the scenarios, and returns a report on each in their order. Each trial is recorded as it ends; trials that the
+/// log already has are not run again.
 pub async fn run(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> RunReport {
     // A run is a trace, with a span for each scenario, trial and hop.
     let span = span(Kind::Internal, || "run".into());
@@ -156,7 +156,7 @@ fn ended(span: &Span, exit: Exit) {
 
 async fn run_all(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> RunReport {
     let begun = Instant::now();
-    options.tell(RunEvent::Started {
+    options.emit(RunEvent::Started {
         scenarios: found.len(),
     });
     // The trials of all scenarios share one queue, so that a slow scenario does not delay the others.
@@ -170,11 +170,11 @@ async fn run_all(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> 
         let span = span(Kind::Internal, || format!("scenario {}", one.name));
         let report = scenario::run(one, &queue).instrument(span.clone()).await;
         ended(&span, report.exit);
-        options.tell(RunEvent::ScenarioEnded(Box::new(report.clone())));
+        options.emit(RunEvent::ScenarioEnded(Box::new(report.clone())));
         report
     });
     let reports = join_all(running).await;
     let report = RunReport::new(reports, begun.elapsed().as_secs_f64());
-    options.tell(RunEvent::Ended(Box::new(report.clone())));
+    options.emit(RunEvent::Ended(Box::new(report.clone())));
     report
 }

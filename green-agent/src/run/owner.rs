@@ -1,4 +1,4 @@
-//! Determines which party is at fault when a program ends or nothing happens any more.
+//! Determines the party at fault when a program ends or nothing happens any more.
 
 use std::collections::BTreeMap;
 
@@ -31,8 +31,8 @@ fn is_bot(scenario: &Scenario, role: &str) -> bool {
     scenario.participants.iter().any(|one| named(&one.start))
 }
 
-/// Returns the party that the others wait for, according to the transcript: the last one that was asked, has
-/// not answered, and waits for no other.
+/// Returns the party that the others wait for, according to the transcript: the last one that got a request, has not
+/// answered it, and waits for no other party.
 pub(super) fn awaited(scenario: &Scenario, entries: &[Entry]) -> Owner {
     match (awaited_role(entries), &scenario.green) {
         (Some(role), _) => owner_of(scenario, role),
@@ -41,7 +41,7 @@ pub(super) fn awaited(scenario: &Scenario, entries: &[Entry]) -> Owner {
     }
 }
 
-/// Returns the role of that party; `None` if nobody was asked anything.
+/// Returns the role of that party; `None` if there was no request.
 pub(super) fn awaited_role(entries: &[Entry]) -> Option<&str> {
     let open = open_exchanges(entries);
     let waits = |role: &str| open.iter().any(|one| one.waiting() == role);
@@ -49,7 +49,7 @@ pub(super) fn awaited_role(entries: &[Entry]) -> Option<&str> {
     if let Some(exchange) = last.or(open.last()) {
         return Some(exchange.awaited());
     }
-    // No request is open: the party that was asked last has not finished its work.
+    // No request is open: the party with the last request has not finished its work.
     let mut requests = entries
         .iter()
         .rev()
@@ -66,8 +66,8 @@ pub(super) fn still_answering(entries: &[Entry]) -> Option<&str> {
 /// A request whose answer is not complete.
 struct OpenRequest<'a> {
     hop: &'a Hop,
-    /// Whether the called party has sent something. A participant that called the green agent has its
-    /// instructions then, and is the one that is waited for.
+    /// Whether the called party has sent something. A participant that called the green agent has its instructions
+    /// then, and is the party that the others wait for.
     is_told: bool,
 }
 

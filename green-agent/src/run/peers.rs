@@ -1,5 +1,5 @@
-//! Tells participants about each other: replaces `{ROLE}` with addresses, and gives policies the MCP servers
-//! and tokens that they have from the start.
+//! Gives participants the addresses of each other in place of `{ROLE}`, and gives policies the MCP servers and tokens
+//! that they have from the start.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -72,7 +72,7 @@ pub(super) fn keyring(
 }
 
 /// Gives an agent the addresses of the participants that it names; `url` returns the address of a hop.
-pub(super) fn tell(
+pub(super) fn set_addresses(
     handle: &mut AgentHandle,
     scenario: &Scenario,
     tokens: &BTreeMap<String, Secret>,

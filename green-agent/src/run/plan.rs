@@ -1,4 +1,4 @@
-//! The trials of one scenario: each sample in each cell, as often as asked for.
+//! The trials of one scenario: each sample in each cell, with its number of repetitions.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ pub(super) struct PlannedTrial<'a> {
     /// The number of the trial, from 1.
     pub(super) trial: u32,
     pub(super) seed: u64,
-    /// The digest of what the trial means, 32 hexadecimal digits.
+    /// The digest of the trial's meaning, 32 hexadecimal digits.
     pub(super) key: String,
 }
 
@@ -74,7 +74,7 @@ impl Plan {
         Ok(Self::of(source, first, &settings, &options.supplied))
     }
 
-    /// Returns the plan of a scenario that was read; `first` is that of its first cell and its first row.
+    /// Returns the plan of a scenario that was read; `first` is the scenario of its first cell and its first row.
     pub(super) fn of(
         source: ScenarioSource,
         first: Scenario,
@@ -123,7 +123,7 @@ impl Plan {
         })
     }
 
-    /// Returns the scenario of a trial, with its agents as the command line says.
+    /// Returns the scenario of a trial, with the agents of the command line.
     pub(super) fn scenario(
         &self,
         planned: &PlannedTrial<'_>,
@@ -131,7 +131,7 @@ impl Plan {
     ) -> Result<Scenario, Problem> {
         let scenario = match self.source.is_filled() {
             true => self.source.scenario(planned.cell, planned.row),
-            // The same for every trial.
+            // This is the same for every trial.
             false => Ok(self.first.clone()),
         };
         let mut scenario = scenario.map_err(|errors| ProblemKind::Unreadable.because(errors))?;
@@ -177,8 +177,7 @@ fn hex(digest: &str, length: usize) -> String {
     digits.chars().take(length).collect()
 }
 
-/// Returns a name as one segment of a path. Names that differ stay different: one that had to be changed ends
-/// with a digest.
+/// Returns a name as one segment of a path. Different names stay different: a changed name ends with a digest.
 fn file_name(name: &str) -> String {
     let plain = |c: char| match c.is_alphanumeric() || "-_.,=+".contains(c) {
         true => c,

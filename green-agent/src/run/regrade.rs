@@ -1,5 +1,5 @@
-//! Judges the trials of a finished run again, from their transcripts and recorded assessments, by what the
-//! scenario expects now.
+//! Judges the trials of a finished run again by the scenario's present expectations, from their transcripts and
+//! recorded assessments.
 
 use std::{
     fs,
@@ -27,16 +27,16 @@ use crate::{
 /// A trial that was judged again.
 #[derive(Clone, Debug)]
 pub struct Regraded {
-    /// Its record with the outcome and the problems that it has now.
+    /// Its record with the new outcome and the new problems.
     pub record: TrialRecord,
-    /// The outcome that it had.
+    /// The former outcome.
     pub was: Outcome,
 }
 
 /// The reason why a run cannot be judged again.
 #[derive(Debug, thiserror::Error)]
 pub enum RegradeError {
-    /// The scenarios are not there.
+    /// The scenario files do not exist any more.
     #[error(transparent)]
     Log(#[from] RunLogError),
     /// A scenario cannot be read.
@@ -50,7 +50,7 @@ pub enum RegradeError {
     Report {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The mistake in it.
         error: String,
     },
     /// The turns of a conversation cannot be judged again.
@@ -112,7 +112,7 @@ fn judged(
     })?;
     let others = record.problems.iter().filter(|one| !is_judgement(one.kind));
     let mut problems: Vec<Problem> = others.cloned().collect();
-    problems.extend(judge::again(&scenario, &assessment, entries));
+    problems.extend(judge::judge_again(&scenario, &assessment, entries));
     let outcome = problems.iter().map(Problem::outcome).max();
     let exit = problems.iter().map(Problem::exit).max();
     Ok(Regraded {
@@ -129,7 +129,7 @@ fn judged(
     })
 }
 
-/// Returns the scenario of a trial, with the same row and the same cell as then.
+/// Returns the scenario of a trial, with the row and the cell of the recorded trial.
 fn scenario_of(source: &ScenarioSource, record: &TrialRecord) -> Result<Scenario, RegradeError> {
     let cells = source.cells();
     let cell = cells.iter().find(|cell| cell_texts(cell) == record.cell);

@@ -1,4 +1,4 @@
-//! Finds or installs what the agents of a scenario require, or reports it as missing.
+//! Finds or installs the packages and programs that the agents of a scenario require, or reports them as missing.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
@@ -66,8 +66,8 @@ async fn provide(
             "{missing}\ninstall it with: green-agent run {path} --install"
         )));
     }
-    let tell = |event| options.tell(RunEvent::Install(event));
-    let install = options.installer.install(set, &tell);
+    let emit = |event| options.emit(RunEvent::Install(event));
+    let install = options.installer.install(set, &emit);
     tokio::select! {
         done = install => done.map_err(|error| ProblemKind::InstallFailed.because(error)),
         () = options.interrupted() => Err(ProblemKind::Interrupted.because("while installing")),

@@ -1,5 +1,4 @@
-//! Runs one scenario: reads it, prepares what it requires, runs its trials, and compares them with its
-//! sidecar.
+//! Runs one scenario: reads it, prepares its requirements, runs its trials, and compares them with its sidecar.
 
 use std::{
     fs,
@@ -34,7 +33,7 @@ use crate::{
     },
 };
 
-/// What the scenarios of a run share.
+/// The state that the scenarios of a run share.
 pub(super) struct Queue<'a> {
     pub(super) options: &'a RunOptions,
     pub(super) log: &'a RunLog,
@@ -56,7 +55,7 @@ pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioRepo
         queue,
     };
     if let Some(problem) = running.gate_mistake() {
-        // Not recorded: once it is mended, the run can go on.
+        // This is not recorded: the run can be resumed after the mistake is corrected.
         return reported(found, only(TrialReport::not_begun(problem)));
     }
     let tally = running.trials().await;
@@ -89,8 +88,8 @@ struct RunningScenario<'a> {
 }
 
 impl<'a> RunningScenario<'a> {
-    /// Returns what is wrong with the gates, if trials are to run of which they could not judge. A part of a run has no
-    /// earlier run beside it.
+    /// Returns the mistake in the gates, if they could not judge the trials of this run. A part of a run has no earlier
+    /// run beside it.
     fn gate_mistake(&self) -> Option<Problem> {
         let is_judged = self.found.sidecar.is_none() && self.queue.options.shard.is_none();
         if !is_judged || self.planned().all(|one| self.finished(&one).is_some()) {
@@ -105,8 +104,8 @@ impl<'a> RunningScenario<'a> {
         (!mistakes.is_empty()).then(|| ProblemKind::Unreadable.because(mistakes.join("\n")))
     }
 
-    /// Returns the report with the results of the gates. A run that becomes the earlier one is kept before that, and then
-    /// compared with itself.
+    /// Returns the report with the results of the gates. A run that becomes the baseline is stored before that, and
+    /// then compared with itself.
     fn judged_by_gates(&self, report: ScenarioReport) -> ScenarioReport {
         let gates = &self.plan.first.harness.gate;
         match self.keep_baseline(&report) {
@@ -125,7 +124,7 @@ impl<'a> RunningScenario<'a> {
         }
     }
 
-    /// Keeps this run as the earlier one, if it is asked for and a gate names one.
+    /// Stores this run as the baseline, if that is requested and a gate names one.
     fn keep_baseline(&self, report: &ScenarioReport) -> Result<(), String> {
         let options = self.queue.options;
         let asked = self.plan.first.harness.gate.regress.as_ref();
@@ -143,7 +142,7 @@ impl<'a> RunningScenario<'a> {
             .map_err(|error| format!("this run is not kept as {against}: {}", chain(&error)))
     }
 
-    /// Runs the trials that have not ended yet, and returns what is kept of all.
+    /// Runs the trials that have not ended yet, and returns the tally of all.
     async fn trials(&self) -> TrialTally {
         let mut first = None;
         let mut trials = 0;
@@ -155,7 +154,7 @@ impl<'a> RunningScenario<'a> {
                 trials += 1;
             }
         }
-        self.queue.options.tell(RunEvent::Planned { trials });
+        self.queue.options.emit(RunEvent::Planned { trials });
         // Each trial of a scenario that must fail is compared with its sidecar.
         let mut tally = TrialTally::new(self.found.sidecar.is_some());
         let Some(first) = first else {
@@ -170,8 +169,7 @@ impl<'a> RunningScenario<'a> {
             Ok(installed) => installed,
             Err(problem) => return only(self.not_begun(&first, problem)),
         };
-        // Of the trials of one scenario no more are taken up than can run, so that memory does not grow with
-        // their number.
+        // No more trials of a scenario are prepared than can run, so that memory does not grow with their number.
         let planned = Mutex::new(self.planned().enumerate());
         let next = || {
             let mut planned = lock(&planned);
@@ -203,7 +201,7 @@ impl<'a> RunningScenario<'a> {
             let report = match self.queue.place_after(place.take()).await {
                 Ok(found) => {
                     let report = self.carry_out(&planned, &installed[planned.at]).await;
-                    // Otherwise the trials of other scenarios would come between, and have the agents stopped.
+                    // Otherwise trials of other scenarios would run in between, and would have the agents stopped.
                     place = Some(found).filter(|_| self.reuse() == Reuse::Agents);
                     report
                 }
@@ -217,8 +215,7 @@ impl<'a> RunningScenario<'a> {
         self.plan.first.harness.reuse
     }
 
-    /// Returns how many trials of this scenario may run at once. Agents that are kept at fixed ports are there
-    /// only once.
+    /// Returns the number of trials of this scenario that may run at once. Kept agents at fixed ports exist only once.
     fn at_once(&self) -> usize {
         match self.reuse() {
             Reuse::Agents if !port_leases::ports(&self.plan.first).is_empty() => 1,
@@ -264,7 +261,7 @@ impl<'a> RunningScenario<'a> {
         Ok(installed)
     }
 
-    /// Runs a trial, which has its place in the queue, and again if something broke and retries are left.
+    /// Runs a trial, whose turn in the queue has come, and repeats it if something broke and retries are left.
     async fn carry_out(&self, planned: &PlannedTrial<'_>, installed: &Installed) -> TrialReport {
         if let Some(reason) = self.figures.stop_reason(&cell_texts(planned.cell)) {
             return self.not_begun(planned, ProblemKind::StoppedEarly.because(reason));
@@ -295,7 +292,7 @@ impl<'a> RunningScenario<'a> {
         let folder = self.plan.folder(planned, number);
         let folder = self.queue.log.folder().join(folder);
         if self.queue.log.is_resumed() && folder.exists() {
-            // A trial that did not end left it; no record names it.
+            // This is the folder of a trial that did not end; no record names it.
             if let Err(error) = fs::remove_dir_all(&folder) {
                 let problem = format!("cannot remove {}: {error}", folder.display());
                 let report = TrialReport::not_begun(ProblemKind::Harness.because(problem));
@@ -305,7 +302,7 @@ impl<'a> RunningScenario<'a> {
         let attempt = Attempt {
             number: planned.trial,
             folder,
-            // Samples and cells have transcripts of their own.
+            // Samples and cells have separate transcripts.
             with_snapshot: !self.plan.source.is_filled(),
         };
         let started = super::now();
@@ -314,13 +311,13 @@ impl<'a> RunningScenario<'a> {
         planned.reported(TrialReport { started, ..report }, number)
     }
 
-    /// Returns whether a trial that ended like this is tried again.
+    /// Returns whether a trial with this record is retried.
     fn is_tried_again(&self, record: &TrialRecord, attempts: &[TrialRecord]) -> bool {
         let broken = attempts.iter().filter(|one| is_infrastructure(one)).count();
         is_infrastructure(record) && broken <= self.plan.retries.infrastructure as usize
     }
 
-    /// Records and reports a trial that something kept from beginning.
+    /// Records and reports a trial that could not begin.
     fn not_begun(&self, planned: &PlannedTrial<'_>, problem: Problem) -> TrialReport {
         let is_interrupted = problem.kind == ProblemKind::Interrupted;
         let earlier = self.queue.log.earlier(&planned.key);
@@ -331,7 +328,7 @@ impl<'a> RunningScenario<'a> {
         }
     }
 
-    /// Records an attempt and returns what stays of it in memory.
+    /// Records an attempt, and returns the part that stays in memory.
     fn keep(&self, planned: &PlannedTrial<'_>, report: TrialReport) -> (TrialReport, TrialRecord) {
         let record = TrialRecord {
             key: planned.key.clone(),
@@ -347,7 +344,7 @@ impl<'a> RunningScenario<'a> {
 }
 
 impl Queue<'_> {
-    /// Returns the place that the trial before had, or waits for one.
+    /// Returns the place of the previous trial, or waits for one.
     async fn place_after<'p>(
         &'p self,
         before: Option<SemaphorePermit<'p>>,
@@ -379,7 +376,7 @@ impl Queue<'_> {
         }
     }
 
-    /// Returns the record of a report, without what only the plan knows.
+    /// Returns the record of a report, without the fields that only the plan has.
     fn record(&self, scenario: &str, report: &TrialReport) -> TrialRecord {
         let folder = report.folder.as_ref();
         let below = folder.map(|folder| folder.strip_prefix(self.log.folder()).unwrap_or(folder));
@@ -412,14 +409,14 @@ impl Queue<'_> {
         }
     }
 
-    /// Appends a record, tells of it, and returns what stays of the report in memory. A trial whose record
+    /// Appends a record, emits an event, and returns the part of the report that stays in memory. A trial whose record
     /// cannot be written has not been carried out.
     fn keep(&self, report: TrialReport, record: TrialRecord) -> (TrialReport, TrialRecord) {
         let mut report = report.slim();
         match self.log.append(&record) {
             Ok(()) => self
                 .options
-                .tell(RunEvent::TrialEnded(Box::new(record.clone()))),
+                .emit(RunEvent::TrialEnded(Box::new(record.clone()))),
             Err(error) => report.add(ProblemKind::Harness.because(chain(&error))),
         }
         let record = TrialRecord {

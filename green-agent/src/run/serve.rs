@@ -45,7 +45,7 @@ pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), Serv
         for handle in &agents.handles {
             start::ready(handle, scenario, &processes, options).await?;
             if let Some(endpoint) = &handle.endpoint {
-                options.tell(RunEvent::Serving {
+                options.emit(RunEvent::Serving {
                     role: handle.role.clone(),
                     url: endpoint.to_string(),
                 });

@@ -60,7 +60,7 @@ fn awaited(listens: Listens) -> Awaited {
     }
 }
 
-/// Waits until an agent is ready, and remembers how long its program took. An agent without an address is ready at once.
+/// Waits until an agent is ready, and records the time its program took. An agent without an address is ready at once.
 pub(super) async fn ready(
     handle: &AgentHandle,
     scenario: &Scenario,
@@ -91,7 +91,7 @@ pub(super) async fn ready(
     Ok(())
 }
 
-/// Waits until an agent of this process answers; returns why it does not.
+/// Waits until an agent of this process answers; returns the error if it does not.
 async fn served(server: &LocalServer, limit: Duration) -> Result<(), String> {
     let ready = timeout(limit, server.ready()).await;
     ready.unwrap_or_else(|_| Err(format!("it was not ready within {limit:?}")))

@@ -1,9 +1,9 @@
-//! Completes scenarios that do not say how to start their agents.
+//! Completes scenarios that do not specify how their agents are started.
 
 use super::{Problem, ProblemKind, RunOptions};
 use crate::scenario::{model::Scenario, reuse, supplied};
 
-/// Completes a scenario that does not say how to start its agents.
+/// Adds the start of the agents to a scenario that does not specify it.
 pub(super) fn supply(scenario: &mut Scenario, options: &RunOptions) -> Result<(), Problem> {
     let applied = options.supplied.apply(scenario);
     applied.map_err(|error| ProblemKind::NotStarted.because(error))?;

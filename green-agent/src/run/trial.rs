@@ -65,7 +65,7 @@ struct Trial<'a> {
     phases: Mutex<Vec<(Phase, Instant)>>,
 }
 
-/// What is set up while a trial runs.
+/// The resources of a running trial.
 struct RunningTrial<'a> {
     agents: &'a TrialAgents,
     episode_setup: Option<&'a EpisodeSetup>,
@@ -73,8 +73,7 @@ struct RunningTrial<'a> {
     transcript: &'a Transcript,
 }
 
-/// Runs one trial. All its agents have ended when it returns, whatever happened, but for those that are kept
-/// for another trial.
+/// Runs one trial. When it returns, all agents have ended, except those that are kept for another trial.
 pub(super) async fn run(
     found: &ScenarioFile,
     scenario: &Scenario,
@@ -132,7 +131,7 @@ async fn run_one(
         folder: &trial.folder,
     };
     let report = judge::judge(&case, transcript.as_ref(), seen, begun.elapsed());
-    // Not earlier: the next trial changes what the masker knows.
+    // This must not happen earlier: the next trial changes the masker.
     kept.give_back(scenario, set);
     report
 }
@@ -199,7 +198,7 @@ impl Trial<'_> {
         self.perform(&running, set, seen).await;
         self.enter(Phase::Stopping);
         if self.is_kept(set, &transcript, seen).await {
-            // Nobody waits for what is still open, such as a stream of an MCP server's own messages.
+            // No party waits for exchanges that are still open, such as a stream of an MCP server's own messages.
             recorder.stop_within(Duration::ZERO).await;
             set.keep(self.scenario, agents);
         } else {
@@ -210,7 +209,7 @@ impl Trial<'_> {
         Ok(transcript)
     }
 
-    /// Returns whether the agents can go on to another trial.
+    /// Returns whether the agents can be used for another trial.
     async fn is_kept(
         &self,
         set: &AgentSet,
@@ -278,10 +277,10 @@ impl Trial<'_> {
         seen: &mut TrialObservation,
     ) {
         let evaluation = self.evaluation(running);
-        let (name, tell) = (self.scenario.name.clone(), self.options.listener.clone());
+        let (name, emit) = (self.scenario.name.clone(), self.options.listener.clone());
         let masker = running.agents.masker.clone();
         let hear: Listener = Arc::new(move |text: &str| {
-            tell(RunEvent::Said {
+            emit(RunEvent::Said {
                 scenario: name.clone(),
                 text: masker.mask_text(text),
             });
@@ -439,7 +438,7 @@ impl Trial<'_> {
         let mut phases = lock(&self.phases);
         phases.push((phase, Instant::now()));
         drop(phases);
-        self.options.tell(RunEvent::Phase {
+        self.options.emit(RunEvent::Phase {
             scenario: self.scenario.name.clone(),
             trial: self.number,
             phase,

@@ -1,4 +1,4 @@
-//! The agents of one trial: their addresses, and how each is started.
+//! The agents of one trial: their addresses, and the way in which each is started.
 
 use std::{
     collections::BTreeMap,
@@ -45,9 +45,9 @@ impl AgentHandle {
     }
 }
 
-/// How an agent of the trial is started.
+/// The way in which an agent of the trial is started.
 pub(super) enum AgentStart {
-    /// Not at all: it runs already, since before the run or since an earlier trial.
+    /// Not at all: it has been running since before the run or since an earlier trial.
     None,
     /// As a program.
     Program {

@@ -15,10 +15,10 @@ use crate::{
     transcript::Transcript,
 };
 
-/// How long the evaluator may still take to finish its assessment of an agent that crashed.
+/// The time for which the evaluator may still finish its assessment of an agent that crashed.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// How long to wait for an agent's process to end after its connection broke.
+/// The time for which to wait for the end of an agent's process after its connection broke.
 const CRASH_SHOWS: Duration = Duration::from_secs(1);
 
 /// The outcome of an evaluation, and the problem that interrupted it.
@@ -73,7 +73,7 @@ pub(super) async fn crash_of(agents: &[AgentProcess], scenario: &Scenario) -> Pr
     crashed(agent, exit, scenario)
 }
 
-/// Returns the problem of a trial in which nothing happened any more: the fault of whom the others were waiting for.
+/// Returns the problem of a trial in which nothing happened any more. The party that the others waited for is at fault.
 fn hung(what: &str, transcript: &Transcript, scenario: &Scenario) -> Problem {
     let Ok(entries) = transcript.entries() else {
         return ProblemKind::Hung.because(what).owned_by(Owner::Harness);
@@ -102,7 +102,7 @@ fn crashed(agent: &AgentProcess, exit: AgentExit, scenario: &Scenario) -> Proble
     ProblemKind::Crashed.because(message).owned_by(owner)
 }
 
-/// Returns how an agent has ended, when, and what it last printed.
+/// Returns the exit status of an agent, the time, and its last output.
 pub(super) fn exit_message(agent: &AgentProcess, exit: AgentExit, when: &str) -> String {
     let mut message = format!("{} {exit} {when}", agent.role());
     let lines = agent.last_lines();

@@ -1,4 +1,4 @@
-//! Judges the turns of a finished conversation by what they expect now, from the transcript.
+//! Judges the turns of a finished conversation again by their present expectations, from the transcript.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::{
 /// The reason why the turns of a conversation cannot be judged again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TurnsError {
-    /// All turns that were said are as they should be now, but the conversation ended before others.
+    /// All turns that were sent pass now, but the conversation ended before the others.
     #[error("turn {0} was not said when the scenario ran; run it again")]
     NotSaid(usize),
-    /// The transcript does not show what was answered to each turn of the scenario.
+    /// The transcript does not show the answer to each turn of the scenario.
     #[error(
         "the transcript does not show the answer to each [[config.turn]] of the scenario, so that `state` and \
          `contains` cannot be judged; run it again"
@@ -25,16 +25,16 @@ pub enum TurnsError {
     NotShown,
 }
 
-/// Returns the assessment of a finished conversation by what its turns expect now. `known` is the one that was
-/// recorded.
-pub(in crate::evaluator) fn again(
+/// Returns the assessment of a finished conversation by the present expectations of its turns. `known` is the recorded
+/// one.
+pub(in crate::evaluator) fn judge_again(
     turns: &[ConversationTurn],
     known: &Assessment,
     entries: &[Entry],
 ) -> Result<Assessment, TurnsError> {
     let answers = answers(turns, entries).ok_or(TurnsError::NotShown)?;
     let states: Vec<String> = answers.iter().map(Collected::state).collect();
-    // What the evaluator saw is the proof that the transcript was read as it was meant.
+    // The states that the evaluator recorded prove that the transcript was read correctly.
     if states != recorded_states(known) {
         return Err(TurnsError::NotShown);
     }
@@ -57,7 +57,7 @@ fn recorded_states(known: &Assessment) -> Vec<String> {
     states.map(str::to_owned).collect()
 }
 
-/// Returns what was answered to each turn that was said; `None` if something was said that is no turn.
+/// Returns the answer to each turn that was sent; `None` if a message was sent that is no turn.
 fn answers(turns: &[ConversationTurn], entries: &[Entry]) -> Option<Vec<Collected>> {
     let mut talks: BTreeMap<&str, Collected> = BTreeMap::new();
     let mut answers: Vec<Collected> = Vec::new();
@@ -147,15 +147,15 @@ mod tests {
     #[test]
     fn what_turns_expect_now_is_judged_from_the_transcript() {
         let (mut turns, known, entries) = conversation();
-        assert_eq!(again(&turns, &known, &entries), Ok(known.clone()));
+        assert_eq!(judge_again(&turns, &known, &entries), Ok(known.clone()));
         turns[2].state = Some("completed".to_owned());
-        let judged = again(&turns, &known, &entries).unwrap();
+        let judged = judge_again(&turns, &known, &entries).unwrap();
         assert_eq!(
             (judged.state.as_str(), judged.metrics["score"]),
             ("failed", 2.0 / 3.0)
         );
         turns[0].contains = Some("bye".to_owned());
-        let judged = again(&turns, &known, &entries).unwrap();
+        let judged = judge_again(&turns, &known, &entries).unwrap();
         assert_eq!(judged.metrics["score"], 0.0);
         assert!(
             judged.statuses[0]
@@ -170,10 +170,16 @@ mod tests {
         let stopped = assessment(3, 0, &["completed".to_owned()], Some("no".to_owned()));
         let before_second = |entry: &&Entry| entry.exchange == 1;
         let first: Vec<Entry> = entries.iter().filter(before_second).cloned().collect();
-        assert_eq!(again(&turns, &stopped, &first), Err(TurnsError::NotSaid(2)));
-        assert_eq!(again(&turns, &known, &first), Err(TurnsError::NotShown));
         assert_eq!(
-            again(&turns[..1], &known, &entries),
+            judge_again(&turns, &stopped, &first),
+            Err(TurnsError::NotSaid(2))
+        );
+        assert_eq!(
+            judge_again(&turns, &known, &first),
+            Err(TurnsError::NotShown)
+        );
+        assert_eq!(
+            judge_again(&turns[..1], &known, &entries),
             Err(TurnsError::NotShown)
         );
     }

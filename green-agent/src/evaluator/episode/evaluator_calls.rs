@@ -23,7 +23,7 @@ use crate::{
 const READY: &str =
     "You are ready to be evaluated: connect to the MCP server, reach the goal, then submit.";
 
-/// The longest that a participant may still send messages after its episode has ended.
+/// The time for which a participant may still send messages after its episode has ended.
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// The participant to call, and how to send its messages.
@@ -46,14 +46,14 @@ pub(super) struct Participant {
 }
 
 impl Participant {
-    /// Returns why its language model could not be used, if that ended its work.
+    /// Returns the reason why its language model could not be used, if that ended its work.
     pub(super) fn model_fault(&self) -> Option<String> {
         self.has_model_fault.then(|| self.text.clone())
     }
 }
 
 impl CallOptions<'_> {
-    /// Has the participant work until its task ends, or until its episode and then [`LAST_WORDS`] are over.
+    /// Runs the participant until its task ends, or until [`LAST_WORDS`] after the end of its episode.
     pub(super) async fn run(
         &self,
         running: &RunningEpisode,
@@ -88,14 +88,14 @@ impl CallOptions<'_> {
             acknowledged: watch::Sender::default(),
         };
         let acknowledged = dialogue.acknowledged.subscribe();
-        let insisting = insist(&client, &request, acknowledge, acknowledged);
+        let resending = resend(&client, &request, acknowledge, acknowledged);
         let over = async {
             episodes.finished(&running.opened.id).await;
             sleep(LAST_WORDS).await;
         };
         tokio::select! {
             held = dialogue.hold(request.clone()) => held?,
-            failed = insisting => failed?,
+            failed = resending => failed?,
             () = over => {}
         }
         dialogue.leave().await;
@@ -170,7 +170,7 @@ fn note(heard: &Collected, acknowledged: &watch::Sender<BTreeSet<String>>) {
 
 /// Sends the message again, with the same id, until it is acknowledged or has been repeated as often as
 /// allowed. Returns only if sending fails.
-async fn insist(
+async fn resend(
     client: &Client,
     request: &SendMessageRequest,
     acknowledge: Option<Acknowledge>,

@@ -55,7 +55,7 @@ pub type NewEnvironment = Arc<dyn Fn(&str, u64) -> Option<Box<dyn Environment>> 
 /// Receives every token before it is sent, so that it can be masked in recordings.
 pub type SecretSink = Arc<dyn Fn(&Secret) + Send + Sync>;
 
-/// How participants reach the environments of an evaluator.
+/// The addresses at which participants reach the environments of an evaluator.
 #[derive(Clone, Debug)]
 pub struct EnvironmentAccess {
     /// The URL of the MCP endpoint over HTTP.
@@ -65,7 +65,7 @@ pub struct EnvironmentAccess {
     pub relay: Vec<String>,
 }
 
-/// Evaluates each participant in an episode of its own.
+/// An evaluator that runs a separate episode for each participant.
 pub struct EpisodeEvaluator {
     settings: Episode,
     seed: u64,
@@ -76,13 +76,13 @@ pub struct EpisodeEvaluator {
     limits: Limits,
     /// The episode that was opened before a request for it.
     waiting: Mutex<Option<RunningEpisode>>,
-    /// Becomes true when the evaluations that participants asked for are to end.
+    /// Becomes true when the evaluations requested by participants must end.
     over: watch::Sender<bool>,
 }
 
 impl EpisodeEvaluator {
-    /// Returns an evaluator whose episodes participants reach by `reach`. `settings` are the defaults for
-    /// what requests do not say; environments are created from `seed`.
+    /// Returns an evaluator whose episodes participants reach through `reach`. `settings` are the defaults for settings
+    /// that a request does not have; environments are created from `seed`.
     pub fn new(settings: Episode, seed: u64, episodes: Episodes, reach: EnvironmentAccess) -> Self {
         Self {
             settings,
@@ -97,7 +97,7 @@ impl EpisodeEvaluator {
         }
     }
 
-    /// Replaces the built-in environments by one's own.
+    /// Replaces the built-in environments.
     #[must_use]
     pub fn with_environments(mut self, environments: NewEnvironment) -> Self {
         self.environments = environments;
@@ -118,7 +118,7 @@ impl EpisodeEvaluator {
         self
     }
 
-    /// Returns the longest that an evaluation takes.
+    /// Returns the time limit of an evaluation.
     pub fn longest(&self) -> Duration {
         self.settings.limits.time + evaluator_calls::LAST_WORDS + Duration::from_secs(60)
     }
@@ -135,8 +135,7 @@ impl EpisodeEvaluator {
         Ok(details)
     }
 
-    /// Ends the evaluations that participants asked for, now and from now on, because the participants are
-    /// gone.
+    /// Ends the present and all later evaluations that participants ask for, because the participants are gone.
     pub fn end_all(&self) {
         self.over.send_replace(true);
     }
@@ -239,7 +238,7 @@ impl Evaluator for EpisodeEvaluator {
         let acknowledge = self.settings.acknowledge.filter(|_| asked);
         let mut over = self.over.subscribe();
         let told = tokio::select! {
-            told = participant_calls::tell(&running, &self.settings, acknowledge, reporter, &self.episodes) => told,
+            sent = participant_calls::instruct(&running, &self.settings, acknowledge, reporter, &self.episodes) => sent,
             _ = over.wait_for(|over| *over) => Ok(()),
         };
         let outcome = running.close(&self.episodes).await;

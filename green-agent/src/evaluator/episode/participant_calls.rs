@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Sends the participant its instructions, and waits until the episode has ended or its time is over.
-pub(super) async fn tell(
+pub(super) async fn instruct(
     running: &RunningEpisode,
     settings: &Episode,
     acknowledge: Option<Acknowledge>,
@@ -33,20 +33,20 @@ pub(super) async fn tell(
             vec![said]
         }
     };
-    let insisting = async {
+    let resending = async {
         if let Some(acknowledge) = acknowledge {
-            insist(&said, acknowledge, reporter).await?;
+            resend(&said, acknowledge, reporter).await?;
         }
         std::future::pending().await
     };
     tokio::select! {
         _ = episodes.finished(&running.opened.id) => Ok(()),
-        unheard = insisting => unheard,
+        unheard = resending => unheard,
     }
 }
 
 /// Repeats messages that are not acknowledged, as often as allowed.
-async fn insist(
+async fn resend(
     said: &[String],
     acknowledge: Acknowledge,
     reporter: &Reporter,

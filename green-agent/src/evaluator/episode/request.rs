@@ -1,4 +1,4 @@
-//! Reads a message to the evaluator: whether it asks for an evaluation, and in which environment.
+//! Reads a message to the evaluator: checks that it asks for an evaluation, and in which environment.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use mcp_tools::environments::BUILTINS;
 use regex::Regex;
 use serde_json::Value;
 
-/// The words by which a message asks for an evaluation.
+/// A sentence that asks for an evaluation.
 static WISH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = r"(?i)\b(evaluat\w*|assess\w*|ready|benchmark\w*|begin|start|episode|test me)\b";
     Regex::new(words).ok()
@@ -23,7 +23,7 @@ const MEMBERS: [&str; 3] = ["environment", "benchmark", "task_id"];
 /// Checks that a message asks for an evaluation in this environment.
 ///
 /// # Errors
-/// If it asks for something else; the text says what is offered.
+/// If it asks for something else; the text describes the offered evaluation.
 pub(super) fn check(message: &Message, environment: &str) -> Result<(), String> {
     let has = format!("this evaluator has the environment {environment:?}");
     let said = MessageContent::of(message);

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::{evaluator_calls::Participant, running::RunningEpisode};
 use crate::evaluator::{assess_error::AssessError, custom::Verdict};
 
-/// Returns the verdict with the score of the environment's state. An episode that the participant did not end
-/// itself, by submitting, counts as failed.
+/// Returns the verdict with the score of the environment's state. An episode counts as failed unless the participant
+/// ended it by submitting.
 ///
 /// # Errors
 /// If the environment broke, or the participant's model could not be used: neither says anything about the

@@ -57,7 +57,7 @@ impl EpisodeOptions<'_> {
         };
         let mut details = self.reached_with(&token);
         details.episode_id = Some(opened.id.clone());
-        // The details do not say that the token has expired: a participant that knew would not try it.
+        // The details do not show that the token has expired: otherwise a participant would not try it.
         details.expires_at =
             (self.settings.token != TokenKind::Expired).then_some(opened.expires_at);
         Ok(RunningEpisode {
@@ -130,7 +130,7 @@ impl RunningEpisode {
             episodes.close(&decoy.id).await;
         }
         let outcome = episodes.close(&self.opened.id).await;
-        // Nothing else closes it; if something did, the agent has reached nothing.
+        // Nothing else closes the episode; if it is closed nevertheless, the agent has reached nothing.
         outcome.unwrap_or_else(nothing)
     }
 }

@@ -41,7 +41,7 @@ impl PipelineEvaluator {
         Self(self.0.with_keys(keys))
     }
 
-    /// Returns the longest that an evaluation takes.
+    /// Returns the time limit of an evaluation.
     pub fn longest(&self) -> Duration {
         self.0.longest()
     }
