@@ -25,7 +25,7 @@ pub struct Assessment {
 }
 
 impl Assessment {
-    /// Returns the assessment as it may be written: `mask` removes secrets from each JSON value.
+    /// Returns the assessment in the form that is written: `mask` removes secrets from each JSON value.
     pub fn masked(mut self, mask: impl Fn(&mut Value)) -> Self {
         let Self {
             statuses,

@@ -31,7 +31,7 @@ impl Problem {
         Self { owner, ..self }
     }
 
-    /// Returns how a trial with only this problem ends.
+    /// Returns the outcome of a trial with only this problem.
     pub fn outcome(&self) -> Outcome {
         match (self.kind, self.owner) {
             (ProblemKind::Interrupted, _) | (_, Owner::User) => Outcome::Interrupted,
@@ -84,9 +84,9 @@ impl Problem {
         }
     }
 
-    /// Returns whether the problem ended the trial early, so that how far it came depends on chance.
+    /// Returns whether the problem ended the trial early, so that its progress depends on chance.
     pub fn breaks_off(&self) -> bool {
-        // A refusal ends it too, but always at the same place.
+        // A refusal ends a trial too, but always at the same place.
         !matches!(self.outcome(), Outcome::Passed | Outcome::Failed)
             && self.kind != ProblemKind::EvaluationRejected
     }
@@ -124,17 +124,17 @@ impl Owner {
     }
 }
 
-/// Returns whether a metric measures how well the agent did.
+/// Returns whether a metric measures the quality of the agent's work.
 pub fn is_worth(metric: &str) -> bool {
     ["score", "success", "reward"].contains(&metric)
 }
 
-/// The outcome of a trial. Of several problems, the outcome that is last in this list counts: a trial that
-/// broken infrastructure ended says nothing about the agent.
+/// The outcome of a trial. Of several problems, the one whose outcome is last in this list counts: a trial that was
+/// ended by broken infrastructure says nothing about the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The agent did what it was asked to do.
+    /// The agent did its task.
     #[default]
     Passed,
     /// An expectation, a snapshot, the evaluation or the goal was not met.
@@ -207,15 +207,15 @@ pub enum ProblemKind {
     EvaluationRejected,
     /// The evaluation completed, but the agent did not reach the goal or the score.
     GoalMissed,
-    /// A figure of all trials is not as `[harness.gate]` demands.
+    /// A figure of all trials does not meet the demands of `[harness.gate]`.
     Gate,
     /// A scenario that must fail passed, or failed in another way.
     UnexpectedEnd,
     /// The scenario file cannot be read.
     Unreadable,
-    /// Something that the scenario requires is not installed, so it did not run.
+    /// A requirement of the scenario is not installed, so it did not run.
     MissingRequirement,
-    /// Something that the scenario requires cannot be installed.
+    /// A requirement of the scenario cannot be installed.
     InstallFailed,
     /// An agent cannot be started: no such program, a missing variable.
     NotStarted,
@@ -225,7 +225,7 @@ pub enum ProblemKind {
     Crashed,
     /// Nothing happened for too long, or the trial took too long.
     Hung,
-    /// A party sent something that is not the protocol, or could not be reached.
+    /// A party sent a message that violates the protocol, or could not be reached.
     Protocol,
     /// The environment broke.
     Environment,
@@ -240,7 +240,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// Returns the party that is at fault unless more is known.
+    /// Returns the party that is at fault by default.
     fn owner(self) -> Owner {
         match self {
             Self::Assertion

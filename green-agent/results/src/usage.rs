@@ -1,9 +1,9 @@
-//! The tokens of a trial, as far as its messages tell them:
+//! The tokens of a trial that its messages report:
 //!
 //! - replies of a model that an agent called over a recorded hop: `usage` of OpenAI and Anthropic, `usageMetadata` of Gemini
-//! - what agents say of themselves in A2A answers: ADK's `adk_usage_metadata` in metadata, `usage` in metadata and artifacts
+//! - the agents' own reports in A2A answers: ADK's `adk_usage_metadata` in metadata, `usage` in metadata and artifacts
 //!
-//! An agent whose calls of a model were recorded is not asked what it says.
+//! An agent's own report is ignored if its calls of a model were recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,13 +15,13 @@ use green_agent_transcript::{
     wire::{self, Answer},
 };
 
-/// The members under which tokens are told.
+/// The members that report tokens.
 const NAMES: &str = "adk_usage_metadata usage usageMetadata usage_metadata";
 
 /// The deepest nesting in which they are searched.
 const DEEPEST: usize = 24;
 
-/// Returns the tokens of a transcript; `None` if nobody told any.
+/// Returns the tokens of a transcript; `None` if no message reports any.
 pub fn usage(entries: &[Entry]) -> Option<Usage> {
     let mut told = Told::default();
     for entry in entries
@@ -35,11 +35,11 @@ pub fn usage(entries: &[Entry]) -> Option<Usage> {
 
 #[derive(Default)]
 struct Told {
-    /// What models told to each caller, by exchange: pieces of a stream repeat and complete each other.
+    /// The tokens that models reported to each caller, by exchange: pieces of a stream repeat and complete each other.
     by_models: BTreeMap<(String, u64), TokenCounts>,
-    /// What agents said of themselves.
+    /// The tokens that agents reported.
     by_agents: BTreeMap<String, TokenCounts>,
-    /// What was counted of each task of an agent: later states of a task repeat it.
+    /// The counted parts of each task of an agent: later states of a task repeat them.
     counted: BTreeSet<(String, String, String)>,
 }
 
@@ -63,7 +63,7 @@ impl Told {
     }
 
     fn add_model(&mut self, entry: &Entry, body: &Value) {
-        // Streams of Anthropic and of OpenAI's Responses wrap what other replies are.
+        // Streams of Anthropic and of OpenAI's Responses wrap the whole object of other replies.
         let inner = body.get("message").or_else(|| body.get("response"));
         let inner = inner.unwrap_or(body);
         let counts = NAMES
@@ -87,7 +87,7 @@ impl Told {
         let task = task.map_or_else(|| format!("exchange {}", entry.exchange), str::to_owned);
         let mut found = Vec::new();
         search(answer, 0, &mut found);
-        // Of one answer, the same figures may stand in its message and in its metadata.
+        // The same figures may be in an answer's message and in its metadata.
         let mut in_answer = BTreeSet::new();
         for usage in found {
             let Some(counts) = counts(usage) else {
@@ -127,13 +127,13 @@ impl Told {
 }
 
 fn add(sum: &mut TokenCounts, one: TokenCounts) {
-    // An agent may say anything.
+    // Agents may report arbitrary values.
     sum.input_tokens = sum.input_tokens.saturating_add(one.input_tokens);
     sum.output_tokens = sum.output_tokens.saturating_add(one.output_tokens);
     sum.total_tokens = sum.total_tokens.saturating_add(one.total_tokens);
 }
 
-/// Finds what is told under one of the names, in the order of the document. A task's history repeats earlier messages.
+/// Finds the reports under one of the names, in the order of the document. A task's history repeats earlier messages.
 fn search<'a>(value: &'a Value, depth: usize, found: &mut Vec<&'a Value>) {
     if depth > DEEPEST {
         return;
@@ -155,7 +155,7 @@ fn search<'a>(value: &'a Value, depth: usize, found: &mut Vec<&'a Value>) {
     }
 }
 
-/// Reads counts in the words of any provider.
+/// Reads counts with the names of any provider.
 fn counts(usage: &Value) -> Option<TokenCounts> {
     let read = |names: &str| names.split(' ').find_map(|name| whole(usage.get(name)?));
     let input = read("promptTokenCount prompt_token_count prompt_tokens input_tokens inputTokens");
@@ -288,7 +288,7 @@ mod tests {
         );
         let openai = json!({"choices": [], "usage": {"completion_tokens": 40, "prompt_tokens": 1600, "total_tokens": 1640}});
         let model = |exchange, body| at(("purple", "model"), exchange, reply(200, body));
-        // What was recorded counts, not what the agent says.
+        // The recorded tokens count, not those that the agent reports.
         check(
             &[
                 at(("green", "purple"), 1, event(artifact)),

@@ -1,4 +1,4 @@
-//! Compares the values of an axis of one run's matrix: model with model, or agent with agent.
+//! Compares the values of an axis of one run's matrix, such as models or agents.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Comparison;
 use crate::record::{RunFolder, TrialRecord};
 
-/// The most values of which each is compared with each other one.
+/// The largest number of values that are compared with each other.
 const MOST_VALUES: usize = 16;
 
 /// Two values of an axis side by side.
@@ -17,7 +17,7 @@ pub struct AxisPair {
     pub value_a: String,
     /// The value on side `b`.
     pub value_b: String,
-    /// The trials with the one value against those with the other.
+    /// The comparison of the trials with these two values.
     #[serde(flatten)]
     pub comparison: Comparison,
 }
@@ -33,7 +33,7 @@ pub enum AxisError {
         /// The axes of the run.
         known: BTreeSet<String>,
     },
-    /// There is nothing to compare, or too much.
+    /// The axis has too few or too many values to compare.
     #[error("expected 2 to {MOST_VALUES} values of the axis {axis:?}, found {found}")]
     Values {
         /// The axis.
@@ -53,8 +53,8 @@ fn known_axes(known: &BTreeSet<String>) -> String {
     }
 }
 
-/// Compares each value of an axis with each value after it. Trials are paired by scenario, sample and the other axes; without a
-/// dataset by the number of the trial, which has the same seed with each value.
+/// Compares each value of an axis with each value after it. Trials are paired by scenario, sample and the other axes;
+/// without a dataset, by the number of the trial, which has the same seed for each value.
 ///
 /// # Errors
 /// If the run has no such axis, or the axis has one value or too many.
@@ -94,7 +94,7 @@ pub fn by_axis(
     Ok(compared.collect())
 }
 
-/// Returns the trials with a value of the axis, as if there were no such axis.
+/// Returns the trials with a value of the axis, without the axis itself.
 fn side(run: &RunFolder, axis: &str, value: &str) -> RunFolder {
     let of_it = run
         .records

@@ -1,5 +1,5 @@
-//! Compares two runs, or the cells of one: their figures, paired by sample, the tasks whose result flipped, what changed in
-//! the transcripts of those, and the problems that are new or gone.
+//! Compares two runs, or the cells of one run: their figures, paired by sample, the tasks whose result flipped, the
+//! changes in the transcripts of those, and the problems that are new or gone.
 
 mod axis;
 mod problems;
@@ -28,7 +28,7 @@ pub struct Comparison {
     pub a: Figures,
     /// The figures of all trials of the second run.
     pub b: Figures,
-    /// How each figure differs over the tasks that both have; the pass rate first.
+    /// The difference of each figure over the tasks that both have; the pass rate first.
     pub differences: Vec<Difference>,
     /// The tasks with another pass rate, those that got worse first.
     pub flips: Vec<Flip>,
@@ -42,8 +42,8 @@ pub struct Flip {
     /// The task with both pass rates.
     #[serde(flatten)]
     pub pair: Pair,
-    /// What changed in the transcript of the first trial with another outcome: a unified diff of the form
-    /// that snapshots have, or why there is none. `null` if it was not asked for.
+    /// A unified diff of the canonical transcripts of the first trial with another outcome, or the reason why there is
+    /// none. `null` if it was not requested.
     pub transcript: Option<String>,
 }
 
@@ -71,7 +71,7 @@ impl Comparison {
         }
     }
 
-    /// Returns whether the runs have no task in common, so that nothing was compared.
+    /// Returns whether the runs have no task in common, so that nothing could be compared.
     pub fn is_apart(&self) -> bool {
         self.differences.iter().all(|one| one.pairs == 0)
     }
@@ -86,7 +86,7 @@ impl Comparison {
     }
 }
 
-/// Returns the records of a run in the form that is compared.
+/// Returns the records of a run in the form for comparisons.
 pub fn rows(run: &RunFolder) -> SummaryBuilder {
     SummaryBuilder::of(&run.records)
 }

@@ -101,7 +101,8 @@ fn a_transcript_elsewhere_is_not_read() {
     assert!(said.contains("is not a folder below the run's"), "{said}");
 }
 
-/// A run of three trials in each cell; the first value of an axis passes in those whose numbers are named.
+/// Returns a run of three trials in each cell; the trials that pass with each value of the first axis are listed by
+/// number.
 fn matrix(passed: &[(&str, &[u32])]) -> RunFolder {
     let cells = passed.iter().flat_map(|(model, passed)| {
         (1..=3).map(move |number| {

@@ -5,11 +5,11 @@ use std::path::{Component, Path};
 use crate::record::{RunFolder, TrialRecord};
 use green_agent_transcript::{self as transcript, Names, SnapshotSettings, canonical, snapshot};
 
-/// The most bytes of a transcript's canonical form that is compared.
+/// The largest size of a canonical transcript that is compared, in bytes.
 const LIMIT: usize = 2 * 1024 * 1024;
 
-/// Returns a diff of the first two trials of the same number whose outcomes differ, or of the first two; or why
-/// there is none.
+/// Returns a diff of the first two trials of the same number whose outcomes differ, or of the first two; or the reason
+/// why there is none.
 pub(super) fn change(
     runs: (&RunFolder, &RunFolder),
     records: (Vec<&TrialRecord>, Vec<&TrialRecord>),

@@ -74,7 +74,7 @@ fn judge_value(
     not: bool,
     subject: &Subject<'_>,
 ) -> Result<(), UnmetReason> {
-    let found = target::look(on, subject);
+    let found = target::find(on, subject);
     let (nodes, at) = match &found {
         Ok(found) => (place::select(&found.value, path), found.at.clone()),
         Err(_) => (Vec::new(), Vec::new()),
@@ -83,7 +83,7 @@ fn judge_value(
         Ok(found) => place::absence(path, target::noun(on), &found.value),
         Err(absence) => absence.clone(),
     };
-    hold(check, &nodes, path, not, absence).map_err(|actual| UnmetReason {
+    check_values(check, &nodes, path, not, absence).map_err(|actual| UnmetReason {
         expected: written::expected(check, path, not),
         actual,
         at,
@@ -91,7 +91,7 @@ fn judge_value(
 }
 
 /// Applies a check to the selected values; the error describes the actual values.
-fn hold(
+fn check_values(
     check: &Check,
     nodes: &[Node<'_>],
     path: Option<&ValuePath>,
@@ -108,12 +108,12 @@ fn hold(
             count => Err(format!("{count}: {}", unmet::listed(nodes))),
         },
         _ if nodes.is_empty() => Err(absence()),
-        check => hold_each(check, nodes, not),
+        check => check_each(check, nodes, not),
     }
 }
 
 /// Applies a check for single values to each value.
-fn hold_each(check: &Check, nodes: &[Node<'_>], not: bool) -> Result<(), String> {
+fn check_each(check: &Check, nodes: &[Node<'_>], not: bool) -> Result<(), String> {
     let judge = verdict::prepare(check)?;
     let mut failing = Vec::new();
     let mut remarks = Vec::new();

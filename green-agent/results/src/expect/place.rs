@@ -51,7 +51,7 @@ fn size(value: &Value) -> Result<usize, String> {
     }
 }
 
-/// Returns why a path selects nothing, and what is in its place.
+/// Describes why a path selects nothing, and what is found in its place.
 pub(super) fn absence(path: Option<&ValuePath>, noun: &str, value: &Value) -> String {
     match path {
         None => format!("{noun} {}", holds(value)),

@@ -9,7 +9,7 @@ use green_agent_transcript::{
 };
 
 /// The most labels that a failure lists.
-const TOLD: usize = 12;
+const LISTED: usize = 12;
 
 /// Checks that the labels occur in their order, on the given hop or on any.
 ///
@@ -94,11 +94,11 @@ fn matched(wanted: &[String], entries: &[&Entry]) -> Vec<u64> {
 }
 
 fn is_named(happening: &LabeledEvent, pattern: &str) -> bool {
-    happening.iter().any(|label| fits(label, pattern))
+    happening.iter().any(|label| matches(label, pattern))
 }
 
 /// Returns whether a label matches a pattern in which `*` stands for any text.
-fn fits(label: &str, pattern: &str) -> bool {
+fn matches(label: &str, pattern: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else {
         return label == pattern;
     };
@@ -107,7 +107,7 @@ fn fits(label: &str, pattern: &str) -> bool {
     };
     // The star may match nothing, everything, or any prefix in between.
     let mut tails = label.char_indices().map(|(at, _)| &label[at..]);
-    rest.is_empty() || tails.any(|tail| fits(tail, rest)) || fits("", rest)
+    rest.is_empty() || tails.any(|tail| matches(tail, rest)) || matches("", rest)
 }
 
 fn shortfall(wanted: &[String], matched: &[u64], hop: Option<&Hop>, entries: &[&Entry]) -> String {
@@ -125,7 +125,7 @@ fn shortfall(wanted: &[String], matched: &[u64], hop: Option<&Hop>, entries: &[&
         None => (0, "nothing".to_owned()),
     };
     let later = entries.iter().filter(|entry| entry.seq > last);
-    let seen = told(later.flat_map(|entry| labeled_events(entry)));
+    let seen = describe(later.flat_map(|entry| labeled_events(entry)));
     let when = if matched.is_empty() { "" } else { " after it" };
     format!(
         "matched {reached} of {}; {after} matched {next}{place}; labels seen{when}: {seen}",
@@ -135,14 +135,18 @@ fn shortfall(wanted: &[String], matched: &[u64], hop: Option<&Hop>, entries: &[&
 
 /// Returns the events as text, each by its longest and most specific label, without immediate repetitions,
 /// and not too many.
-fn told(labeled_events: impl Iterator<Item = LabeledEvent>) -> String {
+fn describe(labeled_events: impl Iterator<Item = LabeledEvent>) -> String {
     let longest = |names: LabeledEvent| names.into_iter().max_by_key(String::len);
     let mut labels: Vec<String> = labeled_events.filter_map(longest).collect();
     labels.dedup();
     match labels.len() {
         0 => "none".to_owned(),
-        count if count > TOLD => {
-            format!("{}, and {} more", labels[..TOLD].join(", "), count - TOLD)
+        count if count > LISTED => {
+            format!(
+                "{}, and {} more",
+                labels[..LISTED].join(", "),
+                count - LISTED
+            )
         }
         _ => labels.join(", "),
     }
@@ -169,7 +173,7 @@ mod tests {
             ("", "*", true),
         ];
         for (label, pattern, expected) in cases {
-            assert_eq!(fits(label, pattern), expected, "{label} {pattern}");
+            assert_eq!(matches(label, pattern), expected, "{label} {pattern}");
         }
     }
 

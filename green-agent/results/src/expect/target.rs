@@ -13,8 +13,8 @@ pub(super) struct TargetValue {
     pub(super) at: Vec<u64>,
 }
 
-/// Returns the value of a target; the error says that it is missing, and what there is instead.
-pub(super) fn look(target: &Target, subject: &Subject<'_>) -> Result<TargetValue, String> {
+/// Returns the value of a target; the error says that it is missing, and lists the existing ones.
+pub(super) fn find(target: &Target, subject: &Subject<'_>) -> Result<TargetValue, String> {
     match target {
         Target::Artifact(name) => artifact(name, subject),
         Target::Task(role) => task_of(role, subject.entries),
@@ -96,8 +96,8 @@ fn status(position: i64, statuses: &[Value]) -> Result<TargetValue, String> {
     }
 }
 
-/// Returns the calls of a tool. A tool that was never called counts as missing, so that `exists` tells
-/// whether it was called.
+/// Returns the calls of a tool. A tool that was never called counts as missing, so that `exists` checks whether it was
+/// called.
 fn mcp(tool: &str, entries: &[Entry]) -> Result<TargetValue, String> {
     let calls = calls::calls(entries, tool);
     if calls.is_empty() {

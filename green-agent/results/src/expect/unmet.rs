@@ -27,7 +27,7 @@ pub struct Unmet {
     pub at: Vec<u64>,
 }
 
-/// Begins with the line number, so that the file's name can be put before it.
+/// The text begins with the line number, so that the file's name can be put before it.
 impl fmt::Display for Unmet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let indented = |text: &str| text.replace('\n', "\n            ");

@@ -11,14 +11,14 @@ pub(super) type ValueCheck<'a> = Box<dyn Fn(&Value) -> Result<(), Mismatch> + 'a
 /// The reason why a value does not pass a check.
 #[derive(Debug)]
 pub(super) enum Mismatch {
-    /// The check does not hold; the text may say more than the value itself does.
+    /// The check does not hold; the text may have details beside the value.
     Fails(Option<String>),
     /// The check does not apply to a value of this type, so that its negation does not hold either.
     WrongType(&'static str),
 }
 
 /// The most schema violations that are listed.
-const TOLD: usize = 3;
+const LISTED: usize = 3;
 
 /// Prepares a check for many values: a schema is compiled once. Fails if it is not a valid schema.
 pub(super) fn prepare(check: &Check) -> Result<ValueCheck<'_>, String> {
@@ -45,7 +45,7 @@ pub(super) fn prepare(check: &Check) -> Result<ValueCheck<'_>, String> {
             None => Err(Mismatch::WrongType("which is not a text")),
         }),
         Check::Schema(schema) => by_schema(schema)?,
-        // These two check the selection and not its values.
+        // These two checks are about the selection and not about its values.
         Check::Exists(_) | Check::Count(_) => plain(|_| true),
     })
 }
@@ -65,8 +65,8 @@ fn by_schema(schema: &Value) -> Result<ValueCheck<'_>, String> {
     let validator = jsonschema::validator_for(schema)
         .map_err(|error| format!("nothing was checked: the schema is not valid: {error}"))?;
     Ok(Box::new(move |value| {
-        let told = validator.iter_errors(value).take(TOLD);
-        let errors: Vec<String> = told
+        let listed = validator.iter_errors(value).take(LISTED);
+        let errors: Vec<String> = listed
             .map(|error| match error.instance_path().as_str() {
                 "" => cut(&error.to_string()),
                 place => cut(&format!("{place}: {error}")),

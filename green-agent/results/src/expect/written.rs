@@ -36,7 +36,7 @@ pub(super) fn expectation(expectation: &Expectation) -> String {
     cut(&settings.join(", "))
 }
 
-/// Returns what a check asks for, as a phrase.
+/// Returns a phrase for the values that pass a check.
 pub(super) fn expected(check: &Check, path: Option<&ValuePath>, not: bool) -> String {
     let phrase = match check {
         Check::Eq(value) => shown(value),

@@ -1,4 +1,4 @@
-//! Keeps a run as the earlier one, with which later runs are compared.
+//! Keeps a run as the baseline that later runs are compared with.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use green_agent_scenario::gate::RegressionGate;
 /// The reason why a run could not be kept.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
-    /// The earlier run is a folder, which is not replaced.
+    /// The baseline is a folder, which is not replaced.
     #[error(
         "{path} is a folder; to keep a run there, name a file in against, such as \"baseline.jsonl\""
     )]
@@ -27,7 +27,8 @@ pub enum BaselineError {
 }
 
 /// Keeps the trials of a scenario, whose file is at `scenario`, in the file that its gate names. The trials of other
-/// scenarios stay in that file. Trials that say nothing about the agent are left out, and of the others what no figure needs.
+/// scenarios stay in that file. Trials that say nothing about the agent are left out, like all fields that no figure
+/// needs.
 ///
 /// # Errors
 /// If the run or the file cannot be read, or the file cannot be written.
@@ -63,7 +64,7 @@ pub(super) fn kept_so_far(
     Ok((path, kept))
 }
 
-/// Returns a record without what no figure needs: the file is made to be committed.
+/// Returns a record without the fields that no figure needs, because the file is meant to be committed.
 fn slim(record: &TrialRecord) -> TrialRecord {
     TrialRecord {
         problems: Vec::new(),

@@ -1,4 +1,4 @@
-//! What is wrong with gates and can be known before a trial runs.
+//! Finds the mistakes in gates that are known before a trial runs.
 
 use std::error::Error;
 
@@ -8,7 +8,7 @@ use green_agent_scenario::{
     model::Scenario,
 };
 
-/// A gate that cannot be judged, whatever the trials are like.
+/// A gate that cannot be judged, whatever the results of the trials are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateMistake {
     /// The earlier run cannot be read, or has nothing to compare with.
@@ -16,7 +16,7 @@ pub enum GateMistake {
     Against {
         /// The file, the line and the key.
         place: String,
-        /// What is wrong.
+        /// The mistake.
         error: String,
     },
     /// There are too few trials for the figure.
@@ -26,7 +26,7 @@ pub enum GateMistake {
     TooFewTrials {
         /// The file, the line and the key.
         place: String,
-        /// The number of trials that the figure is about.
+        /// The number of trials that the figure needs.
         needed: usize,
         /// The number of trials of each sample.
         trials: u32,
@@ -54,7 +54,7 @@ pub fn mistakes(scenario: &Scenario, trials: u32) -> Vec<GateMistake> {
     few.chain(unread).collect()
 }
 
-/// Returns why a run could not be kept as the earlier one, if that is known before it begins.
+/// Returns the reason why a run could not be kept as the baseline, if it is known before the run begins.
 pub fn not_kept(scenario: &Scenario) -> Option<GateMistake> {
     let gate = scenario.harness.gate.regress.as_ref()?;
     let error = baseline::kept_so_far(gate, &scenario.path).err()?;
@@ -72,7 +72,7 @@ fn place(scenario: &Scenario, key: &str) -> String {
     format!("{}:{line}: harness.gate.{key}", scenario.path.display())
 }
 
-/// Returns the reason why the earlier run of a gate cannot be compared with; `None` if it can.
+/// Returns the reason why the earlier run of a gate cannot be used; `None` if it can.
 fn unread(gate: &RegressionGate, scenario: &Scenario) -> Option<String> {
     const HOW: &str = "green-agent run --accept-baseline keeps a run there";
     let path = against(gate, &scenario.path);

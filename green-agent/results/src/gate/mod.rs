@@ -40,12 +40,12 @@ pub struct GateResult {
     pub upper: Option<f64>,
     /// The number of trials; for a regression, of pairs.
     pub n: usize,
-    /// What was wanted, what was measured, its interval and n.
+    /// The condition, the measured value, its interval and n.
     pub message: String,
 }
 
-/// Checks the gates of a scenario, whose file is at `path`. `run` has the records of its trials, `summary` the
-/// figures that follow from them.
+/// Checks the gates of a scenario, whose file is at `path`. `run` has the records of its trials, `summary` the figures
+/// of these records.
 ///
 /// # Errors
 /// If the earlier run cannot be read.
@@ -87,7 +87,7 @@ fn earlier(path: &Path, scenario: &str) -> Result<SummaryBuilder, RecordError> {
     Ok(earlier)
 }
 
-/// The value of a figure, as far as it has one.
+/// The value of a figure, if it has one.
 struct Measured {
     value: Option<f64>,
     lower: Option<f64>,

@@ -9,11 +9,11 @@ use crate::{
 };
 use green_agent_scenario::gate::StopWhen;
 
-/// Up to this many trials each one is looked at; after that, each fiftieth part more. Looking costs time, and
-/// the more often one looks, the more often an interval is narrow by chance.
+/// The number of trials up to which the interval is checked after each one; after that, it is checked whenever the
+/// number has grown by a fiftieth. Checks cost time, and more checks find more intervals that are narrow by chance.
 const EACH: usize = 50;
 
-/// Says when the interval of a scenario's figure is narrow enough. Each cell of a matrix is on its own.
+/// Decides when the interval of a scenario's figure is narrow enough, for each cell of a matrix separately.
 #[derive(Clone, Debug)]
 pub struct Stopper {
     when: StopWhen,
@@ -28,7 +28,7 @@ struct Cell {
 }
 
 impl Stopper {
-    /// Makes one for the trials of one scenario.
+    /// Creates a stopper for the trials of one scenario.
     pub fn new(when: StopWhen) -> Self {
         Self {
             when,
@@ -41,18 +41,18 @@ impl Stopper {
         let cell = self.cells.entry(record.cell.clone()).or_default();
         if cell.reason.is_none() {
             cell.records.add(record);
-            cell.look(&self.when);
+            cell.check(&self.when);
         }
     }
 
-    /// Returns why no more trials of a cell need to start, if so.
+    /// Returns the reason why no more trials of a cell need to start, if there is one.
     pub fn reason(&self, cell: &BTreeMap<String, String>) -> Option<&str> {
         self.cells.get(cell)?.reason.as_deref()
     }
 }
 
 impl Cell {
-    fn look(&mut self, when: &StopWhen) {
+    fn check(&mut self, when: &StopWhen) {
         let trials = self.records.trials();
         if trials < self.next_look.max(when.min_trials as usize) {
             return;

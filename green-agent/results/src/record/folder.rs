@@ -7,12 +7,12 @@ use std::{
 
 use super::{Manifest, RECORDS, RecordError, TrialRecord, reader::ReadRecords};
 
-/// A run's folder: what was asked for, and the records of the trials that have ended.
+/// A run's folder: its manifest, and the records of the trials that have ended.
 #[derive(Clone, Debug)]
 pub struct RunFolder {
     /// The folder.
     pub path: PathBuf,
-    /// What was asked for.
+    /// The scenarios and settings of the run.
     pub manifest: Manifest,
     /// The records, in the order in which the trials ended.
     pub records: Vec<TrialRecord>,
@@ -21,7 +21,7 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Reads the folder at `path`. A run that has no records yet has none.
+    /// Reads the folder at `path`. A run without records yet has none.
     ///
     /// # Errors
     /// If it is not the folder of a run, or one of its files is damaged.
@@ -59,8 +59,8 @@ impl RunFolder {
         self.records.iter().filter(|one| !is_last(one)).collect()
     }
 
-    /// Returns the records by key, of several the one with the highest attempt, of the same attempt the later
-    /// one.
+    /// Returns the records by key. Of several, the one with the highest attempt is returned; of the same attempt, the
+    /// later one.
     fn last_attempts(&self) -> BTreeMap<&str, &TrialRecord> {
         let mut last: BTreeMap<&str, &TrialRecord> = BTreeMap::new();
         for record in &self.records {

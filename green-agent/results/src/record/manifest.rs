@@ -1,4 +1,4 @@
-//! The manifest of a run: what was asked for.
+//! The manifest of a run: its scenarios and settings.
 
 use std::{fmt, fs, io::Write as _, path::Path, str::FromStr};
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::{MANIFEST, RecordError, VERSION, reader::check_version};
 use green_agent_scenario::gate::Gates;
 
-/// What a run was asked for, as in `run.json`.
+/// The scenarios and settings of a run, as in `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The version of this form, [`VERSION`].
     pub version: u32,
     /// The version of the program that began the run.
     pub program: String,
-    /// When the run began: RFC 3339 in UTC.
+    /// The start of the run: RFC 3339 in UTC.
     pub started: String,
     /// The scenarios, in the order of the run.
     pub scenarios: Vec<ManifestScenario>,
@@ -36,7 +36,7 @@ pub struct ManifestScenario {
     /// be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// How the scenario must fail, as its sidecar says. It then passes if each of its trials fails so.
+    /// The expected failure, if the scenario has a sidecar. It then passes if each of its trials fails in this way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_fail: Option<ExpectedEnd>,
     /// The number of its trials in this run, or in this part of one. `None` if it could not be read, and for runs that
@@ -48,7 +48,7 @@ pub struct ManifestScenario {
     pub gate: Gates,
 }
 
-/// How a scenario must fail.
+/// The expected failure of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExpectedEnd {
     /// The exit code.
@@ -57,7 +57,7 @@ pub struct ExpectedEnd {
     pub message: String,
 }
 
-/// The settings of the command line that decide what a run does. A run that is resumed has the same.
+/// The settings of the command line that determine a run. A resumed run has the same ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunSettings {
@@ -70,13 +70,13 @@ pub struct RunSettings {
     /// The part of the trials that this run has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
-    /// What is done with snapshots: `check`, `accept` or `off`.
+    /// The mode of snapshots: `check`, `accept` or `off`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshots: Option<String>,
-    /// How agents are started: `ROLE=CMD` or `ROLE=URL`.
+    /// The commands and URLs of agents: `ROLE=CMD` or `ROLE=URL`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
-    /// The file that says the same.
+    /// The overlay file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlay: Option<String>,
     /// Whether all addresses in cards are rewritten.
@@ -100,8 +100,8 @@ impl Shard {
         (1..=self.of).map(move |number| Self { number, ..self })
     }
 
-    /// Returns whether a trial is in this part. Each key is in exactly one part, whatever the other trials
-    /// are.
+    /// Returns whether a trial is in this part. Each key is in exactly one part, which does not depend on the other
+    /// trials.
     pub fn has(self, key: &str) -> bool {
         // The key is a digest, so its first digits are evenly distributed.
         let digits = key.get(..16).unwrap_or(key);
@@ -189,7 +189,7 @@ impl Manifest {
         self.scenarios.iter().map(|one| one.trials).sum()
     }
 
-    /// Returns the manifest of a run that begins now, without its scenarios and settings.
+    /// Returns the manifest of a run that begins now, without scenarios and settings.
     pub fn begun(started: String) -> Self {
         Self {
             version: VERSION,

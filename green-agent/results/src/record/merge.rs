@@ -11,7 +11,7 @@ use super::{
     TrialRecord,
 };
 
-/// What was joined.
+/// The result of joining runs.
 #[derive(Clone, Debug, Default)]
 pub struct Merged {
     /// The number of trials.
@@ -130,7 +130,7 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
     }
     let lines: Vec<&TrialRecord> = records.iter().map(|(_, record)| *record).collect();
     RecordWriter::open(&into.join(RECORDS))?.append_all(&lines)?;
-    // Written last: without it, the folder is not a run, and merging can be tried again.
+    // The manifest is written last: without it, the folder is not a run, and merging can be repeated.
     manifest.write(into)?;
     let keys: BTreeSet<&str> = lines.iter().map(|record| record.key.as_str()).collect();
     Ok(Merged {
@@ -140,7 +140,7 @@ pub fn merge(runs: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
     })
 }
 
-/// Returns a part's scenario as a scenario of the whole run, without the number of trials, which is not known.
+/// Returns a part's scenario as a scenario of the whole run, without its unknown number of trials.
 fn joined_scenario(one: &ManifestScenario) -> ManifestScenario {
     ManifestScenario {
         trials: None,

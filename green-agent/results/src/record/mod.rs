@@ -1,5 +1,5 @@
-//! The records of a run: what was asked for, and one line for each trial as it ends. Everything that is
-//! reported about a run can be made again from them and from the transcripts beside them.
+//! The records of a run: its manifest, and one line for each trial as it ends. All reports about a run can be made from
+//! them and from the transcripts beside them.
 //!
 //! - `run.json`: a [`Manifest`], written before the first trial
 //! - `records.jsonl`: a [`TrialRecord`] a line, appended by a [`RecordWriter`]
@@ -31,7 +31,7 @@ pub use self::{
 };
 use crate::problem::{Outcome, Problem};
 
-/// The version of records and manifests that this program writes. It reads this one and those before it.
+/// The version of records and manifests that this program writes. It reads this version and older ones.
 pub const VERSION: u32 = 1;
 
 /// The name of the manifest's file in a run's folder.
@@ -45,8 +45,8 @@ pub const RECORDS: &str = "records.jsonl";
 pub struct TrialRecord {
     /// The version of this form, [`VERSION`].
     pub version: u32,
-    /// The digest of what the trial means: scenario, sample, cell, seed and trial. It depends on no address,
-    /// path or time. 32 hexadecimal digits.
+    /// The digest of the trial's meaning: scenario, sample, cell, seed and trial. It does not depend on addresses,
+    /// paths or times. 32 hexadecimal digits.
     pub key: String,
     /// The scenario's name.
     pub scenario: String,
@@ -68,7 +68,7 @@ pub struct TrialRecord {
     pub seed: u64,
     /// The number of the attempt, from 1. The last one of a key counts.
     pub attempt: u32,
-    /// How the trial ended.
+    /// The outcome of the trial.
     pub outcome: Outcome,
     /// The exit code that this trial alone would cause.
     pub exit: Exit,
@@ -86,7 +86,7 @@ pub struct TrialRecord {
     /// The tokens that agents reported, summed over the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// When the attempt began: RFC 3339 in UTC, with milliseconds.
+    /// The start of the attempt: RFC 3339 in UTC, with milliseconds.
     pub started: String,
     /// The duration in seconds.
     pub seconds: f64,
@@ -127,7 +127,7 @@ pub struct Usage {
     pub output_tokens: u64,
     /// All tokens; more than the sum of the two if a model counts others too.
     pub total_tokens: u64,
-    /// The same for each agent, by role.
+    /// The tokens of each agent, by role.
     pub by_role: BTreeMap<String, TokenCounts>,
 }
 

@@ -95,7 +95,7 @@ fn record(path: &Path, number: usize, line: &[u8]) -> Result<TrialRecord, Record
     serde_json::from_slice(line).map_err(wrong)
 }
 
-/// Refuses a version that is newer than this program.
+/// Returns an error for a version that is newer than this program.
 pub(super) fn check_version(path: &Path, line: usize, found: u32) -> Result<(), RecordError> {
     match found > VERSION {
         true => Err(RecordError::Newer {

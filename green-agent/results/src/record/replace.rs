@@ -2,8 +2,8 @@
 
 use std::{fs, io, path::Path};
 
-/// Replaces a file whole, and makes its folder: a full disk leaves the old one. A device, pipe or link is written to as it
-/// stands.
+/// Replaces a file atomically, and creates its folder: if the disk is full, the old file stays. A device, pipe or link
+/// is written in place.
 pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

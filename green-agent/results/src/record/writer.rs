@@ -74,17 +74,17 @@ impl RecordWriter {
         let before = file.metadata()?.len();
         let written = file.write_all(&lines).and_then(|()| file.sync_data());
         if written.is_err() {
-            // A line in two parts would make all that follows it unreadable.
+            // A line in two parts would make everything after it unreadable.
             file.set_len(before)?;
         }
         written
     }
 }
 
-/// How often the lock is asked for: who looks whether a run goes on has it for a moment.
+/// The number of attempts to get the lock, which a program that checks whether a run is running holds for a moment.
 const TRIES: u32 = 50;
 
-/// The pause between two tries.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 
 fn lock(file: &File) -> Result<(), TryLockError> {
@@ -97,7 +97,7 @@ fn lock(file: &File) -> Result<(), TryLockError> {
     file.try_lock()
 }
 
-/// Returns whether a program has the records at `path` open for appending: the run goes on.
+/// Returns whether a program has the records at `path` open for appending: then the run is running.
 ///
 /// # Errors
 /// If the file cannot be opened.

@@ -27,7 +27,7 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
     Ok(text)
 }
 
-/// Returns the ids of a scenario's participants, which the results of each trial have.
+/// Returns the ids of a scenario's participants, which are part of the results of each trial.
 fn ids(run: &ReportSource, scenario: &str) -> Map<String, Value> {
     let read = |folder: std::path::PathBuf| -> Option<Map<String, Value>> {
         let text = fs::read(folder.join("results.json")).ok()?;

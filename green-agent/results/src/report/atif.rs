@@ -3,12 +3,12 @@
 //! | in the transcript | in the trajectory of an agent |
 //! |-|-|
 //! | an A2A message to it | a step of `user` |
-//! | what it answers: messages, statuses and artifacts with text or data | a step of `agent` |
+//! | its answer: messages, statuses and artifacts with text or data | a step of `agent` |
 //! | a tool that it calls over MCP | a step of `agent` with the call and, as observation, its result |
-//! | a message that it sends to another agent | the same; the observation refers to the other agent's file |
+//! | a message that it sends to another agent | a step of `agent`; the observation refers to the other agent's file |
 //!
-//! Cards, polls and the rest of both protocols are no steps. Models are not on a recorded hop, so no step has metrics; the
-//! tokens that an agent told are in `final_metrics`.
+//! Cards, polls and other requests are no steps. Models are not on a recorded hop, so no step has metrics; the tokens
+//! that an agent reported are in `final_metrics`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -89,7 +89,7 @@ fn agents(entries: &[Entry]) -> BTreeSet<String> {
     asked.map(|entry| entry.hop.to.clone()).collect()
 }
 
-/// Returns whether it is an A2A request that sends a message.
+/// Returns whether a request is an A2A request that sends a message.
 fn sends(content: &Content) -> bool {
     matches!(content, Content::Request { .. })
         && wire::ask(content).is_some_and(|asked| asked.is_send())
@@ -143,7 +143,7 @@ struct Steps<'a> {
     steps: Vec<Value>,
     /// The steps of calls whose result is not known yet, by exchange.
     calls: BTreeMap<u64, usize>,
-    /// What was said in each exchange: a task repeats what its events said.
+    /// The texts of each exchange: a task repeats those of its events.
     said: BTreeSet<(u64, String)>,
 }
 
@@ -197,7 +197,7 @@ impl Steps<'_> {
             ),
             _ => return,
         };
-        // The format takes objects only.
+        // The format accepts objects only.
         let arguments = arguments
             .filter(Value::is_object)
             .unwrap_or_else(|| Value::Object(Map::new()));
@@ -207,7 +207,7 @@ impl Steps<'_> {
         self.steps.push(step);
     }
 
-    /// Adds what came back for a call.
+    /// Adds the result of a call.
     fn add_result(&mut self, entry: &Entry) {
         let Some(step) = self
             .calls
@@ -237,7 +237,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Adds what the agent answers to whoever asked it.
+    /// Adds an answer of the agent to its caller.
     fn add_answer(&mut self, entry: &Entry) {
         let Some(answer) = body(entry).and_then(wire::said) else {
             return;
@@ -263,7 +263,7 @@ fn body(entry: &Entry) -> Option<&Value> {
     entry.content.body()?.json()
 }
 
-/// Returns what came back for a call: what it says, or all of it.
+/// Returns the result of a call: its texts and data, or all of it.
 fn result_text(body: &Body) -> String {
     match body {
         Body::Text(text) => text.clone(),

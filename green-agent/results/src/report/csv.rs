@@ -13,7 +13,7 @@ const COLUMNS: &str = "\
 /// Returns the table.
 ///
 /// # Errors
-/// Never: it is written to memory.
+/// Never, because it writes to memory.
 pub(super) fn of(run: &ReportSource) -> io::Result<String> {
     let axes: BTreeSet<&String> = run
         .records
@@ -32,7 +32,7 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
     for (at, record) in run.records.iter().enumerate() {
         let cells = axes
             .iter()
-            .map(|axis| harmless(record.cell.get(*axis).map_or("", String::as_str)));
+            .map(|axis| escape_formula(record.cell.get(*axis).map_or("", String::as_str)));
         let values = metrics.iter().map(|name| {
             record
                 .metrics
@@ -66,8 +66,8 @@ fn columns(record: &TrialRecord, counts: bool) -> [String; 17] {
             .unwrap_or_default()
     };
     [
-        harmless(&record.scenario),
-        harmless(record.sample.as_deref().unwrap_or_default()),
+        escape_formula(&record.scenario),
+        escape_formula(record.sample.as_deref().unwrap_or_default()),
         record.trial.to_string(),
         record.attempt.to_string(),
         counts.to_string(),
@@ -76,7 +76,7 @@ fn columns(record: &TrialRecord, counts: bool) -> [String; 17] {
         u8::from(record.exit).to_string(),
         name(problem.and_then(|problem| serde_json::to_value(problem.kind).ok())),
         name(problem.and_then(|problem| serde_json::to_value(problem.owner).ok())),
-        harmless(problem.map_or("", |problem| &problem.message)),
+        escape_formula(problem.map_or("", |problem| &problem.message)),
         record.started.clone(),
         record.seconds.to_string(),
         tokens(|usage| usage.input_tokens),
@@ -86,8 +86,8 @@ fn columns(record: &TrialRecord, counts: bool) -> [String; 17] {
     ]
 }
 
-/// Returns a text that spreadsheets do not take for a formula, whatever an agent said.
-fn harmless(text: &str) -> String {
+/// Returns a text that spreadsheets do not treat as a formula.
+fn escape_formula(text: &str) -> String {
     let text = bridge_program::terminal::lines(text);
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}"),

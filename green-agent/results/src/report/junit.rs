@@ -1,6 +1,6 @@
-//! JUnit's XML, which most systems for continuous integration show: a test suite for each scenario and cell, a test case for
-//! each trial. Earlier attempts of a trial are reruns of its case. A gate is a case of its own; since it decides in place of
-//! single trials, those that failed are skipped, so that failures are what the exit code of the run says.
+//! JUnit's XML, which most systems for continuous integration show: a test suite for each scenario and cell, a test
+//! case for each trial. Earlier attempts of a trial are reruns of its case. A gate has its own case; because it decides
+//! instead of single trials, failed trials are skipped, so that the failures agree with the run's exit code.
 
 use std::{collections::BTreeMap, io, time::Duration};
 
@@ -114,7 +114,7 @@ fn status(record: &TrialRecord, is_gated: bool) -> TestCaseStatus {
     status
 }
 
-/// A failure is the agent's, an error that of everything around it.
+/// Returns a failure for the agent's fault, and an error for all other faults.
 fn kind(outcome: Outcome) -> NonSuccessKind {
     match outcome {
         Outcome::Passed | Outcome::Failed | Outcome::AgentError => NonSuccessKind::Failure,

@@ -1,4 +1,4 @@
-//! A comment for a pull request: the figures as a table, what failed folded below it.
+//! A comment for a pull request: the figures as a table, with the failures folded below it.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -39,8 +39,7 @@ pub(super) fn of(run: &ReportSource) -> String {
     text
 }
 
-/// Returns the first of the trials of a scenario that failed alike, with their number. Trials that were not needed did not
-/// fail.
+/// Returns the first of the trials of a scenario that failed alike, with their number. Unneeded trials did not fail.
 fn failures(run: &ReportSource) -> Vec<(&TrialRecord, usize)> {
     let mut groups: Vec<(&TrialRecord, usize)> = Vec::new();
     let mut places = BTreeMap::new();
@@ -170,7 +169,7 @@ fn failure(record: &TrialRecord, trials: usize) -> String {
     )
 }
 
-/// Returns a text as code on one line of a table, so that no name is taken for markup or mentions anybody.
+/// Returns a text as code on one line of a table, so that names are not interpreted as markup or mentions.
 fn code(text: &str) -> String {
     let line: String = text
         .chars()

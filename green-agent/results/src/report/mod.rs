@@ -1,9 +1,9 @@
 //! Reports: they consume the runner's events and data and never influence a run.
 //!
-//! - [`terminal`]: progress and results while a run goes on
+//! - [`terminal`]: progress and results while a run is running
 //! - [`ReportRequest`]: `--report KIND=FILE`, a file for each kind: `json`, `junit`, `csv`, `markdown`, `agentbeats`, `atif`, `text`
 //! - [`html`]: one page with every message
-//! - [`source`]: what all but `terminal` and `json` are made from: a run's records and their figures
+//! - [`source`]: the input of all reports except `terminal` and `json`: a run's records and their figures
 
 mod agentbeats;
 mod atif;

@@ -1,4 +1,4 @@
-//! How far a run is, in one line: trials done, failed and running, the rate, the time left.
+//! The progress of a run in one line: trials done, failed and running, the rate, the time left.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ pub(super) struct Progress {
     /// The number of trials; it grows while scenarios are read.
     pub(super) total: usize,
     pub(super) done: usize,
-    /// How many of those done did not pass.
+    /// The number of trials done that did not pass.
     pub(super) not_passed: usize,
     pub(super) running: usize,
 }
 
 impl Progress {
-    /// Counts an attempt that has ended. One that did not begin was not running.
+    /// Counts an attempt that has ended. An attempt that did not begin was not counted as running.
     pub(super) fn add(&mut self, record: &TrialRecord) {
         self.done += 1;
         self.not_passed += usize::from(record.outcome != Outcome::Passed);
@@ -43,7 +43,7 @@ impl Progress {
     }
 }
 
-/// When the line is printed where no terminal can show it in one place, such as in the log of a continuous integration.
+/// The intervals at which the line is printed without a terminal, such as in the log of a continuous integration.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     /// The time of the last line since the run began, and the trials that were done then.
@@ -52,13 +52,13 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// The shortest time between two lines that tell of ended trials.
+    /// The shortest time between two lines about ended trials.
     const SHORTEST: Duration = Duration::from_secs(5);
 
     /// The longest time without a line.
     const LONGEST: Duration = Duration::from_secs(60);
 
-    /// Returns whether a line is to be printed now, `elapsed` after the run began. The first one comes as soon as a trial has
+    /// Returns whether a line is due now, `elapsed` after the run began. The first one is due as soon as a trial has
     /// ended.
     pub(super) fn is_due(&mut self, progress: Progress, elapsed: Duration) -> bool {
         let quiet = elapsed.saturating_sub(self.last);
@@ -136,7 +136,7 @@ mod tests {
             3600,
             "1/10001 trials, 1 running, 0.0/min, 10000 h 0 min left",
         );
-        // More than was planned is no reason to count backwards.
+        // The time left is not negative if there are more trials than planned.
         check(5, 0, 1, 2, 5, "5/6 trials, 1 running, 1.0/s, 1 s left");
     }
 

@@ -1,4 +1,4 @@
-//! What reports are made from: a run's folder, with what is computed from its records.
+//! The input of reports: a run's folder, with the figures of its records.
 
 use std::{
     collections::BTreeMap,
@@ -22,11 +22,11 @@ pub struct ReportSource {
     pub name: String,
     /// Its folder.
     pub path: PathBuf,
-    /// What was asked for.
+    /// The scenarios and settings of the run.
     pub manifest: Manifest,
     /// All attempts, those that count first and in the order of scenario, cell, sample and trial.
     pub records: Vec<TrialRecord>,
-    /// How many of the records count; the others were followed by another attempt of the same trial.
+    /// The number of records that count; the others were followed by another attempt of the same trial.
     pub counted: usize,
     /// The figures of each scenario and cell, in the order of the run.
     pub groups: Vec<Group>,
@@ -36,14 +36,14 @@ pub struct ReportSource {
     bootstrap: Option<u64>,
 }
 
-/// What decides about a run beside its trials: a gate, or trials that have not ended.
+/// A decision about a run besides its trials: a gate, or trials that have not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The scenario's name.
     pub scenario: String,
-    /// What was decided about.
+    /// The subject of the decision.
     pub about: DecisionKind,
-    /// Whether it is as it should be.
+    /// Whether the condition is met.
     pub met: bool,
     /// The result in a sentence.
     pub text: String,
@@ -70,7 +70,7 @@ impl DecisionKind {
 }
 
 impl Decision {
-    /// Returns the scenario and what was decided about it, in one sentence.
+    /// Returns the scenario, the subject and the result in one sentence.
     pub fn sentence(&self) -> String {
         let Self { scenario, text, .. } = self;
         match (self.about, self.met) {
@@ -90,11 +90,11 @@ pub struct Group {
     pub cell: String,
     /// The number of trials that count.
     pub trials: usize,
-    /// The number of those that say something about the agent.
+    /// The number of trials that say something about the agent.
     pub scored: usize,
-    /// The number of those that did not run because the interval was narrow enough.
+    /// The number of trials that did not run because the interval was narrow enough.
     pub not_needed: usize,
-    /// How many trials ended in which way.
+    /// The number of trials with each outcome.
     pub outcomes: BTreeMap<Outcome, usize>,
     /// The share of scored trials that passed; `None` if there are none.
     pub rate: Option<Figure>,
@@ -102,7 +102,7 @@ pub struct Group {
     pub metrics: BTreeMap<String, Figure>,
     /// The sum of the trials' durations, in seconds.
     pub seconds: f64,
-    /// The sum of the tokens that agents told; `None` if none did.
+    /// The sum of the tokens that agents reported; `None` if none did.
     pub tokens: Option<u64>,
 }
 
@@ -128,18 +128,18 @@ impl Group {
         }
     }
 
-    /// Returns how many of the trials that the rate is about passed: `24 of 32`.
+    /// Returns the number of passed trials of those that the rate counts: `24 of 32`.
     pub fn passed(&self) -> String {
         let passed = self.outcomes.get(&Outcome::Passed);
         format!("{} of {}", passed.copied().unwrap_or_default(), self.scored)
     }
 
-    /// Returns how many trials ended in which way.
+    /// Returns the number of trials with each outcome.
     pub fn outcomes(&self) -> String {
         outcomes_text(&self.outcomes, self.not_needed)
     }
 
-    /// Returns how many trials have ended and need not run again.
+    /// Returns the number of trials that have ended and need not run again.
     fn ended(&self) -> usize {
         let interrupted = self.outcomes.get(&Outcome::Interrupted);
         self.trials - interrupted.copied().unwrap_or_default()
@@ -155,7 +155,7 @@ impl ReportSource {
         Self::read_with(path, None)
     }
 
-    /// The same, with the seed of bootstrap intervals, if these are wanted.
+    /// Reads the folder of a run, with the seed of bootstrap intervals if these are requested.
     ///
     /// # Errors
     /// As for [`read`](Self::read).
@@ -163,7 +163,7 @@ impl ReportSource {
         Ok(Self::new(&RunFolder::read(path)?, bootstrap))
     }
 
-    /// Takes what was read of a run.
+    /// Creates the input of reports from a folder that was read.
     pub fn new(folder: &RunFolder, bootstrap: Option<u64>) -> Self {
         let counted = folder.counted();
         let retried = folder.retried();
@@ -198,7 +198,7 @@ impl ReportSource {
         &self.records[..self.counted]
     }
 
-    /// Returns the seed of bootstrap intervals, if these are wanted.
+    /// Returns the seed of bootstrap intervals, if these are requested.
     pub fn bootstrap(&self) -> Option<u64> {
         self.bootstrap
     }
@@ -215,7 +215,7 @@ impl ReportSource {
         RunReport::of(&run, self.bootstrap)
     }
 
-    /// Returns what decides beside the trials: for each scenario how many of its trials have not ended, and its gates.
+    /// Returns the decisions besides trials: for each scenario the number of trials that have not ended, and its gates.
     pub fn decisions(&self) -> Vec<Decision> {
         let scenarios = &self.manifest.scenarios;
         let reports = match scenarios.iter().any(|one| !one.gate.is_empty()) {
@@ -239,7 +239,7 @@ impl ReportSource {
         scenarios.iter().flat_map(of).collect()
     }
 
-    /// Whether gates decide about a scenario, in place of single trials that failed.
+    /// Returns whether gates decide about a scenario, instead of single failed trials.
     pub fn has_gates(&self, scenario: &str) -> bool {
         let scenarios = &self.manifest.scenarios;
         scenarios
@@ -266,14 +266,14 @@ impl ReportSource {
     /// Returns the folder of a trial's transcript.
     pub fn folder_of(&self, record: &TrialRecord) -> Option<PathBuf> {
         let folder = Path::new(record.folder.as_ref()?);
-        // A record of another machine must not lead out of the run's folder.
+        // A record of another machine must not name a path outside of the run's folder.
         let inside = folder
             .components()
             .all(|part| matches!(part, std::path::Component::Normal(_)));
         inside.then(|| self.path.join(folder))
     }
 
-    /// Returns for how long the run went on, in seconds: from the first trial's start to the last one's end.
+    /// Returns the duration of the run in seconds: from the first trial's start to the last one's end.
     pub fn seconds(&self) -> f64 {
         let times = self.records.iter().filter_map(|record| {
             let started: jiff::Timestamp = record.started.parse().ok()?;

@@ -1,5 +1,5 @@
-//! Prints progress and a summary for a person. Colours appear only on a terminal (anstream detects that). Where standard
-//! error is none, plain lines tell of the progress every few seconds.
+//! Prints progress and a summary for a person. Colours appear only on a terminal (anstream detects that). If standard
+//! error is no terminal, plain lines report the progress every few seconds.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -53,7 +53,7 @@ struct Running {
 }
 
 impl Terminal {
-    /// Returns a terminal for the run in this folder, which begins now.
+    /// Creates the terminal for a run in this folder that begins now.
     pub fn new(folder: PathBuf) -> Self {
         Self {
             folder,
@@ -118,8 +118,8 @@ impl Terminal {
         note_printed(&printed);
     }
 
-    /// Tells of the progress; to be called about once a second. On a terminal it updates one line, with the scenarios
-    /// that take long.
+    /// Prints the progress; it must be called about once a second. On a terminal it updates one line, with the
+    /// scenarios that take long.
     pub fn tick(&self) {
         if !std::io::stderr().is_terminal() {
             return self.tick_plainly();
@@ -139,11 +139,11 @@ impl Terminal {
         let _ = std::io::stderr().flush();
     }
 
-    /// Prints a line of its own where it is due.
+    /// Prints a separate line when it is due.
     fn tick_plainly(&self) {
         let (progress, elapsed) = (*lock(&self.progress), self.begun.elapsed());
         let mut pace = lock(&self.pace);
-        // Of a single trial there is nothing to count.
+        // A single trial needs no count.
         if progress.total > 1 && pace.is_due(progress, elapsed) {
             eprintln!("{}", progress.line(elapsed));
         }
@@ -203,13 +203,13 @@ fn scenario_text(report: &ScenarioReport) -> String {
     text
 }
 
-/// Returns the time, the number of trials and the means, leaving out those that have nothing to say.
+/// Returns the time, the number of trials and the means, without those that have no information.
 fn details(report: &ScenarioReport) -> String {
     let TrialCounts {
         trials, seconds, ..
     } = report.counts;
     let mut text = String::new();
-    // Trials run side by side, so that their sum would be longer than anyone waited.
+    // Trials run concurrently, so the sum of their times would be longer than the run.
     let each = duration(seconds / trials.max(1) as f64);
     match (trials > 1, seconds > 0.0) {
         (true, true) => text += &format!("  {trials} trials {DIM}of {each}{DIM:#}"),
@@ -271,7 +271,7 @@ fn problems_text(report: &ScenarioReport) -> String {
         .take(MOST_KEPT)
         .map(|(_, trials)| trials)
         .sum();
-    // `green-agent view` shows all.
+    // `green-agent view` shows all problems.
     match report.counts.with_problems.saturating_sub(shown) {
         0 => {}
         1 => text += &format!("         {DIM}and 1 more trial that did not pass{DIM:#}\n"),
@@ -282,7 +282,7 @@ fn problems_text(report: &ScenarioReport) -> String {
     text
 }
 
-/// Returns the first of the trials that failed alike, at the same place and by the same cause, with the number of all of them.
+/// Returns the first of the trials that failed alike, at the same place and for the same cause, with their number.
 fn alike(trials: &[TrialReport]) -> Vec<(&TrialReport, usize)> {
     let mut groups: Vec<(Vec<String>, &TrialReport, usize)> = Vec::new();
     for trial in trials {

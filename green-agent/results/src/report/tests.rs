@@ -1,5 +1,5 @@
-//! The reports of a small run: trials of three scenarios, one of which was tried again, with texts that are made to be
-//! taken for markup, formulas and mentions.
+//! The reports of a small run: trials of three scenarios, one of which was retried, with texts that look like markup,
+//! formulas and mentions.
 
 use std::{collections::BTreeMap, path::Path};
 

@@ -1,13 +1,12 @@
-//! Which failures are alike: those that differ only in what is another one in each trial.
+//! Finds failures that are alike: they differ only in parts that are different in each trial.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::tally::is_shown;
 use crate::problem::{Outcome, Problem};
 
-/// Returns the texts of a trial's problems that are shown, as far as they are the same in trials that failed at the same place
-/// and by the same cause. Where an agent said something wrong, what is quoted is left out: each sample expects and gets other
-/// words.
+/// Returns the shown texts of a trial's problems, without the parts that differ between trials with the same failure.
+/// If the agent gave a wrong answer, quoted texts are left out: each sample expects and gets other words.
 pub fn cause(problems: &[Problem]) -> Vec<String> {
     let shown = problems.iter().filter(|one| is_shown(one));
     let text = |one: &Problem| {
@@ -20,17 +19,17 @@ pub fn cause(problems: &[Problem]) -> Vec<String> {
     shown.map(text).collect()
 }
 
-/// Returns a number by which failures that are alike are found: texts would take much memory.
+/// Returns a number that is the same for failures that are alike; texts would take much memory.
 pub(super) fn fingerprint(problems: &[Problem]) -> u64 {
     let mut hasher = DefaultHasher::new();
     cause(problems).hash(&mut hasher);
     hasher.finish()
 }
 
-/// The beginnings of this machine's own addresses, which ports follow.
+/// The prefixes of this machine's own addresses, before ports.
 const LOOPBACK: [&str; 3] = ["127.0.0.1:", "localhost:", "[::1]:"];
 
-/// Returns a text without the ports of this machine, which agents get anew in each trial. All other numbers stay.
+/// Returns a text without this machine's ports, which are new in each trial. All other numbers stay.
 fn without_ports(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;
@@ -46,7 +45,7 @@ fn without_ports(text: &str) -> String {
     kept + rest
 }
 
-/// Returns a text without what stands between quotation marks. A mark behind a backslash is none.
+/// Returns a text without the parts between quotation marks. An escaped mark does not count.
 fn without_quotes(text: &str) -> String {
     let (mut kept, mut is_quoted, mut is_escaped) = (String::new(), false, false);
     for one in text.chars() {

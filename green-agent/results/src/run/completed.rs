@@ -10,8 +10,8 @@ use crate::{
     summary::{SummaryBuilder, SummaryOptions},
 };
 
-/// Returns the report of a scenario with the figures of its trials and, if it has gates, their results;
-/// `bootstrap` is the seed of bootstrap intervals, by which no gate is judged.
+/// Returns the report of a scenario with the figures of its trials and, if it has gates, their results; `bootstrap` is
+/// the seed of bootstrap intervals, which are not used for gates.
 pub fn completed(
     report: ScenarioReport,
     gates: &Gates,
@@ -39,7 +39,7 @@ pub fn completed(
             decide(report, results.map_err(|error| error.to_string()))
         }
     };
-    // A single trial has no figures beside its own.
+    // A single trial has no additional figures.
     let summary = match own.figures.trials {
         0 | 1 => None,
         _ if bootstrap.is_some() => of(bootstrap),
@@ -49,7 +49,7 @@ pub fn completed(
     ScenarioReport { summary, ..report }
 }
 
-/// Has the gates decide in place of single trials that failed. Infrastructure that broke stays what it is.
+/// Lets the gates decide instead of single failed trials. Broken infrastructure is still reported.
 fn decide(report: ScenarioReport, results: Result<Vec<GateResult>, String>) -> ScenarioReport {
     let (gates, problems, exit) = match results {
         Ok(results) => {

@@ -17,7 +17,7 @@ pub enum RunEvent {
         /// The number of its trials that are to run.
         trials: usize,
     },
-    /// Something that scenarios require is being installed.
+    /// A requirement of scenarios is being installed.
     Install(InstallEvent),
     /// A trial enters a phase.
     Phase {
@@ -44,14 +44,14 @@ pub enum RunEvent {
         /// Its address.
         url: String,
     },
-    /// The evaluator has said something.
+    /// The evaluator has sent a text.
     Said {
         /// The scenario.
         scenario: String,
         /// The text.
         text: String,
     },
-    /// The agents of a scenario that keeps them are stopped, and the next trial starts them anew.
+    /// The agents of a scenario that keeps them are stopped, and the next trial restarts them.
     AgentsNotKept {
         /// The scenario.
         scenario: String,

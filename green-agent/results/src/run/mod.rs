@@ -1,8 +1,8 @@
-//! A run tells of itself by events, and at its end by a report of its trials and scenarios.
+//! A run emits events while it is running, and at its end a report of its trials and scenarios.
 //!
 //! - [`event`]: the events, which terminal and report files consume
 //! - [`report`], [`tally`]: the results of trials, scenarios and runs
-//! - `alike`: which failures are told together
+//! - `alike`: finds failures that are reported together
 //! - `completed`: figures and gates; `sidecar`: scenarios that must fail
 
 mod alike;

@@ -47,13 +47,13 @@ pub struct TrialReport {
     pub results: Vec<serde_json::Value>,
     /// The party behind each address of the transcript: roles by origin (scheme, host and port).
     pub parties: BTreeMap<String, String>,
-    /// When the attempt began: RFC 3339 in UTC. Empty if it did not.
+    /// The start of the attempt: RFC 3339 in UTC. Empty if it did not begin.
     pub started: String,
     /// The duration in seconds.
     pub seconds: f64,
     /// The duration of each phase in seconds.
     pub phases: BTreeMap<String, f64>,
-    /// The tokens that agents and models told, if any did.
+    /// The tokens that agents and models reported, if any did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// The folder of its transcript and the agents' output.
@@ -63,7 +63,7 @@ pub struct TrialReport {
     pub alike: usize,
 }
 
-/// How a scenario ended.
+/// The verdict on a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -73,7 +73,7 @@ pub enum Verdict {
     FailedAsExpected,
     /// At least one trial did not pass.
     Failed,
-    /// It did not run, because something that it requires is missing.
+    /// It did not run, because a requirement is missing.
     NotRun,
 }
 
@@ -84,12 +84,13 @@ pub struct ScenarioReport {
     pub name: String,
     /// Its file.
     pub path: PathBuf,
-    /// How it ended.
+    /// The verdict.
     pub verdict: Verdict,
     /// Its contribution to the program's exit code.
     pub exit: Exit,
-    /// Its trials, in order. A scenario that could not start has one. After a run these are only some that did not pass, since
-    /// memory must not grow with their number; see [`RunReport::with_recorded`]. Serialized with what was said in them.
+    /// Its trials, in order, with the evaluator's messages when they are serialized. A scenario that could not start
+    /// has one. After a run these are only some that did not pass, because memory must not grow with them; see
+    /// [`RunReport::with_recorded`].
     #[serde(serialize_with = "whole_trials")]
     pub trials: Vec<TrialReport>,
     /// The counts of all its trials.
@@ -103,7 +104,7 @@ pub struct ScenarioReport {
     /// The figures of all trials, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Box<ScenarioSummary>>,
-    /// The results of its gates, which decide in place of single trials that failed.
+    /// The results of its gates, which decide instead of single failed trials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateResult>,
     /// A problem for each gate that is not met.
@@ -172,8 +173,8 @@ impl TrialReport {
         }
     }
 
-    /// Returns the report without what the evaluator said, which stays in the trial's folder: memory must not
-    /// grow with it.
+    /// Returns the report without the evaluator's messages, which stay in the trial's folder: memory must not grow with
+    /// them.
     pub fn slim(mut self) -> Self {
         if self.folder.is_none() {
             return self;
@@ -218,7 +219,7 @@ impl ScenarioReport {
         Self::of(name, path, tally)
     }
 
-    /// Combines what is kept of the trials. The means are those of the trials whose reports are kept.
+    /// Combines a tally of the trials. The means are those of the trials whose reports are kept.
     pub fn of(name: String, path: PathBuf, tally: TrialTally) -> Self {
         let (outcomes, counts, trials) = tally.into_parts();
         let verdict = match counts.exit {
@@ -241,7 +242,7 @@ impl ScenarioReport {
         }
     }
 
-    /// Returns the report with a problem of a gate that is no fault of the agent.
+    /// Returns the report with the problem of a gate that is not the agent's fault.
     #[must_use]
     pub fn with_broken_gate(mut self, problem: Problem) -> Self {
         self.gate_problems.push(problem);
@@ -282,8 +283,8 @@ impl RunReport {
         Self::new(reports.collect(), run.seconds())
     }
 
-    /// Returns the report with every trial that was recorded. Those that were not, such as trials that could not begin
-    /// before the run was interrupted, follow as far as they were kept.
+    /// Returns the report with every recorded trial. Other trials, such as those that could not begin before the run
+    /// was interrupted, follow if their reports were kept.
     #[must_use]
     pub fn with_recorded(mut self, run: &FinishedRun<'_>) -> Self {
         for scenario in &mut self.scenarios {
@@ -301,7 +302,7 @@ impl RunReport {
         self
     }
 
-    /// Returns how many scenarios have this verdict.
+    /// Returns the number of scenarios with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.scenarios
             .iter()
@@ -310,11 +311,11 @@ impl RunReport {
     }
 }
 
-/// What was recorded of a run.
+/// The records of a finished run.
 pub struct FinishedRun<'a> {
     /// Its folder.
     pub path: &'a Path,
-    /// What was asked for.
+    /// The scenarios and settings of the run.
     pub manifest: &'a Manifest,
     /// The last attempt of each trial.
     pub counted: Vec<&'a TrialRecord>,
@@ -381,7 +382,7 @@ fn whole_trials<S: Serializer>(trials: &[TrialReport], serializer: S) -> Result<
     serializer.collect_seq(trials.iter().map(whole))
 }
 
-/// Returns the report of a trial with what is kept in its folder, as far as it can be read.
+/// Returns the report of a trial with the parts that are kept in its folder, if they can be read.
 fn whole(trial: &TrialReport) -> Value {
     let mut report = serde_json::to_value(trial).unwrap_or_default();
     let kept = trial

@@ -9,7 +9,7 @@ use crate::problem::ProblemKind;
 /// Compares a scenario that must fail with its sidecar.
 pub fn judged(report: ScenarioReport, sidecar: Option<&ExpectedFailure>) -> ScenarioReport {
     match sidecar {
-        Some(sidecar) if !is_interrupted(&report) => hold_against(sidecar, report),
+        Some(sidecar) if !is_interrupted(&report) => compare(sidecar, report),
         Some(_) | None => report,
     }
 }
@@ -22,8 +22,8 @@ fn is_interrupted(report: &ScenarioReport) -> bool {
 
 /// Compares with a sidecar: the scenario passes if each of its trials fails in the way that the sidecar
 /// describes.
-fn hold_against(sidecar: &ExpectedFailure, mut report: ScenarioReport) -> ScenarioReport {
-    // A requirement that is missing on this machine says nothing about how the scenario fails elsewhere.
+fn compare(sidecar: &ExpectedFailure, mut report: ScenarioReport) -> ScenarioReport {
+    // A requirement that is missing on this machine does not show how the scenario fails elsewhere.
     let expects_missing = report
         .trials
         .iter()
@@ -63,7 +63,7 @@ fn is_as_wanted(sidecar: &ExpectedFailure, trial: &TrialReport) -> bool {
         && !is_unlike_its_snapshot(sidecar, trial)
 }
 
-/// Returns whether the transcript differs from the accepted one although the sidecar does not expect that.
+/// Returns whether the transcript unexpectedly differs from the accepted one.
 fn is_unlike_its_snapshot(sidecar: &ExpectedFailure, trial: &TrialReport) -> bool {
     let mut problems = trial.problems.iter();
     problems.any(|problem| {
@@ -85,7 +85,7 @@ mod tests {
             exit: 1,
             message: "no luck".to_owned(),
         };
-        hold_against(
+        compare(
             &sidecar,
             ScenarioReport::new("a".to_owned(), "a.toml".into(), trials),
         )
@@ -102,7 +102,7 @@ mod tests {
                 message: message.to_owned(),
             };
             let report = ScenarioReport::new("a".to_owned(), "a.toml".into(), vec![trial]);
-            hold_against(&sidecar, report)
+            compare(&sidecar, report)
         };
         let unlike = report("no luck");
         assert_eq!(unlike.verdict, Verdict::Failed);

@@ -1,5 +1,5 @@
-//! What is kept of the trials of a scenario while they run: counts, and the reports that are shown at the end. Memory must
-//! not grow with the number of trials, but for a few bytes for each way in which trials fail.
+//! A tally of the trials of a scenario while they run: counts, and the reports that are shown at the end. Memory must
+//! not grow with the number of trials, except for a few bytes for each kind of failure.
 
 use std::{collections::BTreeMap, mem};
 
@@ -8,8 +8,8 @@ use bridge_program::Exit;
 use super::{TrialReport, alike::fingerprint};
 use crate::problem::{Outcome, Problem, ProblemKind};
 
-/// Of how many ways in which trials did not pass a report is kept, of the trial with the smallest number: those that came
-/// first in the plan.
+/// The number of different failures of which a report is kept, that of the trial with the smallest number. The failures
+/// of the first trials in the plan are kept.
 pub const MOST_KEPT: usize = 10;
 
 /// The counts of all trials of a scenario.
@@ -17,13 +17,13 @@ pub const MOST_KEPT: usize = 10;
 pub struct TrialCounts {
     /// The number of trials.
     pub trials: usize,
-    /// The number of those with a problem that is to be shown.
+    /// The number of trials with a problem that is shown.
     pub with_problems: usize,
-    /// The number of those that did not run because a requirement is missing.
+    /// The number of trials that did not run because a requirement is missing.
     pub missing: usize,
     /// The exit code that they cause together.
     pub exit: Exit,
-    /// The same without trials that failed, over which gates decide.
+    /// The same without failed trials, which gates decide about.
     pub broken: Exit,
     /// The sum of their durations in seconds.
     pub seconds: f64,
@@ -35,9 +35,9 @@ pub struct TrialTally {
     keeps_all: bool,
     counts: TrialCounts,
     outcomes: BTreeMap<Outcome, usize>,
-    /// The reports that are kept, by the place of their trial in the plan.
+    /// The reports that are kept, by the position of their trial in the plan.
     kept: BTreeMap<usize, TrialReport>,
-    /// The trials that did not pass, by what failures that are alike have in common; empty if all reports are kept.
+    /// The trials that did not pass, by the fingerprint of their failure; empty if all reports are kept.
     failures: BTreeMap<u64, Failures>,
 }
 
@@ -50,7 +50,7 @@ struct Failures {
 }
 
 impl TrialTally {
-    /// Begins without a trial.
+    /// Creates a tally without trials.
     pub fn new(keeps_all: bool) -> Self {
         Self {
             keeps_all,
@@ -61,7 +61,7 @@ impl TrialTally {
         }
     }
 
-    /// Adds the trial at a place in the plan.
+    /// Adds the trial at a position in the plan.
     pub fn add(&mut self, at: usize, report: TrialReport) {
         let has = |kind| report.problems.iter().any(|one| one.kind == kind);
         let is_shown = report.problems.iter().any(is_shown);
@@ -83,7 +83,7 @@ impl TrialTally {
         }
     }
 
-    /// Counts a trial that did not pass with those that failed alike, and keeps its report if it is the first of them.
+    /// Counts a trial that did not pass with those that failed alike, and keeps its report if it is the first one.
     fn add_failure(&mut self, at: usize, report: TrialReport) {
         let known = self.failures.entry(fingerprint(&report.problems));
         let alike = known.or_insert(Failures {
@@ -117,7 +117,7 @@ impl TrialTally {
     }
 }
 
-/// Returns whether people are told of a problem: that no more trials were needed is none.
+/// Returns whether a problem is shown: a trial that was not needed has none.
 pub fn is_shown(problem: &Problem) -> bool {
     problem.kind != ProblemKind::StoppedEarly
 }
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn of_any_number_of_trials_ten_that_failed_are_kept_and_all_are_counted() {
         let mut tally = TrialTally::new(false);
-        // The order in which trials end is not that of their numbers.
+        // Trials end in another order than that of their numbers.
         for at in (0..10_000).rev() {
             let kind = match at % 4 {
                 0 => Some(ProblemKind::GoalMissed),

@@ -1,6 +1,6 @@
-//! The bootstrap: samples are drawn with replacement, and the interval is read from the means of many such
-//! draws, bias-corrected and accelerated (BCa, Efron 1987). It suits skewed metrics such as costs; with fewer
-//! than about ten samples, Student's interval is the better one.
+//! The bootstrap: samples are drawn with replacement, and the interval is read from the means of many such draws,
+//! bias-corrected and accelerated (BCa, Efron 1987). It suits skewed metrics such as costs; with fewer than about ten
+//! samples, Student's interval is better.
 
 use bridge_program::SplitMix64;
 

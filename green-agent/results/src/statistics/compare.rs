@@ -5,14 +5,14 @@ use super::{Estimate, NotFinite, UPPER, distribution::t_quantile, mean};
 /// The power with which [`detectable`] differences are found.
 pub const POWER: f64 = 0.8;
 
-/// How far two runs of the same agent on the same samples differ by chance.
+/// The random difference between two runs of the same agent on the same samples.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Noise {
     /// The standard error of the difference between two such runs.
     pub standard_error: f64,
     /// The size that 95 % of the differences do not exceed.
     pub by_chance: f64,
-    /// The true difference that such a comparison finds in 80 % of the cases.
+    /// The true difference that such a comparison detects in 80 % of the cases.
     pub detectable: f64,
 }
 
@@ -24,8 +24,8 @@ pub fn paired(differences: &[Vec<f64>]) -> Result<Estimate, NotFinite> {
     mean::estimate(differences)
 }
 
-/// Returns the p-value of the two-sided sign test for `up` samples that became better and `down` that became
-/// worse; those that stayed do not count. With one trial a sample this is McNemar's exact test.
+/// Returns the p-value of the two-sided sign test for `up` samples that became better and `down` that became worse;
+/// unchanged ones do not count. With one trial a sample this is McNemar's exact test.
 pub fn sign_test(up: usize, down: usize) -> f64 {
     let n = up + down;
     let ln_choose = |k: usize| {
@@ -53,8 +53,8 @@ pub fn noise(samples: &[Vec<f64>], trials: usize) -> Result<Option<Noise>, NotFi
     noise_of_runs(&runs, trials)
 }
 
-/// The same from several runs of one agent: each sample has the values of each run. Its variance is the pooled one, the sum
-/// of squares about the mean of each run by the sum of their degrees of freedom.
+/// Measures the noise from several runs of one agent: each sample has the values of each run. Its variance is the
+/// pooled one, the sum of squares about the mean of each run divided by the sum of their degrees of freedom.
 ///
 /// # Errors
 /// If a value is NaN or infinite.
@@ -119,7 +119,7 @@ mod tests {
     fn two_runs_say_more_of_the_noise_than_one() {
         let runs = [
             vec![vec![0.0, 1.0], vec![1.0, 1.0]],
-            // What differs between the runs is no noise within them, and one trial says nothing of it.
+            // Differences between the runs are no noise within them, and a single trial has none.
             vec![vec![0.0, 0.0], vec![1.0, 1.0]],
             vec![vec![1.0], vec![0.0]],
         ];

@@ -1,7 +1,7 @@
 //! The normal distribution and Student's distribution.
 //!
-//! The functions are our own, on `lgamma` and `erfc` of the crate libm, because crates of statistics bring
-//! linear algebra and random numbers with them for these few lines. A test compares them with SciPy.
+//! The functions are implemented here, on `lgamma` and `erfc` of the crate libm, because statistics crates depend on
+//! linear algebra and random numbers. A test compares them with SciPy.
 
 use std::f64::consts::SQRT_2;
 
@@ -19,7 +19,7 @@ pub fn normal_cdf(x: f64) -> f64 {
 
 /// Returns the value below which a standard normal variable is with probability `p`, which is between 0 and 1.
 pub fn normal_quantile(p: f64) -> f64 {
-    // In the lower half, where the distribution function keeps its relative precision.
+    // The lower half is used, where the distribution function keeps its relative precision.
     match p > 0.5 {
         true => -bisect(-40.0, 0.0, |x| normal_cdf(x) < 1.0 - p),
         false => bisect(-40.0, 0.0, |x| normal_cdf(x) < p),
@@ -53,7 +53,7 @@ fn near_normal(z: f64, df: f64) -> f64 {
     z + first / df + second / df.powi(2) + third / df.powi(3)
 }
 
-/// Returns the point between `low` and `high` up to which `is_below` holds, as precisely as numbers are.
+/// Returns the largest point between `low` and `high` for which `is_below` holds, with the precision of numbers.
 fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
     loop {
         let middle = f64::midpoint(low, high);

@@ -60,7 +60,7 @@ pub(crate) fn clustered(samples: &[Vec<f64>]) -> Option<Clustered> {
     let mut values = samples.iter().flatten();
     let first = *values.next()?;
     let is_constant = values.all(|value| *value == first);
-    // The sum of equal values, divided, may differ from them in the last digit.
+    // The sum of equal values, divided, may differ from the values in the last digit.
     let mean = match is_constant {
         true => first,
         false => samples.iter().flatten().sum::<f64>() / n as f64,

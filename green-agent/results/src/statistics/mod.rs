@@ -9,8 +9,8 @@
 //!   difference that two runs can show
 //! - [`distribution`]: quantiles of the normal and of Student's distribution
 //!
-//! The input of an estimate is a slice of samples, each with the values of its trials: trials of one sample
-//! resemble each other, so that they say less than as many samples would.
+//! The input of an estimate is a slice of samples, each with the values of its trials: trials of one sample resemble
+//! each other, so that they carry less information than as many samples.
 
 pub mod bootstrap;
 pub mod compare;
@@ -74,7 +74,7 @@ pub struct NotFinite {
 }
 
 impl Estimate {
-    /// Returns the estimate for no trials at all.
+    /// Returns the estimate for no trials.
     pub(crate) fn nothing(method: Method) -> Self {
         Self {
             n: 0,
@@ -92,7 +92,7 @@ impl Estimate {
     }
 }
 
-/// Refuses NaN and infinite values.
+/// Returns an error for NaN and infinite values.
 pub(crate) fn check(samples: &[Vec<f64>]) -> Result<(), NotFinite> {
     for (sample, values) in samples.iter().enumerate() {
         for (index, &value) in values.iter().enumerate() {

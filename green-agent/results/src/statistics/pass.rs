@@ -1,4 +1,4 @@
-//! pass@k and pass^k: does any of k trials pass, do all of k trials pass.
+//! pass@k and pass^k: the probabilities that any and that all of k trials pass.
 
 use serde::Serialize;
 
@@ -34,13 +34,13 @@ pub fn at_each_k(samples: &[Vec<bool>]) -> Vec<PassAtK> {
     (1..=most).map(at).collect()
 }
 
-/// The probabilities for one sample and one `k`, of which those for the next `k` are made.
+/// The probabilities for one sample and one `k`, from which those for the next `k` are computed.
 struct Chances {
     n: usize,
     passed: usize,
-    /// That all of `k` trials fail.
+    /// The probability that all of `k` trials fail.
     none: f64,
-    /// That all of `k` trials pass.
+    /// The probability that all of `k` trials pass.
     all: f64,
 }
 
@@ -54,7 +54,7 @@ impl Chances {
         }
     }
 
-    /// Goes on from `k - 1` to `k`; returns whether there are as many trials.
+    /// Computes the probabilities for `k` from those for `k - 1`; returns whether there are as many trials.
     fn step(&mut self, k: usize) -> bool {
         if k > self.n {
             return false;
@@ -86,7 +86,7 @@ fn all_chosen(k: usize, m: usize, n: usize) -> Option<f64> {
     Some((0..k).map(|taken| factor(taken, m, n)).product())
 }
 
-/// Returns the probability that the next trial is one of `m` of `n`, after `taken` others that were.
+/// Returns the probability that the next trial is one of `m` of `n`, after `taken` others were drawn from them.
 fn factor(taken: usize, m: usize, n: usize) -> f64 {
     m.saturating_sub(taken) as f64 / (n - taken) as f64
 }

@@ -8,8 +8,7 @@
 //! design effect = clustered variance of the rate / variance with independent trials, at least 1
 //! ```
 //!
-//! If all trials agree, the design effect cannot be measured, and n* is the number of samples: each counts
-//! once, as if its trials had to agree.
+//! If all trials agree, the design effect cannot be measured, and n* is the number of samples: each counts once.
 
 use super::{Estimate, Method, UPPER, distribution::t_quantile, mean};
 
@@ -44,7 +43,7 @@ pub(crate) fn of_zeros_and_ones(samples: &[Vec<f64>]) -> Estimate {
     }
 }
 
-/// Returns the number of independent trials that would say as much.
+/// Returns the number of independent trials with the same information.
 fn effective(n: usize, clustered: &mean::Clustered) -> f64 {
     let (rate, n, units) = (clustered.mean, n as f64, clustered.units as f64);
     let independent = rate * (1.0 - rate) / (n - 1.0);
@@ -66,7 +65,7 @@ fn wilson(rate: f64, n: f64) -> (f64, f64) {
     let square = z * z / n;
     let centre = rate + square / 2.0;
     let half = z * (rate * (1.0 - rate) / n + square / (4.0 * n)).sqrt();
-    // A bound may miss 0 or 1 by a rounding error, where it is exact.
+    // A bound may miss 0 or 1 by a rounding error although it is exact there.
     let bound = |value: f64| (value / (1.0 + square)).clamp(0.0, 1.0);
     let lower = if rate == 0.0 {
         0.0

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Estimate;
 
-/// Returns a number with three digits after the point at most.
+/// Returns a number with at most three digits after the point.
 pub fn number(value: f64) -> String {
     let text = format!("{value:.3}");
     match text.trim_end_matches('0').trim_end_matches('.') {

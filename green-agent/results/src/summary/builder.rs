@@ -30,7 +30,7 @@ impl SummaryBuilder {
         all
     }
 
-    /// Adds a record. Of several attempts at a trial the last one counts, whatever comes first.
+    /// Adds a record. Of several attempts at a trial the last one counts, in whatever order they are added.
     pub fn add(&mut self, record: &TrialRecord) {
         let row = Row::new(record, &mut self.names);
         self.refused.extend(refused(record));
@@ -51,8 +51,8 @@ impl SummaryBuilder {
         self.counted.values()
     }
 
-    /// Returns the last attempt of each trial in an order that does not depend on when they ended: sums of numbers depend
-    /// on their order.
+    /// Returns the last attempt of each trial in an order that does not depend on their end times: sums of numbers
+    /// depend on their order.
     fn sorted(&self) -> Vec<&Row> {
         let mut counted: Vec<&Row> = self.rows().collect();
         counted.sort_by_key(|row| (&row.scenario, &row.cell, &row.sample, row.trial, &row.key));

@@ -13,18 +13,18 @@ use crate::{
     },
 };
 
-/// A group of trials, in an order that does not depend on when they ended.
+/// A group of trials, in an order that does not depend on their end times.
 pub(super) struct Group<'a> {
     pub(super) counted: Vec<&'a Row>,
     pub(super) retried: Vec<&'a Row>,
 }
 
-/// What is treated as independent.
+/// The units that are treated as independent.
 #[derive(Clone, Copy)]
 pub(super) enum Units {
     /// The samples of each scenario; a scenario without a dataset is one sample.
     Samples,
-    /// The same, but the trials of a scenario without a dataset are apart.
+    /// The samples of each scenario, but each trial of a scenario without a dataset.
     SamplesOrTrials,
 }
 
@@ -127,7 +127,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Returns what a trial has in common with those that resemble it.
+/// Returns the unit of a trial: its scenario, and the sample or number that distinguishes it.
 fn unit(row: &Row, units: Units) -> (&str, Option<&str>, u32) {
     let trial = match (units, &row.sample) {
         (Units::SamplesOrTrials, None) => row.trial,
@@ -136,12 +136,12 @@ fn unit(row: &Row, units: Units) -> (&str, Option<&str>, u32) {
     (&row.scenario, row.sample.as_deref(), trial)
 }
 
-/// Returns what several trials try to do: pass@k and pass^k are about trials of one task.
+/// Returns the task of a trial: pass@k and pass^k are about trials of one task.
 fn task(row: &Row) -> (&str, &BTreeMap<String, String>, Option<&str>) {
     (&row.scenario, &row.cell, row.sample.as_deref())
 }
 
-/// Estimates a metric. One that says how well the agent did is a rate if all its values are 0 or 1.
+/// Estimates a metric. A metric for the quality of the agent's work is a rate if all its values are 0 or 1.
 fn estimate(name: &str, values: &[Vec<f64>], options: &SummaryOptions) -> Estimate {
     let is_rate = || {
         values

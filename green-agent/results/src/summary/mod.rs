@@ -2,7 +2,7 @@
 //! intervals, pass@k and pass^k. `docs/statistics.md` states the formulas.
 //!
 //! - [`RunSummary`]: the figures of each scenario and of each cell of its matrix
-//! - [`SummaryBuilder`]: collects what they need, a few hundred bytes a trial
+//! - [`SummaryBuilder`]: collects the values for them, a few hundred bytes a trial
 //! - [`Difference`]: a figure of two runs, paired by sample
 //! - `figures`: computes them for one group of trials; `row`: one trial
 
@@ -25,7 +25,7 @@ use crate::{
     statistics::{Estimate, pass::PassAtK},
 };
 
-/// Says how many trials ended in which way; of those that did not run, `not_needed` were stopped early.
+/// Describes the number of trials with each outcome; of those that did not run, `not_needed` were stopped early.
 pub fn outcomes_text(outcomes: &BTreeMap<Outcome, usize>, not_needed: usize) -> String {
     let count = |(outcome, count): (&Outcome, &usize)| {
         let count = match outcome {
@@ -49,7 +49,7 @@ pub fn outcomes_text(outcomes: &BTreeMap<Outcome, usize>, not_needed: usize) -> 
 /// The version of this form.
 pub const VERSION: u32 = 1;
 
-/// How figures are computed.
+/// The options for computing figures.
 #[derive(Clone, Debug, Default)]
 pub struct SummaryOptions {
     /// The seed of bootstrap intervals for metrics; `None` for Student's intervals.
@@ -122,7 +122,7 @@ pub struct Figures {
     pub seconds: f64,
 }
 
-/// Attempts that do not count, because their trial was tried again.
+/// The attempts that do not count, because their trial was retried.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Retried {
     /// The number of attempts.
@@ -134,7 +134,7 @@ pub struct Retried {
 }
 
 impl RunSummary {
-    /// Computes the figures of these records, in whatever order they are.
+    /// Computes the figures of these records, which may be in any order.
     pub fn new(records: &[TrialRecord], options: &SummaryOptions) -> Self {
         let mut builder = SummaryBuilder::default();
         for record in records {

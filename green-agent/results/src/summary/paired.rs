@@ -42,7 +42,7 @@ pub struct Pair {
     pub b: f64,
 }
 
-/// How a figure differs between two runs, over the tasks that both have.
+/// The difference of a figure between two runs, over the tasks that both have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// `pass_rate` or the name of a metric.
@@ -53,7 +53,7 @@ pub struct Difference {
     pub a: Option<f64>,
     /// The mean over these tasks in the second run.
     pub b: Option<f64>,
-    /// The second less the first, with its interval.
+    /// The second mean minus the first, with its interval.
     pub difference: Estimate,
     /// The number of tasks with a greater value in the second run.
     pub greater: usize,
@@ -76,14 +76,14 @@ impl Difference {
 }
 
 impl SummaryBuilder {
-    /// Returns how a figure differs between this run and a later one; `bootstrap` is the seed of a bootstrap
+    /// Returns the difference of a figure between this run and a later one; `bootstrap` is the seed of a bootstrap
     /// interval.
     pub fn difference(&self, later: &Self, figure: &str, bootstrap: Option<u64>) -> Difference {
         let (a, b) = (self.by_task(figure), later.by_task(figure));
         difference(&a, &b, figure, bootstrap)
     }
 
-    /// Returns the same for each scenario and cell of which both runs have tasks.
+    /// Returns the differences for each scenario and cell of which both runs have tasks.
     pub fn differences_by_cell(
         &self,
         later: &Self,
@@ -199,8 +199,8 @@ fn pairs(a: &BTreeMap<Task, f64>, b: &BTreeMap<Task, f64>) -> Vec<Pair> {
     both.collect()
 }
 
-/// Returns the differences, grouped by what cells have in common: the sample, or the number of the trial. Of
-/// several scenarios, each one without a dataset is one group.
+/// Returns the differences, grouped by the sample or the number of the trial, which cells have in common. Each scenario
+/// without a dataset is one group if there are several scenarios.
 fn clusters(pairs: &[Pair]) -> Vec<Vec<f64>> {
     let scenarios: BTreeSet<&String> = pairs.iter().map(|pair| &pair.task.scenario).collect();
     let mut groups: BTreeMap<_, Vec<f64>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! One attempt at a trial, as far as figures need it.
+//! One attempt at a trial, with the fields that figures need.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,8 +10,8 @@ use crate::{
     record::{TokenCounts, TrialRecord},
 };
 
-/// One attempt at a trial. It has none of the results, which may be large, and shares names with the others: memory grows
-/// with it.
+/// One attempt at a trial. It has no results, which may be large, and shares names with other rows, because memory
+/// grows with the number of rows.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) key: Arc<str>,
@@ -28,7 +28,7 @@ pub(super) struct Row {
     pub(super) seconds: f64,
 }
 
-/// What many rows have in common, each once.
+/// The names that many rows have in common, each stored once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SharedNames {
     texts: BTreeSet<Arc<str>>,

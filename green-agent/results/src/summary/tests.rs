@@ -86,7 +86,7 @@ fn the_trials_of_a_sample_are_no_independent_samples() {
     let figures = summary(&records).total;
     assert_eq!((figures.trials, figures.samples), (12, 3));
     assert_eq!((figures.pass_rate.n, figures.pass_rate.samples), (12, 3));
-    // Three samples that agree in themselves say hardly more than three trials.
+    // Three samples whose trials agree have hardly more information than three trials.
     assert!(figures.pass_rate.half_width().unwrap() > 0.35);
     let [one, .., four] = figures.pass_at_k.as_slice() else {
         panic!("{:?}", figures.pass_at_k);

@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use serde::Serialize;
 
-/// How hard to compress, from 0 to 10.
+/// The compression level, from 0 to 10.
 const LEVEL: u8 = 6;
 
 /// Writes blocks and counts their bytes.
@@ -44,7 +44,7 @@ impl Block {
 }
 
 impl<W: Write> Blocks<W> {
-    /// Returns a writer that writes at most so many bytes.
+    /// Returns a writer with a limit of bytes.
     pub(super) fn new(out: W, room: u64) -> Self {
         Self { out, room }
     }

@@ -1,5 +1,5 @@
-//! The differences between two runs: of each scenario and cell that both have, the mean difference of the pass rate
-//! with its interval, over the pairs that `green-agent diff` makes.
+//! The differences between two runs: for each scenario and cell that both have, the mean difference of the pass rate
+//! with its interval, over the same pairs as in `green-agent diff`.
 
 use serde_json::{Value, json};
 
@@ -12,10 +12,10 @@ use crate::{
 pub(super) fn of(run: &ReportSource, other: &ReportSource) -> Value {
     let [before, now] = [other, run].map(|run| SummaryBuilder::of(&run.records));
     let differences = before.differences_by_cell(&now, PASS_RATE, run.bootstrap());
-    differences.into_iter().map(told).collect()
+    differences.into_iter().map(difference_json).collect()
 }
 
-fn told(((scenario, cell), one): (ScenarioCell, Difference)) -> Value {
+fn difference_json(((scenario, cell), one): (ScenarioCell, Difference)) -> Value {
     json!({
         "scenario": scenario, "cell": cell_name(&cell), "before": one.a, "now": one.b, "pairs": one.pairs,
         "difference": one.difference, "certain": one.is_certain(),
@@ -32,7 +32,7 @@ mod tests {
         record::{Manifest, RunFolder, TrialRecord, tests::record},
     };
 
-    /// A run of 20 trials whose keys differ from those of every other run, as they do with another command.
+    /// Returns a run of 20 trials with unique keys, as with another command.
     fn run(name: &str, passing: u32) -> ReportSource {
         let trial = |number: u32| TrialRecord {
             trial: number,

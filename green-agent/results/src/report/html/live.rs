@@ -1,5 +1,5 @@
-//! The page served while its run goes on: the same script, which asks for each block when it shows something of it, and
-//! every second whether there are new records and whether any program still writes them.
+//! Serves the page while its run is running: the script loads each block when it is shown, and checks every second
+//! whether there are new records and whether a program still writes them.
 
 use std::{
     collections::BTreeMap,
@@ -26,15 +26,15 @@ use crate::{
     report::source::ReportSource,
 };
 
-/// What the routes share.
+/// The state that the routes share.
 struct Live {
     folder: PathBuf,
     /// The blocks of the trial that was shown last, compressed.
     last: Mutex<(String, BTreeMap<String, Vec<u8>>)>,
 }
 
-/// Returns the routes that show the run in a folder. Requests that name another host than this machine are refused, so that
-/// no web site can read the run by giving its own name this machine's address.
+/// Returns the routes that show the run in a folder. Requests with another host than this machine are refused, so that
+/// no web site can read the run by resolving its own name to this machine.
 pub fn router(folder: &Path) -> Router {
     let live = Live {
         folder: folder.to_owned(),
@@ -91,7 +91,7 @@ async fn page(State(live): State<Arc<Live>>) -> Response {
     }
 }
 
-/// Answers how long the records are, which changes with each new one, and whether the run goes on.
+/// Returns the length of the records, which changes with each new one, and whether the run is running.
 async fn state(State(live): State<Arc<Live>>) -> Response {
     match live.state() {
         Ok(state) => Json(state).into_response(),
@@ -100,7 +100,7 @@ async fn state(State(live): State<Arc<Live>>) -> Response {
 }
 
 async fn block(State(live): State<Arc<Live>>, Segment(name): Segment<String>) -> Response {
-    // Reading a transcript takes a while.
+    // This runs on a blocking thread, because reading a transcript takes a while.
     let read = tokio::task::spawn_blocking(move || live.block(&name)).await;
     match read.map_err(io::Error::other).and_then(|read| read) {
         Ok(Some(Content::Plain(text))) => {
@@ -120,14 +120,14 @@ fn failed(error: &io::Error) -> Response {
     (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response()
 }
 
-/// What the page asks for again and again.
+/// The state that the page polls.
 #[derive(Serialize)]
 struct RunState {
     /// The length of the records.
     bytes: u64,
     /// Whether a program writes them.
     running: bool,
-    /// The number of trials that the run is to have; `null` if it is not known.
+    /// The number of trials of the run; `null` if it is not known.
     total: Option<usize>,
 }
 
@@ -139,7 +139,7 @@ enum Content {
 impl Live {
     fn block(&self, name: &str) -> io::Result<Option<Content>> {
         if name == "run" {
-            // Asked before the records are read, so that those added meanwhile are seen to be new.
+            // This is read before the records, so that records added meanwhile are noticed as new.
             let bytes = self.state()?.bytes;
             let run = self.read()?;
             let blocks: Vec<Option<String>> = run.records.iter().map(block_name).collect();

@@ -1,4 +1,5 @@
-//! What the list of messages shows of one entry of a transcript, so that the page need not read the messages themselves.
+//! The columns of the list of messages for one entry of a transcript, so that the page need not read the messages
+//! themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,9 +20,9 @@ const DEEPEST: usize = 24;
 
 /// The message is passed back to the caller.
 pub(super) const BACK: u8 = 1;
-/// The message is or tells an error.
+/// The message is or reports an error.
 pub(super) const FAULT: u8 = 2;
-/// The same was sent before.
+/// The same message was sent before.
 pub(super) const RETRY: u8 = 4;
 
 /// The protocols, in the order of the numbers that the script knows.
@@ -46,11 +47,11 @@ pub(super) struct Message {
     pub(super) gist: String,
 }
 
-/// Reads a transcript in order: what a message is follows from its request.
+/// Reads a transcript in order, because the kind of an answer depends on its request.
 #[derive(Default)]
 pub(super) struct Messages {
     protocols: BTreeMap<u64, Protocol>,
-    /// The requests that are open or failed, by exchange, with what they ask.
+    /// The requests that are open or failed, by exchange, with a digest of their content.
     requests: BTreeMap<u64, [u8; 16]>,
     failed: BTreeSet<[u8; 16]>,
     message_ids: BTreeSet<[u8; 16]>,
@@ -146,7 +147,7 @@ fn protocol(content: &Content) -> Protocol {
     }
 }
 
-/// Tells protocols apart that have no method of their own, by path and body.
+/// Returns the protocol of a request without a known method, by path and body.
 fn other_protocol(content: &Content) -> Protocol {
     let Content::Request { path, body, .. } = content else {
         return Protocol::Http;
@@ -172,7 +173,7 @@ fn other_protocol(content: &Content) -> Protocol {
     }
 }
 
-/// Returns what a request asks for, in the words of its protocol; `None` for everything else.
+/// Returns the name of a request in its protocol; `None` for everything else.
 fn label(content: &Content) -> Option<String> {
     let asked = wire::ask(content)?;
     Some(match (asked, content) {
@@ -187,9 +188,9 @@ fn label(content: &Content) -> Option<String> {
     })
 }
 
-/// Returns what an answer says: its labels, or its status.
+/// Returns the text for an answer: its labels, or its status.
 fn plain_label(content: &Content, labels: &[String]) -> String {
-    // `status:STATE` repeats `task:STATE`, and the other way round.
+    // `status:STATE` repeats `task:STATE`, and vice versa.
     let mut shown: Vec<&str> = Vec::new();
     for label in labels {
         let (kind, rest) = label.split_once(':').unwrap_or((label, ""));
@@ -211,7 +212,7 @@ fn plain_label(content: &Content, labels: &[String]) -> String {
     }
 }
 
-/// Returns whether a message is or tells an error.
+/// Returns whether a message is or reports an error.
 fn is_fault(content: &Content) -> bool {
     let body = content.body().and_then(Body::json);
     let told = body.is_some_and(|body| {
@@ -239,7 +240,7 @@ fn says_failed(body: &Value) -> bool {
     }
 }
 
-/// Returns the beginning of what a message says, on one line.
+/// Returns the beginning of a message's text, on one line.
 fn gist(content: &Content) -> String {
     match content {
         Content::Failure { error } => shortened(error),
@@ -274,7 +275,7 @@ fn gist_of_body(body: &Body) -> String {
     }
 }
 
-/// Returns the first member of this name that says something, in the order of the document.
+/// Returns the first member of this name with a text, in the order of the document.
 fn first<'a>(value: &'a Value, name: &str, depth: usize) -> Option<&'a Value> {
     if depth > DEEPEST {
         return None;
@@ -300,7 +301,7 @@ fn first<'a>(value: &'a Value, name: &str, depth: usize) -> Option<&'a Value> {
     }
 }
 
-/// Returns the beginning of a text with its white space made single blanks.
+/// Returns the beginning of a text, with its white space replaced by single blanks.
 fn shortened(text: &str) -> String {
     let mut short = String::new();
     for word in text.split_whitespace() {

@@ -1,11 +1,11 @@
-//! One HTML file that shows a run, or two beside each other, without a network.
+//! One HTML file that shows a run, or two runs side by side, without a network.
 //!
 //! - `page`: the parts of the file and its content security policy
 //! - `block`: compressed data in the page, read by its script when it is shown
 //! - `run_block`: all trials as a table; `trial_blocks`: one trial's transcript and logs
 //! - `comparison`: the differences between two runs
-//! - `live`: the same, served while the run goes on
-//! - `message`: what the list of messages shows of one transcript entry
+//! - `live`: serves the page while the run is running
+//! - `message`: the columns of the list of messages for one transcript entry
 //!
 //! The script and the style are in files of their own, `js/` and `page.css`. No text of a run becomes markup: the
 //! data is in base64, and the script shows it as text only.
@@ -29,10 +29,10 @@ pub use self::live::router as live;
 use self::block::Blocks;
 use super::source::ReportSource;
 
-/// The most bytes of transcripts and logs in a page, as they stand in it. Trials that did not pass come first.
+/// The largest size of transcripts and logs in a page, in bytes as written. Trials that did not pass come first.
 const MOST_BYTES: u64 = 160 * 1024 * 1024;
 
-/// Writes the page of a run; of two, the other one is what it is compared with.
+/// Writes the page of a run, and compares it with the other run if there is one.
 ///
 /// # Errors
 /// If the file cannot be written. Its old content then remains.
@@ -47,8 +47,8 @@ pub fn write(run: &ReportSource, other: Option<&ReportSource>, path: &Path) -> i
     written
 }
 
-/// Writes the transcripts first, into a file beside the page: which of them have room is known only then, and the
-/// table of trials says it at the top of the page.
+/// Writes the transcripts first, into a file beside the page: only then it is known which of them fit, and the table of
+/// trials at the top of the page contains that.
 fn write_new(
     run: &ReportSource,
     other: Option<&ReportSource>,

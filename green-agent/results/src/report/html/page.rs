@@ -33,7 +33,7 @@ const SCRIPT: &str = concat!(
     include_str!("js/main.js"),
 );
 
-/// Where the page gets its data from.
+/// The source of the page's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// The page itself.
@@ -82,7 +82,7 @@ fn digest(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
 
-/// Returns a text as markup that shows it.
+/// Returns a text escaped for markup.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -120,7 +120,7 @@ mod tests {
         assert!(page.contains("default-src 'none'; script-src 'sha256-"));
         assert!(!page.contains("unsafe-"));
         assert_eq!(page.matches("<script").count(), 1);
-        // Markup of its own has neither handlers nor styles: the policy would refuse them.
+        // The markup itself has neither handlers nor styles, because the policy would refuse them.
         assert!(!MARKUP.contains(" on") && !MARKUP.contains("style="));
     }
 }

@@ -69,7 +69,7 @@ pub(super) fn of(
     })
 }
 
-/// What decides beside the trials, in sentences.
+/// Returns the decisions of gates and about unfinished trials, in sentences.
 fn decisions(run: &ReportSource) -> Vec<Value> {
     let decisions = run.decisions().into_iter();
     let told = |one: Decision| json!({"text": one.sentence(), "about": one.about, "met": one.met});
@@ -80,7 +80,7 @@ fn column<T>(run: &ReportSource, value: impl FnMut(&TrialRecord) -> T) -> Vec<T>
     run.records.iter().map(value).collect()
 }
 
-/// Names in the order in which they appeared first.
+/// Names in the order of their first appearance.
 #[derive(Default)]
 struct Names(Vec<String>);
 

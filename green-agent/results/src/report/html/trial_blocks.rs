@@ -1,5 +1,5 @@
-//! The blocks of each trial: a head, the index of its messages in parts, the transcript's lines in chunks, the agents'
-//! logs. The page reads those of which it shows something.
+//! The blocks of each trial: a head, the index of its messages in parts, the transcript's lines in chunks, and the
+//! agents' logs. The page reads only the blocks that it shows.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +29,7 @@ const CHUNK: usize = 256 * 1024;
 /// The most lines of a chunk.
 const CHUNK_LINES: usize = 2_000;
 
-/// The most bytes of an agent's log, from its end.
+/// The largest part of an agent's log that is shown, from its end, in bytes.
 const LOG: u64 = 1024 * 1024;
 
 /// The most bytes of one trial's transcript.
@@ -60,7 +60,7 @@ pub(super) fn write<W: Write>(
     Ok(names)
 }
 
-/// What a trial's view shows beside its messages.
+/// The data that a trial's view shows beside its messages.
 #[derive(Serialize)]
 struct Head<'a> {
     problems: Vec<ShownProblem<'a>>,
@@ -79,7 +79,7 @@ struct Head<'a> {
     /// The number of lines of each chunk.
     chunks: Vec<usize>,
     logs: Vec<LogHead>,
-    /// Why the list of messages is not whole.
+    /// The reason why the list of messages is incomplete.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -154,7 +154,7 @@ pub(super) fn of_trial(
     Ok(Some(blocks))
 }
 
-/// A transcript as it is read.
+/// The state of reading a transcript.
 struct Reading<'a> {
     name: &'a str,
     blocks: Vec<Block>,
@@ -186,7 +186,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Reads all lines. Returns why it stopped before the end, if it did: a line that is no entry ends it, as does the limit.
+    /// Reads all lines. Returns the reason if it stopped before the end: a line that is no entry, or the limit.
     fn read(&mut self, mut file: impl BufRead) -> io::Result<Option<String>> {
         let mut line = Vec::new();
         let mut note = None;
@@ -275,7 +275,8 @@ impl Part {
     }
 }
 
-/// Returns the parties from left to right: who asks for the evaluation, who evaluates, then the others as they appeared.
+/// Returns the parties from left to right: the party that asks for the evaluation, the evaluator, then the others in
+/// order of appearance.
 fn in_order(mut roles: Vec<String>) -> Vec<String> {
     roles.sort_by_key(|role| match role.as_str() {
         "runner" => 0,
@@ -293,7 +294,7 @@ fn position(names: &mut Vec<String>, name: &str) -> usize {
     })
 }
 
-/// Adds the blocks of the agents' logs, of long ones their ends.
+/// Adds the blocks of the agents' logs; of long logs, their ends.
 fn logs(folder: &Path, name: &str, blocks: &mut Vec<Block>) -> io::Result<Vec<LogHead>> {
     let mut files: Vec<PathBuf> = folder
         .read_dir()?
