@@ -56,7 +56,7 @@ pub enum EnvVarsError {
         /// The key of its `env` table.
         key: String,
     },
-    /// `.env` is there but cannot be read.
+    /// `.env` exists but cannot be read.
     #[error("cannot read {}", path.display())]
     Unreadable {
         /// The file.
@@ -64,7 +64,7 @@ pub enum EnvVarsError {
         /// The system's error.
         source: io::Error,
     },
-    /// A line of `.env` has not the form NAME=value.
+    /// A line of `.env` does not have the form NAME=value.
     #[error(
         "{}:{line}: expected NAME=value{}; a value with blanks stands in quotes",
         path.display(),
@@ -112,9 +112,9 @@ impl EnvVars {
         Self { inherited, dotenv }
     }
 
-    /// Returns what an agent inherits, and the values of its `env` table with references replaced: `${NAME}`,
-    /// `${NAME:-default}` whose default also replaces an empty value, and `$$` for a dollar sign. Any other
-    /// dollar sign stays.
+    /// Returns the inherited variables of an agent, and the values of its `env` table with references replaced:
+    /// `${NAME}`, `${NAME:-default}` whose default also replaces an empty value, and `$$` for a dollar sign. Other
+    /// dollar signs stay.
     pub fn resolve(
         &self,
         role: &str,
@@ -158,8 +158,8 @@ impl EnvVars {
                     return Err(EnvVarsError::Malformed { role, key });
                 }
             };
-            // A text without a reference is a secret if its key suggests it. A text with one is not: only the
-            // value referred to is.
+            // A text without a reference is a secret if its key suggests it. In a text with a reference, only the value
+            // referred to can be a secret.
             if secret::says_secret(key) && !template.contains("${") {
                 secret::add(&mut resolved.secrets, key, &value);
             }
@@ -272,10 +272,10 @@ fn read_dotenv(path: &Path) -> Result<BTreeMap<String, String>, EnvVarsError> {
     })
 }
 
-/// Returns the error for what was found in the place of a line, or of its value. It shows only the text before the `=`,
+/// Returns the error for text that is not a line of `.env`, or not a value. It shows only the text before the `=`,
 /// because the rest may be a secret.
 fn not_dotenv(path: &Path, text: &str, found: &str) -> EnvVarsError {
-    // What was found may go on in further lines, up to a quote that is missing.
+    // The text may continue in further lines, if a quote is missing.
     let found = found.lines().next().unwrap_or_default().trim();
     let value = |line: &str| Some(line.split_once('=')?.1.trim().starts_with(found));
     let is_it = |line: &&str| {

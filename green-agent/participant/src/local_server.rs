@@ -16,14 +16,14 @@ pub struct LocalServer {
     state: watch::Sender<ServerState>,
 }
 
-/// How far a server is.
+/// The state of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ServerState {
-    /// Its routes are being made.
+    /// Its routes are being created.
     Starting,
-    /// It answers.
+    /// It answers requests.
     Serving,
-    /// Its routes could not be made.
+    /// Its routes could not be created.
     Failed(String),
 }
 
@@ -47,7 +47,7 @@ impl LocalServer {
     /// Waits until the agent answers.
     ///
     /// # Errors
-    /// The reason, if it never will.
+    /// The reason why it never will.
     pub async fn ready(&self) -> Result<(), String> {
         let mut state = self.state.subscribe();
         let decided = state
@@ -92,7 +92,7 @@ async fn serve(
     state: &watch::Sender<ServerState>,
 ) -> io::Result<()> {
     let (listener, app) = (TcpListener::from_std(listener)?, app.await?);
-    // From now on who connects is answered: the socket listens already.
+    // From now on connections are answered, because the socket is already listening.
     state.send_replace(ServerState::Serving);
     bridge_program::serve(listener, app, pending()).await
 }

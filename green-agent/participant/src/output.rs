@@ -87,8 +87,7 @@ impl Output {
         })
     }
 
-    /// Goes on in another log: what is read from now on is written there, and no earlier line is among the
-    /// last ones.
+    /// Switches to another log: later output is written there, and no earlier line is among the last ones.
     pub fn switch(&self, log: &Path) -> io::Result<()> {
         let new = OutputLog::open(log)?;
         *lock(&self.kept) = new;

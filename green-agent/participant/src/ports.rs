@@ -1,5 +1,5 @@
-//! Leases ports so that no two trials on this machine use the same: free ones for `ports = "auto"`, and those
-//! that files fix.
+//! Leases ports so that no two trials on this machine use the same one: free ports for `ports = "auto"`, and the fixed
+//! ports of files.
 
 use std::{
     fs::{File, Permissions, TryLockError},
@@ -182,8 +182,7 @@ fn replace_where(argv: &mut [String], from: &str, to: &str, wanted: fn(&str) -> 
     count
 }
 
-/// Returns whether a number after this text can be a port: not if the option before it is named for something
-/// else.
+/// Returns whether a number after this text can be a port. It cannot be one after an option with another meaning.
 fn is_of_port(before: &str) -> bool {
     let mut words = before.rsplit(char::is_whitespace);
     let own = words.next().unwrap_or_default();

@@ -22,7 +22,7 @@ use super::{
     output::Output,
 };
 
-/// How long output is read on after the agent and all its child processes have ended.
+/// The time for which output is still read after the agent and all its child processes have ended.
 const DRAIN_LIMIT: Duration = Duration::from_secs(1);
 
 /// A running agent. Dropping it kills the agent and all its child processes; [`AgentProcess::stop`] gives it
@@ -57,7 +57,7 @@ impl AgentProcess {
         &self.role
     }
 
-    /// Returns how it ended, or `None` if it is still running. Does not wait.
+    /// Returns its exit status, or `None` if it is still running. Does not wait.
     pub fn exited(&self) -> Option<AgentExit> {
         *self.exit.borrow()
     }
@@ -87,7 +87,7 @@ impl AgentProcess {
             .unwrap_or(AgentExit::Unknown)
     }
 
-    /// Goes on in another log; see [`Output::switch`].
+    /// Switches to another log; see [`Output::switch`].
     ///
     /// # Errors
     /// If the log cannot be opened.

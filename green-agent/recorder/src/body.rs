@@ -19,8 +19,8 @@ pub(super) enum Collected<E> {
     Broken(Bytes, E),
 }
 
-/// Reads `stream` to its end, or until more than `limit` bytes have come. `alive` is called for each chunk
-/// but the first: a body of one chunk is recorded as soon as it has come.
+/// Reads `stream` to its end, or until more than `limit` bytes have come. `alive` is called for each chunk except the
+/// first: a body of one chunk is recorded as soon as it has come.
 pub(super) async fn collect<S, E>(stream: &mut S, limit: usize, alive: impl Fn()) -> Collected<E>
 where
     S: Stream<Item = Result<Bytes, E>> + Unpin,

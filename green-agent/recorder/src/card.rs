@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// Compares the rewritten card, and what was reported, with the golden of this name.
+    /// Compares the rewritten card and the reported addresses with the golden of this name.
     fn check(name: &str, mut card: Value) {
         let origins = Origins::new(&"http://127.0.0.1:9109/".parse().unwrap(), 4000).unwrap();
         let Rewritten { changed, elsewhere } = rewrite(&mut card, &origins);

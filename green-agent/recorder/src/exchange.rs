@@ -20,7 +20,7 @@ pub(super) enum Phase {
     Cut,
 }
 
-/// Waits until open exchanges must be interrupted, which includes that the recorder was dropped.
+/// Waits until open exchanges must be interrupted, also because the recorder was dropped.
 pub(super) async fn cut(phase: &mut watch::Receiver<Phase>) {
     let _ = phase.wait_for(|phase| *phase == Phase::Cut).await;
 }
@@ -46,8 +46,8 @@ impl HopRecord {
 
 /// An exchange in progress.
 ///
-/// If it is dropped before it is closed, the caller or the stopping recorder has given it up. It is recorded
-/// as a failure then, so that every exchange has an end in the transcript.
+/// If it is dropped before it is closed, the caller or the stopping recorder has abandoned it. It is recorded as a
+/// failure then, so that every exchange has an end in the transcript.
 #[derive(Debug)]
 pub(super) struct Exchange {
     book: Arc<HopRecord>,

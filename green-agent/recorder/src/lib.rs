@@ -8,7 +8,7 @@
 //! - `proxy`: passes requests on to the upstream; the state of a hop, which `reply` shares
 //! - `reply`, `relay`: pass replies back, as a whole or in chunks
 //! - `exchange`: records one request with its answers
-//! - `body`, `headers`, `lines`, `digits`: read and convert what passes
+//! - `body`, `headers`, `lines`, `digits`: read and convert bodies and headers
 //! - `listeners`: sockets that outlive a recorder
 //! - `origin`, `card`: rewrite addresses
 //! - `stdio`, [`record_stdio`]: record standard streams, with a wrapper around the server
@@ -73,9 +73,8 @@ pub struct RecorderOptions {
     /// The largest body, and the largest event of a stream, that is kept, in bytes. Larger ones are passed on
     /// without being kept. Each open exchange holds up to this many bytes in memory.
     pub body_limit: usize,
-    /// The longest that a reply is held back until it is complete, so that it is recorded before any of it is
-    /// passed back. The chunks of a slower reply are passed back as they come, the last one after the reply
-    /// was recorded.
+    /// The time for which a reply is held back until it is complete, so that it is recorded before any of it is passed
+    /// back. The chunks of a slower reply are passed back as they come, the last one after the reply was recorded.
     pub hold: Duration,
     /// The most exchanges that may be open on one hop; further ones are refused with 503.
     pub exchanges: usize,
@@ -158,8 +157,7 @@ impl Recorder {
         .await
     }
 
-    /// Like [`start`](Self::start), on sockets that may have been those of an earlier recorder, which must
-    /// have been stopped.
+    /// Starts a recorder on sockets that may be those of an earlier recorder, which must have been stopped.
     ///
     /// # Errors
     /// As for [`start`](Self::start).
@@ -204,8 +202,8 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Listens for [`record_stdio`], which reports what passes over the standard streams of a server that the
-    /// hop's caller starts. Returns the URL for its `--to`.
+    /// Listens for [`record_stdio`], which reports the lines on the standard streams of a server that the hop's caller
+    /// starts. Returns the URL for its `--to`.
     ///
     /// # Errors
     /// If the system refuses a port.
@@ -298,7 +296,7 @@ fn listen(
     Ok((listener, origins))
 }
 
-/// Returns a client that only passes on: redirects and encodings are left to the two parties.
+/// Returns a client that forwards unchanged: redirects and encodings are left to the two parties.
 fn client(options: &RecorderOptions) -> reqwest::Result<reqwest::Client> {
     with_shared_tls(reqwest::Client::builder())
         .no_proxy()

@@ -19,8 +19,8 @@ impl HopListeners {
         self.0.remove(hop);
     }
 
-    /// Returns a socket that listens for a hop on 127.0.0.1. Nothing waits in it: who called while there was
-    /// no recorder is disconnected, because the call belongs to an earlier trial.
+    /// Returns a socket that listens for a hop on 127.0.0.1. Its queue is empty: callers that connected while there was
+    /// no recorder are disconnected, because their calls belong to an earlier trial.
     pub(super) fn listener(&mut self, hop: &Hop) -> io::Result<tokio::net::TcpListener> {
         let standing = match self.0.entry(hop.clone()) {
             Entry::Occupied(entry) => {

@@ -16,7 +16,7 @@ pub(super) struct Origins {
     recorder: Url,
     /// The origins of the recorder on all hops.
     ours: Arc<BTreeSet<String>>,
-    /// Whether all addresses in a card are taken for the upstream's.
+    /// Whether all addresses in a card count as the upstream's.
     trusted: bool,
 }
 

@@ -136,7 +136,7 @@ impl Proxy {
         body: Option<reqwest::Body>,
     ) -> reqwest::Result<reqwest::Response> {
         let target = self.origins.target(parts.uri.path(), parts.uri.query());
-        // Made whole: a builder would copy the headers one by one.
+        // The map is built at once, because a builder would copy the headers one by one.
         let mut request = reqwest::Request::new(parts.method, target);
         *request.headers_mut() = headers::to_upstream(parts.headers);
         TraceContext::current().write(request.headers_mut());
@@ -145,8 +145,8 @@ impl Proxy {
     }
 }
 
-/// Says what the upstream answered. A status of 4xx is no error of the exchange: clients ask for what may be absent, such as a
-/// card at another path or a stream.
+/// Records the upstream's status in the span. A status of 4xx is no error of the exchange: clients request resources
+/// that may be absent, such as a card at another path or a stream.
 fn answered(span: &Span, status: StatusCode) {
     set(span, "http.response.status_code", status.as_u16());
     if status.is_server_error() {
@@ -154,7 +154,7 @@ fn answered(span: &Span, status: StatusCode) {
     }
 }
 
-/// Returns why a request is refused, if it is.
+/// Returns the reason why a request is refused, if it is.
 fn refuses(parts: &Parts, permitted: bool) -> Option<(StatusCode, &'static str)> {
     if !permitted {
         let why = "too many exchanges are open on this hop: end some, or call less at once";
@@ -181,8 +181,8 @@ pub(super) struct Proxy {
     pub(super) permits: Arc<Semaphore>,
     /// The largest body, and the largest event, that is kept, in bytes.
     pub(super) body_limit: usize,
-    /// The longest that a reply is held back until it is complete, before its chunks are passed on.
+    /// The time for which a reply is held back until it is complete, before its chunks are passed on.
     pub(super) hold: Duration,
-    /// The trial, in whose trace a request is that comes without trace context.
+    /// The trial, to whose trace a request without trace context belongs.
     pub(super) trial: TraceContext,
 }

@@ -38,7 +38,7 @@ struct Relay {
     exchange: Exchange,
 }
 
-/// How a body is read while it passes.
+/// The way in which a body is read while it is passed on.
 pub(super) enum Reading {
     /// As events, each recorded before the bytes that complete it are passed back.
     Events(SseParser),
@@ -46,7 +46,7 @@ pub(super) enum Reading {
     Lines(LineParser),
     /// As a slow body, recorded before its last chunk is passed back.
     Slow(Slow),
-    /// Not at all, since the body is not kept.
+    /// The body is not read, because it is not kept.
     Nothing,
 }
 

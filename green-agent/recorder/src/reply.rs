@@ -125,8 +125,8 @@ impl Proxy {
         response
     }
 
-    /// Reads a body to its end, if that comes soon. The chunks of a slower body are passed on as they come,
-    /// because callers give up on a reply that stays silent.
+    /// Reads a body to its end, if the end comes soon. The chunks of a slower body are passed on as they come, because
+    /// callers stop waiting for a reply that stays silent.
     async fn held(
         &self,
         mut pieces: Pieces,
@@ -156,7 +156,7 @@ impl Proxy {
         self.whole(read, pieces, exchange, status, headers, CardAt::Nowhere)
     }
 
-    /// Records a body that was read; one that is too large is only passed on.
+    /// Records a body that was read; a body that is too large is only passed on.
     fn whole(
         &self,
         read: Collected<reqwest::Error>,
@@ -188,7 +188,7 @@ impl Proxy {
         }
     }
 
-    /// Returns the body with its card rewritten; `None` if there is no card, or nothing to change in it.
+    /// Returns the body with its card rewritten; `None` if there is no card, or if the card needs no change.
     fn rewritten(&self, card_at: CardAt, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut reply: Value = match card_at {
             CardAt::Nowhere => return None,
@@ -211,7 +211,7 @@ impl Proxy {
     }
 }
 
-/// Returns a stream of what was read of a body and what is still to come.
+/// Returns a stream of the part of a body that was read, followed by the rest.
 fn with_beginning(beginning: Bytes, rest: Pieces) -> Pieces {
     let beginning = (!beginning.is_empty()).then_some(Ok(beginning));
     stream::iter(beginning).chain(rest).boxed()

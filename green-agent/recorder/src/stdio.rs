@@ -93,8 +93,8 @@ impl Tap {
         (exchange, content)
     }
 
-    /// Returns the exchange of an answer. What answers no request, such as a notification, is an exchange of
-    /// its own.
+    /// Returns the exchange of an answer. A message that answers no request, such as a notification, gets a separate
+    /// exchange.
     fn answer(&self, body: Body) -> (u64, Content) {
         let asks = body.json().is_some_and(|body| body["method"].is_string());
         let answered = id_of(&body)

@@ -110,7 +110,7 @@ async fn pass(
 ) -> std::io::Result<()> {
     let mut lines = BufReader::new(from);
     let mut line = Vec::new();
-    // One byte more than accepted: the recorder refuses a line that is cut there.
+    // The limit is one byte more than accepted: the recorder refuses a line that is cut there.
     let limit = LINE_LIMIT as u64 + 1;
     while (&mut lines)
         .take(limit)

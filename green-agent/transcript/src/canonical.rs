@@ -17,12 +17,10 @@
 //!
 //! Order is kept per hop: those to the evaluator first, the runner's before others, then the evaluator's
 //! to the participants as the scenario lists them, then others by name; in a hop the exchanges in order of
-//! their requests, each with its answers. How hops and exchanges interleaved does not show.
-//! A card is shown when it is first fetched, and then what changes in it (`card`). Polls collapse while
-//! a task is worked on, as do keep-alives (`exchange`), MCP's handshakes (`mcp`) and what is
-//! read from a registry again and again (`registry`); ids,
-//! times, ports and tokens become names (`rename`), numbered as they appear; headers and stream ids
-//! are left out.
+//! their requests, each with its answers. The interleaving of hops and exchanges is not shown.
+//! A card is shown when it is first fetched, and later only its changes (`card`). Polls collapse while a task is
+//! running, as do keep-alives (`exchange`), MCP's handshakes (`mcp`) and repeated reads from a registry (`registry`).
+//! Ids, times, ports and tokens become names (`rename`), numbered as they appear; headers and stream ids are left out.
 
 mod card;
 mod exchange;

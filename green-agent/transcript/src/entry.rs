@@ -78,7 +78,7 @@ pub enum Direction {
 /// One line of `transcript.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The position in the whole transcript, from 1, without gaps, in the order in which things happened.
+    /// The position in the whole transcript, from 1, without gaps, in the order of events.
     pub seq: u64,
     /// Seconds since the run began.
     pub time: f64,
@@ -111,7 +111,7 @@ pub enum Content {
         #[serde(flatten)]
         body: Option<Body>,
     },
-    /// An HTTP response. Of an event stream only its head; the events follow.
+    /// An HTTP response; for an event stream only its head, followed by the events.
     Reply {
         /// The HTTP status code.
         status: u16,
@@ -155,7 +155,7 @@ pub enum Body {
     /// A body that was not kept: binary, or larger than the recorder's limit.
     #[serde(rename = "omitted")]
     Omitted {
-        /// Its size in bytes, as far as it was read.
+        /// Its size in bytes, up to the point to which it was read.
         bytes: u64,
         /// The reason why it was not kept.
         why: String,

@@ -2,17 +2,17 @@
 
 use std::{io, path::PathBuf, sync::Arc};
 
-/// A transcript that could not be begun, kept or read.
+/// The reason why a transcript could not be created, written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum TranscriptError {
-    /// The file could not be made; it must not exist before, since a transcript belongs to one run.
+    /// The file could not be created; it must not exist before, because a transcript belongs to one run.
     #[error(
         "cannot begin the transcript {path}: expected a folder that can be written to and no file of that name"
     )]
     Create {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A line could not be written; nothing was written after it.
@@ -24,7 +24,7 @@ pub enum TranscriptError {
         path: PathBuf,
         /// The last entry that was written in full.
         written: u64,
-        /// What the system said.
+        /// The system's error.
         source: Arc<io::Error>,
     },
     /// The file could not be read.
@@ -32,7 +32,7 @@ pub enum TranscriptError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A line is not an entry.
@@ -42,7 +42,7 @@ pub enum TranscriptError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What the parser said.
+        /// The error of the JSON parser.
         source: serde_json::Error,
     },
 }

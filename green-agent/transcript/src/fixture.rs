@@ -131,8 +131,8 @@ pub fn debate() -> Vec<Entry> {
     capture.script.entries
 }
 
-/// Turns the capture's lines into entries. The capture has no exchange numbers: an answer belongs to the last
-/// request to the same agent, except that a stream goes on beside card fetches.
+/// Turns the capture's lines into entries. The capture has no exchange numbers: an answer belongs to the last request
+/// to the same agent, except that a stream continues beside card fetches.
 #[derive(Default)]
 struct Capture {
     script: Script,

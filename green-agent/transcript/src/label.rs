@@ -1,6 +1,6 @@
-//! Labels: short names for what an entry shows, for `sequence` expectations and for progress.
+//! Labels: short names for the events of an entry, for `sequence` expectations and for progress.
 //!
-//! | what happens | its labels |
+//! | event | its labels |
 //! |-|-|
 //! | an A2A request | `request:METHOD`, as on the wire; REST requests by the operation's name |
 //! | a card is fetched | `request:card` |

@@ -2,7 +2,7 @@
 //! network.
 //!
 //! - [`Transcript`] writes them, [`read()`] reads them; [`entry`] is a line
-//! - [`wire`], [`rest`], [`task`], [`label`]: what a message says, for all versions of A2A
+//! - [`wire`], [`rest`], [`task`], [`label`]: classify the content of messages, for all versions of A2A
 //! - [`canonical`](mod@canonical): the form of a transcript in snapshots; [`layout`]: its JSON
 //! - [`snapshot`]: compares it with the accepted one
 

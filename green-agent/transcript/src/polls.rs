@@ -1,4 +1,4 @@
-//! Distinguishes polls without news from signs of life.
+//! Distinguishes polls without changes from activity.
 //!
 //! A client that waits for a task may poll it again and again, and a server answers those polls even if the
 //! agent behind it hangs.

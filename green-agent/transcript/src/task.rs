@@ -90,7 +90,7 @@ fn answers(entries: &[Entry]) -> impl Iterator<Item = (&Entry, StreamResponse)> 
         .filter_map(|entry| Some((entry, answer(entry)?)))
 }
 
-/// Returns what an entry says about a task, or the message that it is instead; `None` if it is no answer of A2A.
+/// Returns the task, update or message in an answer; `None` if an entry is no answer of A2A.
 pub fn answer(entry: &Entry) -> Option<StreamResponse> {
     match entry.content {
         Content::Request { .. } => None,

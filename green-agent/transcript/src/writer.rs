@@ -142,12 +142,12 @@ impl Transcript {
         }
     }
 
-    /// Counts as activity what leaves no entry, such as the chunks of a body that is not kept.
+    /// Counts activity that leaves no entry, such as the chunks of a body that is not kept.
     pub fn touch(&self) {
         self.0.activity.send_replace(Instant::now());
     }
 
-    /// Returns when something last passed over any hop; the beginning of the run if nothing did.
+    /// Returns the time of the last activity on any hop; the beginning of the run if there was none.
     pub fn last_activity(&self) -> Instant {
         *self.0.activity.borrow()
     }
@@ -157,7 +157,7 @@ impl Transcript {
         self.0.activity.subscribe()
     }
 
-    /// Checks that everything that was recorded is in the file.
+    /// Checks that all recorded entries are in the file.
     ///
     /// # Errors
     /// If a line could not be written.
@@ -239,11 +239,11 @@ impl Log {
     }
 }
 
-/// The line of an entry, with room before it for what is known only when it is written: `seq` and `time`.
+/// The line of an entry, with room before it for `seq` and `time`, which are known only when it is written.
 struct Line(Vec<u8>);
 
 impl Line {
-    /// The room: two names, and two numbers of at most 20 digits.
+    /// The size of the room: two names, and two numbers of at most 20 digits.
     const ROOM: usize = 64;
 
     fn of(entry: &Unnumbered<'_>) -> io::Result<Self> {
@@ -253,7 +253,7 @@ impl Line {
         Ok(Self(line))
     }
 
-    /// The whole line. What was serialized begins with the brace of an object, in whose place a comma comes.
+    /// Completes the line. The serialized text begins with the brace of an object, which is replaced by a comma.
     fn begin(&mut self, seq: u64, time: Duration) -> io::Result<&[u8]> {
         let mut beginning = [0; Self::ROOM];
         let mut rest = &mut beginning[..];

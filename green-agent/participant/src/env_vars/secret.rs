@@ -1,4 +1,4 @@
-//! Decides which values of variables are secrets.
+//! Decides whether the values of variables are secrets.
 
 use std::collections::BTreeSet;
 

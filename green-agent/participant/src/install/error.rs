@@ -1,4 +1,4 @@
-//! The errors of installations: what is missing, and why it could not be installed.
+//! The errors of installations.
 
 use std::{collections::BTreeSet, fmt, io, path::PathBuf, time::Duration};
 
@@ -11,7 +11,7 @@ use green_agent_scenario::model::Requirement;
 pub struct Missing {
     /// The requirements; empty only if the interpreter alone is missing.
     pub requirements: BTreeSet<Requirement>,
-    /// Why there is no Python of the required version.
+    /// The reason why there is no Python of the required version.
     pub python: Option<MissingPython>,
 }
 
@@ -112,7 +112,7 @@ pub enum InstallError {
         what: String,
         /// The command, quoted for a shell.
         command: String,
-        /// How it ended, such as `exited with code 1`.
+        /// The exit status, such as `exited with code 1`.
         how: String,
         /// The last lines of its output.
         last_lines: Vec<String>,

@@ -9,11 +9,11 @@ pub struct InstallEvent {
     pub what: String,
     /// The folder they are in.
     pub folder: PathBuf,
-    /// How far their installation is.
+    /// The progress of their installation.
     pub step: InstallStep,
 }
 
-/// How far an installation is.
+/// The progress of an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstallStep {
     /// Another run is installing the same packages; this one waits for it.

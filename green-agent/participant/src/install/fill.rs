@@ -30,7 +30,7 @@ const LOCK_LIMIT: Duration = Duration::from_secs(630);
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// uv, pip and npm get no time to clean up. An incomplete folder is emptied by the next attempt, and its lock is
-/// released as soon as the runner has ended: they must not write on while another run fills it.
+/// released as soon as the runner has ended: they must not write after that, because another run may fill the folder.
 const GRACE: Duration = Duration::ZERO;
 
 /// Receives the progress events.

@@ -1,4 +1,4 @@
-//! Checks and installs what scenarios require.
+//! Checks and installs the requirements of scenarios.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -120,9 +120,9 @@ impl Installer {
         }
     }
 
-    /// Installs what is missing, one folder after the other, each within 10 minutes, and reports progress.
-    /// Dropping the future ends the running command; the next attempt installs an incomplete folder again
-    /// from the start.
+    /// Installs missing requirements, one folder after the other, each within 10 minutes, and reports progress.
+    /// Dropping the future ends the running command; the next attempt installs an incomplete folder again from the
+    /// start.
     pub async fn install(
         &self,
         requirements: &BTreeSet<Requirement>,

@@ -33,7 +33,7 @@ pub enum WantedPython {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingPython {
     wanted: WantedPython,
-    /// The candidate programs: their name, and their version or why it could not be read.
+    /// The candidate programs, each with its version or the reason why the version could not be read.
     seen: Vec<(String, String)>,
 }
 
@@ -137,8 +137,8 @@ fn minor(version: &str) -> Option<u8> {
     rest.split('.').next()?.parse().ok()
 }
 
-/// Returns the minor version of a program, or why it reports none, as the placeholder programs of version
-/// managers do; `None` if there is no such program.
+/// Returns the minor version of a program, or the reason why it reports none, as with the placeholder programs of
+/// version managers; `None` if there is no such program.
 fn version(program: &str) -> Option<Result<u8, String>> {
     let mut child = Command::new(program)
         .args(["-I", "-c", "import sys; print(sys.version_info[1])"])

@@ -1,4 +1,4 @@
-//! Checks and installs what scenarios require on this machine.
+//! Checks and installs the requirements of scenarios on this machine.
 //!
 //! It never runs an agent and never installs anything system-wide: packages go into folders of a cache, one
 //! for each set of packages, and a missing command is only reported.
@@ -6,7 +6,7 @@
 //! - [`package_folder`]: one such folder, its packages, and whether it is complete
 //! - [`installer`]: checks and installs a scenario's requirements
 //! - [`interpreter`]: finds a Python interpreter
-//! - [`error`]: what is missing, and why it could not be installed
+//! - [`error`]: missing requirements, and failed installations
 //! - [`event`]: progress events
 
 pub mod error;

@@ -24,7 +24,8 @@ pub enum PackageManager {
     Npm,
 }
 
-/// A folder for one set of packages. Sets do not share folders, so that no scenario changes what another runs with.
+/// A folder for one set of packages. Sets do not share folders, so that no scenario changes the packages of another
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageFolder {
     /// The program that installs them.
@@ -160,7 +161,7 @@ impl PackageFolder {
         packages.chain(checkouts).chain(python).collect()
     }
 
-    /// Returns the names of what is installed, for people.
+    /// Returns the names of the installed packages, for people.
     fn named(&self) -> Vec<String> {
         let folders = self.checkouts.iter();
         let folders = folders.map(|one| one.folder.display().to_string());
@@ -216,11 +217,11 @@ impl PackageFolder {
         BTreeMap::from([(name.to_owned(), value.to_string_lossy().into_owned())])
     }
 
-    /// Returns the ways to fill the empty folder, the preferred one first. A way is the commands to run in order; when one
-    /// of them fails, the next way may work.
+    /// Returns the methods to fill the empty folder, the preferred one first. A method is a list of commands to run in
+    /// order; when one of them fails, the next method may work.
     ///
-    /// uv installs Python packages many times faster than pip. It reads none of pip's settings, such as another index, and
-    /// refuses some versions before release that pip takes, so pip is the second way.
+    /// uv installs Python packages many times faster than pip. It reads none of pip's settings, such as another index,
+    /// and refuses some pre-releases that pip accepts, so pip is the second method.
     pub fn ways(&self, has_uv: bool) -> Vec<Vec<Vec<String>>> {
         match self.manager {
             PackageManager::Python if has_uv => vec![self.by_uv(), self.by_pip()],

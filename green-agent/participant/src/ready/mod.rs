@@ -1,7 +1,7 @@
 //! Waits until an agent's card can be read, or until a server answers.
 //!
 //! - `probe`: one request to every place where a card may be
-//! - `start_times`: when a program that was started before can be expected
+//! - `start_times`: predicts the time at which a program that was started before is ready
 
 mod probe;
 mod start_times;
@@ -23,7 +23,7 @@ pub use probe::CardProbe;
 pub use start_times::StartTimes;
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
-/// The longest pause after a refused connection while the agent starts: each attempt takes time from it.
+/// The longest pause after a refused connection while the agent starts. Attempts slow the agent down.
 const REFUSED_PAUSE: Duration = Duration::from_millis(25);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// The time during which a refused connection is tried again after a short pause: most agents listen by then.
@@ -59,11 +59,11 @@ pub enum ReadyError {
     AgentExited {
         /// The agent's role.
         role: String,
-        /// What was awaited.
+        /// The awaited response.
         awaited: Awaited,
         /// The address at which it should have listened.
         endpoint: Url,
-        /// How its process ended.
+        /// The exit status of its process.
         exit: AgentExit,
         /// The last lines of its output.
         last_lines: Vec<String>,
@@ -77,13 +77,13 @@ pub enum ReadyError {
     NeverReady {
         /// The agent's role.
         role: String,
-        /// What was awaited.
+        /// The awaited response.
         awaited: Awaited,
         /// The address at which it should have listened.
         endpoint: Url,
         /// The time limit.
         limit: Duration,
-        /// What was found there instead.
+        /// The response that was found there instead.
         seen: CardProbe,
         /// The last lines of its output.
         last_lines: Vec<String>,
@@ -100,12 +100,12 @@ fn said(last_lines: &[String]) -> String {
     format!("; it last printed:\n{}", last_lines.join("\n"))
 }
 
-/// Waits until the awaited response comes from `endpoint`, and returns an agent's card, a JSON object with a
-/// `name`; for a server null.
+/// Waits until the awaited response comes from `endpoint`. Returns an agent's card, which is a JSON object with a
+/// `name`, or null for a server.
 ///
-/// Returns an error immediately when `process` ends, and after `limit` in any case. The card is searched for
-/// below the endpoint and, if the endpoint has a path, also below its origin. A program that refuses the first
-/// connection is left alone until `quiet` is over, see [`StartTimes::quiet`].
+/// Returns an error immediately when `process` ends, and after `limit` in any case. The card is searched for below the
+/// endpoint and, if the endpoint has a path, also below its origin. A program that refuses the first connection gets no
+/// further requests until `quiet` is over, see [`StartTimes::quiet`].
 pub async fn wait_ready(
     role: &str,
     endpoint: &Url,
@@ -166,7 +166,7 @@ async fn poll(
     let mut seen = CardProbe::Silence;
     loop {
         let asked = async {
-            // A program that starts refuses dozens of connections. Trying one costs a tenth of a request.
+            // A starting program refuses dozens of connections. An attempt to connect costs a tenth of a request.
             match &seen {
                 CardProbe::NoConnection { .. } => connects(endpoint).await?,
                 CardProbe::Silence | CardProbe::Status { .. } | CardProbe::NotACard { .. } => {}

@@ -1,4 +1,4 @@
-//! Requests an agent's card once from all places where it may be, and reports what is there instead.
+//! Requests an agent's card once from all places where it may be, and reports the response found instead.
 
 use std::{fmt, io};
 
@@ -30,7 +30,8 @@ pub enum CardProbe {
     },
     /// An HTTP status other than 200.
     Status {
-        /// Whether something is at the URL: the status is not 404. A refusal says more than an address that does not exist.
+        /// Whether the URL exists, because the status is not 404. A refusal has more information than an address that
+        /// does not exist.
         is_there: bool,
         /// The status.
         status: u16,

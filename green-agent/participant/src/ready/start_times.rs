@@ -1,4 +1,5 @@
-//! The time that each program took to start, so that one that needs a second is not asked dozens of times before.
+//! The time that each program took to start, so that a program that needs a second does not get dozens of requests
+//! before.
 
 use std::{collections::BTreeMap, sync::Mutex, time::Duration};
 
@@ -9,8 +10,8 @@ use bridge_program::lock;
 pub struct StartTimes(Mutex<BTreeMap<String, Duration>>);
 
 impl StartTimes {
-    /// Returns the time after its start until which a program is hardly ready: seven eighths of its fastest start,
-    /// zero if it was never started.
+    /// Returns the time after its start during which a program is hardly ever ready: seven eighths of its fastest
+    /// start, zero if it was never started.
     pub fn quiet(&self, program: &str) -> Duration {
         let shortest = lock(&self.0).get(program).copied().unwrap_or_default();
         shortest * 7 / 8

@@ -1,4 +1,5 @@
-//! The forms in which a secret may be written: as it is, in URLs, in JSON, in HTML, in base64 and in hexadecimal digits.
+//! The forms in which a secret may be written: unchanged, in URLs, in JSON, in HTML, in base64 and in hexadecimal
+//! digits.
 
 use std::fmt::Write as _;
 
@@ -58,8 +59,9 @@ fn in_html(text: &str) -> String {
         .replace('\'', "&#x27;")
 }
 
-/// Returns the parts of base64 texts, in both alphabets, that contain the secret wherever it stands in the encoded bytes.
-/// Three bytes become four characters, so there are three cases; characters that depend on neighbouring bytes are left out.
+/// Returns the parts of base64 texts, in both alphabets, that contain the secret at any position of the encoded bytes.
+/// Three bytes become four characters, so there are three cases; characters that depend on neighbouring bytes are left
+/// out.
 fn base64(secret: &[u8]) -> Vec<String> {
     let standard = [(0, 0), (1, 2), (2, 3)].map(|(before, begin)| {
         let bytes = [&[0; 2][..before], secret].concat();

@@ -15,7 +15,7 @@ use super::{
 pub(super) struct Known {
     /// The values, longest first, so that a secret that contains another one is masked as a whole.
     secrets: Vec<String>,
-    /// The values that were learnt in the trial before this one, and in this one.
+    /// The values that were learned in the previous trial, and in this one.
     learnt: [Vec<String>; 2],
     /// Finds in one pass whether a text contains any of them; most texts do not. `None` if there are no
     /// values, or too many.
@@ -41,14 +41,14 @@ impl Known {
         self.secrets.len()
     }
 
-    /// Adds values of this trial, but for those that are known from the beginning.
+    /// Adds values of this trial, except those that are known from the beginning.
     pub(super) fn learn(&mut self, mut secrets: Vec<String>) {
         secrets.retain(|secret| !self.is_lasting(secret));
         self.add(&secrets);
         self.learnt[1].extend(secrets);
     }
 
-    /// Begins another trial: forgets what was learnt before the last one.
+    /// Begins another trial: forgets the values that were learned before the last one.
     pub(super) fn begin_trial(&mut self) {
         let [before, last] = mem::take(&mut self.learnt);
         self.secrets
@@ -57,7 +57,7 @@ impl Known {
         self.find_again();
     }
 
-    /// Makes the finder anew.
+    /// Rebuilds the finder.
     fn find_again(&mut self) {
         self.finder = (!self.secrets.is_empty())
             .then(|| AhoCorasick::new(&self.secrets).ok())

@@ -62,9 +62,9 @@ impl Masker {
         self.known_mut().learn(all_forms([secret.to_owned()]));
     }
 
-    /// Begins another trial of the same agents: values that were learnt before the last trial are forgotten,
-    /// so that their number does not grow with that of the trials. Those of the last trial are not, since an
-    /// agent may still print them.
+    /// Begins another trial of the same agents: values that were learned before the last trial are forgotten, so that
+    /// their number does not grow with that of the trials. Those of the last trial are kept, because an agent may still
+    /// print them.
     pub fn begin_trial(&self) {
         self.known_mut().begin_trial();
     }
@@ -78,8 +78,8 @@ impl Masker {
         self.masked(text).into_owned()
     }
 
-    /// Masks secrets in a JSON value: the strings of members such as `token`, and in every text what
-    /// [`mask_text`](Self::mask_text) finds.
+    /// Masks secrets in a JSON value: the strings of members such as `token`, and the secrets that
+    /// [`mask_text`](Self::mask_text) finds in any text.
     pub fn mask_json(&self, value: &mut Value) {
         if let Some(masked) = self.masked_json(value) {
             *value = masked;

@@ -124,7 +124,7 @@ pub(super) fn is_secret_header(name: &str) -> bool {
     NAMES.split(' ').any(|one| one == name) || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Masks all of `xyz`, and of `Bearer xyz` everything but the scheme.
+/// Masks all of `xyz`, but keeps the scheme of `Bearer xyz`.
 pub(super) fn mask_credentials(value: &str) -> String {
     match value.split_once(' ') {
         Some((scheme, _)) if SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) => {

@@ -1,4 +1,4 @@
-//! Agent cards in a snapshot: each is shown once, and later fetches show only what changed.
+//! Agent cards in a snapshot: each is shown once, and for later fetches only the changes are shown.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,9 @@ pub(super) struct CardSection {
     pub(super) shown: Option<ShownBody>,
 }
 
-/// Returns what is shown of a hop's card fetches, by path. Neither how often a card is fetched nor the order
-/// in which a caller tries several paths is shown, because both depend on timing. Errors that another path
-/// made up for are not shown either.
+/// Returns the sections for a hop's card fetches, by path. Neither the number of fetches nor the order in which a
+/// caller tries several paths is shown, because both depend on timing. Errors are not shown if another path returned
+/// the card.
 pub(super) fn blocks(fetches: &[Exchange<'_>], redact: &[String]) -> Vec<CardSection> {
     let mut places: BTreeMap<&str, Vec<&Body>> = BTreeMap::new();
     for (path, card) in fetches.iter().filter_map(fetched) {

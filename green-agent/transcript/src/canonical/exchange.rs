@@ -67,7 +67,7 @@ pub(super) fn collapse(exchanges: Vec<Exchange<'_>>) -> Collapsed<'_> {
 }
 
 impl<'a> Exchange<'a> {
-    /// Returns what the request asks for, if there is a request.
+    /// Returns the purpose of the request, if there is a request.
     pub(super) fn ask(&self) -> Option<RequestKind<'a>> {
         wire::ask(&self.request?.content)
     }
@@ -170,7 +170,7 @@ impl Polls {
 }
 
 impl Polls {
-    /// Records what answers other than polls say about tasks.
+    /// Records the states of tasks in answers other than polls.
     fn hear(&mut self, exchange: &Exchange<'_>) {
         for said in said_in(exchange) {
             let (object, id) = match said {
@@ -213,8 +213,8 @@ fn answer(exchange: &Exchange<'_>) -> String {
     })
 }
 
-/// Returns what a task or an update says about a task: its state and, once that no longer changes by itself,
-/// all of it. How much a working task contains depends on when it is polled.
+/// Returns the known state of a task in a task or an update; once the state no longer changes by itself, returns all of
+/// the object. The content of a working task depends on the time of the poll.
 fn known(object: &Value) -> Option<String> {
     let state = wire::state(object)?;
     let moves = matches!(state.as_str(), "submitted" | "working" | "unknown");

@@ -22,7 +22,7 @@ pub(super) struct Line {
     pub(super) title: String,
     /// The body, if one is shown.
     pub(super) shown: Option<ShownBody>,
-    /// Ids whose kind is known only from where they were found.
+    /// Ids whose kind is known only from their place.
     pub(super) ids: Vec<(Kind, String)>,
 }
 

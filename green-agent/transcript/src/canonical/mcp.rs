@@ -115,8 +115,8 @@ pub(super) fn connect_lines(trouble: Option<String>) -> Vec<Line> {
         .collect()
 }
 
-/// Removes from an exchange's lines what belongs to the transport: in `_meta`, the client's self-description
-/// and an unused progress token.
+/// Removes the parts of an exchange's lines that belong to the transport: in `_meta`, the client's self-description and
+/// an unused progress token.
 pub(super) fn without_transport(mut lines: Vec<Line>) -> Vec<Line> {
     let progress = lines
         .iter()

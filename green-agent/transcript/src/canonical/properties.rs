@@ -47,7 +47,7 @@ fn rewritten(entries: &[Entry], what: &Regex, mut with: impl FnMut(&str) -> Stri
     serde_json::from_str(&rewritten).unwrap()
 }
 
-/// Interleaves the hops in another order; `choices` says which hop is next. The order within a hop stays.
+/// Interleaves the hops in another order; `choices` selects the next hop. The order within a hop stays.
 fn interleaved(entries: &[Entry], choices: &[usize]) -> Vec<Entry> {
     let mut hops: BTreeMap<Hop, VecDeque<Entry>> = BTreeMap::new();
     for entry in entries {

@@ -1,4 +1,4 @@
-//! The traffic of an OCI registry in a snapshot: what is read there is shown, but not when and how often.
+//! The traffic of an OCI registry in a snapshot: reads are shown, but not their time and number.
 
 use std::collections::BTreeMap;
 
@@ -40,8 +40,7 @@ fn asked<'a>(exchange: &Exchange<'a>) -> Option<(&'a str, &'a str)> {
     }
 }
 
-/// Returns whether an exchange only carries content that another request names, or checks that the server is
-/// there.
+/// Returns whether an exchange only carries content that another request names, or checks that the server exists.
 fn is_transport(exchange: &Exchange<'_>) -> bool {
     asked(exchange).is_some_and(|(_, path)| path == ROOT || path.contains("/blobs/uploads/"))
 }

@@ -238,7 +238,7 @@ fn is_task(members: &Map<String, Value>) -> bool {
 }
 
 fn is_secret(key: &str, value: &Value) -> bool {
-    // `signature` is a signed card's: the card is shown beside it, and the key may be generated in each run.
+    // `signature` is that of a signed card: the card is shown beside it, and the key may be generated in each run.
     const KEYS: &str = "\
         token accessToken access_token refreshToken refresh_token authorization credentials apiKey \
         api_key nextPageToken pageToken nextCursor signature";

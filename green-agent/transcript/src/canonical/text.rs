@@ -55,8 +55,8 @@ fn replace_tokens(text: &str) -> String {
     JWT.replace_all(&text, "<token>").into_owned()
 }
 
-/// Returns a text in which every digest is the same, for comparisons that must not depend on digests: those
-/// change with every address in the content.
+/// Returns a text in which all digests are equal, for comparisons that must not depend on digests, because those change
+/// with every address in the content.
 pub(super) fn without_digests(text: &str) -> Cow<'_, str> {
     static WHOLE: LazyLock<Regex> = LazyLock::new(|| pattern(DIGEST));
     WHOLE.replace_all(text, "sha256:<digest>")

@@ -18,7 +18,7 @@ impl SnapshotFile {
         }
     }
 
-    /// Parses a file; the error says why it is not a snapshot of text.
+    /// Parses a file; the error is the reason why it is not a snapshot of text.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let mut lines = text.split_inclusive('\n');
         if lines.next().map(str::trim_end) != Some("---") {

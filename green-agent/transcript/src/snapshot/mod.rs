@@ -14,7 +14,7 @@ use similar::TextDiff;
 pub use file::SnapshotFile;
 pub use path::{new_path, path_for};
 
-/// What to do with snapshots: `--snapshots`.
+/// The mode of snapshots: `--snapshots`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum SnapshotMode {
     /// Compare; a missing or different snapshot is a failure.
@@ -82,7 +82,7 @@ pub enum SnapshotError {
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason why it is not one.
         why: &'static str,
     },
 }
