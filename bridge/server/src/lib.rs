@@ -1,10 +1,10 @@
 //! Serves agents over A2A: decides who may call, runs the operations, and speaks HTTP and gRPC.
 //!
 //! Modules, from the lowest up:
-//! - [`quota`]: what one caller may take from the others
+//! - [`quota`]: limits each caller, so that the others are served too
 //! - [`access`]: authentication as an agent's card declares it
 //! - [`retention`]: deletes tasks
-//! - [`service`]: the operations of A2A, one function each
+//! - [`service`]: the operations of A2A, one function for each
 //! - [`server`]: serves the operations over HTTP and gRPC
 //! - [`host`]: combines all of them into one router
 

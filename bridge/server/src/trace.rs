@@ -8,7 +8,7 @@ use axum::{
 };
 use bridge_telemetry::{Instrument as _, Kind, TraceContext, current, fail, set, span};
 
-/// Says what became of the request of the current span, once its operation is known.
+/// Records the outcome of the request in the current span, once its operation is known.
 pub(crate) fn answered(agent: &str, operation: &'static str, outcome: &'static str) {
     if !bridge_telemetry::is_on() {
         return;
@@ -22,7 +22,7 @@ pub(crate) fn answered(agent: &str, operation: &'static str, outcome: &'static s
     }
 }
 
-/// Makes a span of every request to an app, in the caller's trace. If nothing is traced, the app stays as it is.
+/// Adds a span to every request of an app, in the caller's trace. If nothing is traced, the app is unchanged.
 pub(crate) fn requests(app: Router) -> Router {
     match bridge_telemetry::is_on() {
         true => app.layer(from_fn(request)),
@@ -31,7 +31,7 @@ pub(crate) fn requests(app: Router) -> Router {
 }
 
 async fn request(request: Request, next: Next) -> Response {
-    // The route has names in place of ids and of bots' secrets.
+    // The route has names in place of ids and bots' secrets.
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("", MatchedPath::as_str);
     let method = request.method().clone();

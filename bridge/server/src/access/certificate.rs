@@ -8,7 +8,7 @@ use super::{
 };
 use crate::caller::Caller;
 
-/// The prefix that stands for the issuer in the ids of callers with certificates.
+/// The prefix for the issuer in the ids of callers with certificates.
 const ISSUER: &str = "x509";
 
 /// A client's certificate, as an [`axum::Extension`] set by the TLS listener. The listener has verified its

@@ -2,7 +2,7 @@
 
 use super::{credential_location::CredentialLocation, demand::Demand};
 
-/// One challenge for each accepted scheme. An invalid token is reported with the reason.
+/// Returns one challenge for each accepted scheme. The challenge for an invalid token has the reason.
 pub(super) fn missing(demand: &Demand<'_>, wrong: Option<&(String, String)>) -> Vec<String> {
     let access = demand.access;
     let broken = wrong.and_then(|(name, why)| Some((&access.scheme(name)?.place, why)));
@@ -22,8 +22,8 @@ pub(super) fn missing(demand: &Demand<'_>, wrong: Option<&(String, String)>) -> 
     all
 }
 
-/// The challenge for a token with more scopes. It names all required scopes, because the client must request
-/// a new token with all of them.
+/// Returns the challenge for a token with more scopes. It names all required scopes, because the client must request a
+/// new token with all of them.
 pub(super) fn insufficient(demand: &Demand<'_>, scheme: &str, required: &[String]) -> Vec<String> {
     let Some(scheme) = demand.access.scheme(scheme) else {
         return Vec::new();
@@ -54,8 +54,8 @@ impl CredentialLocation {
         }
     }
 
-    /// A description of the credential for people.
-    pub(super) fn told(&self) -> String {
+    /// Returns a description of the credential for people.
+    pub(super) fn describe(&self) -> String {
         match self {
             Self::Bearer => "one header Authorization: Bearer TOKEN".to_owned(),
             Self::Basic => "one header Authorization: Basic with name and password".to_owned(),
@@ -67,7 +67,7 @@ impl CredentialLocation {
     }
 }
 
-/// A text for a quoted string in a header: characters that are not allowed are removed or become `'`.
+/// Returns a text for a quoted string in a header: characters that are not allowed are removed or become `'`.
 pub(super) fn quoted(text: &str) -> String {
     let allowed = |c: &char| matches!(c, ' '..='~') && *c != '\\';
     text.replace('"', "'").chars().filter(allowed).collect()

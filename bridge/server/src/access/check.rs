@@ -121,7 +121,7 @@ impl TokenCheck {
     }
 }
 
-/// The caller's id from issuer and subject, unique among all issuers. The part before the space has no space
+/// Returns the caller's id from issuer and subject, unique among all issuers. The part before the space has no space
 /// itself, and callers with secrets have names without spaces.
 pub(super) fn qualified(issuer: &str, subject: &str) -> String {
     let plain = |text: &str| text.replace(char::is_control, "%");
@@ -129,7 +129,7 @@ pub(super) fn qualified(issuer: &str, subject: &str) -> String {
     format!("{issuer} {}", plain(subject))
 }
 
-/// The words of a claim: a text with spaces between them, or a list.
+/// Returns the words of a claim: a text with spaces between them, or a list.
 fn words(claim: Option<&Value>) -> BTreeSet<String> {
     match claim {
         Some(Value::String(text)) => text.split_whitespace().map(str::to_owned).collect(),

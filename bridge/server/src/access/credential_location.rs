@@ -34,7 +34,12 @@ pub(super) struct Head<'a> {
 impl CredentialLocation {
     /// Checks the credential at this location. A repeated credential counts as none, because other readers of
     /// the request may use the other one.
-    pub(super) async fn look(&self, head: &Head<'_>, check: &Check, now: Timestamp) -> CheckResult {
+    pub(super) async fn check(
+        &self,
+        head: &Head<'_>,
+        check: &Check,
+        now: Timestamp,
+    ) -> CheckResult {
         match self {
             Self::Connection => head
                 .certificate
@@ -53,7 +58,7 @@ impl CredentialLocation {
         }
     }
 
-    /// The text at this location; none for connections.
+    /// Returns the text at this location; none for connections.
     pub(super) fn shown(&self, head: &Head<'_>) -> Option<String> {
         match self {
             Self::Connection => None,
@@ -80,7 +85,7 @@ fn plain(value: &HeaderValue) -> Option<String> {
     value.to_str().ok().map(str::to_owned)
 }
 
-/// User name and password, if there is one `Authorization: Basic` header; `Some(None)` if its content is
+/// Returns user name and password, if there is one `Authorization: Basic` header; `Some(None)` if its content is
 /// invalid.
 fn basic(headers: &HeaderMap) -> Option<Option<(String, String)>> {
     let value = only(headers.get_all(header::AUTHORIZATION).iter())?;
@@ -96,7 +101,7 @@ fn basic(headers: &HeaderMap) -> Option<Option<(String, String)>> {
     }))
 }
 
-/// Cookies by name (RFC 6265, section 4.2).
+/// Returns the cookies by name (RFC 6265, section 4.2).
 fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     let lines = headers.get_all(header::COOKIE).iter();
     let pairs = lines.filter_map(|line| line.to_str().ok());
@@ -110,7 +115,7 @@ mod tests {
     use super::*;
     use crate::{access::Secrets, auth::Secret, caller::Caller};
 
-    async fn look(
+    async fn check(
         place: &CredentialLocation,
         headers: &[(HeaderName, &str)],
         query: &str,
@@ -128,7 +133,7 @@ mod tests {
             secrets: Secrets::default().with("me", &Secret::new("s e")).unwrap(),
             ..Check::default()
         };
-        match place.look(&head, &check, Timestamp::UNIX_EPOCH).await {
+        match place.check(&head, &check, Timestamp::UNIX_EPOCH).await {
             CheckResult::Nothing => None,
             CheckResult::Verified(proof) => {
                 assert_eq!(proof.caller, Caller::new("me"));

@@ -19,15 +19,15 @@ use crate::caller::Caller;
 pub(crate) struct Credentials {
     access: Access,
     caller: Caller,
-    looked: Arc<CheckResults>,
+    results: Arc<CheckResults>,
 }
 
 impl Credentials {
-    pub(super) fn new(access: Access, caller: Caller, looked: CheckResults) -> Self {
+    pub(super) fn new(access: Access, caller: Caller, results: CheckResults) -> Self {
         Self {
             access,
             caller,
-            looked: Arc::new(looked),
+            results: Arc::new(results),
         }
     }
 
@@ -65,7 +65,7 @@ impl Credentials {
     }
 
     fn held(&self, demand: &Demand<'_>) -> Result<(), Box<Refusal>> {
-        let decision = decide_beyond(demand.requirements, &self.looked, &self.caller);
+        let decision = decide_beyond(demand.requirements, &self.results, &self.caller);
         Refusal::of(demand, &decision).map_or(Ok(()), |refusal| Err(Box::new(refusal)))
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn decide_beyond(
     }
 }
 
-/// The identities for all schemes of a requirement, if all are present.
+/// Returns the identities for all schemes of a requirement, if all are present.
 fn proofs<'a>(
     requirement: &Requirement,
     shown: &'a CheckResults,
@@ -110,7 +110,7 @@ fn proofs<'a>(
     requirement.keys().map(proof).collect()
 }
 
-/// The first scheme whose token lacks scopes, with those scopes.
+/// Returns the first scheme whose token lacks scopes, with those scopes.
 fn lacking(
     requirement: &Requirement,
     proofs: &BTreeMap<String, &Verified>,
@@ -130,14 +130,14 @@ fn lacking(
     })
 }
 
-/// The caller of several identities: that of a token, else that of the first scheme.
+/// Returns the caller of several identities: that of a token, else that of the first scheme.
 fn caller(proofs: &BTreeMap<String, &Verified>) -> Caller {
     let token = proofs.values().find(|proof| proof.is_token);
     let chosen = token.or_else(|| proofs.values().next());
     chosen.map_or_else(Caller::anonymous, |proof| proof.caller.clone())
 }
 
-/// Decides if nothing is required.
+/// Decides about a request for which nothing is required.
 fn open<'a>(shown: &'a CheckResults) -> Decision {
     let proof = |(name, one): (&String, &'a CheckResult)| match one {
         CheckResult::Verified(proof) => Some((name.clone(), proof)),

@@ -82,7 +82,7 @@ impl Scheme {
         }
     }
 
-    /// A short description of the accepted credentials.
+    /// Returns a short description of the accepted credentials.
     pub(super) fn how(&self) -> String {
         let secrets = self.check.secrets.names().count();
         let ways = [
@@ -100,7 +100,7 @@ impl Scheme {
     }
 }
 
-/// The location of a scheme's credential in a request.
+/// Returns the location of a scheme's credential in a request.
 fn place(name: &str, declared: &SecurityScheme) -> Result<CredentialLocation, AccessError> {
     let wrong = |expected: &'static str, found: &str| AccessError::Declared {
         scheme: name.to_owned(),
@@ -128,7 +128,7 @@ fn place(name: &str, declared: &SecurityScheme) -> Result<CredentialLocation, Ac
     }
 }
 
-/// The setting that is missing to check credentials at this location; `None` if nothing is missing.
+/// Returns the setting that is missing to check credentials at this location; `None` if nothing is missing.
 fn needed(place: &CredentialLocation, check: &Check, name: &str) -> Option<String> {
     let at = format!("[agents.access.{name}]");
     let (is_there, needed) = match place {

@@ -15,9 +15,9 @@ pub(super) struct Demand<'a> {
 }
 
 impl<'a> Demand<'a> {
-    /// Describes the requirements; `told` describes one scheme.
-    pub(super) fn told(&self, told: fn(&CredentialLocation) -> String) -> String {
-        let one = |name: &String| self.access.scheme(name).map(|scheme| told(&scheme.place));
+    /// Returns a description of the requirements; `describe_scheme` describes one of its schemes.
+    pub(super) fn describe(&self, describe_scheme: fn(&CredentialLocation) -> String) -> String {
+        let one = |name: &String| self.access.scheme(name).map(|scheme| describe_scheme(&scheme.place));
         let requirements = self.requirements.iter().filter(|one| !one.is_empty());
         let all = requirements.map(|requirement| {
             let schemes: Vec<String> = requirement.keys().filter_map(one).collect();
@@ -26,7 +26,7 @@ impl<'a> Demand<'a> {
         all.collect::<Vec<_>>().join(", or ")
     }
 
-    /// The schemes that are required, or all that are accepted if none is required.
+    /// Returns the schemes that are required, or all accepted ones if none is required.
     pub(super) fn schemes(&self) -> impl Iterator<Item = &'a Scheme> {
         let required: BTreeSet<&String> =
             self.requirements.iter().flat_map(BTreeMap::keys).collect();

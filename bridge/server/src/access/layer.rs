@@ -64,7 +64,7 @@ impl AccessLayer {
         }
     }
 
-    /// Counts refusals, as those of this agent's callers.
+    /// Counts refusals in the metrics of this agent.
     pub(crate) fn counted(self, metrics: &Metrics, agent: &str) -> Self {
         let (metrics, agent) = (metrics.clone(), agent.to_owned());
         Self {
@@ -73,7 +73,7 @@ impl AccessLayer {
         }
     }
 
-    /// Holds callers to their limits.
+    /// Applies the limits of callers.
     pub(crate) fn limited(self, quota: &Quota) -> Self {
         Self {
             quota: Some(quota.clone()),
@@ -146,7 +146,7 @@ where
     }
 }
 
-/// Waits for the turn of a request.
+/// Waits until a request that came too early may be processed.
 async fn wait(paced: Result<Admission, Exceeded>) -> Result<Admission, Refusal> {
     let admission = paced.map_err(Refusal::exceeded)?;
     if let Some(time) = admission.wait {
@@ -156,7 +156,7 @@ async fn wait(paced: Result<Admission, Exceeded>) -> Result<Admission, Refusal> 
 }
 
 impl AccessLayer {
-    /// Admits a request when it is its turn.
+    /// Admits a request when it may be processed.
     async fn admit<B>(&self, request: &mut Request<B>) -> Result<Admission, Refusal> {
         let certificate = request.extensions().get::<PeerCertificate>().cloned();
         let source = quota::source(request.extensions());
@@ -170,11 +170,11 @@ impl AccessLayer {
             certificate: certificate.as_ref(),
         };
         self.may_try(&head, source)?;
-        let looked = self.access.look(&head, clock::now()).await;
-        let decision = self.access.decide(&looked);
+        let results = self.access.check(&head, clock::now()).await;
+        let decision = self.access.decide(&results);
         self.learn(&head, source, &decision);
         match decision {
-            Decision::Granted(caller) => self.vouch(request, caller, looked),
+            Decision::Granted(caller) => self.vouch(request, caller, results),
             refused => {
                 let refusal = Refusal::of(&self.access.demand(), &refused);
                 return refusal.map_or_else(|| Ok(Admission::default()), Err);
@@ -183,7 +183,7 @@ impl AccessLayer {
         wait(self.pace(request)).await
     }
 
-    /// Counts the request as one of its caller.
+    /// Counts the request for its caller's limits.
     fn pace<B>(&self, request: &Request<B>) -> Result<Admission, Exceeded> {
         let (Some(quota), Some(Counted { agent, .. })) = (&self.quota, &self.counted) else {
             return Ok(Admission::default());
@@ -194,7 +194,7 @@ impl AccessLayer {
         quota.request(agent, caller, quota::source(extensions))
     }
 
-    /// Refuses to check more credentials of an address from which too many wrong ones came.
+    /// Refuses to check more credentials of an address that sent too many wrong ones.
     fn may_try(&self, head: &Head<'_>, source: Option<IpAddr>) -> Result<(), Refusal> {
         let (Some(quota), Some(Counted { agent, .. })) = (&self.quota, &self.counted) else {
             return Ok(());
@@ -203,7 +203,7 @@ impl AccessLayer {
         allowed.map_err(Refusal::exceeded)
     }
 
-    /// Remembers whether the credentials were good.
+    /// Records whether the credentials were good.
     fn learn(&self, head: &Head<'_>, source: Option<IpAddr>, decision: &Decision) {
         let Some(quota) = &self.quota else {
             return;
@@ -226,8 +226,8 @@ impl AccessLayer {
     }
 
     /// Sets the caller of a request and keeps its credentials, because the body may need more.
-    fn vouch<B>(&self, request: &mut Request<B>, caller: Caller, looked: CheckResults) {
-        let credentials = Credentials::new(self.access.clone(), caller.clone(), looked);
+    fn vouch<B>(&self, request: &mut Request<B>, caller: Caller, results: CheckResults) {
+        let credentials = Credentials::new(self.access.clone(), caller.clone(), results);
         let extensions = request.extensions_mut();
         extensions.insert(credentials);
         extensions.insert(caller);
@@ -262,7 +262,7 @@ mod tests {
         Access::new(&AgentCard::read(card).unwrap(), "a", checks).unwrap()
     }
 
-    /// Sends a request to a service that answers with the caller.
+    /// Sends a request to a service that answers with the caller's id.
     async fn ask(binding: Binding, token: &str) -> Response<Body> {
         let inner = service_fn(async |request: Request<u8>| {
             let caller = request.extensions().get::<Caller>().cloned();

@@ -1,5 +1,5 @@
-//! Finds the skills that a call names. A2A has no field for them (specification 4.1.4), because the agent
-//! itself chooses what to do. A caller can name a skill in one of these ways:
+//! Finds the skills that a call names. A2A has no field for them (specification 4.1.4), because the agent itself
+//! chooses its skills. A caller can name a skill in one of these ways:
 //!
 //! - as a call of this project, a data part `{"skill_id", "parameters"}` (see
 //!   [`SkillCall`](bridge_protocol::dialect::skill::SkillCall)), or of python-a2a, `{"function_call": {"name"}}`
@@ -50,7 +50,7 @@ fn said(request: &SendMessageRequest) -> BTreeSet<&str> {
     all.flat_map(names).collect()
 }
 
-/// The metadata of a part, and its data if that is an object.
+/// Returns the metadata of a part, and its data if that is an object.
 fn objects(part: &Part) -> impl Iterator<Item = &Metadata> {
     let data = match &part.content {
         Content::Data(data) => data.as_object(),
@@ -59,7 +59,7 @@ fn objects(part: &Part) -> impl Iterator<Item = &Metadata> {
     part.metadata.iter().chain(data)
 }
 
-/// The objects of an activity that a bot may read: its `value`, its `channelData`, and the contents of its
+/// Returns the objects of an activity that a bot may read: its `value`, its `channelData`, and the contents of its
 /// attachments.
 fn inside(activity: &Value) -> impl Iterator<Item = &Metadata> {
     let own = ["value", "channelData"];
@@ -83,7 +83,7 @@ mod tests {
     use bridge_protocol::{a2a::Operation, dialect::Version};
     use serde_json::json;
 
-    /// The skills named by a message with the metadata of its request.
+    /// Returns the skills named by a message with the metadata of its request.
     fn named(metadata: &Value, message: &Value) -> String {
         let mut params = json!({"metadata": metadata, "message":
             {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "skill"}]}});

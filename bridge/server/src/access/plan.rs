@@ -29,9 +29,9 @@ struct Plan {
 }
 
 impl Access {
-    /// The rules of this card, with a check for each of its schemes by name. `realm` names the agent in
-    /// challenges. The requirements of a skill apply in addition to those of the card, to every message that
-    /// names the skill and every call of it at `/execute`.
+    /// Creates the rules of this card, with a check for each of its schemes by name. `realm` names the agent in
+    /// challenges. The requirements of a skill apply in addition to those of the card, to every message that names the
+    /// skill and every call of it at `/execute`.
     ///
     /// # Errors
     /// Returns an error if a scheme has no check, a check has no scheme, or a requirement names an unknown
@@ -84,17 +84,17 @@ impl Access {
         })
     }
 
-    /// The layer for services that answer in the form of this binding.
+    /// Returns the layer for services that answer in the form of this binding.
     pub fn layer(&self, binding: Binding) -> AccessLayer {
         AccessLayer::new(self.clone(), binding)
     }
 
-    /// Whether nothing is required or accepted.
+    /// Returns whether nothing is required or accepted.
     pub(crate) fn is_open(&self) -> bool {
         self.plan.schemes.is_empty()
     }
 
-    /// The requirements of the card.
+    /// Returns the requirements of the card.
     pub(super) fn demand(&self) -> Demand<'_> {
         Demand {
             access: self,
@@ -103,7 +103,7 @@ impl Access {
         }
     }
 
-    /// The further requirements of skills.
+    /// Returns the further requirements of skills.
     pub(super) fn skills(&self) -> &Skills {
         &self.skills
     }
@@ -121,15 +121,15 @@ impl Access {
     }
 
     /// Checks the credentials of a request.
-    pub(super) async fn look(&self, head: &Head<'_>, now: Timestamp) -> CheckResults {
+    pub(super) async fn check(&self, head: &Head<'_>, now: Timestamp) -> CheckResults {
         let mut shown = CheckResults::new();
         for (name, Scheme { place, check }) in self.schemes() {
-            shown.insert(name.clone(), place.look(head, check, now).await);
+            shown.insert(name.clone(), place.check(head, check, now).await);
         }
         shown
     }
 
-    /// What a request shows, for recognizing the same credentials again.
+    /// Returns the credentials of a request as text, to recognize the same credentials again.
     pub(super) fn credentials(&self, head: &Head<'_>) -> String {
         let places = self.schemes().map(|(_, scheme)| &scheme.place);
         let shown = places.filter_map(|place| place.shown(head));
@@ -137,8 +137,8 @@ impl Access {
     }
 
     /// Decides about a request with these credentials.
-    pub(super) fn decide(&self, looked: &CheckResults) -> Decision {
-        decide(&self.plan.requirements, looked)
+    pub(super) fn decide(&self, results: &CheckResults) -> Decision {
+        decide(&self.plan.requirements, results)
     }
 }
 

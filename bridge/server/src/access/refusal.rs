@@ -57,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// The name of the `google.rpc.Code`, and its number, which is also gRPC's.
+    /// Returns the name of the `google.rpc.Code`, and its number, which is also gRPC's.
     fn code(self) -> (&'static str, i32) {
         match self {
             Self::Unauthenticated => ("UNAUTHENTICATED", 16),
@@ -67,7 +67,7 @@ impl Kind {
         }
     }
 
-    /// The code in JSON-RPC. Agents up to 0.3 use -32001 for unauthenticated callers; in 1.0 that code always
+    /// Returns the code in JSON-RPC. Agents up to 0.3 use -32001 for unauthenticated callers; in 1.0 that code always
     /// means TaskNotFound, and there is no code for this.
     fn rpc_code(self, is_1_0: bool) -> i32 {
         match (self, is_1_0) {
@@ -79,7 +79,7 @@ impl Kind {
 }
 
 impl Refusal {
-    /// The refusal for a decision; `None` if the request is allowed.
+    /// Returns the refusal for a decision; `None` if the request is allowed.
     pub(super) fn of(demand: &Demand<'_>, decision: &Decision) -> Option<Self> {
         let refusal = match decision {
             Decision::Granted(_) => return None,
@@ -128,12 +128,12 @@ impl Refusal {
         }
     }
 
-    /// Refuses a request that may come from another site's web page.
+    /// Returns the refusal of a request that may come from another site's web page.
     pub(crate) fn foreign(message: impl Into<String>) -> Self {
         Self::new(Kind::Forbidden, message, Vec::new())
     }
 
-    /// Refuses a request of a caller that has reached a limit.
+    /// Returns the refusal of a request whose caller has reached a limit.
     pub(super) fn exceeded(exceeded: Exceeded) -> Self {
         let limit = exceeded.limit.name();
         Self {
@@ -157,7 +157,7 @@ impl Refusal {
         self
     }
 
-    /// The name in metrics.
+    /// Returns the name in metrics.
     pub(crate) fn name(&self) -> &'static str {
         match self.kind {
             Kind::Unauthenticated => "unauthenticated",
@@ -167,12 +167,12 @@ impl Refusal {
         }
     }
 
-    /// The scheme with an insufficient credential, if one was presented.
+    /// Returns the scheme with an insufficient credential, if one was presented.
     pub(crate) fn scheme(&self) -> Option<&str> {
         self.info.get("scheme").map(String::as_str)
     }
 
-    /// The answer in the form of this binding, with the id of the JSON-RPC request if it was read. For
+    /// Returns the answer in the form of this binding, with the id of the JSON-RPC request if it was read. For
     /// unauthenticated callers the body is not read.
     pub(crate) fn response(
         &self,
@@ -207,7 +207,7 @@ impl Refusal {
         response
     }
 
-    /// The challenges as headers.
+    /// Returns the challenges as headers.
     pub(crate) fn challenges(&self) -> HeaderMap {
         let all = self.challenges.iter();
         let mut headers = HeaderMap::new();
@@ -217,7 +217,7 @@ impl Refusal {
         headers
     }
 
-    /// A gRPC answer without a message, whose trailers are in the headers.
+    /// Adds the trailers of a gRPC answer without a message to its headers.
     fn trailers(&self, headers: &mut HeaderMap) {
         headers.insert("grpc-status", HeaderValue::from(self.kind.code().1));
         if let Ok(message) = HeaderValue::from_str(&quoted(&self.message).replace('%', "%25")) {
@@ -241,7 +241,7 @@ impl Refusal {
         })
     }
 
-    /// The error for HTTP+JSON. The specification has two forms: `google.rpc.Status` in 11.6, and problem
+    /// Returns the error for HTTP+JSON. The specification has two forms: `google.rpc.Status` in 11.6, and problem
     /// details (RFC 9457) in 6.4 and 6.5. The answer has both, because the client may not speak A2A at all.
     fn status(&self) -> Value {
         let status = self.kind.status();
@@ -279,7 +279,7 @@ impl Refusal {
 
 #[cfg(feature = "grpc")]
 impl Refusal {
-    /// The gRPC status code.
+    /// Returns the gRPC status code.
     pub(crate) fn code(&self) -> i32 {
         self.kind.code().1
     }
@@ -288,7 +288,7 @@ impl Refusal {
         &self.message
     }
 
-    /// The refusal as a `google.rpc.Status` (specification 10.6).
+    /// Returns the refusal as a `google.rpc.Status` (specification 10.6).
     pub(crate) fn details(&self) -> Vec<u8> {
         bridge_protocol::protobuf::status::status(
             self.code(),
@@ -301,7 +301,7 @@ impl Refusal {
 fn expected(demand: &Demand<'_>) -> String {
     format!(
         "expected credentials: {}",
-        demand.told(CredentialLocation::told)
+        demand.describe(CredentialLocation::describe)
     )
 }
 

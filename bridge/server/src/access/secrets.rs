@@ -57,12 +57,12 @@ impl Secrets {
         Ok(self)
     }
 
-    /// Whether there are no secrets.
+    /// Returns whether there are no secrets.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The caller with this secret.
+    /// Returns the caller with this secret.
     pub(super) fn owner(&self, shown: &str) -> Option<&str> {
         let shown: [u8; 32] = Sha256::digest(shown).into();
         // All secrets are compared, so that the time does not depend on the match.
@@ -72,7 +72,7 @@ impl Secrets {
         })
     }
 
-    /// Whether this is the secret of this caller.
+    /// Returns whether this is the secret of this caller.
     pub(super) fn is_of(&self, name: &str, shown: &str) -> bool {
         let shown: [u8; 32] = Sha256::digest(shown).into();
         let hash = self.0.get(name).unwrap_or(&[0; 32]);

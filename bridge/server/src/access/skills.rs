@@ -17,7 +17,7 @@ pub(super) struct Skills {
 }
 
 impl Skills {
-    /// The requirements of the skills in this card.
+    /// Returns the requirements of the skills in this card.
     pub(super) fn of(card: &AgentCard) -> Self {
         Self {
             public: needs(card),
@@ -25,7 +25,7 @@ impl Skills {
         }
     }
 
-    /// Adds those of the extended card.
+    /// Adds the requirements of the extended card.
     pub(super) fn extended(self, card: &AgentCard) -> Self {
         Self {
             extended: needs(card),
@@ -33,7 +33,7 @@ impl Skills {
         }
     }
 
-    /// The requirements of a skill by the card that the caller sees, or else by the other one. Unknown skills
+    /// Returns the requirements of a skill in the card that the caller sees, or else in the other one. Unknown skills
     /// have none.
     pub(super) fn needed(&self, skill: &str, is_known: bool) -> &[Requirement] {
         let (own, other) = match is_known {
@@ -44,7 +44,7 @@ impl Skills {
         needs.map_or(&[], Vec::as_slice)
     }
 
-    /// The skills with requirements, by the extended card if it has them.
+    /// Returns the skills with requirements; those of the extended card take precedence.
     pub(super) fn needs(&self) -> impl Iterator<Item = (&str, &[Requirement])> {
         let only_public = self.public.iter();
         let only_public = only_public.filter(|(skill, _)| !self.extended.contains_key(*skill));
@@ -53,7 +53,7 @@ impl Skills {
         all.filter(|(_, needs)| !needs.is_empty())
     }
 
-    /// All requirements of all skills in both cards.
+    /// Returns all requirements of all skills in both cards.
     pub(super) fn requirements(&self) -> impl Iterator<Item = &Requirement> {
         let all = self.public.values().chain(self.extended.values());
         all.flatten()

@@ -5,7 +5,7 @@ use std::iter;
 use super::{Access, decision::Requirement, declared::Scheme};
 
 impl Access {
-    /// A short description of the access rules of the agent and its skills.
+    /// Returns a short description of the access rules of the agent and its skills.
     pub fn summary(&self) -> String {
         let requirements = self.demand().requirements;
         let agent = match requirements.is_empty() {

@@ -1,5 +1,5 @@
-//! The routes for the operator: all callers' tasks, listed, shown, canceled and deleted. They must not be reachable by clients;
-//! the program serves them on a local socket that only its own user can open.
+//! The routes for the operator, which list, show, cancel and delete the tasks of all callers. They must not be
+//! reachable by clients; the program serves them on a local socket that only its own user can open.
 
 use axum::{
     Router,
@@ -23,12 +23,12 @@ use crate::{
     turns::{TurnError, Turns},
 };
 
-/// The number of tasks in a list without a limit of its own, and the number of events that are read at a time.
+/// The default number of tasks in a list, and the number of events that are read at a time.
 const LISTED: usize = 100;
 const PAGE: usize = 256;
 
 impl HostedAgents {
-    /// The routes for the operator.
+    /// Returns the routes for the operator.
     pub fn admin(&self) -> Router {
         Router::new()
             .route("/tasks", get(list))
@@ -48,16 +48,16 @@ fn deleting(service: Service) -> Router {
         .with_state(service)
 }
 
-/// What is listed.
+/// The filters of a list.
 #[derive(Debug, Default)]
-struct Wanted {
+struct Filters {
     agent: Option<String>,
-    /// All that have not ended, if absent.
+    /// The state of the listed tasks; all that have not ended if absent.
     state: Option<Kind>,
     limit: Option<usize>,
 }
 
-impl Wanted {
+impl Filters {
     fn read(query: &str) -> Result<Self, AdminError> {
         let mut wanted = Self::default();
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
@@ -89,9 +89,9 @@ impl Wanted {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// With a turn that runs or is queued.
+    /// Tasks with a turn that runs or is queued.
     Running,
-    /// For their callers.
+    /// Tasks that wait for their callers.
     Waiting,
     Ended,
 }
@@ -100,7 +100,7 @@ async fn list(
     State(turns): State<Turns>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Value>, AdminError> {
-    let wanted = Wanted::read(query.as_deref().unwrap_or_default())?;
+    let wanted = Filters::read(query.as_deref().unwrap_or_default())?;
     let limit = wanted.limit.unwrap_or(LISTED);
     let kinds = match wanted.state {
         Some(kind) => vec![kind],
@@ -118,7 +118,7 @@ async fn list(
 async fn of_kind(
     turns: &Turns,
     kind: Kind,
-    wanted: &Wanted,
+    wanted: &Filters,
     limit: usize,
 ) -> Result<Vec<Head>, StoreError> {
     let (store, now) = (turns.store(), clock::now());
@@ -178,7 +178,7 @@ async fn cancel(
     Ok(Json(described(&head)))
 }
 
-/// Deletes a task, whoever owns it. One that is open is canceled before, so that no agent works for nobody.
+/// Deletes a task of any caller. An open task is canceled before, so that no agent works for a deleted task.
 async fn delete(
     State(service): State<Service>,
     Path(task): Path<String>,
@@ -201,7 +201,7 @@ async fn delete(
     Ok(Json(json!({"task": task, "deleted": true})))
 }
 
-/// Each event as a line of JSON.
+/// Returns each event as a line of JSON.
 async fn events(
     State(turns): State<Turns>,
     Path(task): Path<String>,
@@ -212,7 +212,7 @@ async fn events(
         let (page, turns, owner, task) = state?;
         let last = page.last()?.seq;
         let lines: String = page.iter().map(line).collect();
-        // What cannot be read breaks the answer off.
+        // An event that cannot be read ends the answer early.
         Some(match read(&turns, &owner, &task, last).await {
             Ok(next) => (Ok(lines), Some((next, turns, owner, task))),
             Err(error) => (Err(error), None),
@@ -236,7 +236,7 @@ fn line(stored: &StoredEvent) -> String {
     format!("{event}\n")
 }
 
-/// A task as it stands in lists.
+/// Returns a task in the form for lists.
 fn described(head: &Head) -> Value {
     let caller = head.owner.name();
     let tenant = head.owner.id.strip_suffix(caller).unwrap_or_default();
@@ -275,7 +275,7 @@ mod tests {
         store::MemoryStore,
     };
 
-    /// Asks back.
+    /// An agent that asks for input.
     struct Asking;
 
     #[async_trait]

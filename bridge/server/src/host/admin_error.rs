@@ -1,4 +1,4 @@
-//! Why a question of the operator is not answered.
+//! The errors of the operator's requests.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use serde_json::json;
 
 use crate::turns::TurnError;
 
-/// Why a question is not answered.
+/// The reason why a request of the operator is refused.
 pub(super) enum AdminError {
     Turn(TurnError),
-    /// A parameter of the query has another value than it can have.
+    /// A parameter of the query has an invalid value.
     Query {
         name: String,
         expected: &'static str,

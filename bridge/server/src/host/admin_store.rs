@@ -1,4 +1,4 @@
-//! The routes for the operator that look after the store while the bridge serves.
+//! The routes for the operator that check and compact the store while the bridge serves.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use tokio::time::{Instant, sleep};
 use super::admin_error::AdminError;
 use crate::{store::StoreError, turns::Turns};
 
-/// One answer takes so long; whoever wants more room asks again.
+/// The time of one request; the client repeats the request to free more space.
 const STEPS: Duration = Duration::from_secs(5);
-/// The rest between two steps, for those who are served.
+/// The pause between two steps, which leaves time for other requests.
 const REST: Duration = Duration::from_millis(1);
 
-/// Gives room back for some seconds, and tells what the store takes then and whether more can be done.
+/// Frees disk space for some seconds. Returns the size of the store, and whether more can be freed.
 pub(super) async fn compact(State(turns): State<Turns>) -> Result<Json<Value>, AdminError> {
     let (store, begun) = (turns.store(), Instant::now());
     let mut is_more = true;
@@ -29,7 +29,7 @@ pub(super) async fn compact(State(turns): State<Turns>) -> Result<Json<Value>, A
     })))
 }
 
-/// Reads every task and small record, and tells which are damaged.
+/// Reads every task and small record, and returns the damaged ones.
 pub(super) async fn check(State(turns): State<Turns>) -> Result<Json<Value>, AdminError> {
     let report = turns.store().inspect().await?.ok_or_else(elsewhere)?;
     let (text, is_whole) = (report.to_string(), report.is_whole());

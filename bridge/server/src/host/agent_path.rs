@@ -18,7 +18,7 @@ const OPERATIONS: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "agent.json"]
 /// The path of the catalogue with the cards of all agents, below `/a2a`.
 const CATALOGUE: &str = "catalog";
 
-/// Whether something else is at `/a2a/NAME` than an agent with this name.
+/// Returns whether `/a2a/NAME` is something else than an agent with this name.
 pub fn is_own_name(name: &str) -> bool {
     OPERATIONS.contains(&name) || name == CATALOGUE
 }
@@ -26,7 +26,7 @@ pub fn is_own_name(name: &str) -> bool {
 /// Checks that an agent can be served at this path.
 ///
 /// # Errors
-/// Returns what was expected if it is no path of plain words, or is one of the bridge's own.
+/// Returns a description of valid paths if it is not a path of plain words, or is one of the bridge's own.
 pub fn check_path(path: &str) -> Result<(), String> {
     let expected = "expected a path such as /agents/one: words of letters, digits, - . _ and ~";
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
@@ -38,8 +38,8 @@ pub fn check_path(path: &str) -> Result<(), String> {
     }
     let is_asked = |words: &[&str]| words.first().is_some_and(|word| OPERATIONS.contains(word));
     let below = words.strip_prefix(&["a2a"]).unwrap_or(&words);
-    // The path at which many clients of 0.3 expect an agent. The first agent may have it, where it
-    // replaces its operations of 0.3.
+    // Many clients of 0.3 expect an agent at this path. The first agent may have it, where it replaces its operations
+    // of 0.3.
     let is_usual = path == "/a2a/v1";
     let is_own = words.starts_with(&["a2a", CATALOGUE]) || is_asked(below) && !is_usual;
     match RESERVED.contains(&words[0]) || is_own {

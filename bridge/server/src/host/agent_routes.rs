@@ -21,7 +21,7 @@ pub(super) struct AgentRoute {
 }
 
 impl Host {
-    /// The path and settings of each agent.
+    /// Returns the path and settings of each agent.
     pub(super) fn agent_routes(&self) -> Result<Vec<AgentRoute>, HostError> {
         if self.agents.is_empty() {
             return Err(HostError::NoAgent);
@@ -46,7 +46,7 @@ impl Host {
                 agent: name.clone(),
                 reason,
             })?;
-            // The first agent's operations of 0.3 are at this path, unless the first agent itself is.
+            // The first agent's operations of 0.3 are at this path, unless the first agent itself is there.
             let is_asked = path == CLIENT_0_3_PATH && !agent_routes.is_empty();
             if is_asked || !taken.insert(path.clone()) {
                 return Err(HostError::SamePath(path));
@@ -61,7 +61,7 @@ impl Host {
         }
         Ok(agent_routes)
     }
-    /// Checks that every setting is about an agent that is hosted: one for a wrong name would be missing at the right one.
+    /// Checks that every setting is for a hosted agent, because a setting with a wrong name would have no effect.
     fn check_settings(&self) -> Result<(), HostError> {
         let settings = [
             ("path", self.paths.keys().collect::<Vec<_>>()),

@@ -1,4 +1,4 @@
-//! Bounds how often an address may show wrong secrets and tokens on bots' routes, as on those of clients.
+//! Limits the wrong secrets and tokens that an address may send to bots' routes, like those on the routes of clients.
 
 use axum::{
     Router,
@@ -16,18 +16,18 @@ use crate::{
     quota::{Quota, source},
 };
 
-/// The name in metrics, in place of an agent's: which one is asked is only known afterwards.
+/// The name in metrics, in place of an agent's: the requested agent is only known afterwards.
 const BOTS: &str = "none";
 
-/// Returns the routes for remote bots. An address that shows too many wrong secrets or tokens is refused for a while,
-/// unless it has shown good ones before.
+/// Returns the routes for remote bots. An address that sends too many wrong secrets or tokens is refused for a while,
+/// unless it has sent good ones before.
 pub(super) fn guarded(channel: Channel, quota: Quota) -> Router {
     connector::router(channel).layer(from_fn_with_state(quota, guard))
 }
 
 async fn guard(State(quota): State<Quota>, request: Request, next: Next) -> Response {
     let source = source(request.extensions());
-    // Both are shared, not copied; only where somebody guesses they are made a text.
+    // Both are shared, not copied; a text is created only after wrong credentials.
     let path = request.uri().clone();
     let token = request.headers().get(AUTHORIZATION).cloned();
     let shown = || shown(path.path(), token.as_ref());
@@ -47,7 +47,7 @@ async fn guard(State(quota): State<Quota>, request: Request, next: Next) -> Resp
     answer
 }
 
-/// The secret in the path and the token, which only together let a bot in.
+/// Returns the secret in the path and the token as one text; a bot needs both.
 fn shown(path: &str, token: Option<&HeaderValue>) -> String {
     let mut segments = path.split('/').skip(1);
     let secret = match segments.next() {

@@ -2,7 +2,7 @@
 
 use crate::server::{GrpcAddress, GrpcInterface};
 
-/// Where gRPC is served. It needs HTTP/2, which the server of the router must support, as this crate's own
+/// The place where gRPC is served. It needs HTTP/2, which the server of the router must support, as this crate's own
 /// `serve` does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Grpc {
@@ -11,7 +11,7 @@ pub enum Grpc {
     Here,
     /// At the port of HTTP, with an entry in cards.
     Listed {
-        /// The `HOST:PORT` in cards; that of HTTP if absent.
+        /// The `HOST:PORT` in cards; the one of HTTP if absent.
         address: Option<String>,
         /// The form of the address in cards.
         form: GrpcAddress,
@@ -22,7 +22,7 @@ pub enum Grpc {
 }
 
 impl Grpc {
-    /// The gRPC interface of the agent with this tenant.
+    /// Returns the gRPC interface of the agent with this tenant.
     pub(super) fn interface(&self, tenant: Option<&str>) -> Option<GrpcInterface> {
         let (is_listed, address, form) = match self {
             Self::Here => (false, None, GrpcAddress::default()),

@@ -36,7 +36,7 @@ impl HostedAgents {
         }
     }
 
-    /// The routes of the current agents, evaluated at each request.
+    /// Returns the routes of the current agents, evaluated at each request.
     pub fn router(&self) -> Router {
         let current = self.current.clone();
         let service = service_fn(move |request: Request| {
@@ -49,7 +49,7 @@ impl HostedAgents {
         Router::new().fallback_service(service)
     }
 
-    /// The routes that bots call alone, for an address of their own.
+    /// Returns only the routes that bots call, for a separate address.
     pub fn callbacks(&self) -> Router {
         let channel = self.options.channel.clone();
         let app =
@@ -57,9 +57,9 @@ impl HostedAgents {
         trace::requests(app.unwrap_or_default())
     }
 
-    /// Replaces agents and paths by those of a host, all at once. Open requests and streams go on, and
-    /// running turns end with the agent with which they began. The host's store and other settings are
-    /// ignored. Open tasks of agents that were not hosted before are resumed.
+    /// Replaces agents and paths by those of a host, all at once. Open requests and streams continue, and running turns
+    /// end with the agent with which they began. The host's store and other settings are ignored. Open tasks of agents
+    /// that were not hosted before are resumed.
     ///
     /// # Errors
     /// Returns an error if a name or path is invalid or occurs twice; then nothing has changed.
@@ -85,23 +85,23 @@ impl HostedAgents {
         Ok(())
     }
 
-    /// Begins to stop: streams are broken off, so that their clients take them up again elsewhere, and nothing new is
-    /// begun. Turns that run go on, and everything can be read.
+    /// Begins to stop: streams are ended early, so that their clients resume them elsewhere, and new work is refused.
+    /// Running turns continue, and all reads are served.
     pub fn drain(&self) {
         self.service.drain();
     }
 
-    /// The metrics for operators.
+    /// Returns the metrics for operators.
     pub fn metrics(&self) -> &Metrics {
         self.service.turns().metrics()
     }
 
-    /// The number of turns that run in this process.
+    /// Returns the number of turns that run in this process.
     pub fn running_turns(&self) -> usize {
         self.service.turns().running()
     }
 
-    /// The routes of the current agents, which will not be replaced.
+    /// Returns the routes of the current agents, which will not be replaced.
     pub(super) fn current(&self) -> Router {
         self.current
             .read()

@@ -43,7 +43,7 @@ pub struct HttpGuard {
 }
 
 impl HttpGuard {
-    /// The app behind these checks.
+    /// Returns the app behind these checks.
     pub fn wrap(&self, app: Router) -> Router {
         let app = match self.origins.is_empty() {
             true => app,
@@ -98,7 +98,7 @@ async fn forwarded(
     next.run(request).await
 }
 
-/// The address by which the client reached the proxy. Only the last element of a list was added by the proxy;
+/// Returns the address by which the client reached the proxy. Only the last element of a list was added by the proxy;
 /// the others may be forged by the client.
 fn origin(headers: &HeaderMap) -> Option<Origin> {
     let (proto, host) = match last(headers, FORWARDED.as_str()) {
@@ -114,13 +114,13 @@ fn origin(headers: &HeaderMap) -> Option<Origin> {
     is_plain.then(|| Origin(format!("{proto}://{host}")))
 }
 
-/// The client's address, as the proxy saw it; none if it is hidden or malformed.
+/// Returns the client's address, as the proxy saw it; `None` if it is hidden or malformed.
 fn client_address(headers: &HeaderMap) -> Option<ClientAddress> {
     let named = match last(headers, FORWARDED.as_str()) {
         Some(element) => parameter(element, "for"),
         None => last(headers, "x-forwarded-for"),
     }?;
-    // With a port (RFC 7239, section 6), with brackets around IPv6, or alone.
+    // The address has a port (RFC 7239, section 6), brackets around IPv6, or neither.
     let with_port = named.parse::<SocketAddr>().map(|address| address.ip());
     let alone = || named.trim_matches(['[', ']']).parse();
     with_port.or_else(|_| alone()).ok().map(ClientAddress)
@@ -131,7 +131,7 @@ fn last<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     value.rsplit(',').next().map(str::trim)
 }
 
-/// A parameter of one element of `Forwarded`.
+/// Returns a parameter of one element of `Forwarded`.
 fn parameter<'a>(element: &'a str, name: &str) -> Option<&'a str> {
     element.split(';').find_map(|pair| {
         let (key, value) = pair.trim().split_once('=')?;

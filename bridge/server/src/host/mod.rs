@@ -1,8 +1,7 @@
 //! Combines agents, store, turns, service and server into one [`Router`].
 //!
-//! A library user mounts the router in an axum app, with authentication in front of it that adds an
-//! [`axum::Extension`] with the [`Caller`](crate::caller::Caller). The `bridge` program serves the router as
-//! it is.
+//! A library user mounts the router in an axum app, with authentication in front of it that adds an [`axum::Extension`]
+//! with the [`Caller`](crate::caller::Caller). The `bridge` program serves the router unchanged.
 //!
 //! - [`Host`]: the agents and settings
 //! - [`HostedAgents`]: a running host whose agents can be replaced
@@ -114,13 +113,13 @@ pub enum HostError {
     Path {
         /// The agent.
         agent: String,
-        /// What was expected.
+        /// The reason.
         reason: String,
     },
-    /// The URL for clients is none.
+    /// The URL for clients is not valid.
     #[error("expected a URL for clients such as http://localhost:3978, found {0:?}")]
     PublicUrl(String),
-    /// Push notifications are to be signed, and nobody signs them.
+    /// Push notifications should be signed, but there is no issuer.
     #[error("push notifications are to be signed, and there is no issuer: set one")]
     NoIssuer,
     /// Open tasks cannot be resumed.
@@ -129,7 +128,7 @@ pub enum HostError {
 }
 
 impl Host {
-    /// Hosts these agents with their tasks in this store; the first agent is also served at `/a2a` and `/`.
+    /// Creates a host of these agents with their tasks in this store; the first agent is also served at `/a2a` and `/`.
     pub fn new(store: Arc<dyn Store>, agents: impl IntoIterator<Item = Agent>) -> Self {
         Self {
             agents: agents.into_iter().collect(),
@@ -181,7 +180,7 @@ impl Host {
         self
     }
 
-    /// Sets where gRPC is served.
+    /// Sets the place where gRPC is served.
     #[must_use]
     pub fn grpc(mut self, grpc: Grpc) -> Self {
         self.options.grpc = grpc;
@@ -217,7 +216,7 @@ impl Host {
         self
     }
 
-    /// Sets how long tasks are kept that have ended.
+    /// Sets the rules for deleting ended tasks.
     #[must_use]
     pub fn retention(mut self, retention: RetentionSettings) -> Self {
         self.retention = retention;
@@ -320,10 +319,10 @@ impl Host {
         Ok(self.start(public_url).await?.current())
     }
 
-    /// The same for agents that can be replaced later.
+    /// Does the same for agents that can be replaced later.
     ///
     /// # Errors
-    /// The errors of [`router`](Self::router).
+    /// The errors are those of [`router`](Self::router).
     pub async fn start(self, public_url: &str) -> Result<HostedAgents, HostError> {
         let agent_routes = self.agent_routes()?;
         let public_url = checked_url(public_url)?;
@@ -353,7 +352,7 @@ impl Host {
     }
 }
 
-/// The URL for clients without a slash at its end.
+/// Returns the URL for clients without a slash at its end.
 fn checked_url(text: &str) -> Result<String, HostError> {
     let is_web = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
     match Url::parse(text).ok().filter(is_web) {

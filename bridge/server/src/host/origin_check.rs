@@ -103,8 +103,8 @@ impl HttpGuard {
                 .any(|ours| ours.eq_ignore_ascii_case(origin))
     }
 
-    /// Whether requests to this `HOST:PORT` are meant for the bridge. IP addresses always are: only names can
-    /// be made to resolve to it by others.
+    /// Returns whether requests to this `HOST:PORT` are meant for the bridge. IP addresses always are, because only
+    /// names can be made to resolve to it by others.
     fn has_name(&self, host: &str) -> bool {
         let Some(names) = &self.hosts else {
             return true;
@@ -122,7 +122,7 @@ impl HttpGuard {
     }
 }
 
-/// Whether a name cannot exist in the public DNS: names of this machine (RFC 6761, 6.3), and those by which a
+/// Returns whether a name cannot exist in the public DNS: names of this machine (RFC 6761, 6.3), and those by which a
 /// container reaches its host (`host.docker.internal`).
 fn is_local(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost") || name.ends_with(".internal")

@@ -17,7 +17,7 @@ use crate::{
 /// The path of the catalogue with the cards of all agents.
 const CATALOGUE: &str = "/a2a/catalog";
 
-/// The routes of all agents, and the routes beside them.
+/// Returns the routes of all agents, and the routes beside them.
 pub(super) fn routes(
     service: &Service,
     public_url: &str,
@@ -70,7 +70,7 @@ pub(super) fn routes(
     }
     let described = openapi(all.clone());
     let health = health(service.clone(), readiness.clone());
-    // Orchestrators ask for health all the time; that is no work to trace.
+    // Orchestrators check health all the time, which is not worth a trace.
     trace::requests(with_grpc(app, readiness, &all))
         .merge(health)
         .merge(described)

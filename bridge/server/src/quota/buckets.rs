@@ -1,6 +1,7 @@
-//! What is known of each caller. A caller is a keyed hash, so that long ids take no more memory than short ones.
+//! The state of each caller. A caller is a keyed hash, so that long ids take no more memory than short ones.
 //!
-//! Callers are spread over shards with a lock each, which is held for a few additions: two callers rarely meet.
+//! Callers are distributed over shards with separate locks, which are held briefly: two callers rarely need the same
+//! one.
 
 use std::{
     fmt,
@@ -19,19 +20,19 @@ use crate::store::Unordered;
 const SHARDS: usize = 64;
 const CALLERS_PER_SHARD: usize = 1 << 10;
 
-/// What is known of a caller. One that is idle is as good as unknown.
+/// The state of a caller. The state of an idle caller is the same as that of an unknown one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct CallerState {
     /// The time until which its requests use up its share.
     pub(super) until: Duration,
-    /// How many of something it has, or may still have.
+    /// A count, which depends on the limit.
     pub(super) count: u32,
-    /// How many of its requests are being answered.
+    /// The number of its requests that are being answered.
     pub(super) running: u32,
 }
 
-/// A token bucket as a time (the generic cell rate algorithm): each request moves `until` by the time in which a
-/// token comes, and may come at most a bucketful of tokens before that.
+/// A token bucket in the form of a time (the generic cell rate algorithm): each request moves `until` forward by the
+/// time for one token, and may come before that by at most the time for a full bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     each: Duration,
@@ -39,7 +40,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// So many in each period, of which those of some periods may come at once.
+    /// Creates a pace of this many requests in each period, of which those of some periods may come at once.
     pub(super) fn new(count: NonZeroU32, period: Duration, periods_at_once: u32) -> Self {
         Self {
             each: (period / count.get()).max(Duration::from_nanos(1)),
@@ -47,35 +48,35 @@ impl Pace {
         }
     }
 
-    /// Takes a token and returns how long to wait for it. If that is longer than the patience, none is taken, and the
-    /// error is when there will be one.
+    /// Takes a token, and returns the time to wait for it. If that is longer than the patience, none is taken, and the
+    /// error is the time until there is one.
     pub(super) fn take(
         &self,
-        spot: &mut Spot,
+        state: &mut CallerState,
         now: Duration,
         patience: Duration,
     ) -> Result<Duration, Duration> {
-        let after = spot.until.max(now) + self.each;
+        let after = state.until.max(now) + self.each;
         let wait = after.saturating_sub(now + self.burst);
         if wait > patience {
             return Err(wait);
         }
-        spot.until = after;
+        state.until = after;
         Ok(wait)
     }
 
-    /// When there will be a token; zero if there is one.
-    pub(super) fn wait(&self, spot: &Spot, now: Duration) -> Duration {
-        (spot.until.max(now) + self.each).saturating_sub(now + self.burst)
+    /// Returns the time until there is a token; zero if there is one.
+    pub(super) fn wait(&self, state: &CallerState, now: Duration) -> Duration {
+        (state.until.max(now) + self.each).saturating_sub(now + self.burst)
     }
 }
 
-/// The spots of all callers.
+/// The states of all callers.
 pub(super) struct Buckets {
-    /// Whether a spot that counts something is kept in any case. Something else must bound their number.
+    /// Whether states with a count are always kept. Their number must then be limited elsewhere.
     keeps_counts: bool,
     hasher: RandomState,
-    shards: [Mutex<Unordered<u64, Spot>>; SHARDS],
+    shards: [Mutex<Unordered<u64, CallerState>>; SHARDS],
 }
 
 impl Default for Buckets {
@@ -89,46 +90,46 @@ impl Default for Buckets {
 }
 
 impl Buckets {
-    /// Keeps each spot as long as it counts something.
-    pub(super) fn that_keep_counts() -> Self {
+    /// Creates buckets that keep each state as long as its count is not zero.
+    pub(super) fn keeping_counts() -> Self {
         Self {
             keeps_counts: true,
             ..Self::default()
         }
     }
 
-    /// The key of a caller. Others cannot choose ids that have the same.
+    /// Returns the key of a caller. Other callers cannot choose ids with the same key.
     pub(super) fn key(&self, caller: &impl Hash) -> u64 {
         self.hasher.hash_one(caller)
     }
 
-    /// Reads or changes a caller's spot.
+    /// Reads or changes a caller's state.
     pub(super) fn with<T>(
         &self,
         key: u64,
         now: Duration,
-        change: impl FnOnce(&mut Spot) -> T,
+        change: impl FnOnce(&mut CallerState) -> T,
     ) -> T {
         let index = usize::try_from(key % SHARDS as u64).unwrap_or_default();
         let mut shard = lock(&self.shards[index]);
-        let is_kept = |spot: &Spot| self.keeps_counts && spot.count.max(spot.running) > 0;
+        let is_kept = |state: &CallerState| self.keeps_counts && state.count.max(state.running) > 0;
         if shard.len() >= CALLERS_PER_SHARD && !shard.contains_key(&key) {
-            shard.retain(|_, spot| is_kept(spot) || spot.until > now);
+            shard.retain(|_, state| is_kept(state) || state.until > now);
             if shard.len() >= CALLERS_PER_SHARD {
-                // So many callers at once are one attacker with many addresses, or the limits of one caller say little:
-                // those of the whole program hold.
-                shard.retain(|_, spot| is_kept(spot));
+                // This many callers at once are one attacker with many addresses, or limits for single callers have
+                // little effect: the limits of the whole program apply.
+                shard.retain(|_, state| is_kept(state));
             }
         }
-        let spot = shard.entry(key).or_default();
-        let result = change(spot);
-        if !is_kept(spot) && spot.until <= now {
+        let state = shard.entry(key).or_default();
+        let result = change(state);
+        if !is_kept(state) && state.until <= now {
             shard.remove(&key);
         }
         result
     }
 
-    /// How many callers are known.
+    /// Returns the number of known callers.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         let shards = self.shards.iter();

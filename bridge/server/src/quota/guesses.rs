@@ -1,5 +1,5 @@
-//! Wrong credentials of an address. While somebody shows wrong ones, good ones are remembered as a keyed hash, so that
-//! those who share the attacker's address are still let in. That decides only whether credentials are checked.
+//! Wrong credentials of an address. While somebody sends wrong ones, good ones are remembered as a keyed hash, so that
+//! clients behind the attacker's address are still let in. This only decides whether credentials are checked.
 
 use std::{
     net::IpAddr,
@@ -10,7 +10,7 @@ use std::{
 
 use super::buckets::{Buckets, Pace};
 
-/// The period of the limit, and how long good credentials are remembered.
+/// The period of the limit, and the time for which good credentials are remembered.
 const PERIOD: Duration = Duration::from_secs(60);
 const MEMORY: Duration = Duration::from_secs(600);
 
@@ -19,7 +19,7 @@ pub(super) struct Guesses {
     pace: Pace,
     addresses: Buckets,
     good: Buckets,
-    /// Until when somebody has been wrong lately, in seconds since the start.
+    /// The end of the time after wrong credentials, in seconds since the start.
     alert: AtomicU64,
 }
 
@@ -33,7 +33,7 @@ impl Guesses {
         }
     }
 
-    /// Whether credentials of this address are checked; the error is when they will be.
+    /// Returns whether credentials of this address are checked; the error is the time until they are.
     pub(super) fn allows(
         &self,
         address: IpAddr,
@@ -46,10 +46,10 @@ impl Guesses {
         let key = self.addresses.key(&address);
         let wait = self
             .addresses
-            .with(key, now, |spot| self.pace.wait(spot, now));
+            .with(key, now, |state| self.pace.wait(state, now));
         let is_good = || {
             let key = self.good.key(&shown());
-            self.good.with(key, now, |spot| spot.until > now)
+            self.good.with(key, now, |state| state.until > now)
         };
         match wait {
             Duration::ZERO => Ok(()),
@@ -62,16 +62,16 @@ impl Guesses {
         self.alert
             .store((now + MEMORY).as_secs(), Ordering::Relaxed);
         let key = self.addresses.key(&address);
-        // Others may have been checked at the same time, so one more than the limit is no contradiction.
+        // Others may have been checked at the same time, so one more than the limit is possible.
         let _ = self
             .addresses
-            .with(key, now, |spot| self.pace.take(spot, now, PERIOD));
+            .with(key, now, |state| self.pace.take(state, now, PERIOD));
     }
 
     pub(super) fn right(&self, shown: impl FnOnce() -> String, now: Duration) {
         if self.is_alert(now) {
             let key = self.good.key(&shown());
-            self.good.with(key, now, |spot| spot.until = now + MEMORY);
+            self.good.with(key, now, |state| state.until = now + MEMORY);
         }
     }
 

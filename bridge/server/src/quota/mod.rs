@@ -1,14 +1,14 @@
-//! Limits of what one caller may take from the others: requests a second and at once, open streams, tasks that have not ended, and
-//! wrong credentials.
+//! Limits of each caller: requests a second and at the same time, open streams, tasks that have not ended, and wrong
+//! credentials.
 //!
 //! An authenticated caller is limited by its id, whatever tenants and agents it uses. A caller without credentials is
 //! limited by its address, since all of them have the same id; on this machine it is not limited, because there it is
 //! the operator, or a proxy that no setting trusts to name its clients.
 //!
-//! A request that comes too early waits for its turn, as long as that is less than a second, and is refused otherwise:
-//! a client that is a little too fast becomes slower, and notices nothing else.
+//! A request that comes too early is delayed if that takes less than a second, and is refused otherwise: a client that
+//! is a little too fast becomes slower without errors.
 //!
-//! - `buckets`: what is known of each caller, within a bound
+//! - `buckets`: the state of each caller, in limited memory
 //! - `guesses`: wrong credentials of an address
 //! - `open_tasks`: tasks of a caller that have not ended
 
@@ -31,17 +31,17 @@ use bridge_program::network;
 use tokio::time::Instant;
 
 use crate::{caller::Caller, metrics::Metrics};
-use buckets::{Buckets, Pace, Spot};
+use buckets::{Buckets, CallerState, Pace};
 use guesses::Guesses;
 use open_tasks::OpenTasks;
 
-/// How long a request waits for its turn.
+/// The longest delay of a request.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How many seconds' worth of requests may come at once.
+/// The number of seconds whose requests may come at once.
 const BURST_SECONDS: u32 = 2;
 
-/// The limits of a caller. The defaults are far above what a client needs that works for one user.
+/// The limits of a caller. The defaults are far above the needs of a client that works for one user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuotaSettings {
     /// The number of requests a second; twice as many may come at once.
@@ -101,7 +101,7 @@ pub(crate) enum Limit {
 }
 
 impl Limit {
-    /// The name in metrics.
+    /// Returns the name in metrics.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Requests => "requests",
@@ -134,7 +134,7 @@ impl fmt::Display for Exceeded {
     }
 }
 
-/// The limits of all callers, and what is known of each. Shared by clones.
+/// The limits of all callers, and their states. Shared by clones.
 #[derive(Clone)]
 pub(crate) struct Quota(Arc<Inner>);
 
@@ -153,7 +153,7 @@ impl Quota {
         Self(Arc::new(Inner {
             began: Instant::now(),
             pace: Pace::new(settings.requests, Duration::from_secs(1), BURST_SECONDS),
-            callers: Buckets::that_keep_counts(),
+            callers: Buckets::keeping_counts(),
             open_tasks: OpenTasks::new(settings.open_tasks),
             guesses: Guesses::new(settings.wrong_credentials),
             settings,
@@ -172,7 +172,7 @@ impl Quota {
             return Ok(Admission::default());
         };
         let now = self.now();
-        match self.0.callers.with(key, now, |spot| self.take(spot, now)) {
+        match self.0.callers.with(key, now, |state| self.take(state, now)) {
             Ok(wait) => {
                 let wait = Some(wait).filter(|wait| !wait.is_zero());
                 if wait.is_some() {
@@ -187,13 +187,13 @@ impl Quota {
     }
 
     /// Takes a place and a token, or neither.
-    fn take(&self, spot: &mut Spot, now: Duration) -> Result<Duration, (Limit, Duration)> {
-        if spot.running >= self.0.settings.requests_at_once.get() {
+    fn take(&self, state: &mut CallerState, now: Duration) -> Result<Duration, (Limit, Duration)> {
+        if state.running >= self.0.settings.requests_at_once.get() {
             return Err((Limit::RequestsAtOnce, PATIENCE));
         }
-        let wait = self.0.pace.take(spot, now, PATIENCE);
+        let wait = self.0.pace.take(state, now, PATIENCE);
         let wait = wait.map_err(|wait| (Limit::Requests, wait))?;
-        spot.running += 1;
+        state.running += 1;
         Ok(wait)
     }
 
@@ -208,9 +208,9 @@ impl Quota {
             return Ok(None);
         };
         let limit = self.0.settings.streams.get();
-        let take = |spot: &mut Spot| {
-            let is_free = spot.count < limit;
-            spot.count += u32::from(is_free);
+        let take = |state: &mut CallerState| {
+            let is_free = state.count < limit;
+            state.count += u32::from(is_free);
             is_free
         };
         match self.0.callers.with(key, self.now(), take) {
@@ -222,15 +222,15 @@ impl Quota {
         }
     }
 
-    /// Counts a new task of this owner. `count` returns how many of them have not ended; it is only called when the
-    /// limit could be reached.
+    /// Counts a new task of this owner. `count` returns the number of the owner's tasks that have not ended; it is only
+    /// called when the limit could be reached.
     pub(crate) async fn task<E>(
         &self,
         agent: &str,
         owner: &Caller,
         count: impl Future<Output = Result<usize, E>>,
     ) -> Result<Result<(), Exceeded>, E> {
-        // All callers without credentials share their tasks, so no one of them is to blame.
+        // All callers without credentials share their tasks, so no single one can be limited.
         if owner.is_anonymous() {
             return Ok(Ok(()));
         }
@@ -239,8 +239,8 @@ impl Quota {
         Ok(taken.await?.map_err(refused))
     }
 
-    /// Whether credentials from this address are checked. `shown` identifies them: those that were good before are
-    /// checked in any case, because others may share the address.
+    /// Checks whether credentials from this address may be tried. `shown` identifies them: those that were good before
+    /// are checked in any case, because others may share the address.
     pub(crate) fn may_try(
         &self,
         agent: &str,
@@ -261,12 +261,12 @@ impl Quota {
         }
     }
 
-    /// Remembers good credentials, as long as somebody shows wrong ones.
+    /// Remembers good credentials, as long as wrong ones are sent.
     pub(crate) fn right(&self, shown: impl FnOnce() -> String) {
         self.0.guesses.right(shown, self.now());
     }
 
-    /// Identifies the caller whose limits apply; `None` if there are none.
+    /// Returns the key of the caller whose limits apply; `None` if there are none.
     fn key(&self, caller: &Caller, source: Option<IpAddr>) -> Option<u64> {
         match (caller.name(), source) {
             ("", None) => None,
@@ -298,7 +298,7 @@ impl Quota {
         }
     }
 
-    /// The time since the start.
+    /// Returns the time since the start.
     fn now(&self) -> Duration {
         self.0.began.elapsed()
     }
@@ -313,7 +313,7 @@ impl fmt::Debug for Quota {
 /// A request that is admitted.
 #[derive(Debug, Default)]
 pub(crate) struct Admission {
-    /// How long it has to wait; most do not.
+    /// The time for which it must wait; absent for most requests.
     pub(crate) wait: Option<Duration>,
     /// Its place, unless its caller is not limited.
     #[expect(dead_code, reason = "it is there to be dropped")]
@@ -327,7 +327,7 @@ struct RequestPlace(Quota, u64);
 impl Drop for RequestPlace {
     fn drop(&mut self) {
         let Self(quota, key) = self;
-        let leave = |spot: &mut Spot| spot.running = spot.running.saturating_sub(1);
+        let leave = |state: &mut CallerState| state.running = state.running.saturating_sub(1);
         quota.0.callers.with(*key, quota.now(), leave);
     }
 }
@@ -341,7 +341,7 @@ pub(crate) struct StreamPlace {
 impl Drop for StreamPlace {
     fn drop(&mut self) {
         let Quota(inner) = &self.quota;
-        let leave = |spot: &mut Spot| spot.count = spot.count.saturating_sub(1);
+        let leave = |state: &mut CallerState| state.count = state.count.saturating_sub(1);
         inner.callers.with(self.key, self.quota.now(), leave);
     }
 }

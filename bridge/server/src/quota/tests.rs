@@ -4,7 +4,7 @@ use tokio::time::advance;
 
 use super::{
     Exceeded, Limit, Quota, QuotaSettings,
-    buckets::{Buckets, Pace, Spot},
+    buckets::{Buckets, CallerState, Pace},
 };
 use crate::{caller::Caller, metrics::Metrics};
 
@@ -12,7 +12,7 @@ fn of(count: u32) -> NonZeroU32 {
     NonZeroU32::new(count).unwrap()
 }
 
-/// Ten requests a second, two streams, three open tasks, four wrong credentials a minute.
+/// Returns limits of ten requests a second, two streams, three open tasks, four wrong credentials a minute.
 fn quota() -> Quota {
     let settings = QuotaSettings {
         requests: of(10),
@@ -50,7 +50,7 @@ async fn a_caller_that_is_too_fast_waits_and_is_then_refused() {
         Err(refused),
         "tenants do not help"
     );
-    // What was refused used nothing up.
+    // Refused requests use no tokens.
     advance(Duration::from_secs(1)).await;
     assert_eq!(ask(&alice), Ok(Some(Duration::from_millis(100))));
     advance(Duration::from_secs(10)).await;
@@ -90,7 +90,7 @@ async fn so_many_requests_of_a_caller_are_answered_at_once() {
         (Limit::RequestsAtOnce, 1)
     );
     assert!(ask(&Caller::new("bob")).is_ok(), "others notice nothing");
-    // As long as it is answered, it counts.
+    // A request counts as long as it is being answered.
     advance(Duration::from_secs(3_600)).await;
     assert!(ask(&alice).is_err());
     held.pop();
@@ -104,7 +104,7 @@ async fn an_ended_stream_leaves_its_place() {
     let mut held = vec![open(&alice), open(&alice)];
     assert_eq!(open(&alice).err().map(|it| it.limit), Some(Limit::Streams));
     assert!(open(&Caller::new("bob")).is_ok());
-    // As long as a stream is open, its caller is not forgotten.
+    // A caller is not forgotten as long as its stream is open.
     advance(Duration::from_secs(3_600)).await;
     assert!(open(&alice).is_err());
     held.pop();
@@ -126,7 +126,7 @@ async fn the_store_counts_open_tasks_only_when_it_has_to() {
         assert_eq!(begin(0).await, Ok(()));
     }
     assert_eq!(asked.get(), 1);
-    // One of them has ended.
+    // One of the tasks has ended.
     assert_eq!(begin(2).await, Ok(()));
     assert_eq!(asked.get(), 2);
     assert_eq!(begin(3).await.map_err(|it| it.limit), Err(Limit::OpenTasks));
@@ -164,25 +164,25 @@ async fn who_guesses_keeps_nobody_else_out() {
 #[test]
 fn very_many_callers_take_no_more_memory() {
     let (buckets, pace) = (
-        Buckets::that_keep_counts(),
+        Buckets::keeping_counts(),
         Pace::new(of(1), Duration::from_secs(60), 1),
     );
     let now = Duration::from_secs(1);
     let stays = buckets.key(&"stays");
-    buckets.with(stays, now, |spot| spot.count = 1);
+    buckets.with(stays, now, |state| state.count = 1);
     for number in 0..200_000 {
         let key = buckets.key(&number);
-        let _ = buckets.with(key, now, |spot| pace.take(spot, now, Duration::ZERO));
+        let _ = buckets.with(key, now, |state| pace.take(state, now, Duration::ZERO));
     }
     assert!(buckets.len() <= 64 << 10, "{}", buckets.len());
-    assert_eq!(buckets.with(stays, now, |spot| spot.count), 1);
-    assert!(size_of::<(u64, Spot)>() <= 40);
+    assert_eq!(buckets.with(stays, now, |state| state.count), 1);
+    assert!(size_of::<(u64, CallerState)>() <= 40);
 }
 
 #[test]
 fn an_idle_caller_is_forgotten() {
     let (buckets, now) = (Buckets::default(), Duration::from_secs(5));
-    buckets.with(1, now, |spot| spot.until = now + Duration::from_secs(1));
+    buckets.with(1, now, |state| state.until = now + Duration::from_secs(1));
     assert_eq!(buckets.len(), 1);
     buckets.with(1, now + Duration::from_secs(1), |_| ());
     assert_eq!(buckets.len(), 0);

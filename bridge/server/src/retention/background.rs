@@ -1,5 +1,5 @@
-//! The work that is done now and then, each kind by itself: deleting old tasks must not wait for room to be given back, and
-//! room must be given back while more and more tasks get old.
+//! Periodic background work, each kind separately: deleting old tasks must not wait until disk space is freed, and disk
+//! space must be freed while more and more tasks become old.
 
 use std::{
     sync::{Arc, Weak},
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{clock, store::StoreError};
 
-/// The time from the start until the first work. A program that ends soon after each start must do it too, or its disk fills.
+/// The time from the start until the first work. Programs that run only briefly must do it too, or their disk fills.
 const FIRST: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ enum Work {
 }
 
 impl Retention {
-    /// Begins to delete what the rules say, to give room back, and to measure the disk, now and then.
+    /// Begins to delete tasks by the rules, to free disk space, and to measure the disk, periodically.
     pub(crate) fn start(&self) {
         let mut background = lock(&self.0.background);
         for work in [Work::Deleting, Work::GivingRoomBack, Work::Measuring] {
@@ -48,7 +48,7 @@ impl Retention {
         }
     }
 
-    /// Gives room back to the disk, in steps with rests between them.
+    /// Frees disk space, in steps with pauses between them.
     async fn maintain(&self) -> Result<(), StoreError> {
         let pace = Pace::begin();
         while pace.step(self.0.store.maintain()).await? {}
@@ -80,7 +80,7 @@ impl Retention {
     }
 }
 
-/// Works until the last clone of the retention is dropped, which drops the work too.
+/// Repeats the work until the last clone of the retention is dropped, which drops the work too.
 async fn repeat(inner: Weak<Inner>, work: Work) {
     let mut rest = FIRST;
     loop {

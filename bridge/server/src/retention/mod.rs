@@ -1,14 +1,14 @@
-//! Deletes tasks: those that their owners or operators name, and those that are older or more than a rule allows.
+//! Deletes tasks: those that owners or operators name, and those that exceed the age or the number of a rule.
 //!
-//! A task goes with all that belongs to it: push settings first, then the files of its bot, then the task itself. An
-//! interrupted deletion is so repeated as a whole.
+//! A task is deleted with everything that belongs to it: first its push settings, then the files of its bot, then the
+//! task itself. So an interrupted deletion is repeated as a whole.
 //!
-//! Rules apply to tasks that have ended, the oldest first. The work is done in small steps with rests between them, so
-//! that those who are served notice little of it.
+//! Rules apply to tasks that have ended, the oldest first. The work is done in small steps with pauses between them, so
+//! that it hardly delays requests.
 //!
-//! - `rule`: which tasks are deleted
-//! - `pace`: how long the work rests
-//! - `background`: the work that is done now and then
+//! - `rule`: selects the tasks to delete
+//! - `pace`: the pauses of the work
+//! - `background`: the periodic work
 
 mod background;
 mod pace;
@@ -38,9 +38,10 @@ use crate::{
 /// The number of tasks that are deleted in one step, and at a time.
 const PAGE: usize = 256;
 const TOGETHER: usize = 32;
-/// What the lease of the process that deletes by the rules is called. No agent has such a name.
+/// The name of the lease for deleting by the rules. No agent has this name.
 const LEASE: &str = "\u{1f}retention";
-/// After so many passes the oldest tasks are looked for from the beginning, in case the clock went back.
+/// The number of passes after which the oldest tasks are searched for from the beginning, in case the clock was set
+/// back.
 const AGAIN: u32 = 120;
 
 /// Deletes the tasks of a store. The passes end when the last clone is dropped.
@@ -54,31 +55,31 @@ struct Inner {
     metrics: Metrics,
     settings: RwLock<RetentionSettings>,
     progress: Mutex<Progress>,
-    /// The work that is done now and then: it ends at once with the retention, since some programs have a server for some
-    /// milliseconds only, and thousands of them.
+    /// The periodic work. It ends immediately with the retention, because some programs have thousands of servers for a
+    /// few milliseconds each.
     background: Mutex<JoinSet<()>>,
 }
 
-/// Where the next pass begins.
+/// The position at which the next pass begins.
 #[derive(Debug, Default)]
 struct Progress {
     passes: u32,
-    /// The last task of each agent that was deleted; none before it has ended.
+    /// The last deleted task of each agent; no ended task is before it.
     last: BTreeMap<String, ListPosition>,
-    /// How often the disk was measured.
+    /// The number of times that the disk was measured.
     measured: u32,
 }
 
-/// What a step found.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step {
     deleted: usize,
-    /// Whether there may be more to be deleted.
+    /// Whether there may be more tasks to delete.
     is_full: bool,
 }
 
 impl Retention {
-    /// Deletes tasks of this store, with their settings of push notifications.
+    /// Creates the retention of this store's tasks, with their settings of push notifications.
     pub fn new(
         store: Arc<dyn Store>,
         push: Option<Push>,
@@ -101,7 +102,7 @@ impl Retention {
         *known.as_deref_mut().unwrap_or_else(|error| error.get_mut()) = settings;
     }
 
-    /// Deletes a task and what belongs to it.
+    /// Deletes a task and everything that belongs to it.
     ///
     /// # Errors
     /// `NotFound` if the task does not exist or belongs to another caller; `Open` if it may not be deleted in this way;
@@ -115,7 +116,7 @@ impl Retention {
         let store = &self.0.store;
         match store.head(caller, task).await {
             Ok(head) => deletion.check(&head)?,
-            // Of a damaged task not even the head may be readable.
+            // The head of a damaged task may be unreadable too.
             Err(StoreError::Damaged { .. }) if deletion == Deletion::Forced => {}
             Err(error) => return Err(error),
         }
@@ -123,7 +124,7 @@ impl Retention {
         store.delete(caller, task, deletion).await
     }
 
-    /// Deletes what belongs to a task.
+    /// Deletes everything that belongs to a task.
     async fn delete_belongings(&self, caller: &Caller, task: &str) -> Result<(), StoreError> {
         if let Some(push) = &self.0.push {
             push.forget(caller, task).await?;
@@ -131,8 +132,9 @@ impl Retention {
         forget_files(&*self.0.store, task).await
     }
 
-    /// Deletes the tasks that the rules do not keep as of `now`, and returns how many they were. The agents take turns. It
-    /// ends when few are left of each, even if more come in all the time. Of several processes on one store, one deletes.
+    /// Deletes the tasks that the rules do not keep as of `now`, and returns their number. The agents take turns. A
+    /// pass ends when few tasks are left of each, even if more arrive all the time. Of several processes on one store,
+    /// one deletes.
     ///
     /// # Errors
     /// If the store fails.
@@ -197,7 +199,7 @@ impl Retention {
         let found = found.await?;
         if too_many > 0 {
             // Tasks may have been deleted between the count and the list, by their owners or by a process that lost its
-            // lease. Newer ones, which the rule keeps, would then be deleted in their place.
+            // lease. Newer tasks, which the rule keeps, would then be deleted in their place.
             too_many = self.too_many(agent, rule).await?;
         }
         let due: Vec<Head> = (0..)
@@ -216,13 +218,13 @@ impl Retention {
         Ok(Step { deleted, is_full })
     }
 
-    /// Returns how many tasks of an agent have ended beyond those that the rule keeps.
+    /// Returns the number of an agent's ended tasks beyond those that the rule keeps.
     async fn too_many(&self, agent: &str, rule: RetentionRule) -> Result<usize, StoreError> {
         let counts = self.0.store.ended_counts().await?;
         Ok(counts.get(agent).map_or(0, |there| rule.too_many(*there)))
     }
 
-    /// Deletes tasks that have ended. One that cannot be deleted is passed over until the next start from the beginning.
+    /// Deletes tasks that have ended. A task that cannot be deleted is skipped until the next start from the beginning.
     async fn delete_all(&self, due: Vec<Head>) -> Result<usize, StoreError> {
         let have_belongings = self.have_belongings(&due).await?;
         let due = due.into_iter().zip(have_belongings);
@@ -238,7 +240,7 @@ impl Retention {
                     count += 1;
                     self.0.metrics.task_deleted(&head.agent);
                 }
-                // Its owner was faster.
+                // The owner has deleted it meanwhile.
                 Err(StoreError::NotFound { .. }) => {}
                 Err(error) if error.is_passing() => failed = Some(error),
                 Err(error) => {
@@ -249,8 +251,8 @@ impl Retention {
         failed.map_or(Ok(count), Err)
     }
 
-    /// Returns which of these tasks have something that belongs to them. One look for all of them is much cheaper than one
-    /// for each, and few tasks have anything.
+    /// Returns, for each of these tasks, whether something belongs to it. One query for all of them is much cheaper
+    /// than one for each, and few tasks have anything.
     async fn have_belongings(&self, tasks: &[Head]) -> Result<Vec<bool>, StoreError> {
         let ids = tasks.iter().map(|head| head.task.as_str());
         let mut found = have_files(&*self.0.store, ids).await?;
@@ -301,7 +303,7 @@ mod tests {
 
     const AGENT: &str = "sample";
 
-    /// Tasks that ended at 1, 2, .. seconds, and an open one.
+    /// Returns a store with tasks that ended at 1, 2, .. seconds, and an open one.
     async fn store(tasks: i64) -> Arc<dyn Store> {
         let store = MemoryStore::new();
         for number in 1..=tasks {
@@ -351,7 +353,7 @@ mod tests {
         tokio::task::yield_now().await;
         assert!(tasks() > before);
         drop(retention);
-        // Ended tasks are taken away when the runtime comes to them.
+        // Ended tasks of the runtime are removed when it polls them.
         for _ in 0..1_000 {
             tokio::task::yield_now().await;
         }

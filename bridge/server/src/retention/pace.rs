@@ -1,18 +1,18 @@
-//! How long background work rests between its steps.
+//! The pauses of background work between its steps.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// The time between the end of some work and its next beginning.
+/// The time between the end of some work and its next start.
 pub(super) const EVERY: Duration = Duration::from_secs(30);
-/// At first the work rests so many times as long as a step took: it takes a fifth of the time.
+/// The length of the first pauses, as a multiple of the time of a step: the work takes a fifth of the time.
 const REST: u32 = 4;
-/// It rests so long at least: a step may have found that it must wait for something.
+/// The shortest pause: a step may have found that it must wait for something.
 const LEAST: Duration = Duration::from_millis(10);
 
-/// The pace of some work: the longer it goes on, the less it rests, until after [`EVERY`] it hardly rests at all. So the work
-/// keeps up with those who write much.
+/// The pace of some work: the longer it takes, the shorter its pauses become, until there are hardly any after
+/// [`EVERY`]. So the work keeps up with clients that write much.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace(Instant);
 
@@ -21,7 +21,7 @@ impl Pace {
         Self(Instant::now())
     }
 
-    /// Does a step, and rests.
+    /// Runs a step, and pauses.
     pub(super) async fn step<T>(&self, step: impl Future<Output = T>) -> T {
         let begun = Instant::now();
         let done = step.await;
@@ -30,7 +30,7 @@ impl Pace {
     }
 }
 
-/// The rest after a step of work that has gone on for this long.
+/// Returns the pause after a step of work that began this long ago.
 fn rest(step: Duration, since: Duration) -> Duration {
     let left = EVERY.saturating_sub(since).as_secs_f64() / EVERY.as_secs_f64();
     step.mul_f64(f64::from(REST) * left).max(LEAST)

@@ -1,4 +1,4 @@
-//! Which ended tasks are deleted: rules, without store and clock.
+//! Selects the ended tasks to delete: rules, without store and clock.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -6,10 +6,10 @@ use jiff::Timestamp;
 
 use crate::store::EndedTasks;
 
-/// The age at which tasks are deleted if nothing else is said.
+/// The default age at which tasks are deleted.
 const AGE: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-/// How long the ended tasks of an agent are kept. Open tasks are never deleted by a rule.
+/// The limits for keeping the ended tasks of an agent. Open tasks are never deleted by a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetentionRule {
     /// The time after its last status at which a task is deleted; unlimited if absent.
@@ -21,7 +21,7 @@ pub struct RetentionRule {
 }
 
 impl Default for RetentionRule {
-    /// Keeps tasks for 90 days.
+    /// Returns the rule that keeps tasks for 90 days.
     fn default() -> Self {
         Self {
             age: Some(AGE),
@@ -34,27 +34,27 @@ impl Default for RetentionRule {
 /// The rules of all agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RetentionSettings {
-    /// The rule of agents that have none of their own, for each of them by itself.
+    /// The rule for agents without their own, applied to each agent separately.
     pub usual: RetentionRule,
     /// The rules of agents, by name.
     pub agents: BTreeMap<String, RetentionRule>,
 }
 
 impl RetentionSettings {
-    /// The rule of an agent.
+    /// Returns the rule of an agent.
     pub(super) fn of(&self, agent: &str) -> &RetentionRule {
         self.agents.get(agent).unwrap_or(&self.usual)
     }
 }
 
 impl RetentionRule {
-    /// The time up to which tasks are too old at `now`.
+    /// Returns the time before which tasks are too old at `now`.
     pub(super) fn too_old(&self, now: Timestamp) -> Option<Timestamp> {
         self.age.and_then(|age| now.checked_sub(age).ok())
     }
 
-    /// How many of an agent's ended tasks are too many. Of their sizes only the sum is known, so this is an estimate, which
-    /// is made again after some were deleted.
+    /// Returns the number of an agent's ended tasks that are too many. Only the sum of their sizes is known, so this is
+    /// an estimate, which is repeated after some were deleted.
     pub(super) fn too_many(&self, there: EndedTasks) -> usize {
         let by_number = self
             .tasks

@@ -1,5 +1,5 @@
 //! Authorizes calls that need more than the agent demands of every caller: the extended card, which needs an
-//! authenticated caller (specification 13.3), and skills with requirements of their own (4.4.5, 7.5).
+//! authenticated caller (specification 13.3), and skills with additional requirements (4.4.5, 7.5).
 
 use std::net::IpAddr;
 

@@ -32,7 +32,7 @@ pub(super) struct ReceivedRequest {
     pub(super) body: Result<Bytes, BodyError>,
 }
 
-/// Why a body was not read.
+/// The reason why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyError {
     /// The body, or the announced length, is above this limit in bytes.

@@ -19,7 +19,7 @@ pub struct Readiness {
     stopping: Option<watch::Receiver<bool>>,
 }
 
-/// Whether the bridge can serve requests, or why it cannot.
+/// Whether the bridge can serve requests, or the reason why it cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadinessState {
     Ready,

@@ -156,7 +156,7 @@ impl Endpoint {
             .await?;
         context.version = version;
         let call = self.read(context, version, operation, asked.params.as_bytes())?;
-        // It is handed on several times.
+        // It is passed on several times.
         Ok((version, Box::new(call)))
     }
 

@@ -14,7 +14,7 @@ pub(super) async fn call_with_permit(
     context: &Context,
     call: Box<Call>,
 ) -> Result<(Reply, Option<ResponsePermit>), Error> {
-    // First of all, so that nothing is held while waiting.
+    // This comes first, so that no reply is held while waiting.
     service.await_news(context, &call).await;
     let Some(name) = read_only_key(&call) else {
         let reply = service.call(context, call).await?;

@@ -1,5 +1,5 @@
 //! Refuses requests that are not processed, because the server is full or the request's head is too large. The answer
-//! has the format of the binding, as far as path and headers show which one it is.
+//! has the format of the binding, if path and headers show it.
 //!
 //! Only the first lines of such a request are read. A client that is refused before TLS or HTTP/2 is negotiated gets no
 //! answer: its connection is closed, or refused in the way of HTTP/2.

@@ -94,7 +94,7 @@ pub(super) fn convert_stream_item(
     value
 }
 
-/// Converts an object to an older version, and logs what that version cannot express.
+/// Converts an object to an older version, and logs the parts that the version cannot express.
 pub(super) fn translated(write: impl FnOnce(&mut Losses) -> Value) -> Value {
     let mut losses = Losses::new();
     let value = write(&mut losses);

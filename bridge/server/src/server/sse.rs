@@ -81,8 +81,8 @@ fn event(
     }
 }
 
-/// Tells that the stream goes on elsewhere: a comment, and how soon a browser tries. [`response`] breaks the stream off
-/// after it: one that ended would say that its turn has ended.
+/// Returns a comment that the stream continues elsewhere, with the time after which a browser retries. [`response`]
+/// then breaks the stream off, because a stream that ended would mean that its turn has ended.
 pub(super) fn stopping() -> Bytes {
     Bytes::from_static(STOPPING)
 }

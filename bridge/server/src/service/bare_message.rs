@@ -1,5 +1,4 @@
-//! Answers with a message instead of a task (specification 3.1.1, 3.1.2), if the message is everything that the
-//! task has to show.
+//! Answers with a message instead of a task (specification 3.1.1, 3.1.2), if the task contains nothing else.
 
 use bridge_protocol::a2a::{
     Error, Message, Metadata, Role, SendMessageRequest, StreamResponse, Task, TaskState,

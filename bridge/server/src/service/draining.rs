@@ -1,4 +1,4 @@
-//! Ends the service in good order: streams are told to go on elsewhere, and nothing new begins.
+//! Ends the service in order: streams are resumed elsewhere, and new work is refused.
 
 use std::sync::{
     Arc,
@@ -17,10 +17,10 @@ const STOPPING: &str = "the server is stopping: take the stream up again";
 /// `Retry-After` in seconds while the service stops.
 const RETRY_SECONDS: u32 = 1;
 
-/// Whether the service stops. Clones share the state.
+/// Whether the service is stopping. Clones share the state.
 #[derive(Clone, Debug)]
 pub(super) struct Draining {
-    /// The same as the channel's value, without its lock.
+    /// The value of the channel, without its lock.
     has_begun: Arc<AtomicBool>,
     begun: watch::Sender<bool>,
 }
@@ -40,7 +40,7 @@ impl Draining {
         self.begun.send_replace(true);
     }
 
-    /// Refuses what would begin something new.
+    /// Refuses calls that would begin new work.
     pub(super) fn refuse_new(&self) -> Result<(), Error> {
         match self.has_begun.load(Ordering::Acquire) {
             false => Ok(()),
@@ -51,7 +51,7 @@ impl Draining {
         }
     }
 
-    /// The stream until the service stops; then it ends with an error. `held` is kept as long as the stream.
+    /// Returns the stream, which ends with an error when the service stops. `held` is kept as long as the stream.
     pub(super) fn bound<T: Send + 'static>(&self, items: StreamItems, held: T) -> StreamItems {
         let mut begun = self.begun.subscribe();
         let stop = Box::pin(async move {
@@ -63,7 +63,7 @@ impl Draining {
         let until = stream::unfold(open, async |open| {
             let (mut items, mut stop, held) = open?;
             tokio::select! {
-                // What is there already is still sent.
+                // Available items are still sent.
                 biased;
                 item = items.next() => Some((item?, Some((items, stop, held)))),
                 () = &mut stop => Some((Err(Error::unavailable(STOPPING, RETRY_SECONDS)), None)),
@@ -73,7 +73,7 @@ impl Draining {
     }
 }
 
-/// Whether this error ends a stream that goes on elsewhere.
+/// Returns whether this error ends a stream that continues elsewhere.
 pub(crate) fn is_stopping(error: &Error) -> bool {
     error.kind == ErrorKind::Unavailable && error.message == STOPPING
 }

@@ -287,7 +287,7 @@ impl Service {
         self
     }
 
-    /// Returns what deletes tasks, if there is any.
+    /// Returns the retention, which deletes tasks, if there is one.
     pub fn retention(&self) -> Option<&Retention> {
         self.retention.as_ref()
     }
@@ -336,7 +336,7 @@ impl Service {
         Reply::Stream(self.draining.bound(items, open))
     }
 
-    /// Ends all streams, and refuses to begin anything new. Turns that run go on, and everything can be read.
+    /// Ends all streams, and refuses new work. Running turns continue, and all reads are served.
     pub(crate) fn drain(&self) {
         self.draining.begin();
     }
@@ -354,7 +354,7 @@ impl Service {
         place.map_err(error::of_quota)
     }
 
-    /// Executes an operation. A call in a box is not copied on its way.
+    /// Executes an operation. A boxed call is not copied when it is passed on.
     pub async fn call(
         &self,
         context: &Context,

@@ -1,4 +1,4 @@
-//! Counts the tasks of a caller that have not ended, where the caller's limit could be reached.
+//! Counts the tasks of a caller that have not ended, if the caller's limit could be reached.
 
 use bridge_protocol::a2a::{Error, TaskState};
 

@@ -72,8 +72,6 @@ impl Service {
     /// shows the changes by earlier turns, as do all streams of the task (specification 3.5.2). It does not end with
     /// an earlier turn unless the task ends.
     /// With `Last-Event-ID`, the stream of an earlier request is resumed and shows only later events.
-    ///
-    /// With `Last-Event-ID` the old turn is taken up again: only later events are shown.
     pub async fn send_streaming_message(
         &self,
         context: &Context,
@@ -118,8 +116,8 @@ impl Service {
         is_watched: bool,
     ) -> Result<Submitted, Error> {
         check(&request)?;
-        // Whoever sends a message is the user of this agent (specification 4.1.5), though some clients, themselves agents,
-        // say otherwise.
+        // The sender of a message is the user of this agent (specification 4.1.5), although some clients, which are
+        // agents themselves, name another role.
         request.message.role = Role::User;
         let seen = sequence::seen(&mut request)?;
         self.check_media_types(context, &request.message)?;
@@ -248,7 +246,7 @@ impl Service {
     }
 }
 
-/// Checks what the types of a request cannot express.
+/// Checks the constraints that the types of a request cannot express.
 fn check(request: &SendMessageRequest) -> Result<(), Error> {
     let message = &request.message;
     if message.message_id.is_empty() {

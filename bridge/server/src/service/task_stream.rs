@@ -93,7 +93,7 @@ struct StreamBounds {
     last: Option<Seq>,
 }
 
-/// On the heap, for a stream waits for most of its time, and is handed on from item to item.
+/// The state is on the heap, because a stream waits for most of its time and is passed on from item to item.
 type Open = Option<Box<TaskStream>>;
 
 async fn read(task_stream: Open) -> Option<(Result<StreamItem, Error>, Open)> {
@@ -220,7 +220,7 @@ impl TaskStream {
 mod tests {
     use super::*;
 
-    /// The bytes of what a function does meanwhile.
+    /// Returns the size of a function's future in bytes.
     fn size<A, F: Future>(_: impl Fn(A) -> F) -> usize {
         size_of::<F>()
     }

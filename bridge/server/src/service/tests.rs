@@ -1,4 +1,4 @@
-//! Waiting for an answer: one that the disk has no room for, and one that comes in pieces.
+//! Tests waiting for an answer that the disk has no room for, and for one that comes in pieces.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -17,7 +17,7 @@ use crate::{
     store::{MemoryStore, SimulatedDisk, SledSettings, SledStore, Store, testing::FailingStore},
 };
 
-/// Says that it has begun, and answers when it may.
+/// An agent that signals its start, and answers when it is allowed to.
 struct Patient {
     has_begun: Semaphore,
     may_answer: Semaphore,
@@ -33,7 +33,7 @@ impl Executor for Patient {
     }
 }
 
-/// An agent that nobody leaves before it has answered, or cannot.
+/// Returns a service whose agent no client leaves before it has answered or failed.
 fn serving(store: Arc<dyn Store>) -> (Service, Arc<Patient>) {
     let patient = Arc::new(Patient {
         has_begun: Semaphore::new(0),
@@ -52,7 +52,7 @@ fn serving(store: Arc<dyn Store>) -> (Service, Arc<Patient>) {
     (Service::new(Turns::new(store, [agent]), settings), patient)
 }
 
-/// Says hello, always by the same message.
+/// Sends hello, always with the same message id.
 async fn hello(service: Service) -> Result<Arc<Task>, Error> {
     let context = Context::new("patient", Caller::anonymous());
     let message = Message::new("m-1", Role::User, vec![Part::text("hello")]);
@@ -83,7 +83,7 @@ async fn who_waits_for_an_answer_does_not_wait_for_room_on_the_disk() {
         assert_eq!(service.turns.unlogged_end_count(), 1);
     }
     disk.set_room(usize::MAX);
-    // The same message again has the answer, once that is kept; the agent is not called again.
+    // The same message again gets the answer, once that is stored; the agent is not called again.
     let task = loop {
         match hello(service.clone()).await {
             Ok(task) => break task,
@@ -155,7 +155,7 @@ async fn a_service_that_stops_ends_streams_and_begins_nothing_but_goes_on_with_t
         let message = Message::new("m-1", Role::User, vec![Part::text("hello")]);
         SendMessageRequest::new(message)
     };
-    // The same message again is a stream of the same turn.
+    // The same message again gets a stream of the same turn.
     let call = || Call::SendStreamingMessage(request());
     let Ok(Reply::Stream(mut items)) = service.call(&context, call()).await else {
         panic!("no stream")

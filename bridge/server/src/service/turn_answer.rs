@@ -21,7 +21,7 @@ impl Service {
     ) -> Result<Snapshot, StoreError> {
         let (store, caller, task) = (self.turns.store(), &context.caller, &submitted.task);
         let now = store.task(caller, task).await?;
-        // Usually nothing was logged since. A repetition of a message gets the current state.
+        // Usually there are no later events. A repeated message gets the current state.
         let is_last = now.seq == head.seq && head.last_turn == submitted.turn;
         if is_last || submitted.repeated {
             return Ok(now);

@@ -1,4 +1,4 @@
-//! Replaces task ids by those that clients of A2A 0.1 chose (see [`crate::store::Created::client_id`]).
+//! Replaces task ids by the ids that clients of A2A 0.1 chose (see [`crate::store::Created::client_id`]).
 
 use std::sync::Arc;
 

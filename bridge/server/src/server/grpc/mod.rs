@@ -4,9 +4,9 @@
 //! several. An agent NAME that is not the first has `tenant: NAME` in its card's interface; a tenant of that agent
 //! follows after a slash, `NAME/TENANT`. A tenant that names no agent is a tenant of the first agent.
 //!
-//! - `agent_selection`: which agent is asked
+//! - `agent_selection`: selects the agent for a request
 //! - `call`: one request, its messages as bytes, its answer or error
-//! - `deadline`: how long the client waits
+//! - `deadline`: the time for which the client waits
 //! - `health`: `grpc.health.v1.Health`
 
 mod agent_selection;

@@ -37,8 +37,8 @@ const PAGE: &str = include_str!("page.html");
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The agents, and the document that was asked for last with the origin that is written in it. Many callers that do not
-/// read their answers share its bytes.
+/// The agents, and the last requested document with the origin in it. Many callers that do not read their answers share
+/// its bytes.
 struct Described {
     endpoints: Vec<Endpoint>,
     last: Mutex<Option<(Option<Origin>, Bytes)>>,

@@ -116,7 +116,7 @@ impl MountedAgent {
             .map_err(refused)?;
         let mut context = requester.context(&endpoint.agent);
         let understood = understand(&mut context, &routed, &asked);
-        // Otherwise they, and the connection's read buffer, would stay in memory until the answer is sent.
+        // Otherwise headers and URI, and the connection's read buffer, would stay in memory until the answer is sent.
         drop((asked.body, asked.uri));
         let headers = asked.headers;
         let (call, format) = understood.map_err(|error| refused(error.into()))?;
@@ -149,7 +149,7 @@ impl MountedAgent {
         route::find(method, below, takes_tenants).map_err(|unrouted| self.unrouted(path, unrouted))
     }
 
-    /// Returns the error for a request that matches no operation. It says where the operations are.
+    /// Returns the error for a request that matches no operation. It contains the paths of the operations.
     fn unrouted(&self, path: &str, unrouted: RouteError) -> HttpError {
         let Endpoint {
             own_path: own,

@@ -105,7 +105,7 @@ pub(super) struct RouteMatch {
     pub(super) fields: Vec<(&'static str, String)>,
 }
 
-/// Why a path and a method match no operation.
+/// The reason why a path and a method match no operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RouteError {
     /// The path is unknown.
