@@ -176,12 +176,12 @@ pub(super) fn shown(url: &Url) -> String {
     format!("{}://{host}{port}{}", url.scheme(), url.path())
 }
 
-/// Whether the connection cannot be intercepted.
+/// Returns whether the connection cannot be intercepted.
 fn is_safe(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_local(url))
 }
 
-/// Whether the address is on this machine. The link-local addresses where clouds serve identities count too,
+/// Returns whether the address is on this machine. The link-local addresses where clouds serve identities count too,
 /// because requests to them do not leave the host.
 fn is_local(url: &Url) -> bool {
     match url.host() {

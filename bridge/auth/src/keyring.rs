@@ -51,7 +51,7 @@ impl Keyring {
         }
     }
 
-    /// Whether it is time to create the next key.
+    /// Returns whether it is time to create the next key.
     pub(super) fn is_due(&self, now: Timestamp, every: Duration) -> bool {
         let newest = self.0.last();
         newest.is_none_or(|kept| age(kept.made, now) + LEAD >= every.max(2 * LEAD))

@@ -137,7 +137,7 @@ impl Granted {
     }
 }
 
-/// Whether it is too early to renew the token.
+/// Returns whether it is too early to renew the token.
 fn is_fresh(token: &Token, now: Timestamp) -> bool {
     let lifetime = age(token.got, token.expires);
     age(now, token.expires) > EARLY.min(lifetime / 5)

@@ -74,7 +74,7 @@ fn places_of(base: &Url) -> Vec<Url> {
     }
 }
 
-/// Whether the error would be the same at the next location: the server cannot be reached, is not trusted or
+/// Returns whether the error would be the same at the next location: the server cannot be reached, is not trusted or
 /// did not answer in time.
 fn is_final(fault: &Fault) -> bool {
     matches!(

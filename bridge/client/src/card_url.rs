@@ -3,7 +3,7 @@
 use bridge_protocol::dialect::places;
 use url::Url;
 
-/// Whether an address is that of a card, by its path. The query is part of the address.
+/// Returns whether an address is that of a card, by its path. The query is part of the address.
 pub(crate) fn is_card(url: &Url) -> bool {
     let path = url.path().trim_end_matches('/');
     path.ends_with(".json") || places::is_one(path)

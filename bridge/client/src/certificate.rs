@@ -42,7 +42,7 @@ fn describe(wrong: &CertificateError) -> String {
     }
 }
 
-/// Whether the error is that the server presented a certificate of an authority (a CA) as its own. rustls has
+/// Returns whether the error is that the server presented a certificate of an authority (a CA) as its own. rustls has
 /// no variant for it, so this reads the text.
 pub(crate) fn is_authority(wrong: &CertificateError) -> bool {
     matches!(wrong, CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity"))

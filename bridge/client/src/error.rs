@@ -141,7 +141,7 @@ impl Fault {
         }
     }
 
-    /// Whether a retry may succeed.
+    /// Returns whether a retry may succeed.
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Unconnected(_) | Self::Unreachable(_) | Self::Timeout(_) => true,
@@ -150,7 +150,7 @@ impl Fault {
         }
     }
 
-    /// Whether other credentials may help: none was held for the card's requirements, or the agent answered
+    /// Returns whether other credentials may help: none was held for the card's requirements, or the agent answered
     /// 401.
     pub(crate) fn wants_credentials(&self) -> bool {
         matches!(

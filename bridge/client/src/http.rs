@@ -88,7 +88,7 @@ impl Answer {
         })
     }
 
-    /// Whether the status is 2xx.
+    /// Returns whether the status is 2xx.
     pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }

@@ -8,7 +8,7 @@ use bridge_protocol::{
 };
 use url::Url;
 
-/// Whether this client supports a version in this binding.
+/// Returns whether this client supports a version in this binding.
 pub(crate) fn carries(binding: Binding, version: Version) -> bool {
     match (binding, version) {
         (Binding::JsonRpc, Version::V0_1 | Version::V0_3 | Version::V1_0) => true,

@@ -56,7 +56,7 @@ const SPECIAL_V6: [Ipv6Net; 4] = [
 /// IPv4 addresses as seen in IPv6-only networks (NAT64, RFC 6052).
 const NAT64: Ipv6Net = v6(0x0064, 0xff9b, 96);
 
-/// Whether an address belongs to the public internet. IPv4 addresses inside IPv6 ones are checked as IPv4 if
+/// Returns whether an address belongs to the public internet. IPv4 addresses inside IPv6 ones are checked as IPv4 if
 /// mapped or NAT64, and refused in any other encoding.
 pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {

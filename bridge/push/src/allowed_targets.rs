@@ -56,8 +56,8 @@ fn host(text: &str) -> Option<Host> {
     })
 }
 
-/// Whether a name has only letters, digits, hyphens, underscores and dots. A pattern such as `*.example` is refused,
-/// because it would match nothing.
+/// Returns whether a name has only letters, digits, hyphens, underscores and dots. A pattern such as `*.example` is
+/// refused, because it would match nothing.
 fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     name.chars().all(plain)
@@ -73,13 +73,13 @@ impl AllowedTargets {
     /// `hooks.example`, which may then resolve to any address.
     ///
     /// # Errors
-    /// A message that says what was expected, if the text is none of these.
+    /// If the text is none of these. The message describes the expected form.
     pub fn allow(&mut self, target: &str) -> Result<(), String> {
         self.targets.insert(target.parse()?);
         Ok(())
     }
 
-    /// Whether the operator named this host name.
+    /// Returns whether the operator named this host name.
     pub(super) fn names(&self, name: &str) -> bool {
         let name = plain(name);
         let is_local = name == "localhost" || name.ends_with(".localhost");
@@ -90,7 +90,7 @@ impl AllowedTargets {
         })
     }
 
-    /// Whether the operator named this address or its network.
+    /// Returns whether the operator named this address or its network.
     pub(super) fn names_address(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.targets.iter().any(|target| match target {
@@ -100,18 +100,18 @@ impl AllowedTargets {
         })
     }
 
-    /// Whether a host name that the operator did not name can resolve to an allowed address.
+    /// Returns whether a host name that the operator did not name can resolve to an allowed address.
     pub(super) fn may_have_other_names(&self) -> bool {
         let is_network = |target: &AllowedTarget| matches!(target, AllowedTarget::Network(_));
         !self.nowhere_else || self.targets.iter().any(is_network)
     }
 
-    /// Whether a webhook may have this address.
+    /// Returns whether a webhook may have this address.
     pub(super) fn may_reach(&self, address: IpAddr) -> bool {
         self.names_address(address) || (!self.nowhere_else && is_public(address))
     }
 
-    /// Whether this name may resolve to this address. `localhost` always means this machine.
+    /// Returns whether this name may resolve to this address. `localhost` always means this machine.
     pub(super) fn may_resolve(&self, name: &str, address: IpAddr) -> bool {
         let named = self.targets.contains(&AllowedTarget::Host(plain(name)));
         named || self.may_reach(address)

@@ -4,7 +4,7 @@ use bridge_protocol::wire::FieldError;
 
 use crate::store::StoreError;
 
-/// Why a setting is refused, or nothing can be delivered at all.
+/// The reason why a setting is refused, or why nothing can be delivered at all.
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
     /// A field of the setting is not valid.

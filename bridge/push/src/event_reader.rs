@@ -25,7 +25,7 @@ pub(super) struct Notification {
     pub(super) traceparent: Option<String>,
 }
 
-/// Reads the events of a task from a position in its log on.
+/// Reads the events of a task, starting at a position in its log.
 #[derive(Debug)]
 pub(super) struct EventReader {
     follower: Follower,
@@ -76,7 +76,7 @@ impl EventReader {
         self.follower.seen()
     }
 
-    /// Whether the log is known to hold events that were not read yet.
+    /// Returns whether the log is known to hold events that were not read yet.
     pub(super) fn has_news(&self) -> bool {
         self.follower.has_news()
     }

@@ -30,7 +30,8 @@ pub(super) struct SlotRequest {
     pub(super) is_again: bool,
 }
 
-/// The deliveries that hold a slot, and the requests that wait for one. `G` is what a waiting request is granted by.
+/// The deliveries that hold a slot, and the requests that wait for one. `G` is the value by which a waiting request is
+/// granted.
 #[derive(Debug)]
 pub(super) struct FairQueue<G> {
     limits: DeliveryLimits,
@@ -250,7 +251,7 @@ impl SlotCounts {
 }
 
 impl LimitKind {
-    /// Whether both requests count towards the same instance of this limit.
+    /// Returns whether both requests count towards the same instance of this limit.
     fn is_shared_by(self, one: &SlotRequest, other: &SlotRequest) -> bool {
         match self {
             Self::Host => one.host == other.host,

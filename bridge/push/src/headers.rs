@@ -1,4 +1,4 @@
-//! Makes the headers that a setting adds to its deliveries.
+//! Creates the headers that a setting adds to its deliveries.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -55,7 +55,7 @@ fn authorization(info: &AuthenticationInfo) -> Result<Option<HeaderValue>, Field
     secret(&format!("{scheme} {credentials}"), usize::MAX).map(Some)
 }
 
-/// Whether a text is a token as in RFC 9110, section 5.6.2.
+/// Returns whether a text is a token as in RFC 9110, section 5.6.2.
 fn is_token(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     !text.is_empty() && text.chars().all(plain)

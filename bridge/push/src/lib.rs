@@ -9,10 +9,10 @@
 //!
 //! - [`Push`]: the settings of all tasks, and their deliveries
 //! - [`PushSettings`], [`RetrySettings`]: limits, timeouts and retries
-//! - [`AllowedTargets`]: where webhooks may be
+//! - [`AllowedTargets`]: the addresses that webhooks may have
 //! - [`Seal`]: the keys with which the store's copies of settings are encrypted
 //! - [`Undelivered`]: a setting whose delivery was given up, and [`Push::retry`]
-//! - [`PushError`]: why a setting is refused
+//! - [`PushError`]: the reasons why a setting is refused
 //!
 //! A delivery is one `POST` with one `StreamResponse` as its body (4.3.3). For a setting that was made in 0.3 or 0.1
 //! the body is the Task after the event instead, as in section 9.5 of the specification of 0.3 and in its SDKs.
@@ -59,7 +59,7 @@ pub use signature::Signature;
 pub use undelivered::Undelivered;
 
 use std::{
-    // By these names, the parts that `interleavings` tries find others in their place.
+    // The modules that `interleavings` compiles again find replacements under these names.
     sync::{self, Arc, Weak},
     time::Duration,
 };
@@ -86,7 +86,7 @@ use worker::WorkerContext;
 /// The number of locks that the tasks share while their settings are changed.
 const LOCKS: usize = 64;
 
-/// The pause after which a store that failed is asked again.
+/// The pause after which a failed read of the store is repeated.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Delivers the push notifications of all tasks in a store. Deliveries stop when the last clone is dropped.
@@ -146,9 +146,8 @@ impl Push {
         }))
     }
 
-    /// Resumes every delivery that was open when the program ended, and returns how many there are. A delivery
-    /// whose setting cannot be decrypted because a key is missing is given up. Call it once, before any request
-    /// is served.
+    /// Resumes every delivery that was open when the program ended, and returns their number. A delivery whose setting
+    /// cannot be decrypted because a key is missing is given up. Call it once, before any request is served.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -225,7 +224,7 @@ impl Push {
         Ok(progress)
     }
 
-    /// Starts the deliveries that are open and not known to this process.
+    /// Starts the open deliveries that this process does not know yet.
     async fn take_up(&self) -> Result<(), StoreError> {
         for (key, progress) in self.0.repository.all_progress().await? {
             if !progress.is_given_up() {
@@ -243,7 +242,7 @@ impl Push {
     }
 }
 
-/// Goes on with the deliveries of processes that have ended, as long as these settings exist.
+/// Continues the deliveries of processes that have ended, as long as these settings exist.
 async fn take_up_freed(leases: Arc<dyn Leases>, shared: Weak<Shared>) {
     let (mut seen, mut done) = (0, 0);
     loop {

@@ -52,20 +52,20 @@ impl DeliveryProgress {
         }
     }
 
-    /// Whether delivery was given up: nothing is sent until it is retried by hand or the setting is made again.
+    /// Returns whether delivery was given up: nothing is sent until it is retried by hand or the setting is made again.
     pub(super) fn is_given_up(&self) -> bool {
         self.failing
             .as_ref()
             .is_some_and(|failing| failing.is_given_up)
     }
 
-    /// Notes that the event was delivered.
+    /// Records that the event was delivered.
     pub(super) fn delivered(&mut self, seq: Seq) {
         self.seq = seq;
         self.failing = None;
     }
 
-    /// Notes a failed attempt, and returns the number of attempts so far. Delivery is given up when `retry` allows no
+    /// Records a failed attempt, and returns the number of attempts so far. Delivery is given up when `retry` allows no
     /// more.
     pub(super) fn failed(
         &mut self,
@@ -88,14 +88,14 @@ impl DeliveryProgress {
         attempts
     }
 
-    /// Gives up because no attempt can succeed.
+    /// Gives up, because no attempt can succeed.
     pub(super) fn give_up(&mut self) {
         if let Some(failing) = &mut self.failing {
             failing.is_given_up = true;
         }
     }
 
-    /// The same progress without the failed attempts.
+    /// Returns the same progress without the failed attempts.
     pub(super) fn without_failure(mut self) -> Self {
         self.failing = None;
         self

@@ -43,7 +43,7 @@ fn judged(
     }
 }
 
-/// Whether a request failed because of [`NotAllowed`].
+/// Returns whether a request failed because of [`NotAllowed`].
 pub(super) fn is_refusal(error: &reqwest::Error) -> bool {
     let error: &(dyn std::error::Error + 'static) = error;
     std::iter::successors(Some(error), |error| error.source()).any(|error| error.is::<NotAllowed>())

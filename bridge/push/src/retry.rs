@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::RetrySettings;
 
 impl RetrySettings {
-    /// Returns the delay after so many failures, 1 or more. `random` is a random number: it chooses a delay between
+    /// Returns the delay after this many failures, at least 1. `random` is a random number that selects a delay between
     /// half of the time and all of it, so that deliveries that failed together are not retried together. A delay that
     /// the webhook requested is granted up to `longest`.
     pub(super) fn pause(

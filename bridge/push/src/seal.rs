@@ -27,7 +27,7 @@ struct Key {
     key: LessSafeKey,
 }
 
-/// Why a text is not a valid key.
+/// The reason why a text is not a valid key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected 32 random bytes as base64, as openssl rand -base64 32 writes them, found {found}"
@@ -47,7 +47,7 @@ pub(super) struct Sealed {
     sealed: String,
 }
 
-/// Why a text cannot be encrypted or decrypted.
+/// The reason why a text cannot be encrypted or decrypted.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SealError {
     #[error("it is encrypted with the key {0}, which is not configured: add it to push.seal")]
@@ -127,7 +127,7 @@ impl Seal {
         Ok(opened.map_err(|_| changed())?.to_vec())
     }
 
-    /// Whether a stored text is up to date: encrypted with the first key, or plain if there is no key.
+    /// Returns whether a stored text is up to date: encrypted with the first key, or plain if there is no key.
     pub(super) fn is_current(&self, stored: Option<&Sealed>) -> bool {
         self.ids().next() == stored.map(|sealed| sealed.key.as_str())
     }

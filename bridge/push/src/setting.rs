@@ -44,7 +44,7 @@ impl fmt::Debug for Setting {
 }
 
 impl Setting {
-    /// Checks a configuration and makes it a setting.
+    /// Checks a configuration, and creates a setting from it.
     ///
     /// # Errors
     /// The field that is not valid.
@@ -193,7 +193,7 @@ impl StoredSetting {
         }
     }
 
-    /// Whether the setting is encrypted with the current key, or plain if there is none.
+    /// Returns whether the setting is encrypted with the current key, or plain if there is none.
     pub(super) fn is_current(&self, seal: &Seal) -> bool {
         match self {
             Self::Clear(_) => seal.is_current(None),

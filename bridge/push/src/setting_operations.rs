@@ -69,7 +69,7 @@ impl Push {
     }
 
     /// Stores a setting that came with a message, which may be a repetition of an earlier one. A setting without an id
-    /// gets one derived from the message's. A setting that exists and is not given up is left as it is, so that a
+    /// gets an id derived from the message's. An existing setting that is not given up is not changed, so that a
     /// repeated message causes no second delivery.
     ///
     /// # Errors
@@ -215,7 +215,7 @@ impl Push {
     }
 }
 
-/// Deleting the settings of a task that is deleted.
+/// Deletes the settings of a task that is deleted.
 impl Push {
     /// Returns which of these tasks have settings, in the order of the tasks.
     ///

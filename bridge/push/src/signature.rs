@@ -28,7 +28,7 @@ const SIGNATURE: HeaderName = HeaderName::from_static("x-a2a-notification-signat
 pub struct Signature(Arc<Issuer>);
 
 impl Signature {
-    /// Signs with the keys of this issuer.
+    /// Creates signatures with the keys of this issuer.
     pub fn by(issuer: Arc<Issuer>) -> Self {
         Self(issuer)
     }

@@ -23,7 +23,7 @@ pub(super) fn check(text: &str, allowed: &AllowedTargets) -> Result<Url, FieldEr
         let found = format!("{} bytes", text.len());
         return Err(FieldError::new(format!("at most {LIMIT} bytes"), found));
     }
-    // The parser would leave them out, and the setting shows the text as it was sent.
+    // The parser would omit these characters, but the setting is shown as it was sent.
     if text.contains(char::is_control) {
         let expected = "a URL without control characters";
         return Err(FieldError::new(expected, "one with them"));
@@ -62,7 +62,7 @@ fn another_scheme(url: &Url, plain_http: bool) -> FieldError {
     FieldError::new(expected, url.scheme())
 }
 
-/// Whether the operator named the host.
+/// Returns whether the operator named the host.
 fn is_named(host: &Host<&str>, allowed: &AllowedTargets) -> bool {
     match host {
         Host::Domain(name) => allowed.names(name),
@@ -71,8 +71,8 @@ fn is_named(host: &Host<&str>, allowed: &AllowedTargets) -> bool {
     }
 }
 
-/// Whether a host that the operator did not name is allowed. A name is refused here if it always means this machine, or
-/// if no address that it could resolve to is allowed.
+/// Returns whether a host that the operator did not name is allowed. A name is refused here if it always means this
+/// machine, or if no address that it could resolve to is allowed.
 fn may_be(host: &Host<&str>, allowed: &AllowedTargets) -> bool {
     match host {
         Host::Domain(name) => {

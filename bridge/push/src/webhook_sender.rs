@@ -1,5 +1,5 @@
 //! Sends deliveries to webhooks. The trait [`WebhookSender`] is the interface between deliveries and the network; tests
-//! replace [`HttpSender`] by an implementation of their own.
+//! replace [`HttpSender`].
 
 use std::{sync::Arc, time::Duration};
 
@@ -38,7 +38,7 @@ pub(super) enum Outcome {
     /// The attempt failed; a later one may succeed.
     Failed {
         reason: String,
-        /// The delay that the webhook asked for.
+        /// The delay that the webhook requested.
         again: Option<Duration>,
     },
     /// No attempt can succeed.
@@ -127,8 +127,8 @@ impl WebhookSender for HttpSender {
     }
 }
 
-/// Any success status is an acknowledgement (specification 4.3.3). 410 Gone is final; any other status may change
-/// once the webhook was repaired.
+/// Returns the outcome for an answer. Any success status is an acknowledgement (specification 4.3.3). 410 Gone is
+/// final; any other status may change once the webhook was repaired.
 async fn judged(mut answer: Response) -> Outcome {
     let (status, again) = (answer.status(), retry_after(&answer));
     let mut read = 0;

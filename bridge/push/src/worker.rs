@@ -3,11 +3,12 @@
 //! While a worker waits for a slot or for the next attempt, it keeps no events in memory: the log is read once the
 //! worker has a slot. A worker ends when everything in the log was delivered; a new one is started for the next event.
 //!
-//! Progress is written once for several events that are delivered in a row, unless several processes share the store: those
-//! since the last time are delivered again after a crash.
+//! Progress is written once for several events that are delivered in a row, unless several processes share the store:
+//! the events since the last write are delivered again after a crash.
 //!
-//! When several processes share the store, a worker begins by taking a lease for its setting, and then reads how far the
-//! deliveries are: one process delivers at a time, and in order. A setting that waits for its task has no lease.
+//! When several processes share the store, a worker begins by taking a lease for its setting, and then reads the
+//! progress of the deliveries: one process delivers at a time, and in order. A setting that waits for its task has no
+//! lease.
 
 use std::{sync::Arc, time::Duration};
 
@@ -36,8 +37,8 @@ use crate::{
 /// The delay after which a failed store is tried again.
 const STORE_AGAIN: Duration = Duration::from_secs(30);
 
-/// So many events are delivered at most before progress is written, and no attempt begins when the first of them is so long
-/// ago.
+/// The largest number of events that are delivered before progress is written, and the age of the first of them after
+/// which no further attempt begins.
 const UNWRITTEN: usize = 32;
 const UNWRITTEN_TIME: Duration = Duration::from_secs(1);
 
@@ -116,7 +117,7 @@ fn lease_id(key: &SettingKey) -> String {
     format!("{}/{}", key.task, key.id)
 }
 
-/// The same in the only process that delivers for the setting.
+/// Delivers the events in the only process that delivers for the setting.
 async fn run_alone(
     context: Arc<WorkerContext>,
     key: SettingKey,
@@ -170,7 +171,7 @@ pub(super) async fn reader_if_caught_up(
     next.is_none().then_some(reader)
 }
 
-/// Whether the worker should wait until the store works again. Logs the error.
+/// Returns whether the worker should wait until the store works again. Logs the error.
 fn can_go_on(SettingKey { task, id, .. }: &SettingKey, error: &StoreError) -> bool {
     let is_final = is_final(error);
     match is_final {
@@ -200,7 +201,7 @@ impl Worker {
         }))
     }
 
-    /// Delivers the events in the log, and writes how far that has come.
+    /// Delivers the events in the log, and writes the progress.
     async fn deliver_all(
         &mut self,
         stop: &mut StopSignal,
@@ -216,7 +217,7 @@ impl Worker {
     ) -> Result<Option<EventReader>, StoreError> {
         let mut reader = None;
         loop {
-            // Biased here and below: a worker that was told to stop begins nothing new, even if it could.
+            // This select and those below are biased: a worker that was told to stop begins nothing new.
             let next = tokio::select! {
                 biased;
                 () = stop.requested() => return Ok(None),
@@ -226,7 +227,7 @@ impl Worker {
                 return Ok(reader);
             };
             if !self.is_current().await? {
-                // What is written of it now is up to others.
+                // Other processes may write its progress now.
                 self.unwritten = None;
                 return Ok(None);
             }
@@ -244,8 +245,8 @@ impl Worker {
         }
     }
 
-    /// Whether the setting is still there, and this process still has its lease. Another process may have changed or
-    /// removed the setting, or have taken this one for dead.
+    /// Returns whether the setting still exists, and this process still has its lease. Another process may have changed
+    /// or removed the setting, or may have taken over from this one.
     async fn is_current(&mut self) -> Result<bool, StoreError> {
         let repository = &self.context.repository;
         let Some(leases) = repository.store().leases() else {
@@ -253,7 +254,7 @@ impl Worker {
         };
         let id = lease_id(&self.key);
         let held = leases.acquire(lease(&self.key, &id));
-        // Both go to the store at once.
+        // Both queries are sent to the store at the same time.
         let (held, setting) = tokio::join!(held, repository.setting(&self.key));
         if let Lease::Elsewhere(_) = held? {
             return Ok(false);
@@ -379,13 +380,13 @@ impl Worker {
             .failed(notification.seq, reason, clock::now(), &self.context.retry)
     }
 
-    /// Notes that an event was delivered; after the last event there is no progress to store.
+    /// Records that an event was delivered; after the last event there is no progress to store.
     async fn delivered(&mut self, notification: &Notification) -> Result<NextStep, StoreError> {
         self.progress.delivered(notification.seq);
         if !notification.is_last {
             let (count, _) = self.unwritten.get_or_insert((0, Instant::now()));
             *count += 1;
-            // Another process that takes over would deliver all of them again.
+            // Another process that takes over would deliver all of the events again.
             let is_shared = self.context.repository.store().leases().is_some();
             if is_shared || *count >= UNWRITTEN {
                 self.write_progress().await?;
@@ -398,7 +399,7 @@ impl Worker {
         Ok(NextStep::StopSignal)
     }
 
-    /// Stores the progress if events were delivered since that was done.
+    /// Stores the progress if events were delivered since the last time.
     async fn write_unwritten(&mut self) -> Result<(), StoreError> {
         match self.unwritten {
             Some(_) => self.write_progress().await,
@@ -425,7 +426,7 @@ impl Worker {
     }
 }
 
-/// Whether an error of the store remains, however often the operation is repeated.
+/// Returns whether an error of the store remains, however often the operation is repeated.
 fn is_final(error: &StoreError) -> bool {
     match error {
         StoreError::NotFound { .. }

@@ -241,7 +241,7 @@ me = {{ file = "token" }}
         }
     }
 
-    /// Whether the lines printed in the document of UST must work as they are.
+    /// Returns whether the lines printed in the document of UST must work as they are.
     fn is_printed(&self) -> bool {
         self.template == Template::Ust && self.listen.ip().is_loopback()
     }

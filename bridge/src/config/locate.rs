@@ -54,7 +54,7 @@ fn in_value(value: &Spanned<DeValue<'_>>, offset: usize, path: &mut String) {
     }
 }
 
-/// Whether a value contains the offset. A table's own span is its header; its keys come after it.
+/// Returns whether a value contains the offset. A table's own span is its header; its keys come after it.
 fn holds(value: &Spanned<DeValue<'_>>, offset: usize) -> bool {
     let inside = match value.get_ref() {
         DeValue::Table(table) => {

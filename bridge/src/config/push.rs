@@ -53,7 +53,7 @@ pub struct PushConfig {
 }
 
 impl PushConfig {
-    /// Whether deliveries are signed.
+    /// Returns whether deliveries are signed.
     pub fn is_signed(&self) -> bool {
         self.signed || self.key.is_some()
     }

@@ -45,7 +45,7 @@ pub struct StoreTable {
 pub struct StorePlace(pub String);
 
 impl StorePlace {
-    /// Whether there is a password in the address of a database.
+    /// Returns whether there is a password in the address of a database.
     pub(super) fn has_password(&self) -> bool {
         let (address, query) = self.0.split_once('?').unwrap_or((&self.0, ""));
         let (_, place) = address.split_once("://").unwrap_or_default();

@@ -5,8 +5,8 @@ use std::{future, panic};
 use bridge_program::InFlight;
 use bridge_telemetry::Instrument as _;
 
-/// Runs the future in a task of its own, so that it completes even if its caller is dropped. A client may
-/// disconnect at any time, and what it was told must remain true.
+/// Runs the future in a separate task, so that it completes even if its caller is dropped. A client may disconnect at
+/// any time, and acknowledged results must remain true.
 pub async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> T {
@@ -21,7 +21,7 @@ pub async fn run_to_completion<T: Send + 'static>(
     match tokio::spawn(run_to_completion).await {
         Ok(done) => done,
         Err(error) if error.is_panic() => panic::resume_unwind(error.into_panic()),
-        // The runtime is shutting down, and its callers with it.
+        // The runtime and the callers are shutting down.
         Err(_) => future::pending().await,
     }
 }

@@ -1,7 +1,7 @@
 //! Runs the turns of agents on tasks that a store keeps.
 //!
-//! It contains no transport and no kind of agent: whoever serves a protocol submits messages and follows tasks, and
-//! whoever hosts agents implements [`executor::Executor`].
+//! It contains no transport and no kind of agent: a server submits messages and follows tasks, and a host of agents
+//! implements [`executor::Executor`].
 //!
 //! Modules, from the lowest up:
 //! - [`metrics`]: metrics for operators

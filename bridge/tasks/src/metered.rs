@@ -22,7 +22,7 @@ pub(crate) struct MeteredStore {
     store: Arc<dyn Store>,
     metrics: Metrics,
     refusals: WriteRefusals,
-    /// Whether the store says how many tasks are open, those of other processes included.
+    /// Whether the store reports the number of open tasks, including those of other processes.
     tells_open_tasks: bool,
 }
 
@@ -44,7 +44,7 @@ impl MeteredStore {
         result
     }
 
-    /// Counts a failed write, and logs when the store begins and ceases to refuse writes.
+    /// Counts a failed write, and logs when the store begins and stops refusing writes.
     fn count_write<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Some(report) = self.refusals.note(&result, Instant::now()) {
             report.log();
@@ -63,7 +63,7 @@ impl MeteredStore {
     }
 }
 
-/// Returns whether the store says how many tasks are open.
+/// Returns whether the store reports the number of open tasks.
 pub(crate) fn tells_open_tasks(store: &dyn Store) -> bool {
     let sharing = store.leases().and_then(|leases| leases.sharing());
     sharing.is_some()
@@ -73,7 +73,7 @@ fn is_end(event: &Event) -> bool {
     matches!(event, Event::Status { status, .. } if status.state.is_terminal())
 }
 
-/// The error's label in metrics, if the store itself has failed.
+/// Returns the error's label in metrics, if the store itself has failed.
 fn failure(error: &StoreError) -> Option<&'static str> {
     match error {
         StoreError::Corrupt { .. } => Some("corrupt"),
@@ -180,7 +180,7 @@ impl Store for MeteredStore {
         task: &str,
         deletion: Deletion,
     ) -> Result<(), StoreError> {
-        // Only a task that is forced to go can be counted as open.
+        // Only a task whose deletion is forced can be counted as open.
         let head = match deletion {
             Deletion::Ended => None,
             Deletion::Forced => self.store.head(caller, task).await.ok(),

@@ -33,15 +33,15 @@ const APPENDS: [f64; 11] = [
 /// Buckets in seconds; the default limit of a webhook is 15 seconds.
 const PUSHES: [f64; 8] = [0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 15.0, 30.0];
 
-/// The number of metrics of a kind that are found without their labels.
+/// The number of metrics of a kind that are cached by agent and labels.
 const RECENT: usize = 32;
 
 /// All metrics, shared by clones.
 #[derive(Clone)]
 pub struct Metrics(Arc<Families>);
 
-/// Metrics of one kind that were used before, by agent and two other labels: every message uses some, and should not make
-/// and hash labels for each.
+/// A cache of the metrics of one kind, by agent and two other labels: every message uses some of them, and should not
+/// create and hash labels for each.
 struct Recent<M>(RwLock<Vec<(String, [&'static str; 2], M)>>);
 
 impl<M> Default for Recent<M> {
@@ -51,7 +51,7 @@ impl<M> Default for Recent<M> {
 }
 
 impl<M: Clone> Recent<M> {
-    /// Returns a metric, which `make` finds or creates at first.
+    /// Returns a metric from the cache; `make` finds or creates it the first time.
     fn get(&self, agent: &str, labels: [&'static str; 2], make: impl FnOnce(String) -> M) -> M {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let is_it = |one: &&(String, _, _)| one.1 == labels && one.0 == agent;
@@ -352,14 +352,14 @@ impl Metrics {
         self.tasks_open(agent).set(gauge(count));
     }
 
-    /// Counts a turn of a bridge that is gone, by what becomes of it.
+    /// Counts a turn of a bridge that has ended, by its outcome.
     pub fn turn_taken_over(&self, agent: &str, outcome: &'static str) {
         let agent = agent.to_owned();
         let labels = OutcomeLabels { agent, outcome };
         self.0.turns_taken_over.get_or_create(&labels).inc();
     }
 
-    /// Sets what is known of the work that several bridges share.
+    /// Sets the metrics of the work that several bridges share.
     pub fn shared(&self, sharing: &Sharing) {
         let families = &*self.0;
         families.replicas.set(gauge(sharing.processes));
@@ -372,7 +372,7 @@ impl Metrics {
             for (outcome, count) in [("answered", answered), ("failed", failed)] {
                 let labels = CallLabels { direction, outcome };
                 let calls = families.handed_calls.get_or_create(&labels);
-                // Another request for the metrics may have brought a newer count.
+                // Another request for the metrics may have stored a newer count.
                 calls.inner().fetch_max(count, Ordering::Relaxed);
             }
         }
@@ -447,7 +447,7 @@ impl Metrics {
             .inc();
     }
 
-    /// Notes how many bytes a part of the store has.
+    /// Sets the size of a part of the store in bytes.
     pub fn store_bytes(&self, part: &'static str, bytes: u64) {
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         self.0
@@ -456,7 +456,7 @@ impl Metrics {
             .set(bytes);
     }
 
-    /// Notes until when the server's certificate is valid, in seconds since 1970, in place of what was noted before.
+    /// Sets the end of the server certificate's validity, in seconds since 1970, in place of an earlier value.
     pub fn certificate_end(&self, file: String, end: i64) {
         let ends = &self.0.certificate_end;
         ends.clear();

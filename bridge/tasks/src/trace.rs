@@ -1,10 +1,10 @@
-//! Makes the spans of turns and of push notifications.
+//! Creates the spans of turns and of push notifications.
 //!
 //! Their names are those of OpenTelemetry's conventions for generative AI. There are none unless traces are exported; see
 //! [`bridge_telemetry`].
 //!
-//! The log has the span of each message, so that what follows from it in another process, or after a restart, belongs to
-//! the same trace.
+//! The log has the span of each message, so that later work in another process, or after a restart, belongs to the same
+//! trace.
 
 use bridge_telemetry::{Kind, Span, TraceContext, set, span};
 
@@ -26,7 +26,7 @@ pub fn of_message(traceparent: Option<&str>) -> TraceContext {
     traceparent.map(TraceContext::parse).unwrap_or_default()
 }
 
-/// Begins the span of a push notification, below the request with the message that it follows from.
+/// Begins the span of a push notification, below the request with the message that caused it.
 pub fn delivery(agent: &str, task: &str, host: &str, cause: &TraceContext) -> Span {
     if !bridge_telemetry::is_on() {
         return Span::none();

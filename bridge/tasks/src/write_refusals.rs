@@ -1,4 +1,4 @@
-//! Logs the periods in which a store refuses to write: their beginning, their continuation now and then, and their end.
+//! Logs the periods in which a store refuses to write: their beginning, their continuation at intervals, and their end.
 //! The refused writes of a period are counted instead of logged one by one.
 
 use std::{
@@ -46,7 +46,7 @@ pub(crate) enum RefusalReport {
 }
 
 impl WriteRefusals {
-    /// Notes the result of a write, and returns what is to be logged, if anything.
+    /// Records the result of a write, and returns the report to log, if there is one.
     pub(crate) fn note<T>(
         &self,
         written: &Result<T, StoreError>,
@@ -114,7 +114,7 @@ impl fmt::Display for RefusalReport {
 mod tests {
     use super::*;
 
-    /// Simulates ten writes a second for five minutes. The disk has room at the beginning and at the end; in between
+    /// Simulates ten writes a second for five minutes. The disk has space at the beginning and at the end; in between
     /// every other write is small enough to fit.
     #[test]
     fn a_full_disk_is_logged_at_its_beginning_now_and_then_and_at_its_end() {

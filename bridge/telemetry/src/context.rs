@@ -64,7 +64,7 @@ impl TraceContext {
         backend::ids(&self.0)
     }
 
-    /// Whether it is a span.
+    /// Returns whether it is a span.
     pub fn is_some(&self) -> bool {
         backend::ids(&self.0).is_some()
     }

@@ -32,7 +32,7 @@ pub type ExportLayer =
 /// The target of all spans that are exported, by which logs can leave them out.
 pub const TARGET: &str = "otel";
 
-/// Whether spans are exported.
+/// Returns whether spans are exported.
 #[inline]
 pub fn is_on() -> bool {
     backend::is_on()

@@ -265,8 +265,8 @@ async fn list(client: &Client, filter: &Value) -> Vec<Value> {
 }
 
 impl Told {
-    /// Whether a task is what was told of it, or what must have become of that: what was said stays said,
-    /// and only a turn that was open, or came later, changes anything.
+    /// Returns whether a task is what was told of it, or what must have become of that: what was said stays said, and
+    /// only a turn that was open, or came later, changes anything.
     fn is_followed_by(&self, now: &Value) -> bool {
         let (before, after) = (said(&self.task), said(now));
         let kept = before.iter().all(|message| after.contains(message));

@@ -50,7 +50,7 @@ fn pid(file: &Path) -> Option<u32> {
     text.strip_suffix('\n')?.parse().ok()
 }
 
-/// Whether the process runs; a zombie does not.
+/// Returns whether the process runs; a zombie does not.
 fn is_alive(pid: u32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| !stat.contains(") Z ") && !stat.contains(") X "))

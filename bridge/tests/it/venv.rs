@@ -51,7 +51,7 @@ pub(crate) const NAT: [&str; 1] = ["nvidia-nat-a2a==1.9.0"];
 /// Both a client and servers, and a gigabyte: for those who ask for what is large.
 pub(crate) const CREWAI: [&str; 2] = ["crewai[a2a]==1.15.30", "uvicorn==0.54.0"];
 
-/// Whether the tests are asked for that take long to be installed: `BRIDGE_LARGE=1`.
+/// Returns whether the tests are asked for that take long to be installed: `BRIDGE_LARGE=1`.
 pub(crate) fn is_large_wanted() -> bool {
     std::env::var("BRIDGE_LARGE").is_ok_and(|value| value == "1")
 }

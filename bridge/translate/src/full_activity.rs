@@ -31,14 +31,14 @@ use bridge_protocol::{
 /// The extension's URI, and the key in metadata.
 pub const EXTENSION: &str = "urn:a2a-evaluation:activity:v1";
 
-/// Whether the extension is in use for the next output of a task: its last user message lists it.
+/// Returns whether the extension is in use for the next output of a task: its last user message lists it.
 pub fn is_wanted(task: &Task) -> bool {
     let mut said = task.history.iter().rev();
     let last = said.find(|message| message.role == Role::User);
     last.is_some_and(is_used)
 }
 
-/// Whether a message lists the extension.
+/// Returns whether a message lists the extension.
 pub fn is_used(message: &Message) -> bool {
     message.extensions.iter().any(|uri| uri == EXTENSION)
 }
@@ -66,7 +66,7 @@ pub fn carried(message: &Message) -> Result<Option<Activity>, FieldError> {
     }
 }
 
-/// Whether a user may send it. Other types come from the channel, and bots rely on that.
+/// Returns whether a user may send it. Other types come from the channel, and bots rely on that.
 fn is_sayable(kind: &ActivityType) -> bool {
     match kind {
         ActivityType::Message

@@ -124,7 +124,7 @@ fn decode_file(media_type: &str, text: &str) -> Option<Vec<u8>> {
     BASE64_STANDARD.decode(text).ok()
 }
 
-/// Whether the part is data with only the default name and type of data attachments.
+/// Returns whether the part is data with only the default name and type of data attachments.
 fn is_unnamed_data(part: &Part) -> bool {
     matches!(&part.content, Content::Data(_))
         && part.filename.as_deref() == Some(DATA_PART)

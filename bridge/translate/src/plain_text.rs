@@ -62,7 +62,7 @@ pub(crate) fn apart(part: &mut Part) {
     }
 }
 
-/// Whether a part only repeats what other parts and the metadata have.
+/// Returns whether a part only repeats what other parts and the metadata have.
 pub fn is_repeated(part: &Part) -> bool {
     let metadata = part.metadata.as_ref();
     metadata.is_some_and(|metadata| metadata.contains_key(PLAIN_TEXT))

@@ -22,7 +22,7 @@ pub(crate) fn name(question: &mut Message, before: Vec<String>) {
     }
 }
 
-/// Whether the message names others before it.
+/// Returns whether the message names others before it.
 pub fn has_others(question: &Message) -> bool {
     let metadata = question.metadata.as_ref();
     metadata.is_some_and(|metadata| metadata.contains_key(BEFORE))

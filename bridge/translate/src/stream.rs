@@ -57,17 +57,17 @@ impl Streams {
         stream.advance(text)
     }
 
-    /// Whether one of the streams has exactly this text.
+    /// Returns whether one of the streams has exactly this text.
     pub(crate) fn have_sent(&self, text: &str) -> bool {
         self.0.iter().any(|stream| stream.sent == text)
     }
 
-    /// Whether there is no stream.
+    /// Returns whether there is no stream.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether there is a stream with this id.
+    /// Returns whether there is a stream with this id.
     pub(crate) fn has(&self, id: &str) -> bool {
         self.0.iter().any(|stream| stream.id == id)
     }

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 /// A public key that verifies signatures.
 pub trait Verify {
-    /// Whether this key made the signature over the message with this algorithm. False for keys with another
+    /// Returns whether this key made the signature over the message with this algorithm. False for keys with another
     /// purpose, algorithm or curve.
     fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool;
 }
@@ -32,9 +32,8 @@ impl Verify for Jwk {
     }
 }
 
-/// Whether this key has signed the card, in the form of the specification or of the SDKs. `protected` and
-/// `signature` come from one of the card's signatures; `header` is the result of [`Header::read`] for
-/// `protected`.
+/// Returns whether this key has signed the card, in the form of the specification or of the SDKs. `protected` and
+/// `signature` come from one of the card's signatures; `header` is the result of [`Header::read`] for `protected`.
 pub fn card_is_signed(
     card: &Value,
     protected: &str,

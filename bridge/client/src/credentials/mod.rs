@@ -141,8 +141,7 @@ impl Credentials {
         Self { meant_for, ..self }
     }
 
-    /// Whether [`meant_for`](Self::meant_for) was called with an address of this agent's scheme, host and
-    /// port.
+    /// Returns whether [`meant_for`](Self::meant_for) was called with an address of this agent's scheme, host and port.
     pub fn are_meant_for(&self, agent: &Url) -> bool {
         let meant_for = self.meant_for.as_ref();
         meant_for.is_some_and(|meant_for| is_same_place(meant_for, agent))
@@ -213,15 +212,15 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Whether two addresses belong to the same server. All names of this machine are the same, because servers
-/// use any of them for themselves.
+/// Returns whether two addresses belong to the same server. All names of this machine are the same, because servers use
+/// any of them for themselves.
 fn is_same_place(one: &Url, other: &Url) -> bool {
     let here = is_loopback(one) && is_loopback(other);
     let port = one.port_or_known_default() == other.port_or_known_default();
     one.origin() == other.origin() || (here && port && one.scheme() == other.scheme())
 }
 
-/// Whether a URL names this machine: `localhost` or a loopback address. Names are not resolved, because the
+/// Returns whether a URL names this machine: `localhost` or a loopback address. Names are not resolved, because the
 /// result may change, and secrets sent over plain HTTP must stay on this machine.
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {

@@ -100,12 +100,12 @@ pub enum DiscoveryError {
 }
 
 impl DiscoveryError {
-    /// Whether there is no agent, as opposed to an error on the way to it.
+    /// Returns whether there is no agent, as opposed to an error on the way to it.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. })
     }
 
-    /// Whether all other locations of the same host would give the same error.
+    /// Returns whether all other locations of the same host would give the same error.
     pub(super) fn is_final(&self) -> bool {
         matches!(
             self,

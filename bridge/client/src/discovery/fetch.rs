@@ -185,7 +185,7 @@ impl<'a> Fetcher<'a> {
         0
     }
 
-    /// Whether the server accepts a connection. HEAD has no effect.
+    /// Returns whether the server accepts a connection. HEAD has no effect.
     async fn connects(&self, url: &Url) -> bool {
         let asked = self.http.head(url.clone()).send();
         match tokio::time::timeout(self.options.place, asked).await {
@@ -199,7 +199,7 @@ fn origin(endpoint: &AgentEndpoint) -> String {
     endpoint.url().origin().ascii_serialization()
 }
 
-/// Whether two addresses have the same host and port, or the redirect only goes from http to https at default
+/// Returns whether two addresses have the same host and port, or the redirect only goes from http to https at default
 /// ports.
 fn is_same_host(from: &Url, to: &Url) -> bool {
     let is_secured = (from.scheme(), to.scheme()) == ("http", "https")

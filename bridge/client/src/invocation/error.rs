@@ -58,7 +58,7 @@ pub enum InvocationError {
 }
 
 impl InvocationError {
-    /// Whether the agent requires credentials that were not given, or rejected those that were.
+    /// Returns whether the agent requires credentials that were not given, or rejected those that were.
     pub fn wants_credentials(&self) -> bool {
         match self {
             Self::Agent(error) => error.fault.wants_credentials(),

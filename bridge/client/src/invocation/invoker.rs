@@ -62,8 +62,8 @@ impl<'a> Invoker<'a> {
         })
     }
 
-    /// Whether the agent has tasks, which can be waited for, continued and canceled. Agents that call skills
-    /// as methods have none.
+    /// Returns whether the agent has tasks, which can be waited for, continued and canceled. Agents that call skills as
+    /// methods have none.
     pub fn has_tasks(&self) -> bool {
         match &self.way {
             AgentTransport::Client(_) => true,

@@ -115,7 +115,7 @@ impl RegistryError {
         }
     }
 
-    /// Whether the error is the registry's and not that of one artifact.
+    /// Returns whether the error is the registry's and not that of one artifact.
     pub(super) fn is_of_registry(&self) -> bool {
         matches!(
             self,

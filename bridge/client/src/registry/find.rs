@@ -123,7 +123,7 @@ impl Registry {
         Err(RegistryError::NoneHealthy { skill, tried })
     }
 
-    /// Whether the agent's server answers with anything but a server error.
+    /// Returns whether the agent's server answers with anything but a server error.
     async fn check(&self, agent: &Discovered) -> Result<(), String> {
         match &agent.endpoint {
             // gRPC has no URL for cards, so accepting a connection is enough.

@@ -24,7 +24,7 @@ impl Pages {
         }
     }
 
-    /// Whether to fetch another page.
+    /// Returns whether to fetch another page.
     pub(super) fn go_on(&self) -> bool {
         !self.ended && self.asked < MOST_PAGES && self.items.len() <= self.most
     }

@@ -121,7 +121,7 @@ fn is_hash(algorithm: &str, hex: &str) -> bool {
     hex.len() == length && hex.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a version is a digest rather than a tag.
+/// Returns whether a version is a digest rather than a tag.
 pub(super) fn is_digest(version: &str) -> bool {
     version.contains(':')
 }

@@ -148,7 +148,7 @@ impl Follower {
         self.ready.extend(events);
     }
 
-    /// Whether the task's state meets the condition that ends the following.
+    /// Returns whether the task's state meets the condition that ends the following.
     pub(super) fn is_over(&self) -> bool {
         match self.until {
             Until::Turn => self.reported.is_settled(),

@@ -16,7 +16,7 @@ pub(super) struct RecentSet {
 }
 
 impl RecentSet {
-    /// Whether the item is in the set.
+    /// Returns whether the item is in the set.
     pub(super) fn contains(&self, shown: impl Hash) -> bool {
         self.known.contains(&digest(shown))
     }

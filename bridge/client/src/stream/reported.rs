@@ -59,7 +59,7 @@ impl ReportedTask {
         task.is_some_and(|task| task.status.state.is_terminal())
     }
 
-    /// Whether the turn has ended: the task has ended, or it waits for input and did not do so before.
+    /// Returns whether the turn has ended: the task has ended, or it waits for input and did not do so before.
     pub(super) fn is_settled(&self) -> bool {
         let waits = |task: &Task| {
             task.status.state.is_interrupted() && self.before.as_ref() != Some(&task.status)
@@ -105,7 +105,7 @@ impl ReportedTask {
         events
     }
 
-    /// Whether an event repeats an earlier one: the current or an earlier status, with no other metadata, or an
+    /// Returns whether an event repeats an earlier one: the current or an earlier status, with no other metadata, or an
     /// artifact in its current form. Appended pieces always count as new.
     fn was_shown(&self, event: &StreamResponse) -> bool {
         match event {
@@ -126,7 +126,7 @@ impl ReportedTask {
         }
     }
 
-    /// Whether the task has all metadata of the update, which may say something beside its status.
+    /// Returns whether the task has all metadata of the update, which may say something beside its status.
     fn has_metadata_of(&self, update: &TaskStatusUpdateEvent) -> bool {
         let task = self.task.as_ref();
         let known = task.and_then(|task| task.metadata.as_ref());
@@ -134,7 +134,7 @@ impl ReportedTask {
         metadata.all(|(key, value)| known.and_then(|known| known.get(key)) == Some(value))
     }
 
-    /// Whether a status is an earlier one, recognized by its message: the history contains only messages.
+    /// Returns whether a status is an earlier one, recognized by its message: the history contains only messages.
     fn was_passed(&self, status: &TaskStatus) -> bool {
         let is_known = |message: &Message| self.messages.contains(&message.message_id);
         let rests = status.state.is_terminal() || status.state.is_interrupted();

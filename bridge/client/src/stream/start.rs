@@ -109,7 +109,7 @@ fn without_stream(mut request: SendMessageRequest) -> SendMessageRequest {
     request
 }
 
-/// Whether an error says that the agent does not stream. For a subscription the same error can mean that the
+/// Returns whether an error says that the agent does not stream. For a subscription the same error can mean that the
 /// task has ended, which the caller must see.
 fn cannot_stream(call: &Call, fault: &Fault) -> bool {
     let kind = if let Fault::Rpc(error) = fault {

@@ -96,8 +96,8 @@ fn read_result(answer: &Answer, id: &Id) -> Result<Value, Fault> {
     }
 }
 
-/// Whether an empty answer confirms that a push configuration was deleted: the result in 0.3 is null (7.8),
-/// and some servers leave null fields out.
+/// Returns whether an empty answer confirms that a push configuration was deleted: the result in 0.3 is null (7.8), and
+/// some servers leave null fields out.
 fn is_deleted(call: &Call, answer: &Answer, id: &Id) -> bool {
     let body = wire::from_slice::<Value>(&answer.body).unwrap_or_default();
     let is_bare = body.get("result").or(body.get("error")).is_none();

@@ -80,8 +80,8 @@ impl Credential {
         self.secret.expose()
     }
 
-    /// Returns whether the credential may be sent to this address: its host must match, and beyond this machine
-    /// the scheme must be https, so that nobody on the way can read the secret.
+    /// Returns whether the credential may be sent to this address: its host must match, and beyond this machine the
+    /// scheme must be https, so that nobody between can read the secret.
     pub(super) fn is_for(&self, url: &Url) -> bool {
         let name = url.host_str().unwrap_or_default();
         let port = url.port_or_known_default().unwrap_or_default();

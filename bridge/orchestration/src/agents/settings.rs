@@ -20,7 +20,7 @@ pub struct AgentsSettings {
     pub discovery: DiscoveryOptions,
     /// The limits on the time and size of an agent's answer.
     pub limits: Limits,
-    /// How long a card is cached.
+    /// The time for which a card is cached.
     pub remember: SignedDuration,
 }
 

@@ -23,7 +23,7 @@ use super::{
 /// The most addresses that are asked for their cards at the same time.
 const AT_A_TIME: usize = 8;
 
-/// An address at which agents are looked for.
+/// An address at which agents are listings for.
 #[derive(Clone, Debug)]
 pub(super) struct ListedAddress {
     /// The name in messages: a role, or the address itself.
@@ -36,7 +36,7 @@ pub(super) struct ListedAddress {
 /// The agents at an address.
 type Found = Vec<Arc<Discovered>>;
 
-/// An address and the agents there, or why they could not be listed.
+/// An address and the agents there, or the reason why they could not be listed.
 type AddressListing<'a> = (&'a ListedAddress, Result<Found, DiscoveryError>);
 
 /// The agents at known addresses.
@@ -62,9 +62,8 @@ impl AddressDirectory {
         self.listed.is_empty()
     }
 
-    /// Lists the agents at every address, in the order of the addresses; `anew` ignores what was found
-    /// before.
-    async fn look(&self, anew: bool) -> Vec<AddressListing<'_>> {
+    /// Lists the agents at every address, in the order of the addresses; `anew` ignores earlier results.
+    async fn list(&self, anew: bool) -> Vec<AddressListing<'_>> {
         let looking: Vec<_> = self
             .listed
             .iter()
@@ -108,20 +107,20 @@ impl AddressDirectory {
 #[async_trait]
 impl AgentDirectory for AddressDirectory {
     async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn SkillAgent>, AttemptError> {
-        let looked = self.look(anew).await;
-        let with_skill = looked
+        let listings = self.list(anew).await;
+        let with_skill = listings
             .iter()
             .filter_map(|(_, found)| found.as_ref().ok())
             .flatten()
             .filter(|found| found.skills.iter().any(|one| one.id == skill));
-        // The newest version wins, and among equal versions the first in order.
+        // The agent with the newest version wins; of equal versions, the first one.
         let best = with_skill.min_by_key(|found| Reverse(version(found)));
         let named = best.and_then(|found| Some((found, found.skill(skill)?)));
         match named {
             Some((found, named)) => Ok(Box::new(
                 self.call_context.agent(found.clone(), named.clone()),
             )),
-            None => Err(nobody(&looked)),
+            None => Err(not_found(&listings)),
         }
     }
 }
@@ -133,18 +132,18 @@ fn version(found: &Discovered) -> Option<semver::Version> {
 
 /// Returns the error for a skill that was not found: an address could not be listed, or no agent has the
 /// skill.
-fn nobody(looked: &[AddressListing<'_>]) -> AttemptError {
+fn not_found(listings: &[AddressListing<'_>]) -> AttemptError {
     let line = |(listed, found): &AddressListing<'_>| match found {
         Ok(found) => format!("{} has {}", listed.name, skills(found)),
         Err(error) => format!("{}: {error}", listed.name),
     };
-    let lines: Vec<String> = looked.iter().map(line).collect();
+    let lines: Vec<String> = listings.iter().map(line).collect();
     let broken = |(_, found): &AddressListing<'_>| {
         let error = found.as_ref().err();
         error.is_some_and(|error| !error.is_not_found())
     };
     let said = lines.join("; ");
-    match looked.iter().any(broken) {
+    match listings.iter().any(broken) {
         true => AttemptError::LookupFailed(said),
         false => AttemptError::NoAgent(said),
     }

@@ -1,5 +1,5 @@
-//! Calls a skill of an agent that was found. Input and output are checked against the card, and the task is
-//! canceled when the call is dropped. Agents that cannot be told to stop are reported.
+//! Calls a skill of an agent that was found. Input and output are checked against the card, and the task is canceled
+//! when the call is dropped. Agents that cannot be stopped are reported.
 
 use std::{
     sync::{Arc, Mutex},
@@ -20,23 +20,23 @@ use tokio::{runtime::Handle, task::JoinHandle, time::timeout};
 
 use super::{agent_directory::SkillAgent, error::AttemptError};
 
-/// The longest that canceling a task may take.
+/// The time limit for canceling a task.
 const CANCEL_LIMIT: Duration = Duration::from_secs(5);
 
-/// The cancellations that are being sent, and the agents that could not be told.
+/// The cancelations that are being sent, and the agents that could not be stopped.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PendingCancellations(Arc<Mutex<CancellationTasks>>);
 
 #[derive(Debug, Default)]
 struct CancellationTasks {
-    /// The running cancellations. Each returns why its agent may still be working, if it may.
+    /// The running cancelations. Each returns the reason why its agent may still be working, if it may.
     tasks: Vec<JoinHandle<Option<String>>>,
     still_working: Vec<String>,
 }
 
 impl PendingCancellations {
-    /// Waits until all cancellations have ended or timed out. Returns which agents may still be working, and
-    /// why.
+    /// Waits until all cancelations have ended or timed out. Returns the agents that may still be working, with the
+    /// reasons.
     pub(super) async fn finish(&self) -> Vec<String> {
         let CancellationTasks {
             tasks,
@@ -84,14 +84,14 @@ impl SkillAgent for Agent {
         let invocation = self.invocation(input);
         let followed = invoker.follow(&invocation, |id| task.id = Some(id.to_owned()));
         let followed = followed.await;
-        task.is_open = followed.as_ref().is_err_and(goes_on);
+        task.is_open = followed.as_ref().is_err_and(may_continue);
         self.output(followed.map_err(fault)?)
     }
 }
 
 impl Agent {
     fn invocation(&self, input: &Map<String, Value>) -> Invocation {
-        Invocation::new(new_message_id(), &self.skill.id, input.clone()).saying(in_words(input))
+        Invocation::new(new_message_id(), &self.skill.id, input.clone()).saying(as_text(input))
     }
 
     /// Returns the output of a call, checked against the schema on the skill's card.
@@ -122,7 +122,7 @@ impl Agent {
 }
 
 /// Returns the input as text: the only parameter if it is one text, otherwise all parameters as JSON.
-fn in_words(input: &Map<String, Value>) -> String {
+fn as_text(input: &Map<String, Value>) -> String {
     let mut values = input.values();
     match (values.next(), values.next()) {
         (Some(Value::String(text)), None) => text.clone(),
@@ -143,7 +143,7 @@ fn fault(error: InvocationError) -> AttemptError {
 }
 
 /// Returns whether the agent may still be working although its call has ended.
-fn goes_on(error: &InvocationError) -> bool {
+fn may_continue(error: &InvocationError) -> bool {
     match error {
         InvocationError::StillWorking { .. } => true,
         InvocationError::Agent(error) => matches!(
@@ -193,7 +193,7 @@ struct OpenTask<'a> {
 }
 
 impl OpenTask<'_> {
-    /// Returns why the agent cannot be told to stop.
+    /// Returns the reason why the agent cannot be stopped.
     fn nothing_to_cancel(&self) -> String {
         let agent = &self.agent.found.card.name;
         match self.has_tasks {
@@ -226,7 +226,7 @@ impl Drop for OpenTask<'_> {
     }
 }
 
-/// Cancels a task, and returns why it may still run if that fails.
+/// Cancels a task; if that fails, returns the reason why the task may still be running.
 async fn cancel_or_say_why(found: &Discovered, options: &Options, task: &str) -> Option<String> {
     let why = match timeout(CANCEL_LIMIT, cancel(found, options, task)).await {
         Ok(Ok(outcome)) if outcome.state != State::Working => return None,

@@ -66,7 +66,7 @@ impl Engine {
         &self.pipeline
     }
 
-    /// Returns the longest that a run takes.
+    /// Returns the time limit of a run.
     pub fn longest(&self) -> Duration {
         self.pipeline.timeout + LAST_WORDS
     }
@@ -104,8 +104,7 @@ impl Engine {
         ended.end()
     }
 
-    /// Returns the directory in which agents are found: the places that the pipeline names, otherwise the
-    /// participants.
+    /// Returns the directory of agents: the places that the pipeline names, otherwise the participants.
     fn agent_directory(&self, participants: &[(String, Url)]) -> Result<CombinedDirectory, String> {
         let agents = &self.pipeline.agents;
         let named = |(role, url): &(String, Url)| ListedAddress {

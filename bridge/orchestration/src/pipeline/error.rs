@@ -5,13 +5,13 @@ use std::{fmt, time::Duration};
 /// The reason why a pipeline has no result. `E` is the error of its [`Progress`](super::Progress).
 #[derive(Debug, thiserror::Error)]
 pub enum PipelineError<E> {
-    /// The pipeline cannot begin; the text says what was expected.
+    /// The pipeline cannot begin; the text describes the expected value.
     #[error("{0}")]
     Rejected(String),
-    /// An agent or registry could not be reached; the text says which and why. The agents are not at fault.
+    /// An agent or registry could not be reached; the text names it and the reason. The agents are not at fault.
     #[error("{0}")]
     OutOfReach(String),
-    /// Nothing more can be told to the caller.
+    /// No more messages can be sent to the caller.
     #[error("the pipeline's caller has left")]
     Abandoned(E),
 }
@@ -21,7 +21,7 @@ pub enum PipelineError<E> {
 pub(super) enum RunError<E> {
     /// A step failed, or the time was over.
     Failure(Failure),
-    /// Nothing more can be told to the caller.
+    /// No more messages can be sent to the caller.
     Abandoned(E),
 }
 
@@ -38,7 +38,7 @@ pub(super) enum AttemptError {
     /// No agent has the skill.
     #[error("no agent has the skill; {0}")]
     NoAgent(String),
-    /// A place where agents are to be found could not be searched.
+    /// A place with agents could not be searched.
     #[error("cannot look for an agent: {0}")]
     LookupFailed(String),
     /// A parameter refers to a value that no step has returned.
@@ -67,7 +67,7 @@ pub(super) enum AttemptError {
     /// The agent refuses the caller's credentials, or needs some.
     #[error("{0}; its credentials are configured in [[config.credential]]")]
     Unauthorized(String),
-    /// The agent could not be reached, or does not speak as its card says.
+    /// The agent could not be reached, or violates its card.
     #[error("{0}")]
     Unreachable(String),
     /// The attempt exceeded its time limit.

@@ -27,7 +27,7 @@ pub struct Key {
     secret: Secret,
 }
 
-/// The reason why a secret could not be looked up.
+/// The reason why a secret could not be listings up.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
     /// An environment variable is not set, or empty.
@@ -69,7 +69,7 @@ pub enum KeyringError {
         /// The role.
         role: String,
     },
-    /// The secret cannot be sent in the way that the credential says.
+    /// The secret cannot be sent in the configured way.
     #[error("config.credential[{index}]: {source}")]
     Unfit {
         /// The index of the credential, from 0.

@@ -1,12 +1,12 @@
-//! Pipelines: agents that are found by skill work one after the other, and in parallel where no step needs the
-//! other's output.
+//! Pipelines: agents that are found by skill work one after the other, or in parallel if no step needs the output of
+//! another.
 //!
-//! A pipeline contains no addresses of agents. Before every step, an agent with the skill is looked up: among
+//! A pipeline contains no addresses of agents. Before every step, an agent with the skill is listings up: among
 //! the participants, at other addresses, or in a registry.
 //!
-//! - [`Pipeline`] and the other types of `model`: the steps, and how outputs become inputs; [`ValuePath`]
-//! - [`Engine`]: runs a pipeline, and tells a [`Progress`] what happens; [`PipelineResult`], [`PipelineError`]
-//! - `schedule`, `document`: which step may begin, and its input
+//! - [`Pipeline`] and the other types of `model`: the steps, with the references from inputs to outputs; [`ValuePath`]
+//! - [`Engine`]: runs a pipeline, and reports to a [`Progress`]; [`PipelineResult`], [`PipelineError`]
+//! - `schedule`, `document`: the order of steps, and their inputs
 //! - `run`, `step`: runs the steps in that order, each with its retries
 //! - `agent_directory`: the traits for finding agents, implemented by `address_directory` and
 //!   `registry_directory`; `agent`: a call to one of them, with the settings of `call_context`

@@ -1,4 +1,4 @@
-//! A pipeline as its author writes it: steps by skill, and how outputs become inputs.
+//! A pipeline as its author writes it: steps by skill, with references from inputs to outputs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,7 +23,7 @@ pub const RESERVED_RESULTS: [&str; 2] = ["score", "steps"];
 pub struct Pipeline {
     /// The requirements, if the file has some; a served pipeline gets them from its caller.
     pub requirements: Option<Value>,
-    /// The places where agents are looked for.
+    /// The places to search for agents.
     pub agents: Agents,
     /// The credentials that agents are sent.
     pub credentials: Vec<Credential>,
@@ -33,11 +33,11 @@ pub struct Pipeline {
     pub result: BTreeMap<String, Reference>,
     /// The most steps that run at the same time, at least 1.
     pub parallel: usize,
-    /// The longest that the whole pipeline may take.
+    /// The time limit of the whole pipeline.
     pub timeout: Duration,
 }
 
-/// The places where agents are looked for; if there are none, the scenario's participants.
+/// The places to search for agents; if there are none, the scenario's participants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agents {
     /// Agents and catalogues of agents.
@@ -74,13 +74,13 @@ pub enum Place {
 pub struct Credential {
     /// The agent that gets it.
     pub agent: Place,
-    /// How it is sent.
+    /// The way in which it is sent.
     pub shown: CredentialForm,
     /// The source of the secret.
     pub secret: SecretPlace,
 }
 
-/// How a secret is sent.
+/// The way in which a secret is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CredentialForm {
     /// By the security scheme of this name in the agent's card (A2A specification, section 4.5.1). A registry
@@ -116,7 +116,7 @@ pub struct Step {
     pub retries: u32,
     /// The pause before the first retry; each further pause is twice as long.
     pub backoff: Duration,
-    /// The longest that one attempt may take; what is left of the pipeline's time if absent.
+    /// The time limit of one attempt; the rest of the pipeline's time if absent.
     pub timeout: Option<Duration>,
 }
 

@@ -1,10 +1,10 @@
-//! The trait by which a pipeline reports what it does.
+//! The trait by which a pipeline reports its progress.
 
 use bridge_protocol::a2a::Part;
 
 /// The receiver of a pipeline's messages, such as the task in which it runs.
 pub trait Progress: Sync {
-    /// The reason why nothing more can be sent; it ends the pipeline.
+    /// The reason why no more messages can be sent; it ends the pipeline.
     type Error: Send;
 
     /// Sends these parts in one message.

@@ -15,7 +15,7 @@ pub struct PipelineResult {
     /// The members of the author's result, `score` (the fraction of steps that were done, from 0 to 1) and
     /// `steps`, which has each step's state, agent, attempts and error.
     pub members: Map<String, Value>,
-    /// The reason why not all steps were done, if so.
+    /// The reason why not all steps were done, if there is one.
     pub failure: Option<String>,
 }
 
@@ -130,7 +130,7 @@ pub(super) struct PipelineProgress<'a> {
     pub(super) result: Map<String, Value>,
     /// The failure that ended it, if one did.
     pub(super) failure: Option<Failure>,
-    /// The agents that may still be working, and why.
+    /// The agents that may still be working, with the reasons.
     pub(super) still_working: Vec<String>,
 }
 
@@ -143,9 +143,9 @@ impl PipelineProgress<'_> {
         if let Some(Failure::Step(failure)) = &self.failure
             && failure.fault.is_infrastructure()
         {
-            return Err(PipelineError::OutOfReach(self.told(failure)));
+            return Err(PipelineError::OutOfReach(self.failure_text(failure)));
         }
-        let failure = self.failure.as_ref().map(|failure| self.told(failure));
+        let failure = self.failure.as_ref().map(|failure| self.failure_text(failure));
         let mut members = self.result;
         members.insert("score".to_owned(), Value::from(self.states.score()));
         members.insert("steps".to_owned(), self.states.to_json());
@@ -153,7 +153,7 @@ impl PipelineProgress<'_> {
     }
 
     /// Returns the text for a failure, with the agents that may still be working.
-    fn told(&self, failure: &impl fmt::Display) -> String {
+    fn failure_text(&self, failure: &impl fmt::Display) -> String {
         let told = [failure.to_string()];
         let all: Vec<&str> = told
             .iter()

@@ -1,5 +1,5 @@
-//! Runs a pipeline: starts every step whose inputs are there, up to the limit of parallel steps, and stops at
-//! the first failure.
+//! Runs a pipeline: starts every step whose inputs are available, up to the limit of parallel steps, and stops at the
+//! first failure.
 
 use bridge_protocol::a2a::Part;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
@@ -17,7 +17,7 @@ use super::{
     step::{Done, StepRunner},
 };
 
-/// A pipeline and what it needs to run.
+/// A pipeline with the directory and the limits of a run.
 pub(super) struct PipelineRun<'a, P> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) agent_directory: &'a dyn AgentDirectory,
@@ -29,7 +29,7 @@ impl<'a, P: Progress> PipelineRun<'a, P> {
     /// agents.
     ///
     /// # Errors
-    /// If nothing more can be told to the caller.
+    /// If no more messages can be sent to the caller.
     pub(super) async fn run(&self, requirements: Value) -> Result<PipelineProgress<'a>, P::Error> {
         let mut states = States::new(&self.pipeline.steps);
         let mut document = Document::new(requirements);
@@ -114,8 +114,8 @@ impl<'a, P: Progress> PipelineRun<'a, P> {
     }
 }
 
-/// Returns a piece of the result as a text part, JSON included. The task has only one data part, its whole
-/// result, because callers of the pipeline's skill look for that.
+/// Returns a member of the result as a text part, with JSON as text. The task has only one data part, its whole result,
+/// which callers of the pipeline's skill read.
 fn part(value: Value) -> Part {
     match value {
         Value::String(text) => Part::text(text),

@@ -133,7 +133,7 @@ impl Artifact {
         }
     }
 
-    /// Whether the artifact has exactly these contents.
+    /// Returns whether the artifact has exactly these contents.
     pub fn repeats(&self, parts: &[Part]) -> bool {
         let contents = self.parts.iter().map(|part| &part.content);
         contents.eq(parts.iter().map(|part| &part.content))

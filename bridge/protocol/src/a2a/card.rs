@@ -131,7 +131,7 @@ object! {
 }
 
 impl AgentCapabilities {
-    /// Whether the agent supports streams.
+    /// Returns whether the agent supports streams.
     pub fn streams(&self) -> bool {
         self.streaming == Some(true)
     }

@@ -69,7 +69,7 @@ impl Operation {
             .find(|operation| operation.name() == name)
     }
 
-    /// Whether the result is a stream.
+    /// Returns whether the result is a stream.
     pub fn streams(self) -> bool {
         matches!(self, Self::SendStreamingMessage | Self::SubscribeToTask)
     }

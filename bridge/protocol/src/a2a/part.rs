@@ -82,7 +82,7 @@ impl Part {
         }
     }
 
-    /// Whether this is a text without a name and without free-form data.
+    /// Returns whether this is a text without a name and without free-form data.
     pub(super) fn is_plain(&self) -> bool {
         let Self {
             content,
@@ -95,7 +95,7 @@ impl Part {
         is_bare && matches!(content, Content::Text(_))
     }
 
-    /// Whether both are texts, and nothing tells the second part from more of the first.
+    /// Returns whether both are texts, and nothing tells the second part from more of the first.
     pub fn goes_on_in(&self, next: &Self) -> bool {
         self.is_plain() && next.is_plain() && self.media_type == next.media_type
     }

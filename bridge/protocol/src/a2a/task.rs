@@ -78,7 +78,7 @@ open_enum! {
 }
 
 impl TaskState {
-    /// Whether the state is final: the task can no longer change.
+    /// Returns whether the state is final: the task can no longer change.
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::Completed | Self::Failed | Self::Canceled | Self::Rejected => true,
@@ -91,7 +91,7 @@ impl TaskState {
         }
     }
 
-    /// Whether the task waits for the client.
+    /// Returns whether the task waits for the client.
     pub fn is_interrupted(&self) -> bool {
         match self {
             Self::InputRequired | Self::AuthRequired => true,

@@ -23,13 +23,13 @@ object! {
 }
 
 impl Attachment {
-    /// Whether the attachment asks the user to sign in.
+    /// Returns whether the attachment asks the user to sign in.
     pub fn is_sign_in(&self) -> bool {
         let kind = self.content_type.as_deref();
         kind.is_some_and(Self::is_sign_in_card)
     }
 
-    /// Whether a media type is that of a card that asks the user to sign in.
+    /// Returns whether a media type is that of a card that asks the user to sign in.
     pub fn is_sign_in_card(media_type: &str) -> bool {
         const CARDS: [&str; 2] = [
             "application/vnd.microsoft.card.oauth",

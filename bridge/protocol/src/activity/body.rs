@@ -124,14 +124,14 @@ impl Activity {
         self.entities.iter().find_map(Entity::stream_info)
     }
 
-    /// Whether the bot waits for the user's answer.
+    /// Returns whether the bot waits for the user's answer.
     pub fn is_expecting_input(&self) -> bool {
         self.input_hint
             .as_ref()
             .is_some_and(InputHint::is_expecting)
     }
 
-    /// Whether the activity asks the user to sign in.
+    /// Returns whether the activity asks the user to sign in.
     pub fn is_sign_in(&self) -> bool {
         self.attachments.iter().any(Attachment::is_sign_in)
     }

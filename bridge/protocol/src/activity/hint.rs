@@ -21,7 +21,7 @@ open_enum! {
 }
 
 impl InputHint {
-    /// Whether the bot waits for input.
+    /// Returns whether the bot waits for input.
     pub fn is_expecting(&self) -> bool {
         match self {
             Self::ExpectingInput | Self::Expecting => true,

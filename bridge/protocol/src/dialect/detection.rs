@@ -8,7 +8,7 @@ use crate::wire::Fields;
 /// The capabilities that only python-a2a declares.
 pub(crate) const PYTHON_FLAGS: [&str; 2] = ["google_a2a_compatible", "parts_array_format"];
 
-/// Whether a card with one address is of 0.1: by its version, or by fields that no other generation has.
+/// Returns whether a card with one address is of 0.1: by its version, or by fields that no other generation has.
 pub(crate) fn is_v0_1(fields: &Fields) -> bool {
     let capabilities = fields.get("capabilities");
     let is_pythons = capabilities.is_some_and(|capabilities| {
@@ -35,8 +35,8 @@ const OF_A2A: [&str; 6] = [
     "base_url",
 ];
 
-/// Whether a card with one address belongs to the `/execute` protocol: a skill has a schema under its names, and no
-/// field of A2A is present.
+/// Returns whether a card with one address belongs to the `/execute` protocol: a skill has a schema under its names,
+/// and no field of A2A is present.
 pub(crate) fn is_executes(fields: &Fields) -> bool {
     const SCHEMAS: [&str; 2] = ["input_schema", "output_schema"];
     let skills = fields.get("skills").and_then(Value::as_array);
@@ -45,7 +45,7 @@ pub(crate) fn is_executes(fields: &Fields) -> bool {
     has_schemas && is_bare(fields)
 }
 
-/// Whether a card does not name its protocol, so that its location decides.
+/// Returns whether a card does not name its protocol, so that its location decides.
 pub(crate) fn is_bare(fields: &Fields) -> bool {
     fields.has("url") && !OF_A2A.iter().any(|key| fields.has(key))
 }

@@ -34,7 +34,7 @@ impl Losses {
         Self::default()
     }
 
-    /// Whether nothing was lost.
+    /// Returns whether nothing was lost.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

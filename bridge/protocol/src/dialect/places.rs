@@ -20,7 +20,7 @@ pub const SPECIFIED: [&str; 2] = [CURRENT, BEFORE];
 /// All paths in use, in the order in which to search.
 pub const ALL: [&str; 4] = [CURRENT, BEFORE, PYTHON, EXECUTE];
 
-/// Whether a path, without query, ends like the path of a card.
+/// Returns whether a path, without query, ends like the path of a card.
 pub fn is_one(path: &str) -> bool {
     ALL.iter().any(|place| {
         let before = path.strip_suffix(place);

@@ -54,9 +54,9 @@ impl Version {
         }
     }
 
-    /// Whether each method of an agent of this version, with this card, has its own path, such as
-    /// `{url}/tasks/send`. Such agents accept parameters with or without a JSON-RPC envelope, and answer in the
-    /// same form.
+    /// Returns whether each method of an agent of this version, with this card, has its own path, such as
+    /// `{url}/tasks/send`. Such agents accept parameters with or without a JSON-RPC envelope, and answer in the same
+    /// form.
     pub fn has_paths(self, card: &AgentCard) -> bool {
         match self {
             Self::V0_1 => v0_1::card::has_paths(card),

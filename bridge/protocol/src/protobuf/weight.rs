@@ -19,7 +19,7 @@ use crate::{
 /// The memory of a message without its content, in bytes.
 const MESSAGE: usize = 512;
 
-/// Whether the bytes of a message may be read. Invalid bytes are left to the reader.
+/// Returns whether the bytes of a message may be read. Invalid bytes are left to the reader.
 ///
 /// # Errors
 /// Returns an error if the message would take too much memory.

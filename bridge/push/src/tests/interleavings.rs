@@ -1,4 +1,4 @@
-//! The slots of deliveries in the orders in which their threads may run.
+//! Tests the slots of deliveries with different orders of their threads.
 //!
 //! The module is compiled here a second time, with shuttle's lock in place of the standard library's.
 
@@ -19,10 +19,10 @@ mod delivery_slots;
 
 use delivery_slots::DeliverySlots;
 
-/// In so many orders.
+/// The number of orders.
 const ORDERS: usize = 3_000;
 
-/// Whether shuttle finds an order in which this fails.
+/// Returns whether shuttle finds an order in which this fails.
 fn is_found_out(tried: fn()) -> bool {
     std::panic::catch_unwind(tried).is_err()
 }
@@ -35,7 +35,7 @@ fn to(host: &str) -> SlotRequest {
     }
 }
 
-/// Everybody who waits for a slot gets one, and afterwards all are free: also when somebody leaves while being granted one.
+/// Every waiting request gets a slot, and afterwards all are free, even if a request leaves while it is granted one.
 #[test]
 fn no_slot_is_lost_and_nobody_is_forgotten() {
     let deliver = || {
@@ -56,7 +56,7 @@ fn no_slot_is_lost_and_nobody_is_forgotten() {
             deliveries.push(thread::spawn(move || {
                 let request = to(host);
                 let mut taking = Box::pin(slots.take(&request));
-                // It waits or is granted a slot, and leaves.
+                // The request waits or is granted a slot, and leaves.
                 let _ = taking.as_mut().now_or_never();
                 thread::yield_now();
             }));

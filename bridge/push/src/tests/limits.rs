@@ -38,14 +38,14 @@ async fn a_slow_webhook_delays_no_other_one() {
 }
 
 impl World {
-    /// Completes a task with one webhook, which gets a delivery.
+    /// Completes a task with one webhook, which receives a delivery.
     async fn ended(&self, task: &str, url: &str) {
         let head = self.begin(task).await;
         self.set(&head, json!({ "url": url })).await.unwrap();
         self.status(task, TaskState::Completed).await;
     }
 
-    /// Completes a task with a working webhook now and then, and checks that it is called within little more than a
+    /// Completes a task with a working webhook several times, and checks that it is called within little more than a
     /// second.
     async fn good_ones_are_called(&self, host: &str) {
         for number in 0..30 {
@@ -81,7 +81,7 @@ async fn hanging_webhooks_do_not_block_others_on_their_host() {
         let url = "https://one.test/hangs";
         world.ended(&format!("bad-{number}"), url).await;
     }
-    // Each of them keeps its slot for one second.
+    // Each delivery keeps its slot for one second.
     world.let_pass(20 * SECOND).await;
     world.good_ones_are_called("one.test").await;
 }

@@ -96,7 +96,7 @@ struct World {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A test setup with the default limits.
+/// Returns a test setup with the default limits.
 fn usual_world() -> World {
     let (store, sender): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), Arc::default());
     let sender: Arc<RecordingSender> = sender;

@@ -125,7 +125,7 @@ async fn progress_is_written_once_for_many_events_in_a_row() {
     let written = stored() - before;
     println!("{written} records for {EVENTS} events");
     assert!(written <= EVENTS / 32 + 1, "{written}");
-    // All of them are written, so that nothing is delivered again.
+    // All progress is written, so that nothing is delivered again.
     let world = world.restarted(Seal::default());
     world.push.resume().await.unwrap();
     world.status("t", TaskState::Completed).await;
@@ -133,7 +133,7 @@ async fn progress_is_written_once_for_many_events_in_a_row() {
     assert_eq!(world.sent("one.test").len(), EVENTS + 1);
 }
 
-/// A program that is killed delivers again what was not written, and no more.
+/// After a kill only the events since the last written progress are delivered again.
 #[tokio::test(start_paused = true)]
 async fn a_slow_webhook_gets_few_events_again() {
     let world = world();

@@ -187,8 +187,8 @@ pub(super) fn serve_document(
     response
 }
 
-/// Whether the client has this version of the document. `If-None-Match` may contain a weak tag, which caches make when
-/// they compress a document, or `*` (RFC 9110, 13.1.2).
+/// Returns whether the client has this version of the document. `If-None-Match` may contain a weak tag, which caches
+/// make when they compress a document, or `*` (RFC 9110, 13.1.2).
 fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     let known = headers.get_all(IF_NONE_MATCH).iter();
     let known = known.filter_map(|value| value.to_str().ok());

@@ -68,7 +68,8 @@ fn convert_item(version: Version, item: StreamItem, client_id: Option<&str>) -> 
     translated(|losses| convert_stream_item(version, &response, turn_continues, losses))
 }
 
-/// Whether a state that would end the stream does not end it, because it belongs to a turn before the client's own.
+/// Returns whether a state that would end the stream does not end it, because it belongs to a turn before the client's
+/// own.
 pub(super) fn turn_continues(item: &StreamItem) -> bool {
     match &item.response {
         StreamResponse::StatusUpdate(update) => {

@@ -138,7 +138,7 @@ impl Show {
         }
     }
 
-    /// Whether anything was printed since the user's last message.
+    /// Returns whether anything was printed since the user's last message.
     pub(super) fn has_told(&self) -> bool {
         let Turn {
             told, made, state, ..

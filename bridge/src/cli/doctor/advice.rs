@@ -59,8 +59,8 @@ pub(super) fn delivery(way: &Probe) -> &str {
     }
 }
 
-/// Whether callers that do not stream can be answered in one request: the bot speaks in both modes, and its HTTP
-/// answer is complete.
+/// Returns whether callers that do not stream can be answered in one request: the bot speaks in both modes, and its
+/// HTTP answer is complete.
 pub(super) fn replies(probes: &[Probe]) -> bool {
     let speaks_so = |mode: DeliveryMode, is_all: fn(&Taken) -> bool| {
         probes.iter().any(|probe| match &probe.outcome {
@@ -127,7 +127,7 @@ pub(super) fn denied(outcome: &Outcome) -> Option<u16> {
     }
 }
 
-/// Whether a bot sent any text.
+/// Returns whether a bot sent any text.
 pub(super) fn speaks(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Taken(Taken {

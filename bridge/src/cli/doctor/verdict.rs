@@ -77,13 +77,13 @@ fn delivery(said: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<Strin
     })
 }
 
-/// Whether the bot answers in this delivery mode.
+/// Returns whether the bot answers in this delivery mode.
 fn speaks_in(mode: &DeliveryMode, probes: &[Probe]) -> bool {
     let mut with_it = probes.iter().filter(|probe| probe.mode == *mode);
     with_it.any(|probe| speaks(&probe.outcome))
 }
 
-/// Whether the bot fails in the default delivery mode.
+/// Returns whether the bot fails in the default delivery mode.
 fn fails(probes: &[Probe]) -> bool {
     let mut normal = probes
         .iter()

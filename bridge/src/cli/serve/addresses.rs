@@ -66,7 +66,7 @@ pub(in crate::cli) fn callback_listen(
     config.callback_listen.or(usual)
 }
 
-/// Whether an agent's bot is on this machine.
+/// Returns whether an agent's bot is on this machine.
 fn is_local(agent: &AgentConfig) -> bool {
     agent.bot.as_ref().is_some_and(|bot| is_loopback(&bot.0))
 }
@@ -101,7 +101,7 @@ pub(in crate::cli) fn check(config: &Config) -> Result<(), String> {
     }
 }
 
-/// Whether only this machine can connect.
+/// Returns whether only this machine can connect.
 pub(super) fn is_only_here(config: &Config) -> bool {
     beyond(config).is_none()
 }

@@ -166,7 +166,7 @@ impl Serve {
         config
     }
 
-    /// Whether there is a file to read again.
+    /// Returns whether there is a file to read again.
     pub(super) fn has_file(&self) -> bool {
         self.config.is_some()
     }

@@ -1,4 +1,4 @@
-//! Tells a running turn that its task was canceled.
+//! Signals to a running turn that its task was canceled.
 
 use super::{
     async_sync::Notify,
@@ -39,7 +39,7 @@ impl CancelSignal {
     pub async fn canceled(&mut self) {
         let Canceled { is_canceled, told } = &*self.0;
         loop {
-            // Registered before the check, so that no signal is missed.
+            // The waiter is registered before the check, so that no signal is missed.
             let told = told.notified();
             if is_canceled.load(Ordering::Acquire) {
                 return;

@@ -24,9 +24,9 @@ pub struct TaskHandle {
     /// The task's head when the handle was created; its ids never change.
     task: Arc<Head>,
     known: Arc<Mutex<Arc<Head>>>,
-    /// The artifacts that the task is known to have.
+    /// The known artifacts of the task.
     begun: Arc<Mutex<BTreeSet<String>>>,
-    /// What the agent may still say in its turn; outside of one it has no budget.
+    /// The output that the agent may still add in its turn; `None` outside of a turn.
     output: Option<Arc<OutputBudget>>,
 }
 
@@ -56,7 +56,7 @@ impl TaskHandle {
         }
     }
 
-    /// Limits the bytes that an agent may say with this handle.
+    /// Limits the bytes that an agent may add with this handle.
     pub(crate) fn within(self, limit: usize) -> Self {
         Self {
             output: Some(Arc::new(OutputBudget::new(limit))),
@@ -64,7 +64,7 @@ impl TaskHandle {
         }
     }
 
-    /// What the agent may still say, if that is limited.
+    /// Returns the rest of the output that the agent may add, if it is limited.
     pub(crate) fn output(&self) -> Option<&Arc<OutputBudget>> {
         self.output.as_ref()
     }
@@ -82,9 +82,9 @@ impl TaskHandle {
     /// Logs changes, all or none. When this function returns, they are durable and visible to every reader.
     ///
     /// # Errors
-    /// Returns [`EmitError::Ended`] if the task is in a terminal state, [`StoreError::Invalid`] if a change has an artifact
-    /// without an id or a state that A2A does not have, and [`StoreError::TooLarge`] if the agent has said more in its turn than
-    /// it may; then the turn fails.
+    /// Returns [`EmitError::Ended`] if the task is in a terminal state, [`StoreError::Invalid`] if a change has an
+    /// artifact without an id or a state that A2A does not have, and [`StoreError::TooLarge`] if the agent has exceeded
+    /// its output limit; then the turn fails.
     pub async fn emit(&self, updates: Vec<Update>) -> Result<(), EmitError> {
         if updates.is_empty() {
             return Ok(());
@@ -99,7 +99,7 @@ impl TaskHandle {
         if let Some(output) = &self.output
             && let Err(error) = output.take(self.task_id(), &events)
         {
-            // Even an agent that asks again and again ends here.
+            // An agent that retries without end is stopped here too.
             tokio::task::yield_now().await;
             return Err(EmitError::Store(error));
         }
@@ -126,7 +126,7 @@ impl TaskHandle {
         if lock(&self.begun).contains(artifact) {
             return Ok(true);
         }
-        // Another turn or another handle may have created it.
+        // Another turn or another handle may have created the artifact.
         let Head { owner, task, .. } = &*self.task;
         let found = self.store.task(owner, task).await;
         let artifacts = &found.map_err(EmitError::Store)?.task.artifacts;
@@ -156,8 +156,8 @@ impl TaskHandle {
         self.append(arrived).await.map(|_| ())
     }
 
-    /// Returns the events that the updates mean for this task. What follows the end of the task is left out, because nothing
-    /// can: the store would refuse the end too.
+    /// Returns the events for these updates of the task. Updates after the end of the task are left out, because
+    /// nothing can follow the end: the store would refuse the end too.
     pub fn events(&self, mut updates: Vec<Update>) -> Vec<Event> {
         let end = updates.iter().position(Update::ends_task);
         if let Some(end) = end.filter(|end| end + 1 < updates.len()) {
@@ -184,7 +184,7 @@ impl TaskHandle {
         &self,
         events: impl Fn(&Head) -> Option<Vec<Event>> + Send,
     ) -> Result<Option<Arc<Head>>, EmitError> {
-        // Usually nobody else writes, so the known head is tried before the head is read.
+        // Usually no other process writes, so the known head is tried before the head is read.
         let mut head = self.known();
         for _ in 0..ATTEMPTS {
             let Some(events) = events(&head) else {

@@ -7,7 +7,7 @@ pub(crate) mod validity;
 
 use std::{
     ops::Deref,
-    // By these names, the parts that `interleavings` tries find others in their place.
+    // The modules that `interleavings` compiles again find replacements under these names.
     sync::{self, Arc},
     time::Duration,
 };
@@ -36,15 +36,15 @@ pub trait Executor: Send + Sync + 'static {
     ///
     /// The last change should leave the task ended or waiting for its caller. If there is none, or the last state is
     /// Working, the turn ends and the task stays open: streams end, and callers that wait for an answer wait until the
-    /// service's time limit (its setting `wait`, 300 seconds unless changed) and get the task as it is then. Something may
-    /// end it later through the turn's [`TaskHandle`].
+    /// service's time limit (its setting `wait`, 300 seconds by default) and get the task in its state at that time.
+    /// The task may be ended later through the turn's [`TaskHandle`].
     ///
-    /// Callers get valid objects of A2A only. A message of the agent always gets its role, an id and a part. A state that
-    /// A2A does not have, or an artifact without an id, fails the turn with a message that says so.
+    /// Callers get only valid objects of A2A. A message of the agent always gets its role, an id and a part. A state
+    /// that A2A does not have, or an artifact without an id, fails the turn with an explanation.
     async fn execute(&self, turn: Turn) -> Vec<Update>;
 
-    /// Returns how long a turn stays open over a restart of this process, if the agent runs outside of it; `None` if
-    /// its turns end with the process.
+    /// Returns the time for which a turn stays open over a restart of this process, if the agent runs outside of it;
+    /// `None` if its turns end with the process.
     fn survives_restart_for(&self) -> Option<Duration> {
         None
     }
@@ -80,7 +80,7 @@ pub struct Turn {
     pub task: Arc<Task>,
     /// The caller.
     pub caller: Caller,
-    /// Whether somebody is shown the turn while it runs: the caller streams the answer, does not wait for it, or has set a
+    /// Whether the turn is observed while it runs: the caller streams the answer, does not wait for it, or has set a
     /// webhook.
     pub is_watched: bool,
     /// Emits changes during the turn and afterwards.
@@ -98,8 +98,8 @@ pub struct MessageOfTask {
 }
 
 impl MessageOfTask {
-    /// Returns the newest message with this id, if the task has one. The agent may have given the id of the caller's message
-    /// to one of its own: then it is the caller's.
+    /// Returns the newest message with this id, if the task has one. If the agent has reused the id of the caller's
+    /// message, the caller's message is returned.
     pub fn find(task: &Arc<Task>, message_id: &str) -> Option<Self> {
         let has_id = |message: &Message| message.message_id == message_id;
         let is_caller = |message: &Message| has_id(message) && message.role != Role::Agent;
@@ -134,7 +134,7 @@ pub enum Update {
         metadata: Option<Metadata>,
     },
     /// A message whose kind is decided later: it becomes the message of a status, or an artifact with the same parts.
-    /// Until then the task has it as the message of its status, and streams do not show it.
+    /// Until then it is the message of the task's status, and streams do not show it.
     Said(Message),
     /// The task has a new artifact, or a new piece of one.
     Artifact {
@@ -220,8 +220,8 @@ impl Update {
         matches!(self, Self::Status { state, .. } if state.is_terminal())
     }
 
-    /// Converts the change to an event of the log. Messages get the ids of the task and its context, and what they must
-    /// have.
+    /// Converts the change to an event of the log. Messages get the ids of the task and its context, and all required
+    /// fields.
     pub fn into_event(self, task: &str, context: &str) -> Event {
         match self {
             Self::Status {
@@ -299,7 +299,7 @@ where
 {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
         let text = (self.0)(&turn.message.text());
-        // A message's id is chosen by its caller, so it may not be unique.
+        // The caller chooses a message's id, so it may not be unique.
         let id = format!("{}.{}", turn.task.id, turn.number);
         Update::answer(&Message::new(id, Role::Agent, vec![Part::text(text)]))
     }

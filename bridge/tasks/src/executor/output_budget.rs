@@ -1,4 +1,4 @@
-//! Limits what an agent may add to its task in one turn: an agent that never stops talking fills neither memory nor disk.
+//! Limits the output of an agent in one turn: an agent that never stops fills neither memory nor disk.
 
 use std::sync::{
     OnceLock,
@@ -9,17 +9,17 @@ use tokio::task::AbortHandle;
 
 use crate::store::{Event, StoreError};
 
-/// What an agent may still say to one message.
+/// The output that an agent may still add in one turn.
 #[derive(Debug)]
 pub(crate) struct OutputBudget {
     limit: usize,
     used: AtomicUsize,
-    /// The agent's work, which ends when it says too much.
+    /// The agent's work, which ends when the limit is exceeded.
     working: OnceLock<AbortHandle>,
 }
 
 impl OutputBudget {
-    /// A budget of so many bytes.
+    /// Creates a budget of this many bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -28,7 +28,7 @@ impl OutputBudget {
         }
     }
 
-    /// Names the work that ends when the agent says too much.
+    /// Sets the work that ends when the agent exceeds the limit.
     pub(crate) fn watch(&self, working: AbortHandle) {
         let _ = self.working.set(working);
         if self.is_exceeded() {
@@ -36,10 +36,10 @@ impl OutputBudget {
         }
     }
 
-    /// Takes room for events of this task. After something that did not fit nothing does.
+    /// Takes the size of these events from the budget. After events that did not fit, all others are refused too.
     ///
     /// # Errors
-    /// `TooLarge`.
+    /// `TooLarge` if the limit is exceeded.
     pub(crate) fn take(&self, task: &str, events: &[Event]) -> Result<(), StoreError> {
         let bytes = events.iter().map(Event::size).sum::<usize>();
         let before = self.used.fetch_add(bytes, Ordering::SeqCst);
@@ -55,7 +55,7 @@ impl OutputBudget {
         })
     }
 
-    /// Whether the agent has said too much.
+    /// Returns whether the agent has exceeded the limit.
     pub(crate) fn is_exceeded(&self) -> bool {
         self.used.load(Ordering::SeqCst) > self.limit
     }

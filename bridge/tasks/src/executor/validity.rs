@@ -1,7 +1,7 @@
-//! Repairs or refuses what an agent says that is no valid object of the protocol: its callers never get any.
+//! Repairs or refuses output of an agent that is not a valid object of the protocol, so that callers never get any.
 //!
-//! What can have only one meaning is repaired: the author of a message, a missing id of a message, missing parts. The
-//! id of an artifact and the state of a task are the agent's alone to name.
+//! Defects with an obvious repair are repaired: the author of a message, a missing id of a message, missing parts. Only
+//! the agent can name the id of an artifact and the state of a task.
 
 use bridge_protocol::{
     a2a::{Content, Message, Part, Role, TaskState},
@@ -11,7 +11,7 @@ use bridge_protocol::{
 use super::Update;
 use crate::clock;
 
-/// Returns the first reason why the changes cannot be told to anybody.
+/// Returns an error for the first change that cannot be sent to callers.
 pub(crate) fn check(updates: &[Update]) -> Result<(), FieldError> {
     updates.iter().try_for_each(check_one)
 }
@@ -44,7 +44,7 @@ fn check_one(update: &Update) -> Result<(), FieldError> {
     }
 }
 
-/// Returns the message as one of the agent's.
+/// Returns the message with the required fields of an agent's message.
 pub(super) fn repaired(mut message: Message) -> Message {
     message.role = Role::Agent;
     if message.message_id.is_empty() {

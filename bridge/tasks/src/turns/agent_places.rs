@@ -1,5 +1,6 @@
-//! Bounds the turns of each agent: so many run at once, and so many messages are taken altogether. A turn that waits is in
-//! the log, and needs little memory; but an agent that is too slow would otherwise fill the disk with what nobody answers.
+//! Limits the turns of each agent: the number that run at the same time, and the number and size of accepted messages.
+//! A waiting turn is in the log and needs little memory, but the messages of an agent that is too slow would otherwise
+//! fill the disk.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ struct UnendedTurns {
     bytes: usize,
 }
 
-/// A turn that has not ended counts until this is dropped.
+/// A count for a turn that has not ended; the turn counts until this is dropped.
 #[derive(Debug)]
 pub(super) struct Unended {
     agent: Arc<AgentTurns>,
@@ -51,8 +52,8 @@ impl AgentPlaces {
         }
     }
 
-    /// Counts a turn for a message of this size. If no more turns are allowed, the error is the number of those that have
-    /// not ended.
+    /// Counts a turn for a message of this size. If no more turns are allowed, the error is the number of turns that
+    /// have not ended.
     pub(super) fn enter(&self, agent: &str, bytes: usize) -> Result<Unended, usize> {
         let TurnLimits {
             at_once,
@@ -62,10 +63,10 @@ impl AgentPlaces {
         } = self.limits;
         let agent = self.of(agent);
         {
-            // Checked and counted in one step, so that messages that are refused do not count for others.
+            // Checking and counting is one step, so that refused messages do not count for others.
             let mut unended = lock(&agent.unended);
             let UnendedTurns { count, bytes: held } = *unended;
-            // One message is taken whatever its size: the body's limit holds for it.
+            // One message is accepted whatever its size: the limit on bodies applies to it.
             let is_full = count >= at_once.saturating_add(waiting)
                 || (count > 0 && held.saturating_add(bytes) > waiting_bytes);
             if is_full {
@@ -76,20 +77,20 @@ impl AgentPlaces {
         Ok(Unended { agent, bytes })
     }
 
-    /// The same for a turn that is in the log already.
+    /// Counts a turn that is in the log already.
     pub(super) fn enter_anyway(&self, agent: &str, bytes: usize) -> Unended {
         let agent = self.of(agent);
         lock(&agent.unended).add(bytes);
         Unended { agent, bytes }
     }
 
-    /// The right to run now, if there is one.
+    /// Returns the right to run, if it is available now.
     pub(super) fn try_run(&self, agent: &str) -> Option<RunPermit> {
         let at_once = self.of(agent).at_once.clone();
         at_once.try_acquire_owned().ok().map(RunPermit)
     }
 
-    /// Waits for the right to run. Those who wait get it in the order in which they came.
+    /// Waits for the right to run, which waiting turns get in the order of their arrival.
     pub(super) async fn run(&self, agent: &str) -> Option<RunPermit> {
         let at_once = self.of(agent).at_once.clone();
         // The semaphores are never closed.

@@ -20,7 +20,7 @@ use crate::{
 const CLEANUP_TIME: Duration = Duration::from_secs(30);
 
 impl Turns {
-    /// Cancels a task. A running turn is not waited for; what its agent emits afterwards is dropped.
+    /// Cancels a task. It does not wait for a running turn, and later changes of its agent are dropped.
     ///
     /// # Errors
     /// Returns [`TurnError::Ended`] if the task is in a terminal state.
@@ -38,7 +38,7 @@ impl Turns {
         let handle = TaskHandle::new(self.0.store.clone(), Arc::clone(&head));
         let agent_is_aware = AtomicBool::new(true);
         let events = |head: &Head, closing: &[Event]| {
-            // The last evaluation is the one that is appended.
+            // The result of the last evaluation is the one that is appended.
             agent_is_aware.store(agent_knows(head), Ordering::Relaxed);
             [closing, &cancelation(&handle, head)].concat()
         };
@@ -77,7 +77,7 @@ fn agent_knows(head: &Head) -> bool {
     head.state != TaskState::Submitted || head.last_turn == 0 || waiting < head.last_turn
 }
 
-/// Notifies the agent in a task of its own.
+/// Notifies the agent in a separate task.
 pub(super) fn notify_agent(agent: Arc<Agent>, task: Arc<Task>, caller: Caller) {
     tokio::spawn(async move {
         let id = task.id.clone();

@@ -1,4 +1,4 @@
-//! Has a conversation's turns run one after the other: whoever holds the slot runs its turn, and then passes the slot on.
+//! Runs a conversation's turns one after the other: the holder of the slot runs its turn, and then passes the slot on.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl ConversationSlot {
     }
 
     /// Passes the slot to the next waiting turn; if there is none, the conversation becomes free. A turn that is not in
-    /// the log yet takes the slot with it.
+    /// the log yet takes over the slot.
     pub(super) async fn next(&mut self) -> Option<(Arc<TurnJob>, CancelSignal)> {
         match self.turns.leases().cloned() {
             None => self.next_here(),
@@ -37,13 +37,13 @@ impl ConversationSlot {
         }
     }
 
-    /// The same in a process that has the store to itself.
+    /// Does the same in a process that does not share the store.
     fn next_here(&mut self) -> Option<(Arc<TurnJob>, CancelSignal)> {
         let next = self.turns.0.queues.next(&self.key);
         self.taken(next)
     }
 
-    /// Returns the turn that has the slot now if it can run; otherwise the slot has nothing to release any more.
+    /// Returns the turn that now has the slot, if it can run; otherwise the slot has nothing more to release.
     pub(super) fn taken(&mut self, next: NextTurn) -> Option<(Arc<TurnJob>, CancelSignal)> {
         match next {
             NextTurn::Ready(job, cancel_signal) => Some((job, cancel_signal)),
@@ -57,7 +57,7 @@ impl ConversationSlot {
 
 impl Drop for ConversationSlot {
     fn drop(&mut self) {
-        // Without a runtime the program is ending, and a restart continues waiting turns.
+        // Without a runtime the program is ending, and waiting turns continue after a restart.
         if self.is_released || tokio::runtime::Handle::try_current().is_err() {
             return;
         }

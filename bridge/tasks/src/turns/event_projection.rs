@@ -34,7 +34,7 @@ impl EventProjection {
         }
     }
 
-    /// Takes note of the next event. To be called for every event, shown or not.
+    /// Records the next event. It must be called for every event, shown or not.
     pub fn observe(&mut self, stored: &StoredEvent) {
         if let Some(snapshot) = &mut self.snapshot {
             snapshot.apply(stored.clone());
@@ -94,7 +94,7 @@ impl EventProjection {
         event.into_stream_response(self.task.clone(), context_id.to_owned(), &status)
     }
 
-    /// Returns the task as of an event that was observed, as its caller is shown it.
+    /// Returns the task as of an observed event, in the form for its caller.
     pub async fn shown_task(&mut self, seq: Seq) -> Result<Arc<Task>, StoreError> {
         self.task(seq).await.map(question::joined)
     }
@@ -109,7 +109,7 @@ impl EventProjection {
     }
 }
 
-/// Whether the status has a question that is shown with other messages.
+/// Returns whether the status has a question that is shown with other messages.
 fn is_with_others(status: &TaskStatus) -> bool {
     status.message.as_ref().is_some_and(question::has_others)
 }

@@ -50,8 +50,8 @@ impl Turns {
         Ok(expired)
     }
 
-    /// Cancels the expired tasks of an agent. Only tasks that are due are read, and each of them once unless
-    /// canceling fails: a task that waits again does so since a later time.
+    /// Cancels the expired tasks of an agent. Only due tasks are read, and each of them once unless canceling fails: a
+    /// task that waits again has a later time.
     async fn expire_of(
         &self,
         agent: &Arc<Agent>,
@@ -179,7 +179,7 @@ mod tests {
         turns::IncomingMessage,
     };
 
-    /// Asks for input, and records the tasks of whose cancelation it was notified.
+    /// An agent that asks for input, and records the tasks of whose cancelation it was notified.
     #[derive(Default)]
     struct Asking(Mutex<Vec<String>>);
 
@@ -267,7 +267,7 @@ mod tests {
     async fn only_tasks_that_are_due_are_looked_at_and_each_of_them_once() {
         let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
         let minute = |minute: i64| minute * 60_000;
-        // One begins to wait each minute.
+        // One task begins to wait each minute.
         for number in 0..1_000 {
             let sample = Sample::new(format!("t-{number:04}"));
             let waits = vec![sample.created(), status(TaskState::InputRequired, "?")];

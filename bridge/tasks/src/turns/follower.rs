@@ -107,7 +107,8 @@ impl Follower {
         Ok(is_read_ahead || self.watch().await?.seq() > seen)
     }
 
-    /// The same as [`has_more`](Self::has_more) without a query to the store; also true before the subscription.
+    /// Does the same as [`has_more`](Self::has_more) without a query to the store; also returns true before the
+    /// subscription.
     pub fn has_news(&self) -> bool {
         let watch = self.watch.as_ref();
         !self.read.is_empty() || watch.is_none_or(|watch| watch.seq() > self.seen)

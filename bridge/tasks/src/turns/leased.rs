@@ -1,7 +1,7 @@
-//! Turns of several processes on one store: a conversation is worked on by the process that has its lease.
+//! Turns of several processes on one store: the process with a conversation's lease runs its turns.
 //!
-//! A message for a conversation that another process works on waits in the log. The holder looks there when it has nothing
-//! left to do, before it is done with the conversation; so a message is found by the holder, or gets the lease itself.
+//! A message for a conversation of another process waits in the log. The holder of the lease looks there before it
+//! releases the conversation; so the message is found by the holder, or its process gets the lease.
 
 use std::{
     sync::{Arc, Weak},
@@ -23,7 +23,7 @@ use crate::{
     store::{Conversation, Head, Lease, Leases, StoreError},
 };
 
-/// The pause after which a store that failed is asked again, and how often that is done to give a lease back.
+/// The pause after which a failed operation of the store is repeated, and the number of attempts to return a lease.
 const AGAIN: Duration = Duration::from_secs(1);
 const ATTEMPTS: usize = 60;
 
@@ -42,8 +42,8 @@ fn conversation(key: &ConversationKey) -> Conversation<'_> {
 }
 
 impl ConversationSlot {
-    /// Takes the conversation's lease for a turn that is in the log, and returns whether this process has it. If not, the
-    /// slot is given up: whoever has the lease finds the turn.
+    /// Takes the conversation's lease for a turn that is in the log, and returns whether this process has it. If not,
+    /// the slot is given up, because the process with the lease finds the turn.
     pub(super) async fn hold(&mut self) -> bool {
         let Some(leases) = self.turns.leases() else {
             return true;
@@ -71,8 +71,8 @@ impl ConversationSlot {
         }
     }
 
-    /// Takes the lease for a turn that is not in the log yet. Returns `None` if the turn can start, else the number of tasks
-    /// that it has to wait for.
+    /// Takes the lease for a turn that is not in the log yet. Returns `None` if the turn can start, else the number of
+    /// tasks that it must wait for.
     pub(super) async fn hold_alone(&mut self) -> Result<Option<usize>, StoreError> {
         let Some(leases) = self.turns.leases() else {
             return Ok(None);
@@ -87,7 +87,7 @@ impl ConversationSlot {
         })
     }
 
-    /// Passes the slot to the next turn that waits here or in the log. If there is none, the lease is given back.
+    /// Passes the slot to the next turn that waits here or in the log. If there is none, the lease is returned.
     pub(super) async fn next_leased(
         &mut self,
         leases: &Arc<dyn Leases>,
@@ -102,7 +102,7 @@ impl ConversationSlot {
             self.is_leased = false;
             let is_any_left = match leases.release(conversation(&self.key)).await {
                 Ok(is_any_left) => is_any_left,
-                // Others would wait for this process, which has nothing to do there.
+                // Otherwise other processes would wait for this one, which has nothing to do there.
                 Err(error) if failures < ATTEMPTS => {
                     tracing::debug!(%error, "the lease of a conversation is given back later");
                     failures += 1;
@@ -130,7 +130,7 @@ impl ConversationSlot {
             };
             self.is_leased = true;
             if turns.queue_open(&heads).await == 0 {
-                // What is left can not be continued here, such as a turn of an agent that is not hosted any more.
+                // The remaining turns cannot be continued here, such as a turn of an agent that is not hosted any more.
                 match turns.0.queues.next_waiting(&self.key) {
                     NextTurn::Nothing => {}
                     next => return self.taken(next),
@@ -143,7 +143,7 @@ impl ConversationSlot {
         None
     }
 
-    /// Leaves the conversation to whoever has its lease. Turns that wait here are in the log.
+    /// Leaves the conversation to the process with its lease. Turns that wait here are in the log.
     pub(super) fn abandon(&mut self) {
         self.is_released = true;
         if self.turns.0.queues.abandon(&self.key) {
@@ -151,7 +151,7 @@ impl ConversationSlot {
         }
     }
 
-    /// Goes on in a task of its own, with a slot in place of this one.
+    /// Continues in a separate task, with a slot in place of this one.
     pub(super) fn go_on_later(&mut self) {
         self.is_released = true;
         let (turns, key) = (self.turns.clone(), Arc::clone(&self.key));
@@ -167,12 +167,12 @@ impl ConversationSlot {
 }
 
 impl Turns {
-    /// What is needed to share the work with other processes.
+    /// Returns the leases, if other processes share the store.
     pub(super) fn leases(&self) -> Option<&Arc<dyn Leases>> {
         self.0.leases.as_ref()
     }
 
-    /// Runs the turns of a conversation that are in the log, unless another process does.
+    /// Runs the logged turns of a conversation, unless another process does.
     pub(super) fn take_up_later(&self, key: &ConversationKey) {
         let (turns, key) = (self.clone(), Arc::clone(key));
         tokio::spawn(async move { turns.take_up(key).await });
@@ -180,7 +180,7 @@ impl Turns {
 
     async fn take_up(&self, key: ConversationKey) {
         let (agent, caller, _) = &*key;
-        // It holds the place until a turn is found.
+        // This job holds the place until a turn is found.
         let nothing = Arc::new(TurnJob {
             agent: agent.clone(),
             caller: caller.clone(),
@@ -199,8 +199,8 @@ impl Turns {
         }
     }
 
-    /// Queues the open turns of these tasks, and ends those that are lost. Returns how many there were that are not in this
-    /// process.
+    /// Queues the open turns of these tasks, and ends those that are lost. Returns the number of turns that are not in
+    /// this process.
     async fn queue_open(&self, heads: &[Head]) -> usize {
         let mut count = 0;
         for head in heads {
@@ -215,7 +215,7 @@ impl Turns {
         count
     }
 
-    /// Takes up those of these tasks whose conversations no process works on.
+    /// Takes up those of these tasks whose conversations have no process.
     pub(super) async fn take_up_unheld(
         &self,
         leases: &Arc<dyn Leases>,
@@ -242,7 +242,7 @@ impl Turns {
         Ok(taken_up)
     }
 
-    /// Takes up what other processes leave behind, as long as these turns exist.
+    /// Takes up the turns of other processes that have ended, as long as these turns exist.
     pub(super) fn take_up_from_others(&self) {
         if let Some(leases) = self.leases() {
             let (leases, turns) = (Arc::clone(leases), Arc::downgrade(&self.0));
@@ -275,7 +275,7 @@ impl Turns {
     }
 }
 
-/// Looks at open turns when leases became free, when something here has failed that others did not see, and every minute.
+/// Checks open turns when leases became free, when a failure here may have left a turn, and every minute.
 async fn take_up_periodically(
     leases: Arc<dyn Leases>,
     turns: Weak<TurnsInner>,

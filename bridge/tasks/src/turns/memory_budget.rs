@@ -15,8 +15,8 @@ use crate::{caller::Caller, store::size};
 /// The default limit for all running turns, in bytes.
 pub(crate) const DEFAULT_BYTES: usize = 96 << 20;
 
-/// The number of copies of a message during its turn, beside the one in the task: one for the agent, and one on its
-/// way.
+/// The number of copies of a message during its turn, beside the one in the task: one for the agent, and one in
+/// transit.
 const COPIES: usize = 2;
 
 /// The unit of reservations, in bytes.

@@ -1,8 +1,8 @@
-//! Runs turns: logs messages, calls agents one after the other, and logs what the agents answer.
+//! Runs turns: logs messages, calls agents one after the other, and logs their answers.
 //!
-//! A turn is logged as queued before it starts and as started before the agent is called, so that after a restart
-//! it is known which agents may have seen their message. Turns of one conversation run one at a time, in the order
-//! of their messages.
+//! A turn is logged as queued before it starts and as started before the agent is called, so that after a restart the
+//! log shows which agents may have seen their message. Turns of one conversation run one at a time, in the order of
+//! their messages.
 //!
 //! - `submit`: accepts a message
 //! - `run`: runs one turn, from its start to its end in the log
@@ -17,7 +17,7 @@
 //! - `queue`: orders the turns of each conversation
 //! - `queue_place`: a turn's place in that order until the log has the turn
 //! - `memory_budget`: limits the memory of running turns
-//! - `agent_places`: bounds the turns of each agent
+//! - `agent_places`: limits the turns of each agent
 //! - `unlogged_ends`: retries ends of turns that the store does not accept
 //! - `open_artifacts`: closes artifacts that an interrupted turn leaves open
 //! - [`Follower`]: reads a task's log as it grows
@@ -49,7 +49,7 @@ mod unlogged_ends;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    // By these names, the parts that `interleavings` tries find others in their place.
+    // The modules that `interleavings` compiles again find replacements under these names.
     sync::{self, Arc, Mutex, Once, PoisonError, RwLock},
 };
 
@@ -84,7 +84,7 @@ type Agents = BTreeMap<String, Arc<Agent>>;
 struct TurnsInner {
     store: Arc<dyn Store>,
     leases: Option<Arc<dyn Leases>>,
-    /// Notified when the store failed, so that a turn in the log may have been left to nobody.
+    /// Notified when the store failed, because a turn in the log may then have no process.
     look_again: Arc<Notify>,
     agents: RwLock<Arc<Agents>>,
     queues: ConversationQueues,
@@ -99,7 +99,7 @@ struct TurnsInner {
     heartbeat: Once,
 }
 
-/// The limits of turns. The defaults are far above what agents need that keep up with their callers.
+/// The limits of turns. The defaults are far above the needs of agents that keep up with their callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnLimits {
     /// The memory of the messages and tasks of all running turns, in bytes. A quarter is reserved for small turns, and
@@ -109,10 +109,10 @@ pub struct TurnLimits {
     pub at_once: usize,
     /// The number of turns of one agent that wait, and the size of the messages of all its turns in bytes.
     pub waiting: usize,
-    /// See `waiting`.
+    /// The size of the messages of an agent's turns in bytes; see `waiting`.
     pub waiting_bytes: usize,
-    /// The size of a task with its history and artifacts, in bytes, beyond which it takes no further messages. An agent may
-    /// add as much in one turn.
+    /// The size of a task with its history and artifacts, in bytes, above which it accepts no further messages. An
+    /// agent may add as much in one turn.
     pub task: usize,
 }
 
@@ -165,7 +165,7 @@ pub enum TurnError {
         /// The name of the first field that differs.
         differs: &'static str,
     },
-    /// The task has changed since the event that the caller has seen last, or that event does not exist yet.
+    /// The task has changed since the last event that the caller has seen, or that event does not exist yet.
     #[error("task {task} is at event {newest}, not {seen}")]
     MovedOn {
         /// The task.
@@ -187,13 +187,13 @@ pub enum TurnError {
         /// The memory that the turn would need, in bytes.
         bytes: usize,
     },
-    /// The agent has as many turns as may wait for it.
+    /// The agent has the largest number of waiting turns.
     #[error("{turns} messages wait for this agent already: send the message again later")]
     AgentBusy {
         /// The number of its turns that have not ended.
         turns: usize,
     },
-    /// The task has grown as large as it may.
+    /// The task has reached its largest size.
     #[error(
         "task {task} has grown to {bytes} bytes, of at most {limit}: send the message without taskId to begin another"
     )]
@@ -232,7 +232,7 @@ impl Turns {
         Self::with_limits(TurnLimits::default(), store, agents)
     }
 
-    /// The same as [`new`](Self::new), with other limits.
+    /// Does the same as [`new`](Self::new), with other limits.
     pub fn with_limits(
         limits: TurnLimits,
         store: Arc<dyn Store>,
@@ -268,8 +268,8 @@ impl Turns {
         &self.0.metrics
     }
 
-    /// Returns the metrics, with current values for running and waiting turns, for damage of the store, and for what
-    /// several bridges share.
+    /// Returns the metrics, with current values for running and waiting turns, for damage of the store, and for the
+    /// work that several bridges share.
     pub fn measured(&self) -> &Metrics {
         let mut load = self.0.queues.load();
         for agent in self.agents().keys() {

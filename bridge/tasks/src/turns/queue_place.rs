@@ -1,7 +1,7 @@
 //! The place of a turn in its conversation's queue, from before the turn is logged.
 //!
 //! If a turn were logged first, a later message of the same task could be logged, queued and even answered before this
-//! turn comes to the queue. So the place is taken first, and given up if the log refuses the message.
+//! turn is queued. So the place is taken first, and given up if the log refuses the message.
 
 use std::sync::Arc;
 
@@ -30,7 +30,8 @@ impl QueuePlace {
         }
     }
 
-    /// Keeps the place, since the turn is in the log now. Returns the turn if those before it have ended meanwhile.
+    /// Keeps the place, because the turn is in the log now. Returns the turn if the turns before it have ended
+    /// meanwhile.
     pub(super) fn keep(mut self) -> Option<ReadyTurn> {
         let (key, job) = (Arc::clone(&self.key), Arc::clone(&self.job));
         match self.settle(true) {

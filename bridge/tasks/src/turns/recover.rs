@@ -27,8 +27,9 @@ const MAYBE_UNDELIVERED: &str = "The bridge was restarted before the agent was k
 const PAGE: usize = 256;
 
 impl Turns {
-    /// Recovers all tasks with open turns and continues queued turns. To be called once, before anything is served.
-    /// Returns the number of recovered tasks. Tasks that wait for their callers are only counted in the metrics.
+    /// Recovers all tasks with open turns and continues queued turns. It must be called once, before requests are
+    /// served. Returns the number of recovered tasks. Tasks that wait for their callers are only counted in the
+    /// metrics.
     pub async fn recover(&self) -> Result<usize, TurnError> {
         if !tells_open_tasks(&*self.0.store) {
             for (agent, count) in self.0.store.open_counts().await? {
@@ -79,7 +80,7 @@ impl Turns {
         }
     }
 
-    /// Continues the turns of a task that nobody works on, and ends those that are lost. Returns how many there were.
+    /// Continues the turns of a task that no process works on, and ends those that are lost. Returns their number.
     pub(super) async fn recover_task(&self, head: &Head) -> Result<usize, TurnError> {
         let mut recovered = 0;
         let Some(agent) = self.agent(&head.agent) else {

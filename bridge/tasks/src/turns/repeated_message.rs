@@ -72,7 +72,7 @@ impl Turns {
 struct LoggedMessage<'e> {
     message: &'e Message,
     turn: u64,
-    /// The message created its task, so it named none.
+    /// Whether the message created its task, and so named none.
     creates: bool,
     names_context: Option<bool>,
 }
@@ -126,8 +126,8 @@ impl<'e> LoggedMessage<'e> {
     }
 }
 
-/// Compares parts with those in the log. Parts from the disk were written as JSON, which may change the last digit
-/// of a number.
+/// Compares parts with those in the log. Parts from the disk were written as JSON, which may change the last digit of a
+/// number.
 fn are_alike(said: &[Part], logged: &[Part]) -> bool {
     let as_logged = || {
         let written = serde_json::to_vec(said).ok()?;

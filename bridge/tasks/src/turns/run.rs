@@ -38,7 +38,7 @@ pub(super) struct ReadyTurn {
 }
 
 impl ReadyTurn {
-    /// A turn that was queued.
+    /// Creates a ready turn from a turn that was queued.
     pub(super) fn queued(
         slot: ConversationSlot,
         job: Arc<TurnJob>,
@@ -55,7 +55,7 @@ impl ReadyTurn {
 }
 
 impl Turns {
-    /// Runs a turn and those that wait behind it, in a task of their own.
+    /// Runs a turn and those that wait behind it, in a separate task.
     pub(super) fn spawn(&self, begun: ReadyTurn) {
         let turns = self.clone();
         tokio::spawn(async move { turns.run_all(begun).await });
@@ -151,9 +151,9 @@ impl Turns {
         }
     }
 
-    /// Reserves what a turn needs that is already in the log, and waits for it if necessary: the right to run first, so
-    /// that whoever waits for a slow agent takes no memory from the others. A turn from before a restart does not
-    /// wait, because its agent may answer at any time.
+    /// Reserves the resources of a turn that is already in the log, and waits for them if necessary: first the right to
+    /// run, so that a caller that waits for a slow agent takes no memory from others. A turn from before a restart does
+    /// not wait, because its agent may answer at any time.
     async fn reserve(
         &self,
         job: &TurnJob,
@@ -200,7 +200,7 @@ impl Turns {
         end(&handle, job.turn, &mut handle.events(failed(job, text))).await
     }
 
-    /// Logs the start of a turn if necessary, and collects what the agent needs.
+    /// Logs the start of a turn if necessary, and collects the input of the agent.
     async fn prepare(
         &self,
         agent: &Agent,
@@ -275,7 +275,7 @@ impl Turns {
             CallEnd::Answered(updates) => match validity::check(&updates) {
                 Ok(()) => {
                     last = handle.events(updates);
-                    // That it is too much is noted there.
+                    // The failure is recorded there too.
                     let _ = handle.output().map(|output| output.take(&job.task, &last));
                     match last.iter().any(fails) {
                         true => "failed",
@@ -342,8 +342,8 @@ pub(super) fn failed(job: &TurnJob, text: &str) -> Vec<Update> {
     vec![Update::said(TaskState::Failed, id, text)]
 }
 
-/// Logs the last changes of a turn together with its end. If the task has ended meanwhile, only the end of the turn
-/// is logged. If the turn fails, artifacts that it left open are closed.
+/// Logs the last changes of a turn together with its end. If the task has ended meanwhile, only the end of the turn is
+/// logged. If the turn fails, open artifacts are closed.
 pub(super) async fn end(
     handle: &TaskHandle,
     turn: u64,

@@ -85,7 +85,7 @@ impl Turns {
         let (answer, answered) = oneshot::channel();
         let request = InFlight::current();
         let span = bridge_telemetry::current();
-        // Boxed, since tokio copies what it runs several times.
+        // The future is boxed, because tokio copies spawned futures several times.
         let carrying = tokio::spawn(Box::pin(async move {
             // The span of the request ends before the turn does.
             let mut has_waited = false;
@@ -110,7 +110,7 @@ impl Turns {
             // The caller may be gone.
             let _ = answer.send(submitted);
             if let Some(ready) = ready {
-                // A store in memory makes nobody wait, and has everything at hand when the caller reads.
+                // A store in memory never waits, and has all data ready when the caller reads.
                 if has_waited {
                     woken_first().await;
                 }
@@ -122,7 +122,7 @@ impl Turns {
         }
         match carrying.await {
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            // The runtime was shut down meanwhile, so that nobody knows whether the message is in the log.
+            // The runtime was shut down meanwhile, so that it is unknown whether the message is in the log.
             Err(_) | Ok(()) => {
                 let reason = "the bridge ends".to_owned();
                 Err(StoreError::Unavailable { reason }.into())
@@ -205,7 +205,7 @@ impl Turns {
             unended: Some(unended),
         });
         let key = conversation_key(agent, &incoming.caller, &task, &context);
-        // A turn that has to wait takes its place before it is logged, so that turns run in the order of the log.
+        // A waiting turn takes its place before it is logged, so that turns run in the order of the log.
         let entered = self.0.queues.enter(&key, &job);
         let place = entered.is_err().then(|| QueuePlace::new(self, &key, &job));
         let mut start = entered
@@ -243,7 +243,7 @@ impl Turns {
             Ok(_) => self.0.places.try_run(&agent.name),
             Err(_) => None,
         };
-        // The conversation is free, but the agent has as many turns as it can run: the turn waits in its conversation's
+        // The conversation is free, but the agent runs as many turns as it may: the turn waits in its conversation's
         // place.
         let behind = match (&start, &permit) {
             (Ok(_), None) => mem::replace(&mut start, Err(0)).ok(),
@@ -260,7 +260,7 @@ impl Turns {
         match (&start, &head) {
             (Ok(_), _) => events.extend(start_events(turn, agent)),
             (Err(_), Some(head)) => events.push(queued_status(head)),
-            // A new task is in the state submitted anyway.
+            // A new task already has the state submitted.
             (Err(_), None) => {}
         }
         let expected = head.as_ref().map_or(0, |head| head.seq);
@@ -396,7 +396,7 @@ impl Turns {
         Err(known.map_or(moved, TurnError::Store))
     }
 
-    /// Returns whether streams show anything of the task after this event. The beginning and end of a turn are not
+    /// Returns whether streams show any event of the task after this one. The beginning and end of a turn are not
     /// shown.
     async fn is_news_after(
         &self,
@@ -423,8 +423,8 @@ impl Turns {
     }
 }
 
-/// Lets the task that was woken last run first: the caller of a turn subscribes to its events before there are any, and so
-/// need not read them from the disk. `yield_now` would look for input and output first, at the price of system calls.
+/// Runs the task that was woken last first: the caller of a turn subscribes to its events before there are any, and so
+/// need not read them from the disk. `yield_now` would check for input and output first, which costs system calls.
 async fn woken_first() {
     let mut has_waited = false;
     poll_fn(|context| {

@@ -1,4 +1,4 @@
-//! Turns on a disk that fails, and with agents that do.
+//! Tests turns on a failing disk, and with failing agents.
 
 mod bounds;
 mod order;
@@ -31,8 +31,8 @@ use crate::{
     },
 };
 
-/// Completes each task when it may, or asks back; and breaks down when it is asked for the so manieth time how long
-/// it lives.
+/// An agent that completes each task when it is allowed to, or asks for input; and panics at the given query for its
+/// restart time.
 struct Acting {
     may_go_on: Semaphore,
     asked: AtomicUsize,
@@ -125,7 +125,7 @@ fn incoming(id: &str, text: &str, task: Option<&str>) -> IncomingMessage {
     }
 }
 
-/// The head of a task when none of its turns is open.
+/// Returns the head of a task when none of its turns is open.
 async fn settled(turns: &Turns, task: &str) -> Arc<Head> {
     let watch = turns.store().watch(&Caller::anonymous(), task).await;
     let (mut watch, mut seen) = (watch.unwrap(), 0);
@@ -269,7 +269,7 @@ async fn a_read_that_fails_after_the_start_of_a_turn_ends_it_as_failed() {
     let acting = Acting::new(0);
     let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
     let turns = Turns::new(store.clone(), [agent(&acting)]);
-    // The first one is of the turn: a message that begins a task needs none.
+    // The first query is for the turn: a message that begins a task needs none.
     store.unreadable.store(1, Ordering::SeqCst);
     let first = turns.submit(incoming("m-1", "hello", None)).await.unwrap();
     assert_eq!(settled(&turns, &first.task).await.state, TaskState::Failed);
@@ -290,7 +290,7 @@ async fn a_panic_while_a_turn_is_failed_leaves_its_conversation_free() {
     let first = turns.submit(incoming("m-1", "wait", None)).await.unwrap();
     turns.submit(incoming("m-2", "hello", None)).await.unwrap();
     let third = turns.submit(incoming("m-3", "hello", None)).await.unwrap();
-    // The second one reads the head when it begins, and so does who fails it after that.
+    // The second query reads the head at the start, and so does the code that fails the turn after that.
     store.panicking.store(2, Ordering::SeqCst);
     acting.may_go_on.add_permits(1);
     assert_eq!(
@@ -308,7 +308,7 @@ async fn a_panic_while_a_turn_is_failed_leaves_its_conversation_free() {
     );
 }
 
-/// The store in a folder, once those who used it before have let go of it.
+/// Opens the store in a folder, once earlier users have released it.
 async fn opened(folder: &Path) -> Arc<dyn Store> {
     loop {
         match SledStore::open(&SledSettings::in_folder(folder)) {
@@ -318,7 +318,7 @@ async fn opened(folder: &Path) -> Arc<dyn Store> {
     }
 }
 
-/// Turns the first record of the log into another.
+/// Changes the kind of the first record of the log.
 fn damage(folder: &Path) {
     let log = folder.join("log/0000000000000000.log");
     let mut bytes = fs::read(&log).unwrap();
@@ -357,7 +357,7 @@ async fn a_damaged_task_refuses_what_is_said_in_it_and_stops_nothing_else() {
     }
 }
 
-/// A store in which an earlier process has logged a turn as started, and perhaps more.
+/// Returns a store in which an earlier process has logged a turn as started, and these further events.
 async fn begun(later: Vec<Event>) -> Arc<dyn Store> {
     let store = MemoryStore::new();
     let (caller, now) = (Caller::anonymous(), Timestamp::now());

@@ -45,8 +45,8 @@ pub(super) fn message_events(
     ]
 }
 
-/// Returns the event for a message that is queued. It shows that the message was accepted: a task that asked for
-/// input does not ask any more.
+/// Returns the event for a message that is queued. It shows that the message was accepted: a task that asked for input
+/// is no longer waiting.
 pub(super) fn queued_status(head: &Head) -> Event {
     let runs = |turn: &Turn| matches!(turn.state, TurnState::Started { .. });
     let state = match head.turns.iter().any(runs) {

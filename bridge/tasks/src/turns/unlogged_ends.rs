@@ -25,13 +25,13 @@ const REPORT_AFTER: Duration = Duration::from_secs(1);
 /// The reason why the end of a turn is not in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnloggedEnd {
-    /// The store takes nothing at present. Logging is retried until it succeeds.
+    /// The store accepts nothing at present. Logging is retried until it succeeds.
     Retrying(RetryCause),
     /// This process will not log it. After a restart the turn is open.
     Lost,
 }
 
-/// Why the store takes nothing at present.
+/// The reason why the store accepts nothing at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryCause {
     /// It has no space.
@@ -40,7 +40,7 @@ pub enum RetryCause {
     Rebuilding,
     /// It cannot be reached, or accepts nothing.
     Unavailable,
-    /// Something else, which is in the program's own log.
+    /// The store fails for another reason, which is in the program's own log.
     Failing,
 }
 
@@ -95,12 +95,12 @@ impl UnloggedEnds {
 }
 
 impl Turns {
-    /// Waits until the store has refused the end of this turn, or of an earlier one in the same task, for so long
-    /// that clients should not wait any longer. Never returns otherwise.
+    /// Waits until the store has refused the end of this turn, or of an earlier one in the same task, for so long that
+    /// clients should stop waiting. Never returns otherwise.
     pub async fn unlogged_end(&self, task: &str, turn: u64) -> UnloggedEnd {
         let unlogged_ends = &self.0.unlogged_ends;
         loop {
-            // Registered before the check, so that no notification is missed.
+            // The waiter is registered before the check, so that no notification is missed.
             let added = unlogged_ends.added.notified();
             match unlogged_ends.find(task, turn) {
                 Some(unlogged_end) => return unlogged_end,
@@ -140,7 +140,7 @@ impl<'a> EndRetry<'a> {
         }
     }
 
-    /// Returns the result of an attempt; after a delay, `None` if it is to be retried.
+    /// Returns the result of an attempt; after a delay, `None` if it must be retried.
     pub(super) async fn next_attempt(
         &mut self,
         tried: Result<(), EmitError>,

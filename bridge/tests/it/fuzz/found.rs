@@ -219,7 +219,7 @@ fn registries_of_cards() {
     );
 }
 
-/// Whether some layer has the digest of the card.
+/// Returns whether some layer has the digest of the card.
 fn names_card(said: &Value) -> bool {
     let own = digest(&said["card"].to_string());
     let layers = said["manifest"]["layers"].as_array().into_iter().flatten();

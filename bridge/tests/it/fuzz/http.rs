@@ -228,7 +228,7 @@ fn refusal(error: &Value, is_bare: bool) -> Verdict {
     }
 }
 
-/// Whether an error tells which parameter, or which header, was wrong.
+/// Returns whether an error tells which parameter, or which header, was wrong.
 fn names_what(error: &Value) -> bool {
     let message = error["message"].as_str().unwrap_or_default();
     message.starts_with("Last-Event-ID: ") || fields(error).iter().any(|field| !field.is_empty())

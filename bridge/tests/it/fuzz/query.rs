@@ -182,7 +182,7 @@ impl Kind {
     }
 }
 
-/// Whether a name is this one but for its spelling.
+/// Returns whether a name is this one but for its spelling.
 fn sounds(known: &str, name: &str) -> bool {
     let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
     letters.collect::<String>().eq_ignore_ascii_case(known)

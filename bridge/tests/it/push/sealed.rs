@@ -10,7 +10,7 @@ use crate::{client::Client, program::Bridge};
 /// What must not stand there in the clear: in the URL, as token, as credentials.
 const SECRET: &str = "hunter2-and-nobody-else";
 
-/// Whether the secret stands in any file below a folder.
+/// Returns whether the secret stands in any file below a folder.
 fn stands_in(folder: &Path) -> bool {
     let mut entries = fs::read_dir(folder)
         .unwrap()

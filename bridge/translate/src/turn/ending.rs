@@ -36,7 +36,7 @@ impl Translation {
         }
     }
 
-    /// Whether the message was sent as an artifact.
+    /// Returns whether the message was sent as an artifact.
     fn is_answer(&self, message: &Message) -> bool {
         self.artifacts
             .contains(&answer::artifact_id(&message.message_id))

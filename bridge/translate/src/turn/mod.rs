@@ -149,12 +149,12 @@ impl Translation {
         self.outputs.pop_front()
     }
 
-    /// Whether [`Input::Lull`] would send anything.
+    /// Returns whether [`Input::Lull`] would send anything.
     pub fn has_untold(&self) -> bool {
         self.is_watched && !self.held.is_empty() && self.asked.is_none()
     }
 
-    /// Whether the turn is over. There may still be outputs to poll.
+    /// Returns whether the turn is over. There may still be outputs to poll.
     pub fn has_ended(&self) -> bool {
         self.has_ended
     }

@@ -281,12 +281,12 @@ fn text<'a>(object: &'a Map<String, Value>, name: &str) -> &'a str {
     object.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether clients know a version: 1.0 and its minor versions, and the older ones.
+/// Returns whether clients know a version: 1.0 and its minor versions, and the older ones.
 fn is_known(version: &str) -> bool {
     Version::of(version).is_some() || version.starts_with("1.")
 }
 
-/// Whether a URL contains a user name.
+/// Returns whether a URL contains a user name.
 fn has_user(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();

@@ -143,7 +143,7 @@ impl Linter<'_> {
         });
     }
 
-    /// Whether the rules of 0.3 or 1.0 apply; earlier versions required hardly anything.
+    /// Returns whether the rules of 0.3 or 1.0 apply; earlier versions required hardly anything.
     fn is_strict(&self) -> bool {
         match self.generation {
             Generation::V1_0 | Generation::V0_3 => true,

@@ -55,7 +55,7 @@ impl Linter<'_> {
     }
 }
 
-/// Whether a character controls a terminal or reorders the text after it.
+/// Returns whether a character controls a terminal or reorders the text after it.
 fn commands(one: char, is_line: bool) -> bool {
     match one {
         '\n' | '\r' | '\t' => is_line,

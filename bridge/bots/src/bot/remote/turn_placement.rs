@@ -229,7 +229,7 @@ impl ConnectorSession {
         Ok(said_with(&found.task, &key.to_string()))
     }
 
-    /// Whether other bridges may work on the same store.
+    /// Returns whether other bridges may work on the same store.
     pub(super) fn is_shared(&self) -> bool {
         self.channel.store.leases().is_some()
     }

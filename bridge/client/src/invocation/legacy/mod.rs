@@ -37,7 +37,7 @@ impl LegacyTransport {
         Ok(Self::Execute(poster))
     }
 
-    /// Whether the agent has tasks. Their ids are chosen by the client.
+    /// Returns whether the agent has tasks. Their ids are chosen by the client.
     pub(super) fn has_tasks(&self) -> bool {
         match self {
             Self::TasksSend(_) => true,

@@ -87,7 +87,7 @@ fn object(answer: &Answer) -> Result<Value, Fault> {
     }
 }
 
-/// Whether the object is a JSON-RPC response, a JSON-RPC error, or a task.
+/// Returns whether the object is a JSON-RPC response, a JSON-RPC error, or a task.
 fn is_of_protocol(object: &Value) -> bool {
     let code = object.pointer("/error/code");
     object.get("jsonrpc").is_some()

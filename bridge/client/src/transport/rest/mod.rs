@@ -83,7 +83,7 @@ impl Rest {
     }
 }
 
-/// Whether the server rejected the parameters, and so has had no side effects.
+/// Returns whether the server rejected the parameters, and so has had no side effects.
 fn is_misread(fault: &Fault) -> bool {
     matches!(fault, Fault::Rpc(error) if error.kind() == Some(ErrorKind::InvalidParams))
 }

@@ -1,4 +1,4 @@
-//! Tests which agents are told to stop, and how those that cannot be told are reported.
+//! Tests which agents are stopped, and how agents that cannot be stopped are reported.
 
 use axum::{Json, Router, extract::State, http::Uri};
 use serde_json::json;
@@ -15,11 +15,11 @@ fn those_who_read_are_told_in_words() {
         (json!({"a": "b", "c": "d"}), r#"{"a":"b","c":"d"}"#),
         (json!({}), "{}"),
     ] {
-        assert_eq!(in_words(input.as_object().unwrap()), expected);
+        assert_eq!(as_text(input.as_object().unwrap()), expected);
     }
 }
 
-/// An agent that never answers a call, and answers a cancel request with this.
+/// An agent that never answers a call, and answers a cancel request with this value.
 #[derive(Clone)]
 struct Hanging {
     called: Arc<Notify>,
@@ -34,8 +34,8 @@ async fn answer(State(hanging): State<Hanging>, uri: Uri) -> Json<Value> {
     std::future::pending().await
 }
 
-/// Returns the report on an agent with this card whose call was dropped.
-async fn left(mut card: Value, cancel: Value) -> Vec<String> {
+/// Returns the report about an agent with this card whose call was dropped.
+async fn report_after_drop(mut card: Value, cancel: Value) -> Vec<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let called = Arc::new(Notify::new());
@@ -82,11 +82,11 @@ async fn whoever_may_still_be_working_is_told_of() {
             Some("plan could not be told to stop, for it had not said which task it works on"),
         ),
         (v0_1(), canceled, None),
-        // The task has ended meanwhile.
+        // The task has ended in the meantime.
         (v0_1(), refused(-32002), None),
         (v0_1(), refused(-32001), Some("plan was told to stop task ")),
     ] {
-        let finish = left(card, cancel).await;
+        let finish = report_after_drop(card, cancel).await;
         match expected {
             None => assert_eq!(finish, Vec::<String>::new()),
             Some(expected) => {

@@ -30,7 +30,7 @@ pub fn output_of(skill: &AgentSkill) -> Option<&Value> {
     first(skill, &OUTPUT)
 }
 
-/// Whether a skill has a schema for parameters or result.
+/// Returns whether a skill has a schema for parameters or result.
 pub fn is_typed(skill: &AgentSkill) -> bool {
     input_of(skill).is_some() || output_of(skill).is_some()
 }

@@ -19,13 +19,13 @@ use crate::{
     wire::{FieldError, Fields, Wire, list, to_value},
 };
 
-/// Whether each method of the agent has its own path, such as `{url}/tasks/send`. Such agents accept
-/// parameters with or without a JSON-RPC envelope, and answer in the same form.
+/// Returns whether each method of the agent has its own path, such as `{url}/tasks/send`. Such agents accept parameters
+/// with or without a JSON-RPC envelope, and answer in the same form.
 pub fn has_paths(card: &AgentCard) -> bool {
     card.extra.contains_key("base_url") || is_pythons(card)
 }
 
-/// Whether the agent is built with python-a2a, which has its own forms of messages.
+/// Returns whether the agent is built with python-a2a, which has its own forms of messages.
 pub fn is_pythons(card: &AgentCard) -> bool {
     let flags = &card.capabilities.extra;
     PYTHON_FLAGS.iter().any(|key| flags.contains_key(*key))

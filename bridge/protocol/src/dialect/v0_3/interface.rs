@@ -99,7 +99,7 @@ fn interface_to_v1(value: Value, version: &str) -> Result<AgentInterface, FieldE
     })
 }
 
-/// Whether clients of 0.3 can use this interface.
+/// Returns whether clients of 0.3 can use this interface.
 pub(crate) fn is_reachable(interface: &AgentInterface) -> bool {
     Version::of(&interface.protocol_version) == Some(Version::V0_3)
 }
@@ -131,7 +131,7 @@ pub(crate) fn write(object: &mut Object, card: &AgentCard, losses: &mut Losses) 
     object.list("additionalInterfaces", others);
 }
 
-/// Whether the main interface is repeated in the list: it has fields that a bare `url` cannot express, or
+/// Returns whether the main interface is repeated in the list: it has fields that a bare `url` cannot express, or
 /// another one with the same address would be taken for it.
 fn needs_room(main: &AgentInterface, all: &[AgentInterface]) -> bool {
     let has_tenant = main.tenant.as_ref().is_some_and(|name| !name.is_empty());

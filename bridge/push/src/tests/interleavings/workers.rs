@@ -1,6 +1,6 @@
-//! The workers of a setting in the orders in which their threads may run.
+//! Tests the workers of a setting with different orders of their threads.
 //!
-//! A worker leaves when everything was delivered, and the next event brings another one. The module is compiled here a
+//! A worker ends when everything was delivered, and the next event starts another one. The module is compiled here a
 //! second time, with shuttle's lock, atomic and tasks, and a log in memory.
 
 use futures_util::FutureExt as _;
@@ -39,7 +39,7 @@ fn lock<T>(mutex: &Mutex<T>) -> sync::MutexGuard<'_, T> {
     mutex.lock().unwrap()
 }
 
-/// Spawns tasks of shuttle where the module spawns tokio's.
+/// Spawns tasks of shuttle in place of tokio's.
 #[derive(Debug)]
 struct Handle;
 
@@ -53,23 +53,23 @@ impl Handle {
     }
 }
 
-/// A task's log, and what its webhook got.
+/// A task's log, and the events that its webhook received.
 struct Webhook {
     log: Mutex<Seq>,
     delivered: Mutex<Seq>,
     told: Mutex<mpsc::Sender<Seq>>,
     is_delivering: AtomicBool,
     is_removed: AtomicBool,
-    /// A worker that is leaving does not look whether an event has come.
+    /// Whether a worker that ends does not check for new events.
     is_careless: bool,
-    /// The webhook does not answer.
+    /// Whether the webhook does not answer.
     hangs: bool,
 }
 
 mod event_reader {
     use super::{Arc, Seq, Webhook, lock};
 
-    /// The position of a worker that leaves.
+    /// The position of a worker that ends.
     pub(super) struct EventReader {
         pub(super) webhook: Arc<Webhook>,
         pub(super) seen: Seq,
@@ -101,7 +101,7 @@ impl Webhook {
         (Arc::new(webhook), telling)
     }
 
-    /// Delivers what is in the log, as a worker does.
+    /// Delivers the events in the log, as a worker does.
     async fn deliver(self: Arc<Self>, mut stop: StopSignal) -> Option<EventReader> {
         let is_delivering = self.is_delivering.swap(true, Ordering::SeqCst);
         assert!(!is_delivering, "two workers deliver for one setting");
@@ -153,7 +153,7 @@ fn workers(webhook: &Arc<Webhook>) -> Arc<DeliveryWorkers> {
     workers
 }
 
-/// Appends as the store does, which tells the workers as long as they exist.
+/// Appends as the store does, which notifies the workers as long as they exist.
 fn write(webhook: &Arc<Webhook>, workers: &Arc<DeliveryWorkers>) -> [thread::JoinHandle<()>; 2] {
     [(); 2].map(|()| {
         let (webhook, workers) = (Arc::clone(webhook), Arc::downgrade(workers));
@@ -172,7 +172,7 @@ fn check(tried: impl Fn() + Copy + Send + Sync + 'static) {
     shuttle::check_pct(tried, ORDERS, 3);
 }
 
-/// Every event is delivered once and in order, whenever workers leave.
+/// Checks that every event is delivered once and in order, whenever workers end.
 fn deliver(is_careless: bool) {
     let (webhook, told) = Webhook::new(is_careless, false);
     let workers = workers(&webhook);
@@ -183,7 +183,7 @@ fn deliver(is_careless: bool) {
     assert_eq!(workers.len(), (0, 0));
 }
 
-/// A setting that was removed gets nothing more, and no worker comes back for it.
+/// Checks that a removed setting gets no more events, and that no worker is started for it.
 fn remove(stop: fn(&DeliveryWorkers)) {
     let (webhook, _told) = Webhook::new(false, false);
     let workers = workers(&webhook);
@@ -218,7 +218,7 @@ fn a_removal_that_does_not_wait_for_the_worker_is_found_out() {
     })));
 }
 
-/// A setting is changed while its worker delivers: the next worker goes on behind the one before.
+/// A setting is changed while its worker delivers: the next worker continues after the last delivered event.
 #[test]
 fn a_changed_setting_gets_every_event_once() {
     check(|| {
@@ -232,7 +232,7 @@ fn a_changed_setting_gets_every_event_once() {
     });
 }
 
-/// When nobody has the workers any more they all end, though a webhook does not answer and events come.
+/// When the workers are dropped, all of them end, even if a webhook does not answer and events arrive.
 #[test]
 fn workers_end_with_the_program() {
     check(|| {
@@ -241,7 +241,7 @@ fn workers_end_with_the_program() {
         let writers = write(&webhook, &workers);
         drop((webhook, workers));
         writers.into_iter().for_each(|one| one.join().unwrap());
-        // Every worker has the sender.
+        // Every worker holds the sender.
         assert!(told.recv().is_err());
     });
 }

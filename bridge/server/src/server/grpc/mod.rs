@@ -66,7 +66,7 @@ pub(super) fn error_response(error: &Error) -> Response {
     call::status_of(error).into_http::<Body>()
 }
 
-/// Whether a request uses gRPC, judged by its content type.
+/// Returns whether a request uses gRPC, judged by its content type.
 pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
     let content_type = headers.get(CONTENT_TYPE);
     content_type.is_some_and(|value| value.as_bytes().starts_with(GRPC))

@@ -38,7 +38,7 @@ pub(super) fn refusals(paths: &mut Map<String, Value>) {
     }
 }
 
-/// Whether an operation needs credentials.
+/// Returns whether an operation needs credentials.
 fn is_of_agents(operation: &Value) -> bool {
     let tag = operation.pointer("/tags/0").and_then(Value::as_str);
     tag.is_some_and(|tag| tag != "Cards" && tag != "Bridge")

@@ -116,7 +116,7 @@ impl Show {
         more
     }
 
-    /// Whether messages have already shown this text, or the beginning of it if it is not complete.
+    /// Returns whether messages have already shown this text, or the beginning of it if it is not complete.
     fn repeats(&self, text: &str, is_whole: bool) -> bool {
         let text = key(text);
         let mut told = self.turn.told.iter().chain([&self.turn.texts]);
@@ -151,7 +151,7 @@ fn as_artifact(message: &Message) -> Artifact {
     }
 }
 
-/// Whether the messages are pieces of the text of an artifact.
+/// Returns whether the messages are pieces of the text of an artifact.
 pub(super) fn are_pieces(messages: &[&Message], artifacts: &[Artifact]) -> bool {
     let text = |parts: &[Part]| key(&content::read(parts).texts.concat());
     let all: String = messages
@@ -164,7 +164,7 @@ pub(super) fn are_pieces(messages: &[&Message], artifacts: &[Artifact]) -> bool 
             .any(|artifact| text(&artifact.parts) == all)
 }
 
-/// Whether a text begins like the continuation of another.
+/// Returns whether a text begins like the continuation of another.
 fn continues(text: &str) -> bool {
     text.starts_with(|first: char| first.is_whitespace() || ",.;:!?)".contains(first))
 }

@@ -1,5 +1,5 @@
-//! Shuttle's semaphore with the functions of tokio's that the tried modules call; and tokio's `Notify`, before each step of
-//! which another thread may go on.
+//! Shuttle's semaphore with the functions of tokio's that the tested modules call, and tokio's `Notify`, at each step
+//! of which another thread may continue.
 
 use shuttle::{
     future::batch_semaphore::{AcquireError, BatchSemaphore, Fairness, TryAcquireError},

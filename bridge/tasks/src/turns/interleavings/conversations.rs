@@ -1,4 +1,4 @@
-//! The turns of one conversation: they are submitted, run, recovered and canceled as `Turns` does it, on a log in memory.
+//! The turns of one conversation: they are submitted, run, recovered and canceled as in `Turns`, with a log in memory.
 
 use std::collections::BTreeMap;
 
@@ -26,17 +26,17 @@ const AGENT: &str = "agent";
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mistake {
     None,
-    /// The end of a turn looks for the next turn, and makes the conversation free afterwards.
+    /// The end of a turn looks for the next turn, and frees the conversation afterwards.
     FreesAfterLooking,
-    /// A turn is logged before it takes its place.
+    /// A turn is logged before it takes its place in the queue.
     LogsBeforeEntering,
-    /// A turn that is not logged keeps the conversation that was left to it.
+    /// A turn that is not logged keeps the conversation that was passed to it.
     KeepsConversation,
     /// The signal of a cancelation comes before the cancelation is logged.
     SignalsBeforeLogging,
 }
 
-/// A task as the log has it.
+/// A task in the log.
 #[derive(Default)]
 struct Task {
     last_turn: u64,
@@ -94,7 +94,7 @@ impl Conversation {
         })
     }
 
-    /// Appends a turn to the log, unless another one came first or the task has ended.
+    /// Appends a turn to the log, unless another one was appended before or the task has ended.
     fn append(&self, task: &'static str, turn: u64) -> bool {
         let mut log = lock(&self.log);
         let task = log.entry(task).or_default();
@@ -147,7 +147,7 @@ impl Conversation {
         }
     }
 
-    /// Runs a turn and those that wait behind it.
+    /// Runs a turn and the turns that wait behind it.
     fn run_all(&self, job: Arc<TurnJob>, cancel_signal: CancelSignal) {
         self.run(&job, cancel_signal);
         drop(job);
@@ -204,7 +204,7 @@ impl Conversation {
         is_open
     }
 
-    /// Queues the turns in the log that nobody works on, as a recovery does beside running turns.
+    /// Queues the turns in the log that no thread works on, as a recovery does beside running turns.
     fn recover(self: &Arc<Self>) {
         let open: Vec<_> = lock(&self.log)
             .iter()
@@ -233,7 +233,8 @@ impl Conversation {
         }
     }
 
-    /// Waits for all threads. Every turn has run once and in order or was canceled, and everything is given back.
+    /// Waits for all threads. Checks that every turn has run once and in order or was canceled, and that everything was
+    /// released.
     fn settle(&self) {
         loop {
             let thread = lock(&self.threads).pop();
@@ -263,7 +264,7 @@ fn converse(mistake: Mistake) {
     conversation.settle();
 }
 
-/// Of a task whose turns would never end, all are canceled; another task's turn runs.
+/// Cancels a task whose turns would never end, while another task's turn runs.
 fn cancel(mistake: Mistake) {
     let conversation = Conversation::new(mistake, Some("one"));
     for task in ["one", "one", "other", "one"] {

@@ -20,21 +20,21 @@ use crate::caller::Caller;
 
 type Waiting<'a, T> = Pin<Box<dyn Future<Output = Option<T>> + Send + 'a>>;
 
-/// Asks, and leaves before or after it is granted what it asked for.
+/// Requests a resource, and leaves before or after it is granted.
 fn leave<T>(mut waiting: Waiting<'_, T>) {
     let granted = waiting.as_mut().now_or_never();
     thread::yield_now();
     drop((granted, waiting));
 }
 
-/// Leaves without giving back: the place in the line, or what was granted, is lost.
+/// Leaves without releasing: the place in the queue, or the granted resource, is lost.
 fn forget<T>(mut waiting: Waiting<'_, T>) {
     let granted = waiting.as_mut().now_or_never();
     thread::yield_now();
     mem::forget((granted, waiting));
 }
 
-/// Counts who uses something at once.
+/// Counts the concurrent users of a resource.
 #[derive(Default)]
 struct Usage(AtomicUsize);
 
@@ -55,7 +55,8 @@ fn limits() -> TurnLimits {
     }
 }
 
-/// Two turns run at once, whoever waits gets a place in the end, and all places are free afterwards.
+/// Checks that two turns run at the same time, that every waiting turn gets a place in the end, and that all places are
+/// free afterwards.
 fn run_turns(leaving: fn(Waiting<'_, super::agent_places::RunPermit>)) {
     let (places, usage) = (
         Arc::new(AgentPlaces::new(limits())),
@@ -90,7 +91,7 @@ fn a_turn_that_leaves_with_its_place_is_found_out() {
     assert!(is_found_out(|| run_turns(forget)));
 }
 
-/// Several messages come at once, and as many are taken as there is room for: not more, and not fewer.
+/// Several messages arrive at once, and exactly as many are accepted as there is room for.
 #[test]
 fn messages_that_come_at_once_are_taken_while_there_is_room() {
     for (bytes, taken) in [(1, 3), (10, 2)] {
@@ -133,15 +134,16 @@ fn an_agent_takes_so_many_messages_and_so_many_bytes() {
         drop(running);
         assert!(places.try_run("slow").is_some());
     };
-    // There is one thread only, but these locks are shuttle's.
+    // There is only one thread, but these locks are shuttle's.
     shuttle::check_random(counted, 1);
 }
 
-/// Small turns have four units of this memory, and one caller has at most two of them.
+/// Small turns have four units of this memory, and one caller may use at most two of them.
 const MEMORY: usize = 16 << 10;
 const UNIT: usize = 1 << 10;
 
-/// Nobody gets more than a share, whoever waits gets memory in the end, and all is free afterwards.
+/// Checks that no caller gets more than a share, that every waiting turn gets memory in the end, and that all is free
+/// afterwards.
 fn use_memory(leaving: fn(Waiting<'_, super::memory_budget::BudgetReservation>)) {
     let budget = Arc::new(MemoryBudget::new(MEMORY));
     let all = Arc::new(Usage::default());
@@ -180,7 +182,7 @@ fn a_turn_that_leaves_with_its_memory_is_found_out() {
     assert!(is_found_out(|| use_memory(forget)));
 }
 
-/// A caller whose share is used up waits for it with empty hands.
+/// A caller whose share is used up holds nothing while it waits.
 #[test]
 fn whoever_waits_for_an_own_turn_takes_nothing_from_others() {
     check(|| {

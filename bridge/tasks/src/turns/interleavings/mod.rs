@@ -1,4 +1,4 @@
-//! The queues of turns and the limits of agents and memory in the orders in which their threads may run.
+//! Tests the queues of turns and the limits of agents and memory with different orders of their threads.
 //!
 //! The modules are compiled here a second time, with shuttle's locks, atomics and semaphores in place of the standard
 //! library's and tokio's.
@@ -38,7 +38,7 @@ use shuttle::sync;
 use super::TurnLimits;
 use cancel_signal::CancelSignal;
 
-/// In so many orders, by chance and by priorities that change three times.
+/// The number of orders, half of them random and half with priorities that change three times.
 const ORDERS: usize = 2_000;
 const CHANGES: usize = 3;
 
@@ -47,7 +47,7 @@ fn check(tried: impl Fn() + Copy + Send + Sync + 'static) {
     shuttle::check_pct(tried, ORDERS, CHANGES);
 }
 
-/// Whether shuttle finds an order in which this fails.
+/// Returns whether shuttle finds an order in which this fails.
 fn is_found_out(tried: impl Fn() + Copy + Send + Sync + 'static) -> bool {
     let checking = std::panic::AssertUnwindSafe(|| check(tried));
     std::panic::catch_unwind(checking).is_err()

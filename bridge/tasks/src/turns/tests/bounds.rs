@@ -1,8 +1,8 @@
-//! Bounds of what agents work on: memory, turns, and the size of a task.
+//! Tests the limits of agents: memory, turns, and the size of a task.
 
 use super::*;
 
-/// Makes a message of this many bytes in a new context.
+/// Returns a message of this many bytes in a new context.
 fn large(id: &str, size: usize, caller: &str) -> IncomingMessage {
     let mut incoming = incoming(id, "wait", None);
     let filling = Part::data("x".repeat(size).into());
@@ -15,7 +15,7 @@ fn large(id: &str, size: usize, caller: &str) -> IncomingMessage {
 #[tokio::test(start_paused = true)]
 async fn messages_that_agents_work_on_have_a_bound_together_and_one_too_many_is_not_taken() {
     const ROOM: usize = 256 << 10;
-    // Three times its size, so that one of them has a caller's share.
+    // The memory is three times its size, so that one message is a caller's share.
     let acting = Acting::new(0);
     let turns = Turns::with_limits(
         TurnLimits {
@@ -37,7 +37,7 @@ async fn messages_that_agents_work_on_have_a_bound_together_and_one_too_many_is_
         page.unwrap().total
     };
     assert_eq!(total().await, 1);
-    // What came before is found, others have a share of their own, and what waits in a conversation holds nothing.
+    // Repetitions are found, other callers have their own share, and turns that wait in a conversation hold nothing.
     let again = turns.submit(large("m-1", 32 << 10, "")).await.unwrap();
     assert_eq!(again.task, first.task);
     turns.submit(large("m-3", 32 << 10, "other")).await.unwrap();
@@ -51,7 +51,7 @@ async fn messages_that_agents_work_on_have_a_bound_together_and_one_too_many_is_
     }
     let second = loop {
         match turns.submit(large("m-2", 32 << 10, "")).await {
-            // The place of a turn is given back just after its end is shown.
+            // The place of a turn is released just after its end is shown.
             Err(TurnError::OutOfMemory { .. }) => tokio::task::yield_now().await,
             taken => break taken.unwrap(),
         }
@@ -92,14 +92,14 @@ async fn an_agent_runs_so_many_turns_and_so_many_wait() {
     }
     loop {
         match turns.submit(large("m-3", 1, "three")).await {
-            // The place of a turn is given back just after its end is shown.
+            // The place of a turn is released just after its end is shown.
             Err(TurnError::AgentBusy { .. }) => tokio::task::yield_now().await,
             taken => break drop(taken.unwrap()),
         }
     }
 }
 
-/// Makes turns whose tasks have at most 64 KiB.
+/// Returns turns whose tasks have at most 64 KiB.
 fn with_small_tasks() -> Turns {
     let limits = TurnLimits {
         task: 64 << 10,

@@ -1,11 +1,11 @@
-//! Messages of one task whose submitters learn late what became of them.
+//! Tests messages of one task whose submitters learn the result late.
 
 use tokio::task::yield_now;
 
 use super::*;
 
-/// A turn that runs, and a second message whose submitter does not learn that it is in the log, or that it was refused,
-/// before the turn has ended and a third message has come.
+/// A turn runs while the submitter of a second message does not learn that the message was logged, or that it was
+/// refused, before the turn has ended and a third message has come.
 async fn answered(is_refused: bool) -> Vec<String> {
     let acting = Acting::new(0);
     let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));

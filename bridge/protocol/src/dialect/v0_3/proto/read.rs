@@ -18,7 +18,7 @@ use crate::{
     wire::{FieldError, Fields, list},
 };
 
-/// Whether the parameters of a send are in this form rather than in that of JSON-RPC.
+/// Returns whether the parameters of a send are in this form rather than in that of JSON-RPC.
 pub fn is_like(params: &Value) -> bool {
     let message = params.get("message").or_else(|| params.get("request"));
     message.is_some_and(|message| message.get("content").is_some())
