@@ -116,7 +116,7 @@ fn config(files: Files<'_>) -> Result<Arc<ServerConfig>, TlsError> {
     Ok(Arc::new(config))
 }
 
-/// The protocols of encrypted connections in order of preference: gRPC needs HTTP/2.
+/// Returns the protocols of encrypted connections in order of preference: gRPC needs HTTP/2.
 fn protocols() -> Vec<Vec<u8>> {
     let all: &[&[u8]] = match cfg!(feature = "grpc") {
         true => &[b"h2", b"http/1.1"],
@@ -125,7 +125,7 @@ fn protocols() -> Vec<Vec<u8>> {
     all.iter().map(|name| name.to_vec()).collect()
 }
 
-/// The certificates in a file.
+/// Returns the certificates in a file.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
     let found: Vec<_> = read.map_err(|error| wrong(path, "a certificate", &error))?;

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, header::AUTHORIZATION};
 
 use super::Refusal;
 
-/// The token in the `Authorization` header.
+/// Returns the token in the `Authorization` header.
 ///
 /// # Errors
 /// [`Refusal::Missing`] if there is no token, another scheme, or several headers, of which other readers of

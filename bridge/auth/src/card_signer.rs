@@ -69,7 +69,7 @@ impl CardSigner {
         signed.collect()
     }
 
-    /// The public keys for verifiers.
+    /// Returns the public keys for verifiers.
     pub fn jwks(&self) -> Jwks {
         Jwks {
             keys: vec![self.key.public().clone()],
@@ -99,7 +99,7 @@ impl CardSigner {
     }
 }
 
-/// The router with the public keys, at the path that the signatures name.
+/// Returns the router with the public keys, at the path that the signatures name.
 pub fn card_keys(signer: &Arc<CardSigner>) -> Router {
     let keys = signer.jwks();
     let answer = move || std::future::ready(([(CACHE_CONTROL, CACHE)], Json(keys.clone())));

@@ -63,7 +63,7 @@ impl Expected {
     }
 }
 
-/// A NumericDate in whole seconds.
+/// Returns a NumericDate in whole seconds.
 fn date(claims: &Map<String, Value>, name: &str) -> Option<i64> {
     let number = claims.get(name)?;
     #[expect(

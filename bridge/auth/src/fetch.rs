@@ -64,7 +64,7 @@ pub async fn document(url: &Url) -> Result<Value, FetchError> {
     Fetcher::new(true)?.get(url).await
 }
 
-/// The same, with the document's bytes.
+/// Fetches a document, and returns it with its bytes.
 pub async fn document_and_text(url: &Url) -> Result<(Value, Vec<u8>), FetchError> {
     let fetcher = Fetcher::new(true)?;
     let text = fetcher
@@ -159,7 +159,7 @@ fn parsed(url: &Url, text: &[u8]) -> Result<Value, FetchError> {
     serde_json::from_slice(text).map_err(|_| unexpected(url, "JSON"))
 }
 
-/// The error for an invalid answer.
+/// Returns the error for an invalid answer.
 pub(super) fn unexpected(url: &Url, expected: impl Into<String>) -> FetchError {
     FetchError::Unexpected {
         endpoint: shown(url),
@@ -167,7 +167,7 @@ pub(super) fn unexpected(url: &Url, expected: impl Into<String>) -> FetchError {
     }
 }
 
-/// The address without secret parts.
+/// Returns the address without secret parts.
 pub(super) fn shown(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let port = url
@@ -217,7 +217,7 @@ async fn body(url: &Url, mut reply: Response) -> Result<Vec<u8>, FetchError> {
     Ok(body)
 }
 
-/// The explanation in an error answer, by OAuth (RFC 6749, section 5.2), or its beginning.
+/// Returns the explanation in an error answer, by OAuth (RFC 6749, section 5.2), or its beginning.
 fn said(body: &[u8]) -> String {
     let member = |document: &Value, name: &str| document.get(name)?.as_str().map(str::to_owned);
     let told = serde_json::from_slice(body).ok().and_then(|document| {

@@ -83,7 +83,7 @@ pub(super) struct Token {
 }
 
 impl Grant {
-    /// The token endpoint.
+    /// Returns the token endpoint.
     pub fn endpoint(&self) -> &Url {
         match self {
             Self::ClientSecret { endpoint, .. }

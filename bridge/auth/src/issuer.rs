@@ -36,7 +36,7 @@ pub struct IssuerSettings {
 }
 
 impl IssuerSettings {
-    /// The default settings: tokens of ten minutes, keys of thirty days, kept in memory.
+    /// Creates the default settings: tokens of ten minutes, keys of thirty days, kept in memory.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into().trim_end_matches('/').to_owned(),
@@ -106,7 +106,7 @@ impl Issuer {
         self
     }
 
-    /// A token with these claims: a cached one with enough time left, or a new one.
+    /// Returns a token with these claims: a cached one with enough time left, or a new one.
     ///
     /// # Errors
     /// Returns an error if signing fails.
@@ -141,7 +141,7 @@ impl Issuer {
         Ok(Secret::new(key.sign(claims)?))
     }
 
-    /// The OpenID provider metadata (OpenID Connect Discovery 1.0, section 3).
+    /// Returns the OpenID provider metadata (OpenID Connect Discovery 1.0, section 3).
     pub fn metadata(&self) -> Value {
         let url = &self.settings.url;
         json!({
@@ -153,8 +153,8 @@ impl Issuer {
         })
     }
 
-    /// The public keys: those of tokens that may still be valid, those that will sign later, and the
-    /// operator's own.
+    /// Returns the public keys: those of tokens that may still be valid, those that will sign later, and the operator's
+    /// own.
     pub fn jwks(&self, now: Timestamp) -> Jwks {
         let mut all = self.ring().published(now, self.settings.lifetime);
         all.keys
@@ -175,15 +175,14 @@ impl Issuer {
         claims
     }
 
-    /// The claims with issuer and times of a token.
+    /// Returns the claims with issuer and times of a token.
     fn times(&self, now: Timestamp) -> Value {
         let lifetime = i64::try_from(self.settings.lifetime.as_secs()).unwrap_or(i64::MAX);
         let now = now.as_second();
         json!({"iss": self.settings.url, "iat": now, "exp": now.saturating_add(lifetime)})
     }
 
-    /// A cached token with at least a quarter of its lifetime left, since the receiver may not use it at
-    /// once.
+    /// Returns a cached token with at least a quarter of its lifetime left, since the receiver may not use it at once.
     fn made_before(&self, subject: &Subject, now: Timestamp) -> Option<Secret> {
         let made = lock(&self.made);
         let (at, token) = made.get(subject)?;

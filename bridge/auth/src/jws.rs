@@ -52,7 +52,7 @@ impl<'a> Jws<'a> {
     }
 }
 
-/// The header of a token signed with this algorithm and key id.
+/// Returns the header of a token signed with this algorithm and key id.
 pub(super) fn header(algorithm: Algorithm, key: &str) -> Value {
     json!({"alg": algorithm.name(), "typ": "JWT", "kid": key})
 }

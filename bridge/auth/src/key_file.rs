@@ -54,7 +54,7 @@ pub enum KeyFileError {
     Key(#[from] KeyError),
 }
 
-/// The permissions of a file if other users can read or write it.
+/// Returns the permissions of a file if other users can read or write it.
 pub fn not_private(file: &File) -> io::Result<Option<u32>> {
     let mode = file.metadata()?.permissions().mode() & 0o777;
     Ok((mode & 0o077 != 0).then_some(mode))

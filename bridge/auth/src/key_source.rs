@@ -95,7 +95,7 @@ impl KeySource {
         })
     }
 
-    /// The issuer's keys, fetched again if this one is not among them. It may still be missing afterwards.
+    /// Returns the issuer's keys, fetched again if this one is not among them. It may still be missing afterwards.
     pub(super) async fn find(
         &self,
         issuer: &str,

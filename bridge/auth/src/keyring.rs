@@ -34,7 +34,7 @@ impl Keyring {
         &self.0
     }
 
-    /// The key to sign with: the newest one that verifiers could have fetched. The very first key is used at
+    /// Returns the key to sign with: the newest one that verifiers could have fetched. The very first key is used at
     /// once.
     pub(super) fn signing(&self, now: Timestamp) -> Option<&Arc<SigningKey>> {
         let ripe = |kept: &&StoredKey| age(kept.made, now) >= LEAD;
@@ -42,7 +42,7 @@ impl Keyring {
         newest.map(|kept| &kept.key)
     }
 
-    /// The published keys: future ones, the current one, and those whose tokens of this lifetime may still be
+    /// Returns the published keys: future ones, the current one, and those whose tokens of this lifetime may still be
     /// valid.
     pub(super) fn published(&self, now: Timestamp, lifetime: Duration) -> Jwks {
         let live = self.live(now, lifetime);
@@ -57,7 +57,7 @@ impl Keyring {
         newest.is_none_or(|kept| age(kept.made, now) + LEAD >= every.max(2 * LEAD))
     }
 
-    /// The ring with another key, and without expired ones.
+    /// Returns the ring with another key, and without expired ones.
     pub(super) fn with(&self, kept: StoredKey, lifetime: Duration) -> Self {
         let now = kept.made;
         Self::new(self.live(now, lifetime).cloned().chain([kept]).collect())
@@ -72,7 +72,7 @@ impl Keyring {
     }
 }
 
-/// The age of something; zero for times in the future.
+/// Returns the age of something; zero for times in the future.
 pub(super) fn age(made: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(made)).unwrap_or_default()
 }

@@ -92,12 +92,12 @@ impl PrivateKey {
         Ok(Self { pair, public })
     }
 
-    /// The signature algorithm.
+    /// Returns the signature algorithm.
     pub(super) fn algorithm(&self) -> Algorithm {
         self.pair.algorithm()
     }
 
-    /// The published id.
+    /// Returns the published id.
     pub(super) fn id(&self) -> &str {
         self.public.kid.as_deref().unwrap_or_default()
     }
@@ -149,7 +149,7 @@ impl Pair {
         }
     }
 
-    /// The public key, still without an id.
+    /// Returns the public key, still without an id.
     fn public(&self) -> Jwk {
         let encode = |bytes: &[u8]| Some(URL_SAFE_NO_PAD.encode(bytes));
         let common = Jwk {
@@ -179,7 +179,7 @@ impl Pair {
     }
 }
 
-/// The thumbprint of a key (RFC 7638): the hash of its required members in order.
+/// Returns the thumbprint of a key (RFC 7638): the hash of its required members in order.
 fn thumbprint(key: &Jwk) -> String {
     let members = [
         ("crv", key.crv.as_ref()),
@@ -194,7 +194,7 @@ fn thumbprint(key: &Jwk) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }
 
-/// The first private key in a PEM file (RFC 7468).
+/// Returns the first private key in a PEM file (RFC 7468).
 fn pem(text: &str) -> Option<Vec<u8>> {
     let (_, rest) = text.split_once("-----BEGIN PRIVATE KEY-----")?;
     let (body, _) = rest.split_once("-----END PRIVATE KEY-----")?;

@@ -19,7 +19,7 @@ pub(super) const KEYS: &str = "/.well-known/jwks.json";
 /// The caching of the keys by clients: much less than the time for which a key is published before it signs.
 const CACHE: &str = "public, max-age=3600";
 
-/// The router with the issuer's metadata and public keys.
+/// Returns the router with the issuer's metadata and public keys.
 pub fn router(issuer: Arc<Issuer>) -> Router {
     Router::new()
         .route(METADATA, get(metadata))

@@ -13,7 +13,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, for sending it.
+    /// Returns the text itself, for sending it.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -67,7 +67,7 @@ impl SigningKey {
         &self.pkcs8
     }
 
-    /// The published id.
+    /// Returns the published id.
     pub(super) fn id(&self) -> &str {
         self.public.kid.as_deref().unwrap_or_default()
     }

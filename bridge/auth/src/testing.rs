@@ -22,7 +22,7 @@ use url::Url;
 
 use super::{Algorithm, signing::SigningKey};
 
-/// One of three keys, created once for all tests.
+/// Returns one of three keys, which are created once for all tests.
 pub(super) fn key(number: usize) -> Arc<SigningKey> {
     static KEYS: LazyLock<[Arc<SigningKey>; 3]> =
         LazyLock::new(|| [(); 3].map(|()| Arc::new(SigningKey::make().unwrap())));
@@ -39,7 +39,7 @@ pub(super) const PEM_KEYS: [(&str, Algorithm); 2] = [
 ];
 const ECDSA_KEY: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcCU4gz0ZbSkcAPKp38PtKy+cpCdlgLQFp6TKdJxQipOhRANCAAS5wwhftLh3HThvlEk5GrH3b57VKghjItsQq0IGiJrhgN2ec7N+MS03xLky+DccFEYpXG2gw24b8LPOO7SVKdks";
 
-/// A private file with one of these keys; it exists as long as the folder.
+/// Returns a private file with one of these keys; it exists as long as the folder.
 pub(super) fn pem_file(key: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("key.pem");
@@ -52,7 +52,7 @@ pub(super) fn wrapped(key: &str) -> String {
     format!("-----BEGIN PRIVATE KEY-----\n{key}\n-----END PRIVATE KEY-----\n")
 }
 
-/// The time this many seconds after the epoch.
+/// Returns the time this many seconds after the epoch.
 pub(super) fn moment(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
@@ -96,7 +96,7 @@ impl FakeEndpoint {
         answers.insert(path.to_owned(), (status, answer.to_string()));
     }
 
-    /// The requests: method, path and query, the header `metadata`, the body.
+    /// Returns the requests: method, path and query, the header `metadata`, the body.
     pub(super) fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }

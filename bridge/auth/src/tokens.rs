@@ -54,7 +54,7 @@ impl Tokens {
         }))))
     }
 
-    /// A token for a bot whose answers go to `service_url`. Concurrent callers share one request to the
+    /// Returns a token for a bot whose answers go to `service_url`. Concurrent callers share one request to the
     /// endpoint, and a token is renewed some time before it expires.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ impl Granted {
         }
     }
 
-    /// The cached token, if it is still valid long enough.
+    /// Returns the cached token, if it is still valid long enough.
     fn known(&self, now: Timestamp) -> Option<Token> {
         let token = self.token.read().unwrap_or_else(PoisonError::into_inner);
         let sendable = |token: &&Token| age(now, token.expires) > TRAVEL;

@@ -66,7 +66,7 @@ pub(crate) async fn find(
     })
 }
 
-/// The addresses at which the card is looked for.
+/// Returns the addresses to search for the card.
 fn places_of(base: &Url) -> Vec<Url> {
     match card_url::is_card(base) {
         true => vec![card_url::without_fragment(base)],

@@ -9,14 +9,14 @@ pub(crate) fn is_card(url: &Url) -> bool {
     path.ends_with(".json") || places::is_one(path)
 }
 
-/// The address without fragment.
+/// Returns the address without fragment.
 pub(crate) fn without_fragment(url: &Url) -> Url {
     let mut url = url.clone();
     url.set_fragment(None);
     url
 }
 
-/// The address of this path at the same host.
+/// Returns the address of this path at the same host.
 pub(crate) fn with_path(target: &Url, path: &str) -> Url {
     let mut url = without_fragment(target);
     url.set_query(None);
@@ -24,7 +24,7 @@ pub(crate) fn with_path(target: &Url, path: &str) -> Url {
     url
 }
 
-/// The agent's base address by the address of its card: the part before the card's path.
+/// Returns the agent's base address by the address of its card: the part before the card's path.
 pub(crate) fn agent_base(place: &Url) -> Url {
     let path = place.path();
     let ending = places::ALL.iter().find_map(|card| path.strip_suffix(card));

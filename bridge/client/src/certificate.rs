@@ -16,7 +16,7 @@ pub(crate) fn rejection(error: &(dyn Error + 'static)) -> Option<String> {
     None
 }
 
-/// The error that an `io::Error` wraps. `io::Error::source` skips it and returns the source of the wrapped
+/// Returns the error that an `io::Error` wraps. `io::Error::source` skips it and returns the source of the wrapped
 /// error.
 fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     let made_of = error.downcast_ref::<io::Error>()?.get_ref()?;

@@ -52,18 +52,18 @@ impl Client {
         Ok(Self { card, interfaces })
     }
 
-    /// The agent's card.
+    /// Returns the agent's card.
     pub fn card(&self) -> &AgentCard {
         &self.card
     }
 
-    /// The version of the interface in use. Another interface, used when this one refuses connections, may
-    /// have another version.
+    /// Returns the version of the interface in use. Another interface, used when this one refuses connections, may have
+    /// another version.
     pub fn version(&self) -> Version {
         self.interfaces.agent().version
     }
 
-    /// The binding of the interface in use.
+    /// Returns the binding of the interface in use.
     pub fn binding(&self) -> Binding {
         self.interfaces.agent().binding
     }

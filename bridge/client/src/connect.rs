@@ -102,7 +102,7 @@ async fn trust(card: &AgentCard, options: &Options) -> Result<(), Fault> {
     }
 }
 
-/// The interfaces of the card that can be used. An unusable interface is skipped if there is another.
+/// Returns the interfaces of the card that can be used. An unusable interface is skipped if there is another.
 fn interfaces(
     http: &reqwest::Client,
     card: &AgentCard,

@@ -185,7 +185,7 @@ impl From<PrivateAddress> for Fault {
     }
 }
 
-/// The binding for error messages; JSON-RPC, the most common one, is not named.
+/// Returns the binding for error messages; JSON-RPC, the most common one, is not named.
 fn over(binding: Option<Binding>) -> String {
     match binding {
         None | Some(Binding::JsonRpc) => String::new(),

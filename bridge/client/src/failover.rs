@@ -27,7 +27,7 @@ impl InterfaceSet {
         }
     }
 
-    /// The interface in use.
+    /// Returns the interface in use.
     pub(crate) fn agent(&self) -> &Arc<Agent> {
         let current = self.current.load(Ordering::Relaxed);
         self.at(current).unwrap_or(&self.first)

@@ -21,7 +21,7 @@ use url::{Host, Url};
 /// Resolves host names in place of the system's resolver. The results are checked like the system's.
 #[async_trait]
 pub trait Lookup: fmt::Debug + Send + Sync {
-    /// The addresses of a name; empty if there is no such name.
+    /// Returns the addresses of a name; empty if there is no such name.
     ///
     /// # Errors
     /// The resolver cannot be asked.
@@ -90,7 +90,7 @@ impl AddressGuard {
         }
     }
 
-    /// One private address among several is enough to refuse: a public host has none.
+    /// Refuses a host with a private address, even if it has others: a public host has no private one.
     fn judge(&self, host: &str, addresses: &[IpAddr]) -> Result<(), PrivateAddress> {
         let private = |address: &&IpAddr| !self.allow_private && !is_public(**address);
         match addresses.iter().find(private) {

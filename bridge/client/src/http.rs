@@ -93,7 +93,7 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// The fault of an error answer without a protocol error in it.
+    /// Returns the fault of an error answer without a protocol error in it.
     pub(crate) fn refused(&self) -> Fault {
         self.denied(&beginning(&self.body))
             .unwrap_or_else(|| Fault::Http {
@@ -102,7 +102,7 @@ impl Answer {
             })
     }
 
-    /// The fault if the status is 401 or 403, with the agent's explanation.
+    /// Returns the fault if the status is 401 or 403, with the agent's explanation.
     pub(crate) fn denied(&self, said: &str) -> Option<Fault> {
         let said = said.to_owned();
         let challenge = self.challenge.clone();
@@ -131,7 +131,7 @@ async fn read_body(reply: Response, limits: &Limits) -> Result<Vec<u8>, Fault> {
     })
 }
 
-/// The beginning of a body, for an error message.
+/// Returns the beginning of a body, for an error message.
 pub(crate) fn beginning(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let mut shown: String = text.trim().chars().take(200).collect();

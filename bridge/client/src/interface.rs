@@ -19,7 +19,7 @@ pub(crate) fn carries(binding: Binding, version: Version) -> bool {
     }
 }
 
-/// The bindings and versions of a card, for error messages.
+/// Returns the bindings and versions of a card, for error messages.
 pub(crate) fn offered(card: &AgentCard) -> String {
     let shown: Vec<_> = card
         .supported_interfaces
@@ -32,7 +32,7 @@ pub(crate) fn offered(card: &AgentCard) -> String {
     }
 }
 
-/// The address of an interface of the agent at `base`; cards may have relative addresses.
+/// Returns the address of an interface of the agent at `base`; cards may have relative addresses.
 ///
 /// # Errors
 /// Returns an error if the text is no address of this binding.
@@ -43,13 +43,13 @@ pub(crate) fn address(binding: Binding, base: &Url, said: &str) -> Result<Url, F
     }
 }
 
-/// The address of an interface over HTTP.
+/// Returns the address of an interface over HTTP.
 fn below(base: &Url, said: &str) -> Result<Url, FieldError> {
     base.join(said)
         .map_err(|error| FieldError::new("a URL", error.to_string()).inside("url"))
 }
 
-/// The address of an interface over gRPC. Without a scheme it is encrypted if `base` is.
+/// Returns the address of an interface over gRPC. Without a scheme it is encrypted if `base` is.
 ///
 /// # Errors
 /// Returns an error if the address has no host or an unknown scheme.
@@ -71,7 +71,7 @@ fn of_grpc(base: &Url, said: &str) -> Result<Url, FieldError> {
     Ok(url)
 }
 
-/// The address without user name and password.
+/// Returns the address without user name and password.
 pub fn without_user(url: &Url) -> String {
     let mut url = url.clone();
     // Without a host there is nothing to remove.

@@ -26,7 +26,7 @@ pub(crate) struct ChosenInterface<'a> {
     pub(crate) binding: Binding,
 }
 
-/// The interfaces that can be used, in the card's order, which is the agent's preference (8.3.2).
+/// Returns the interfaces that can be used, in the card's order, which is the agent's preference (8.3.2).
 pub(crate) fn choices(
     card: &AgentCard,
     wanted: Requirements,
@@ -51,7 +51,7 @@ pub(crate) fn choices(
     }
 }
 
-/// The versions and bindings that client and caller allow, in order of preference.
+/// Returns the versions and bindings that client and caller allow, in order of preference.
 fn supported(wanted: Requirements) -> Vec<(Version, Binding)> {
     let versions = Version::ALL.into_iter().rev();
     let versions = versions.filter(|one| wanted.version.is_none_or(|version| version == *one));

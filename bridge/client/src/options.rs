@@ -62,7 +62,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The guard for connections.
+    /// Returns the guard for connections.
     pub(crate) fn guard(&self) -> AddressGuard {
         AddressGuard {
             allow_private: self.allow_private,
@@ -90,7 +90,7 @@ impl Retries {
         longest: Duration::ZERO,
     };
 
-    /// The pause before an attempt, counted from 0; `None` after the last one.
+    /// Returns the pause before an attempt, counted from 0; `None` after the last one.
     pub(crate) fn pause(&self, attempt: u32) -> Option<Duration> {
         let doubled = self.first.saturating_mul(2_u32.saturating_pow(attempt));
         (attempt < self.attempts).then_some(doubled.min(self.longest))
@@ -117,7 +117,7 @@ pub struct Polls {
 }
 
 impl Polls {
-    /// The next pause, if this one brought no change.
+    /// Returns the next pause, if this one brought no change.
     pub(crate) fn after(&self, pause: Duration) -> Duration {
         let doubled = pause.saturating_mul(2).min(self.longest);
         doubled.max(Duration::from_millis(1))

@@ -29,14 +29,14 @@ impl Sequence {
         }
     }
 
-    /// The extension to request where the events have no ids, beside those that the caller asks for.
+    /// Returns the extension to request if the events have no ids, in addition to those that the caller requests.
     #[cfg(feature = "grpc")]
     pub(crate) fn request(self) -> Option<&'static str> {
         (self == Self::Own).then_some(SEQUENCE_EXTENSION)
     }
 
-    /// The number of an event: what it says itself, or else the end of its id, `TASK/NUMBER`. What the caller has not
-    /// asked for is taken away.
+    /// Returns the number of an event: what it says itself, or else the end of its id, `TASK/NUMBER`. What the caller
+    /// has not asked for is taken away.
     pub(crate) fn number(self, id: Option<&str>, event: &mut StreamResponse) -> Option<u64> {
         let metadata = match event {
             StreamResponse::Task(task) => &mut task.metadata,
@@ -62,7 +62,7 @@ impl Sequence {
     }
 }
 
-/// The id of the task that an event is of.
+/// Returns the id of an event's task.
 pub(crate) fn task_of(event: &StreamResponse) -> Option<&str> {
     match event {
         StreamResponse::Task(task) => Some(&task.id),

@@ -62,7 +62,7 @@ impl Signers {
         self
     }
 
-    /// The URLs of the key sets needed to verify a card; only trusted ones.
+    /// Returns the URLs of the key sets needed to verify a card; only trusted ones.
     pub fn key_sets(&self, card: &Value) -> BTreeSet<Url> {
         let signatures = signatures(card).unwrap_or_default();
         let headers = signatures
@@ -135,7 +135,7 @@ impl Signers {
         }
     }
 
-    /// The URL of the key set in a header, if it is trusted.
+    /// Returns the URL of the key set in a header, if it is trusted.
     fn believed(&self, header: &Header) -> Option<Url> {
         let said = Url::parse(header.key_set.as_deref()?).ok()?;
         let is_below =

@@ -55,7 +55,7 @@ fn read(version: Version, name: &str, length: Duration) {
     });
 }
 
-/// The work of a server on a body before it knows the request.
+/// Does the work of a server on a body before it knows the request.
 fn call(version: Version, body: &[u8]) -> Call {
     let request = Request::from_slice(body).expect("it is a request");
     let operation = version.operation(&request.method).expect("it is a method");
@@ -75,7 +75,7 @@ fn write(version: Version, name: &str, length: Duration) {
     });
 }
 
-/// The work of a server on an answer.
+/// Returns the work of a server on an answer.
 fn text(version: Version, sent: &SendMessageResponse) -> String {
     let id = Id::String("1".into());
     let text = match version {

@@ -73,7 +73,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !SPECIAL_V4.iter().any(|net| net.contains(&address))
 }
 
-/// The IPv4 address in the last four bytes.
+/// Returns the IPv4 address in the last four bytes.
 fn inside(address: Ipv6Addr) -> Ipv4Addr {
     let [.., a, b, c, d] = address.octets();
     Ipv4Addr::new(a, b, c, d)

@@ -71,7 +71,7 @@ impl EventReader {
         Ok(None)
     }
 
-    /// The number of the last event that was read.
+    /// Returns the number of the last event that was read.
     pub(super) fn seen(&self) -> Seq {
         self.follower.seen()
     }

@@ -187,7 +187,7 @@ impl<G> FairQueue<G> {
         yielding < waiting && !beside.any(has_more)
     }
 
-    /// The number of slots that the request's caller has, and that its host has.
+    /// Returns the number of slots that the request's caller has, and that its host has.
     fn share(&self, request: &SlotRequest) -> (usize, usize) {
         let of =
             |counts: &BTreeMap<String, SlotCounts>, name| counts.get(name).map_or(0, |one| one.all);

@@ -82,13 +82,13 @@ impl Setting {
         self
     }
 
-    /// The webhook's host, as `HOST:PORT`.
+    /// Returns the webhook's host, as `HOST:PORT`.
     pub(super) fn host(&self) -> String {
         let url = Url::parse(&self.config.url);
         url.as_ref().map(target::origin).unwrap_or_default()
     }
 
-    /// The setting's id; empty if it has none yet.
+    /// Returns the setting's id; empty if it has none yet.
     pub(super) fn id(&self) -> &str {
         self.config.id.as_deref().unwrap_or_default()
     }
@@ -134,7 +134,7 @@ impl SettingKey {
         }
     }
 
-    /// The associated data of an encrypted setting: it cannot be used for another task or caller.
+    /// Returns the associated data of an encrypted setting: it cannot be used for another task or caller.
     pub(super) fn place(&self) -> Vec<u8> {
         encoded(&(&self.caller, &self.task, &self.id))
     }
@@ -185,7 +185,7 @@ impl StoredSetting {
         serde_json::from_slice(&text).map_err(|error| broken(key, &error))
     }
 
-    /// The webhook's host, as `HOST:PORT`.
+    /// Returns the webhook's host, as `HOST:PORT`.
     pub(super) fn host(&self) -> String {
         match self {
             Self::Clear(setting) => setting.host(),

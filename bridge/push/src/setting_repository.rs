@@ -174,7 +174,7 @@ impl SettingRepository {
     }
 }
 
-/// The owner of records that belong to no caller. Their kinds differ from those of callers' records.
+/// Returns the owner of records that belong to no caller. Their kinds differ from those of callers' records.
 fn bridge() -> Caller {
     Caller::anonymous()
 }

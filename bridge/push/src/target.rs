@@ -84,7 +84,8 @@ fn may_be(host: &Host<&str>, allowed: &AllowedTargets) -> bool {
     }
 }
 
-/// The host and port of a URL, as `HOST:PORT`: deliveries are counted by it, and logs contain no more of the URL.
+/// Returns the host and port of a URL, as `HOST:PORT`: deliveries are counted by it, and logs contain no more of the
+/// URL.
 pub(super) fn origin(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let port = url.port_or_known_default().unwrap_or_default();

@@ -46,7 +46,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome's label in metrics.
+    /// Returns the outcome's label in metrics.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Delivered => "delivered",

@@ -5,17 +5,17 @@ use std::{fs, path::Path};
 use bridge_protocol::{a2a::AgentCard, dialect::card};
 use serde_json::Value;
 
-/// The JSON document in a file.
+/// Returns the JSON document in a file.
 pub(super) fn document(path: &Path) -> Result<Value, String> {
     parsed(path, &text(path)?)
 }
 
-/// The bytes of a file.
+/// Returns the bytes of a file.
 pub(super) fn text(path: &Path) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// The JSON document in a file's text.
+/// Returns the JSON document in a file's text.
 pub(super) fn parsed(path: &Path, text: &[u8]) -> Result<Value, String> {
     let named = |error| format!("{}: expected JSON: {error}", path.display());
     serde_json::from_slice(text).map_err(named)

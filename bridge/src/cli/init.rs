@@ -143,7 +143,7 @@ impl Init {
         Ok(())
     }
 
-    /// The card in the form of 0.3, the most common form of published cards.
+    /// Returns the card in the form of 0.3, the most common form of published cards.
     fn card(&self) -> Value {
         json!({
             "protocolVersion": "0.3.0",
@@ -204,7 +204,7 @@ me = {{ file = "token" }}
         )
     }
 
-    /// The built-in bot used if there is no other; its results are final.
+    /// Returns the built-in bot that is used if there is no other; its results are final.
     fn builtin(&self) -> &'static str {
         match self.template {
             Template::Assistant => "echo",
@@ -224,7 +224,7 @@ me = {{ file = "token" }}
         }
     }
 
-    /// The agent's host and port. The document of UST has localhost.
+    /// Returns the agent's host and port. The document of UST has localhost.
     fn place(&self) -> String {
         match self.is_printed() {
             true => format!("localhost:{}", self.listen.port()),
@@ -232,7 +232,7 @@ me = {{ file = "token" }}
         }
     }
 
-    /// A random token, or the printed one if the lines of the document must work and only this machine can
+    /// Returns a random token, or the printed one if the lines of the document must work and only this machine can
     /// connect.
     fn token(&self) -> String {
         match self.is_printed() {

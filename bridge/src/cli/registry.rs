@@ -150,7 +150,7 @@ impl RegistryLogin {
     }
 }
 
-/// The agents of a registry, or the one with a skill, each with the reference of its card.
+/// Returns the agents of a registry, or the one with a skill, each with the reference of its card.
 pub(super) async fn agents(
     registry: &Registry,
     skill: Option<&str>,

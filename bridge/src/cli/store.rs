@@ -49,7 +49,7 @@ const EXPECTED: &str = "expected memory, sled:FOLDER or postgres://USER@HOST/DAT
 const USUAL: &str = "bridge-data";
 
 impl StoreChoice {
-    /// The store named in a configuration.
+    /// Returns the store named in a configuration.
     pub(super) fn of(config: &Config) -> Result<Self, String> {
         let said = config.store.as_ref().map(|said| said.get_ref().0.clone());
         let said = said.unwrap_or_default();
@@ -72,7 +72,7 @@ impl StoreChoice {
         Ok(choice)
     }
 
-    /// A file next to the tasks, if they are on disk.
+    /// Returns a file next to the tasks, if they are on disk.
     pub(super) fn beside(&self, name: &str) -> Option<PathBuf> {
         match self {
             Self::Memory => None,

@@ -129,7 +129,7 @@ fn tell(report: &StoreReport) -> Exit {
     }
 }
 
-/// The folder of a store on the disk.
+/// Returns the folder of a store on the disk.
 fn settings(store: &StoreChoice) -> Result<&SledSettings, String> {
     match store {
         StoreChoice::Sled(settings) => Ok(settings),

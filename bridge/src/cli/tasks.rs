@@ -162,7 +162,7 @@ impl TasksCommand {
     }
 }
 
-/// The path of a task, whose id may have any characters.
+/// Returns the path of a task, whose id may have any characters.
 fn path(task: &str, rest: &str) -> String {
     let encoded: String = url::form_urlencoded::byte_serialize(task.as_bytes()).collect();
     format!("/tasks/{}{rest}", encoded.replace('+', "%20"))
@@ -185,7 +185,7 @@ fn line(task: &Value) -> String {
     terminal::line(&columns.join("  ")).into_owned()
 }
 
-/// A task with its messages, for people.
+/// Returns a task with its messages, for people.
 fn shown(task: &Value) -> String {
     let mut lines = vec![line(task)];
     for turn in task["turns"].as_array().into_iter().flatten() {

@@ -23,7 +23,7 @@ pub(super) enum TrustError {
 }
 
 impl Trust {
-    /// The root certificates in the file, if one is given.
+    /// Returns the root certificates in the file, if one is given.
     pub(super) fn roots(&self) -> Result<Roots, TrustError> {
         let Some(path) = &self.ca else {
             return Ok(Roots::default());

@@ -141,20 +141,20 @@ pub enum TurnsAre {
 }
 
 impl TurnsAre {
-    /// The name of the value in the file.
+    /// Returns the name of the value in the file.
     fn name(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// The meaning in one line.
+    /// Returns the meaning in one line.
     fn meaning(self) -> String {
         let value = self.to_possible_value();
         let help = value.as_ref().and_then(PossibleValue::get_help);
         help.map_or_else(String::new, ToString::to_string)
     }
 
-    /// The key with each of its values, as comments for a configuration.
+    /// Returns the key with each of its values, as comments for a configuration.
     pub(crate) fn explained() -> String {
         let line = |one: &Self| {
             let value = format!("\"{}\"", one.name());

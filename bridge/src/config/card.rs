@@ -95,7 +95,7 @@ pub struct SkillConfig {
 }
 
 impl SkillConfig {
-    /// The schemas with their names in cards.
+    /// Returns the schemas with their names in cards.
     pub(super) fn schemas(&self) -> impl Iterator<Item = (&'static str, Value)> {
         let schemas = [
             ("input_schema", &self.input_schema),
@@ -110,7 +110,7 @@ impl SkillConfig {
 }
 
 impl CardConfig {
-    /// The card with these settings.
+    /// Returns the card with these settings.
     pub fn apply(&self, mut card: AgentCard) -> AgentCard {
         replace(&mut card.name, self.name.as_ref());
         replace(&mut card.description, self.description.as_ref());
@@ -139,7 +139,7 @@ impl CardConfig {
         card
     }
 
-    /// The extended card with these settings: the skills are added to the public ones, and replace those with
+    /// Returns the extended card with these settings: the skills are added to the public ones, and replace those with
     /// the same id.
     pub fn extended(&self, card: &AgentCard) -> AgentCard {
         let mut extended = self.apply(card.clone());

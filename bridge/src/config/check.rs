@@ -117,7 +117,7 @@ fn check_schemas(said: &SkillConfig, at: usize, found: &mut Found) {
     }
 }
 
-/// A key that only works for a bot behind a URL, if one is set.
+/// Returns a key that only works for a bot behind a URL, if one is set.
 fn only_for_bots(agent: &AgentConfig) -> Option<&'static str> {
     let keys = [
         ("auth", agent.auth.is_some()),

@@ -68,7 +68,7 @@ pub struct LimitsConfig {
 }
 
 impl LimitsConfig {
-    /// The limits of each caller, with defaults for absent ones.
+    /// Returns the limits of each caller, with defaults for absent ones.
     pub fn quota(&self) -> QuotaSettings {
         let usual = QuotaSettings::default();
         QuotaSettings {
@@ -82,7 +82,7 @@ impl LimitsConfig {
         }
     }
 
-    /// The limits of turns, with defaults for absent ones.
+    /// Returns the limits of turns, with defaults for absent ones.
     pub fn turn_limits(&self) -> TurnLimits {
         let usual = TurnLimits::default();
         let count = |said: Option<NonZeroU32>, usual: usize| {
@@ -99,7 +99,7 @@ impl LimitsConfig {
         }
     }
 
-    /// The limits, with defaults for absent ones.
+    /// Returns the limits, with defaults for absent ones.
     pub fn limits(&self) -> Limits {
         let usual = Limits::default();
         let count = |said: Option<NonZeroU32>, usual: usize| {

@@ -13,7 +13,7 @@ pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, before[line_start..].chars().count() + 1)
 }
 
-/// The key whose name or value is at this offset, such as `agents[0].bot`; the innermost of several.
+/// Returns the key whose name or value is at this offset, such as `agents[0].bot`; the innermost of several.
 pub(super) fn key(text: &str, offset: usize) -> String {
     let (root, _) = DeTable::parse_recoverable(text);
     let mut path = String::new();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Config;
 
-/// The schema, draft 2020-12, as stored in `bridge/bridge.schema.json`.
+/// Returns the schema, draft 2020-12, as stored in `bridge/bridge.schema.json`.
 pub fn schema() -> Value {
     SchemaSettings::draft2020_12()
         .with_transform(RecursiveTransform(join_lines))

@@ -43,7 +43,7 @@ pub(super) struct SecretSources<'a> {
 }
 
 impl SecretText {
-    /// The secret. It must have been looked up before, see [`super::read()`].
+    /// Returns the secret. It must have been looked up before, see [`super::read()`].
     pub fn secret(&self) -> Secret {
         match self {
             Self::Clear(secret) => secret.clone(),

@@ -124,7 +124,7 @@ pub struct IssuerConfig {
 }
 
 impl AgentConfig {
-    /// An agent with default settings.
+    /// Creates an agent with default settings.
     pub fn named(name: AgentName) -> Self {
         Self {
             name: Spanned::new(0..0, name),

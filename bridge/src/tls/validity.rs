@@ -9,7 +9,7 @@ use x509_cert::{
     time::{Time, Validity},
 };
 
-/// The times of the first certificate in a file, which is the server's own. `None` if they cannot be read.
+/// Returns the times of the first certificate in a file, which is the server's own. `None` if they cannot be read.
 pub(crate) fn validity(path: &Path) -> Option<(Timestamp, Timestamp)> {
     let chain = super::certificates(path).ok()?;
     let certificate = Certificate::from_der(chain.first()?).ok()?;

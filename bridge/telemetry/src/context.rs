@@ -10,7 +10,7 @@ use crate::backend;
 pub struct TraceContext(backend::Context);
 
 impl TraceContext {
-    /// The current span; none if no spans are exported.
+    /// Returns the current span; none if no spans are exported.
     pub fn current() -> Self {
         match backend::is_on() {
             true => Self(backend::context(&Span::current())),
@@ -54,12 +54,12 @@ impl TraceContext {
         headers
     }
 
-    /// The value of `traceparent`, for places that have no headers, such as a program's environment.
+    /// Returns the value of `traceparent`, for places that have no headers, such as a program's environment.
     pub fn traceparent(&self) -> Option<String> {
         backend::traceparent(&self.0)
     }
 
-    /// The ids of trace and span, for logs.
+    /// Returns the ids of trace and span, for logs.
     pub fn ids(&self) -> Option<(String, String)> {
         backend::ids(&self.0)
     }

@@ -57,8 +57,8 @@ pub fn finish() {
     backend::finish();
 }
 
-/// The message of the innermost error, such as "connection refused". The outer ones repeat the address of a request,
-/// which may have a secret in it.
+/// Returns the message of the innermost error, such as "connection refused". The outer ones repeat the address of a
+/// request, which may have a secret in it.
 pub fn root_cause(error: &dyn std::error::Error) -> String {
     let mut inner = error;
     while let Some(source) = inner.source() {

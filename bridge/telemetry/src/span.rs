@@ -19,7 +19,7 @@ pub enum Kind {
 
 #[cfg(feature = "otlp")]
 impl Kind {
-    /// The name in OpenTelemetry.
+    /// Returns the name in OpenTelemetry.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Internal => "internal",
@@ -68,7 +68,7 @@ pub fn span(kind: Kind, name: impl FnOnce() -> String) -> Span {
     }
 }
 
-/// The current span; one that does nothing if no spans are exported.
+/// Returns the current span; one that does nothing if no spans are exported.
 pub fn current() -> Span {
     match backend::is_on() {
         true => Span::current(),

@@ -112,7 +112,7 @@ pub(crate) async fn rpc(app: &Router, version: Option<&str>, method: &str, param
     answer
 }
 
-/// The data of the events of a stream.
+/// Returns the data of the events of a stream.
 pub(crate) async fn events(
     app: &Router,
     version: Option<&str>,

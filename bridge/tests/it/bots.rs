@@ -139,7 +139,7 @@ async fn the_teams_sdk_for_node() {
     talk("teams_node", &on_node("teams_sdk.js", &[]).await, &STREAMED).await;
 }
 
-/// A bot for Node, started with these variables.
+/// Returns a bot for Node, started with these variables.
 pub(crate) async fn on_node(bot: &str, variables: &[(&str, &str)]) -> Bridge {
     let modules = node::with(&NODE_PACKAGES).await;
     let mut node = Command::new("node");
@@ -172,8 +172,8 @@ async fn talk(name: &str, bot: &Bridge, more: &[Kind]) {
     }
 }
 
-/// The bot as three agents: on the usual channel, on one that bots do not know, and as one whose tasks stay open, so
-/// that what comes after a turn comes in the same task.
+/// Returns the bot as three agents: on the usual channel, on one that bots do not know, and as one whose tasks stay
+/// open, so that what comes after a turn comes in the same task.
 fn serve(folder: &TempDir, bot: &Bridge) -> Bridge {
     let url = bot.url();
     let agent = |name: &str, more: &str| {

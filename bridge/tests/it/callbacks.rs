@@ -17,7 +17,7 @@ const NAME: &str = "agents.example";
 /// How long a look at the bot may take.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// A configuration with TLS and this bot, and the certificate.
+/// Returns a configuration with TLS and this bot, and the certificate.
 fn folder(bot: &Bridge) -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let made = rcgen::generate_simple_self_signed([NAME.to_owned()]).unwrap();

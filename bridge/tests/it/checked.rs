@@ -13,7 +13,7 @@ use crate::{
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// The exit code, and what was printed.
+/// Returns the exit code, and what was printed.
 async fn exit(mut command: Command) -> (i32, String) {
     let (code, stdout, stderr) = output(&mut command, LIMIT).await;
     (code.unwrap(), stdout + &stderr)

@@ -21,7 +21,7 @@ impl Client {
         }
     }
 
-    /// The answer, if there is a whole one.
+    /// Returns the answer, if there is a whole one.
     pub(crate) async fn call(&self, agent: &str, method: &str, params: &Value) -> Option<Value> {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let request = self.http.post(format!("{}/a2a/{agent}", self.url));

@@ -8,7 +8,7 @@ use std::{
 /// How wide help may be.
 const COLUMNS: usize = 100;
 
-/// The help of a program and of each of its subcommands, with the words that it is asked by.
+/// Returns the help of a program and of each of its subcommands, with the words that it is asked by.
 fn helps(program: &str, words: &[String]) -> Vec<(String, String)> {
     let output = Command::new(program)
         .args(words)

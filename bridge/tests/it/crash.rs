@@ -296,7 +296,7 @@ fn plan(task: &str) -> Vec<Vec<Event>> {
     appends
 }
 
-/// A message and a status; the fifth message of every eighth task is large.
+/// Returns a message and a status; the fifth message of every eighth task is large.
 fn pair(task: &str, number: u64) -> Vec<Event> {
     let large = number == 5 && task.ends_with('7');
     let text = format!("{task}/{number} ").repeat(if large { 5_000 } else { 40 });

@@ -289,7 +289,7 @@ fn state(task: &Value) -> &str {
     task["status"]["state"].as_str().unwrap()
 }
 
-/// All messages of a task, that of its status too.
+/// Returns all messages of a task, that of its status too.
 fn said(task: &Value) -> Vec<&Value> {
     let history = task["history"].as_array().into_iter().flatten();
     history.chain(task["status"].get("message")).collect()

@@ -44,7 +44,7 @@ pub(crate) fn ends_with(mut starter: Child, dir: &Path) {
     }
 }
 
-/// The number in a file, once its line is whole.
+/// Returns the number in a file, once its line is whole.
 fn pid(file: &Path) -> Option<u32> {
     let text = fs::read_to_string(file).ok()?;
     text.strip_suffix('\n')?.parse().ok()

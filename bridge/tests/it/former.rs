@@ -21,7 +21,7 @@ use crate::{
 const FORMER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/former");
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The folder, and what the program that wrote it said of it.
+/// Returns the folder, and what the program that wrote it said of it.
 async fn former(folder: &Path) -> (String, Value) {
     let mut command = Command::new("tar");
     command

@@ -50,7 +50,7 @@ async fn say_hello(host: &Bridge, agent: &str) -> (bool, String) {
     run(&mut bridge(&["chat", &url, "--message", "hello"]), LIMIT).await
 }
 
-/// The bot as three agents: with a token for it, with none, and with one for another bot.
+/// Returns the bot as three agents: with a token for it, with none, and with one for another bot.
 fn serve(folder: &Path, bot: &Bridge, delivery: &str) -> Bridge {
     let url = bot.url();
     let agent = |name: &str, auth: &str| {

@@ -61,7 +61,7 @@ impl Drop for Logging {
     }
 }
 
-/// The level and the message of a line.
+/// Returns the level and the message of a line.
 fn message(line: &str) -> (String, String) {
     let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     assert!(

@@ -40,7 +40,7 @@ pub(crate) const VOLTAGENT: [&str; 4] = [
     "ai@6.0.326",
 ];
 
-/// The folder with these packages in it, for `NODE_PATH`; there is a Node that runs them.
+/// Returns the folder with these packages in it, for `NODE_PATH`; there is a Node that runs them.
 pub(crate) async fn with(packages: &[&str]) -> PathBuf {
     let version = version().await;
     assert!(

@@ -17,7 +17,7 @@ use crate::{
 /// What a page has at most, with room for what stands around the texts.
 const PAGE: usize = (2 << 20) + 4096;
 
-/// A page over one of the bindings: ids, the next page's token, and how large the answer is.
+/// Returns a page over one of the bindings: ids, the next page's token, and how large the answer is.
 async fn page(app: &Router, binding: &str, token: &str) -> (Vec<String>, String, usize) {
     let of = |page: &Value| {
         let ids = page["tasks"].as_array().unwrap().iter();

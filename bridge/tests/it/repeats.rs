@@ -145,7 +145,7 @@ async fn every_binding_and_version_says_which_field_is_wrong() {
     is_expected(answer["error"]["message"].as_str().unwrap());
 }
 
-/// A task as clients of 0.1 send it.
+/// Returns a task as clients of 0.1 send it.
 fn oldest(id: &str, words: &str) -> Value {
     json!({"id": id, "message": {"role": "user", "messageId": "m-1",
         "parts": [{"type": "text", "text": words}]}})
@@ -300,7 +300,7 @@ fn part() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A message but for its id, and what may differ when it comes again.
+/// Returns a message but for its id, and what may differ when it comes again.
 fn message() -> impl Strategy<Value = Value> {
     let parts = proptest::collection::vec(part(), 1..4);
     let context = proptest::option::of("[ab]");

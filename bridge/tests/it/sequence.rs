@@ -46,7 +46,7 @@ fn lines(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The items of a subscription.
+/// Returns the items of a subscription.
 async fn subscribed(app: &Router, binding: &str, id: &str, headers: &[(&str, &str)]) -> Vec<Value> {
     match binding {
         "JSONRPC" => {
@@ -112,7 +112,7 @@ fn number(metadata: &Value) -> Option<u64> {
         .map(|number| number as u64)
 }
 
-/// The number of an item of a stream.
+/// Returns the number of an item of a stream.
 fn of_item(item: &Value) -> Option<u64> {
     let item = item.as_object().unwrap().values().next().unwrap();
     number(&item["metadata"])

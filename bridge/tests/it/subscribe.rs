@@ -28,7 +28,7 @@ async fn subscribed(world: &World, task: &Task, context: &Context) -> Vec<Stream
     items.unwrap().map(Result::unwrap).collect().await
 }
 
-/// A task of three turns, with a stream for each moment of it.
+/// Returns a task of three turns, with a stream for each moment of it.
 async fn watched(world: &World) -> (Task, Vec<Vec<StreamItem>>) {
     let task = send(world, at_once("begin and slow ask", None))
         .await
@@ -105,7 +105,7 @@ async fn a_stream_is_taken_up_again_behind_any_event() {
     }
 }
 
-/// The ids and results of a stream over HTTP.
+/// Returns the ids and results of a stream over HTTP.
 async fn stream(
     bridge: &Bridge,
     version: &str,

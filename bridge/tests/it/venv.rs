@@ -66,7 +66,7 @@ pub(crate) const FASTA2A: [&str; 3] = [
     "uvicorn==0.54.0",
 ];
 
-/// A folder with these packages in it.
+/// Returns a folder with these packages in it.
 pub(crate) async fn with(packages: &[&str]) -> PathBuf {
     kept::folder("interop-venvs", packages, fill).await
 }

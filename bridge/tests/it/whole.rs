@@ -39,7 +39,7 @@ async fn app() -> Router {
     host.router("http://localhost:3978").await.unwrap()
 }
 
-/// The bot's message in answer to a request, and the header that names what is in use.
+/// Returns the bot's message in answer to a request, and the header that names what is in use.
 async fn ask(headers: &[(&str, &str)], request: &Value) -> (Value, Option<String>) {
     let response = post(&app().await, "/a2a/message:send", headers, request).await;
     let active = response.headers().get("a2a-extensions");

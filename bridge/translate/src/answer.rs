@@ -37,18 +37,18 @@ pub fn artifact(message: &Message) -> Option<Artifact> {
     })
 }
 
-/// The id of the artifact for the message with this id.
+/// Returns the id of the artifact for the message with this id.
 pub fn artifact_id(message_id: &str) -> String {
     format!("{message_id}{SUFFIX}")
 }
 
-/// The id of the message that became this artifact, if it is an answer.
+/// Returns the id of the message that became this artifact, if it is an answer.
 pub fn message_id(artifact: &Artifact) -> Option<String> {
     let id = artifact.artifact_id.strip_suffix(SUFFIX)?;
     artifact.name.is_none().then(|| id.to_string())
 }
 
-/// The message that became this artifact, if it is an answer.
+/// Returns the message that became this artifact, if it is an answer.
 pub fn message(artifact: &Artifact) -> Option<Message> {
     let id = message_id(artifact)?;
     Some(Message {
@@ -58,7 +58,7 @@ pub fn message(artifact: &Artifact) -> Option<Message> {
     })
 }
 
-/// The log entry of an answer, to be written before the status that completes the task.
+/// Returns the log entry of an answer, to be written before the status that completes the task.
 pub fn output(message: &Message) -> Option<Output> {
     artifact(message).map(|artifact| Output::Artifact {
         artifact,

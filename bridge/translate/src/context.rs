@@ -51,7 +51,7 @@ impl TranslationContext {
         }
     }
 
-    /// The fields that all answers of the bot have in common, as JSON.
+    /// Returns the fields that all answers of the bot have in common, as JSON.
     pub(crate) fn answer(&self) -> Metadata {
         to_object(&Activity {
             from: Some(self.bot.clone()),

@@ -4,7 +4,7 @@ use bridge_protocol::{a2a::TaskState, activity::EndOfConversationCode};
 
 const SKILL_ERROR: &str = "SkillError";
 
-/// The task state after `endOfConversation` with this code.
+/// Returns the task state after `endOfConversation` with this code.
 pub(crate) fn state(code: Option<&EndOfConversationCode>) -> TaskState {
     use EndOfConversationCode as Code;
     match code {

@@ -33,13 +33,13 @@ pub fn message(activity: &Activity, turn: &TranslationContext, message_id: Strin
     message
 }
 
-/// The message from which [`to_activity::message`] made this activity, if it did.
+/// Returns the message from which [`to_activity::message`] made this activity, if it did.
 pub fn request(activity: &Activity) -> Option<Message> {
     let skeleton = activity.channel_data.as_ref()?.get(MESSAGE)?;
     skeleton::restore(skeleton, activity)
 }
 
-/// The activity as data, without the fields common to its turn and without the service URL.
+/// Returns the activity as data, without the fields common to its turn and without the service URL.
 pub(crate) fn event(activity: &Activity, turn: &TranslationContext) -> Metadata {
     let said = turn.answer();
     let mut fields = to_object(activity);
@@ -49,7 +49,7 @@ pub(crate) fn event(activity: &Activity, turn: &TranslationContext) -> Metadata 
     fields
 }
 
-/// A message needs a part, so an empty one gets an empty text.
+/// Returns the parts of a message. An empty message gets an empty text, because it needs a part.
 fn parts(activity: &Activity, turn: &TranslationContext) -> Vec<Part> {
     let mut parts: Vec<Part> = content(activity, turn).collect();
     if parts.is_empty() {
@@ -78,7 +78,7 @@ fn content(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Item
         .chain(entities(activity, turn))
 }
 
-/// All entities except `streaminfo` and a quote of the message that is answered: that message is in the task.
+/// Returns all entities except `streaminfo` and a quote of the answered message, which is in the task.
 fn entities(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Item = Part> {
     let stream = activity
         .entities
@@ -91,7 +91,7 @@ fn entities(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Ite
         .map(|(_, entity)| structured::entity(entity))
 }
 
-/// The fields that are missing when the parts are converted back.
+/// Returns the fields that are missing when the parts are converted back.
 fn metadata(activity: &Activity, turn: &TranslationContext, message: &mut Message) -> Metadata {
     let mut metadata = Metadata::new();
     if let Some(info) = activity.stream_info() {

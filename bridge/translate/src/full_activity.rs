@@ -43,7 +43,7 @@ pub fn is_used(message: &Message) -> bool {
     message.extensions.iter().any(|uri| uri == EXTENSION)
 }
 
-/// The activity that a client's message carries, if any.
+/// Returns the activity that a client's message carries, if any.
 ///
 /// # Errors
 /// Returns an error if the value is no activity, or one that only a channel may send, about members or
@@ -91,7 +91,7 @@ fn is_sayable(kind: &ActivityType) -> bool {
     }
 }
 
-/// The carried activity with the address of the one made from the parts.
+/// Returns the carried activity with the address of the one made from the parts.
 pub(super) fn readdressed(carried: Activity, made: Activity) -> Activity {
     let channel_data = match (made.channel_data, carried.channel_data) {
         (Some(Value::Object(mut ours)), Some(Value::Object(theirs))) => {
@@ -115,7 +115,7 @@ pub(super) fn readdressed(carried: Activity, made: Activity) -> Activity {
     }
 }
 
-/// The message without the parts, which repeat the activity that it carries.
+/// Returns the message without the parts, which repeat the activity that it carries.
 pub(super) fn rest(message: &Message) -> Message {
     let mut rest = Message {
         parts: Vec::new(),

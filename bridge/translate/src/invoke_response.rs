@@ -30,7 +30,7 @@ pub(crate) fn message(response: &Activity) -> Option<Activity> {
 
 type Shown = (Option<String>, Vec<Attachment>);
 
-/// The response to the button of an adaptive card (`adaptiveCard/action`).
+/// Returns the response to the button of an adaptive card (`adaptiveCard/action`).
 fn of_button(body: &Value) -> Option<Shown> {
     let (kind, value) = (body.get("type")?.as_str()?, body.get("value")?);
     match kind {
@@ -44,7 +44,7 @@ fn of_button(body: &Value) -> Option<Shown> {
     }
 }
 
-/// The response of a dialog (`task/fetch`, `task/submit`) or of settings (`config/fetch`).
+/// Returns the response of a dialog (`task/fetch`, `task/submit`) or of settings (`config/fetch`).
 fn of_dialog(dialog: &Value) -> Option<Shown> {
     let value = dialog.get("value")?;
     match value {
@@ -60,7 +60,7 @@ fn of_dialog(dialog: &Value) -> Option<Shown> {
     }
 }
 
-/// The response of a message extension (`composeExtension/…`).
+/// Returns the response of a message extension (`composeExtension/…`).
 fn of_extension(extension: &Value) -> Option<Shown> {
     let attachments = extension.get("attachments").and_then(Value::as_array);
     let attachments = attachments.into_iter().flatten().filter_map(attachment);

@@ -87,7 +87,7 @@ pub(crate) fn plain(part: &Part) -> Attachment {
     decoded(part, Encoding::Plain)
 }
 
-/// The content of the part, and the media type that the content itself declares.
+/// Returns the content of the part, and the media type that the content itself declares.
 fn content(attachment: &Attachment) -> (Content, Option<String>, Encoding) {
     match (&attachment.content, &attachment.content_url) {
         (Some(Value::String(text)), _) => string(attachment, text),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use bridge_protocol::a2a::Metadata;
 
-/// The patch that turns `from` into `to`. Null and missing fields are equal.
+/// Returns the patch that turns `from` into `to`. Null and missing fields are equal.
 pub(crate) fn diff(from: &Metadata, to: &Metadata) -> Metadata {
     let gone = from.keys().filter(|key| !to.contains_key(*key));
     let gone = gone.map(|key| (key.clone(), Value::Null));

@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use bridge_protocol::activity::{Activity, Entity};
 
-/// The id of the message that the entity quotes, if it is a quote.
+/// Returns the id of the message that the entity quotes, if it is a quote.
 pub(crate) fn quoted(entity: &Entity) -> Option<&str> {
     let quote = entity.extra.get("quotedReply")?;
     let id = quote.get("messageId").and_then(Value::as_str)?;
     (entity.kind == "quotedReply").then_some(id)
 }
 
-/// The activity's text without the placeholders of its quotes.
+/// Returns the activity's text without the placeholders of its quotes.
 pub(crate) fn text(activity: &Activity) -> Option<String> {
     let text = activity.text.clone()?;
     let mut quotes = activity.entities.iter().filter_map(quoted).peekable();

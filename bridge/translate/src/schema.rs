@@ -15,7 +15,7 @@ pub(crate) fn of(value: &Value) -> Value {
     below(value, DEPTH)
 }
 
-/// The name of the type of `value` in JSON Schema.
+/// Returns the name of the type of `value` in JSON Schema.
 pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

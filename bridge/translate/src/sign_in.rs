@@ -9,7 +9,7 @@ use bridge_protocol::{
     activity::{Activity, Attachment},
 };
 
-/// The agent's message that asks the user to sign in, if it is one of the agent's last turn.
+/// Returns the agent's message that asks the user to sign in, if it is one of the agent's last turn.
 pub fn unanswered(task: &Task) -> Option<&Message> {
     let said = task.history.iter().chain(&task.status.message).rev();
     let before = said.skip_while(|message| message.role != Role::Agent);
@@ -21,7 +21,7 @@ pub fn unanswered(task: &Task) -> Option<&Message> {
     })
 }
 
-/// The text for a message with such a card, with the link. Clients that show only text need it.
+/// Returns the text for a message with such a card, with the link. Clients that show only text need it.
 pub(crate) fn words(activity: &Activity) -> Option<String> {
     let mut cards = activity.attachments.iter().filter(|one| one.is_sign_in());
     let card = cards.next()?.content.as_ref()?;

@@ -18,7 +18,7 @@ const PARTS: &str = "parts";
 const ATTACHMENT: &str = "attachment";
 const VALUE: &str = "value";
 
-/// The skeleton of a message whose part with index `value` is the activity's value.
+/// Returns the skeleton of a message whose part with index `value` is the activity's value.
 pub(crate) fn of(message: &Message, value: Option<usize>) -> Value {
     let mut attachments = 0_usize..;
     let parts: Value = message
@@ -52,7 +52,7 @@ pub(crate) fn restore(skeleton: &Value, activity: &Activity) -> Option<Message> 
     Message::read(message.into()).ok()
 }
 
-/// The name of the field for content that is replaced by a reference.
+/// Returns the name of the field for content that is replaced by a reference.
 fn kind(content: &Content) -> Option<&'static str> {
     match content {
         Content::Raw(_) => Some("raw"),

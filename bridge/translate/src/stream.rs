@@ -98,7 +98,7 @@ impl Streams {
 }
 
 impl Stream {
-    /// An empty text changes nothing: the final piece of some bots only has attachments.
+    /// Adds a text. An empty one changes nothing: the final piece of some bots only has attachments.
     fn advance(&mut self, text: &str) -> Piece {
         if text.is_empty() {
             return Piece::More(String::new());

@@ -16,7 +16,7 @@ use bridge_protocol::{
     wire::{Wire, to_value},
 };
 
-/// The data part for an activity's `value`.
+/// Returns the data part for an activity's `value`.
 pub(crate) fn value(value: &Value, value_type: Option<&str>) -> Part {
     let mut part = described(value.clone(), JSON.into());
     let mark = match value_type {
@@ -28,32 +28,32 @@ pub(crate) fn value(value: &Value, value_type: Option<&str>) -> Part {
     part
 }
 
-/// The data part for an entity.
+/// Returns the data part for an entity.
 pub(crate) fn entity(entity: &Entity) -> Part {
     described(to_value(entity), format!("{ENTITY}{}", entity.kind))
 }
 
-/// The `value` and `valueType` of a part that is marked as such.
+/// Returns the `value` and `valueType` of a part that is marked as such.
 pub(crate) fn as_value(part: &Part) -> Option<(Value, Option<String>)> {
     let mark = part.metadata.as_ref()?.get(VALUE)?;
     let value_type = mark.get("valueType").and_then(Value::as_str);
     Some((data(part)?.clone(), value_type.map(String::from)))
 }
 
-/// The name of the invoke that a part is marked as.
+/// Returns the name of the invoke that a part is marked as.
 pub(crate) fn as_invoke(part: &Part) -> Option<String> {
     let mark = part.metadata.as_ref()?.get(INVOKE)?;
     mark.get("name").and_then(Value::as_str).map(String::from)
 }
 
-/// The entity in a part, if the media type declares one of the same type.
+/// Returns the entity in a part, if the media type declares one of the same type.
 pub(crate) fn as_entity(part: &Part) -> Option<Entity> {
     let kind = part.media_type.as_deref()?.strip_prefix(ENTITY)?;
     let entity = Entity::read(data(part)?.clone()).ok()?;
     Some(entity).filter(|entity| entity.kind == kind)
 }
 
-/// A data part with the metadata that describes its data.
+/// Returns a data part with the metadata that describes its data.
 fn described(data: Value, media_type: String) -> Part {
     let metadata: Metadata = Map::from_iter([
         (MIME_TYPE.into(), media_type.as_str().into()),

@@ -90,7 +90,7 @@ fn patched(plain: &Metadata, mark: &Metadata) -> Option<Metadata> {
     Some(fields)
 }
 
-/// The activity made from the parts of a message alone.
+/// Returns the activity made from the parts of a message alone.
 pub(crate) fn content(message: &Message) -> Activity {
     let mut activity = Activity {
         id: Some(message.message_id.clone()),
@@ -110,14 +110,14 @@ pub(crate) fn content(message: &Message) -> Activity {
     activity
 }
 
-/// All texts as lines; `None` if there are none.
+/// Returns all texts as lines; `None` if there are none.
 fn text(parts: &[Part]) -> Option<String> {
     let own = parts.iter().filter(|part| !plain_text::is_repeated(part));
     let texts: Vec<&str> = own.filter_map(Part::as_text).collect();
     Some(texts.join("\n")).filter(|_| !texts.is_empty())
 }
 
-/// The index of the only data part, if it is the input to a card.
+/// Returns the index of the only data part, if it is the input to a card.
 fn answer(parts: &[Part]) -> Option<usize> {
     let mut data = parts
         .iter()
@@ -135,7 +135,7 @@ fn data(part: &Part) -> Option<serde_json::Value> {
     }
 }
 
-/// The stream that the message was a piece of, if any.
+/// Returns the stream that the message was a piece of, if any.
 fn stream(message: &Message) -> Option<Entity> {
     let mark = message.metadata.as_ref()?.get(STREAM)?;
     let info = StreamInfo::read(mark.clone()).ok()?;

@@ -49,7 +49,7 @@ fn tell(error: &jsonschema::ValidationError<'_>) -> String {
     }
 }
 
-/// The missing field, if the violation is that.
+/// Returns the missing field, if the violation is that.
 fn missing<'a>(error: &'a jsonschema::ValidationError<'_>) -> Option<&'a str> {
     match error.kind() {
         ValidationErrorKind::Required { property } => property.as_str(),

@@ -33,7 +33,7 @@ pub struct PortLease {
 }
 
 impl PortLease {
-    /// The port's number.
+    /// Returns the port's number.
     pub fn port(&self) -> u16 {
         self.port
     }

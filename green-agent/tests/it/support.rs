@@ -42,7 +42,7 @@ pub(crate) fn eventually<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     within(LIMIT, what, look)
 }
 
-/// The same with another limit.
+/// Does the same with another limit.
 pub(crate) fn within<T>(limit: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + limit;
     loop {

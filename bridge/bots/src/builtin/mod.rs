@@ -26,7 +26,7 @@ pub enum Builtin {
     Agent(Box<Agent>),
 }
 
-/// All built-in agents: name and purpose.
+/// Returns all built-in agents: name and purpose.
 pub fn all() -> Vec<(&'static str, &'static str)> {
     bot::BUILTINS.into_iter().chain([CONFORMANCE]).collect()
 }

@@ -65,7 +65,7 @@ impl Credentials {
     }
 }
 
-/// The secret without its authentication scheme.
+/// Returns the secret without its authentication scheme.
 fn bare(secret: &str) -> &str {
     let schemes = ["Bearer ", "Basic "];
     let stripped = schemes

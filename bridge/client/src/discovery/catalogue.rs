@@ -35,7 +35,7 @@ pub async fn discover_all(
     }
 }
 
-/// The agents of the catalogue at this address, or `None` if there is no catalogue. Other documents and most
+/// Returns the agents of the catalogue at this address, or `None` if there is no catalogue. Other documents and most
 /// errors give `None` too, because the address is then searched for a card.
 async fn listed(
     place: &Url,

@@ -64,7 +64,7 @@ pub enum AgentEndpoint {
 }
 
 impl AgentEndpoint {
-    /// The address that messages are sent to, or the base of their addresses.
+    /// Returns the address that messages are sent to, or the base of their addresses.
     pub fn url(&self) -> &Url {
         match self {
             Self::Interface { url, .. } => url,
@@ -80,7 +80,7 @@ impl AgentEndpoint {
         }
     }
 
-    /// The protocol in a word or two: `JSONRPC 1.0`, `tasks/send 0.1`, `execute`.
+    /// Returns the protocol in a word or two: `JSONRPC 1.0`, `tasks/send 0.1`, `execute`.
     pub fn name(&self) -> String {
         match self {
             Self::Interface {
@@ -116,20 +116,20 @@ impl Discovered {
         })
     }
 
-    /// The agent's base address, by the address of its card. Relative addresses in the card are resolved
+    /// Returns the agent's base address, by the address of its card. Relative addresses in the card are resolved
     /// against it.
     pub(crate) fn home(&self) -> Url {
         card_url::agent_base(&self.found_at)
     }
 
-    /// The skill of this id, or else of this name, because language models confuse the two.
+    /// Returns the skill of this id, or else of this name, because language models confuse the two.
     pub fn skill(&self, id: &str) -> Option<&Skill> {
         let named = |skill: &&Skill| skill.name == id;
         let by_id = self.skills.iter().find(|skill| skill.id == id);
         by_id.or_else(|| self.skills.iter().find(named))
     }
 
-    /// The extensions that the agent requires; a client must support all of them (specification 4.4.4).
+    /// Returns the extensions that the agent requires; a client must support all of them (specification 4.4.4).
     pub fn required_extensions(&self) -> impl Iterator<Item = &str> {
         let extensions = self.card.capabilities.extensions.iter();
         extensions
@@ -137,7 +137,7 @@ impl Discovered {
             .map(|one| one.uri.as_str())
     }
 
-    /// The agent as JSON: name, description, version, the addresses of card and agent, protocol, skills. User
+    /// Returns the agent as JSON: name, description, version, the addresses of card and agent, protocol, skills. User
     /// names and passwords in addresses are left out.
     pub fn to_json(&self) -> Value {
         json!({
@@ -200,7 +200,7 @@ impl EndpointKind {
     }
 }
 
-/// The endpoints that this client can use: those of A2A first, each group in the card's order. An invalid
+/// Returns the endpoints that this client can use: those of A2A first, each group in the card's order. An invalid
 /// address is skipped if there is another endpoint.
 fn endpoints(
     card: &AgentCard,
@@ -229,7 +229,7 @@ fn endpoints(
     Ok((first, all))
 }
 
-/// The address of an interface, which may be relative to the card's.
+/// Returns the address of an interface, which may be relative to the card's.
 fn address(
     manner: EndpointKind,
     interface: &AgentInterface,

@@ -164,7 +164,7 @@ impl<'a> Fetcher<'a> {
         }
     }
 
-    /// The index of the first endpoint that accepts a connection, or 0 if none does. If all have one origin
+    /// Returns the index of the first endpoint that accepts a connection, or 0 if none does. If all have one origin
     /// there is nothing to choose, and no connection is made.
     async fn first_connected(&self, endpoints: &[AgentEndpoint]) -> usize {
         let origins: BTreeSet<_> = endpoints.iter().map(origin).collect();
@@ -215,7 +215,8 @@ fn private(url: &Url, found: &PrivateAddress) -> DiscoveryError {
     }
 }
 
-/// The innermost error says what happened; an error of the guard also says the address.
+/// Returns the error for a failed request. The innermost cause describes the failure; an error of the guard also has
+/// the address.
 fn unreachable(url: &Url, error: &reqwest::Error) -> DiscoveryError {
     match PrivateAddress::in_error(error) {
         Some(found) => private(url, found),

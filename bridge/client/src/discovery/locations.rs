@@ -5,8 +5,8 @@ use url::Url;
 
 use crate::card_url::{is_card, with_path, without_fragment};
 
-/// The locations to search, in order and without repetition. If the target is itself the address of a card,
-/// it is the first.
+/// Returns the locations to search, in order and without repetition. If the target is itself the address of a card, it
+/// is the first.
 pub(super) fn of(target: &Url) -> Vec<Url> {
     let path = target.path().trim_end_matches('/').to_owned();
     let mut all = Vec::new();

@@ -49,7 +49,7 @@ impl Default for DiscoveryOptions {
 }
 
 impl DiscoveryOptions {
-    /// The guard for connections.
+    /// Returns the guard for connections.
     pub(super) fn guard(&self) -> AddressGuard {
         AddressGuard {
             allow_private: self.allow_private,

@@ -46,7 +46,7 @@ impl Skill {
         check(self.output_schema.as_ref(), result)
     }
 
-    /// The skill as JSON, with the fields' names as here. Absent schemas are left out.
+    /// Returns the skill as JSON, with the fields' names as here. Absent schemas are left out.
     pub fn to_json(&self) -> Value {
         let mut skill = json!({
             "id": self.id,

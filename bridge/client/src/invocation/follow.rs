@@ -35,8 +35,8 @@ impl Invoker<'_> {
         self.ended(outcome).await
     }
 
-    /// The task's id if it is known before the agent answers: that of the continued task, or in 0.1, where
-    /// the client chooses it, the message's id.
+    /// Returns the task's id if it is known before the agent answers: that of the continued task, or in 0.1, where the
+    /// client chooses it, the message's id.
     fn chosen<'b>(&self, invocation: &'b Invocation) -> Option<&'b str> {
         let is_ours = match &self.way {
             AgentTransport::Client(client) => client.version() == Version::V0_1,
@@ -53,7 +53,7 @@ impl Invoker<'_> {
     }
 }
 
-/// The outcome of the agent's stream: a task or a message. `None` if the stream ends before any event.
+/// Returns the outcome of the agent's stream: a task or a message. `None` if the stream ends before any event.
 async fn stream(
     client: &Client,
     request: SendMessageRequest,

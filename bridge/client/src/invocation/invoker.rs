@@ -190,7 +190,7 @@ impl<'a> Invoker<'a> {
 }
 
 impl Discovered {
-    /// The error that the agent does not have this skill.
+    /// Returns the error that the agent does not have this skill.
     pub(super) fn unknown(&self, skill: &str) -> InvocationError {
         InvocationError::UnknownSkill {
             agent: self.card.name.clone(),
@@ -200,7 +200,7 @@ impl Discovered {
     }
 }
 
-/// The options with version 0.1 if that was discovered and no other is requested, because cards of 0.1 do not
+/// Returns the options with version 0.1 if that was discovered and no other is requested, because cards of 0.1 do not
 /// name it. Otherwise each interface of the card names its own version.
 fn speaking(options: &Options, version: Version) -> Options {
     let unnamed = (version == Version::V0_1).then_some(version);

@@ -43,7 +43,7 @@ pub enum State {
 }
 
 impl State {
-    /// The state's name, as in A2A 0.3.
+    /// Returns the state's name, as in A2A 0.3.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -75,7 +75,7 @@ impl From<&TaskState> for State {
 }
 
 impl Outcome {
-    /// The outcome as JSON, with the fields' names as here. Absent fields are left out.
+    /// Returns the outcome as JSON, with the fields' names as here. Absent fields are left out.
     pub fn to_json(&self) -> Value {
         let mut outcome = json!({"state": self.state.as_str(), "text": self.text});
         let artifacts = (!self.artifacts.is_empty()).then(|| json!(self.artifacts));

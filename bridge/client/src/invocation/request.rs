@@ -24,7 +24,7 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    /// A call of a skill with these parameters and no text.
+    /// Creates a call of a skill with these parameters and no text.
     pub fn new(
         message_id: impl Into<String>,
         skill_id: impl Into<String>,
@@ -40,7 +40,7 @@ impl Invocation {
         }
     }
 
-    /// A message of text only, without a skill.
+    /// Creates a message of text only, without a skill.
     pub fn of_words(message_id: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             parameters: None,
@@ -55,7 +55,7 @@ impl Invocation {
         Self { text, ..self }
     }
 
-    /// The skill call without the message.
+    /// Returns the skill call without the message.
     pub(super) fn call(&self) -> SkillCall {
         SkillCall {
             skill_id: self.skill_id.clone(),
@@ -63,7 +63,7 @@ impl Invocation {
         }
     }
 
-    /// The request for SendMessage. `at_once` asks the agent to answer before the task has ended.
+    /// Returns the request for SendMessage. `at_once` asks the agent to answer before the task has ended.
     pub(super) fn request(&self, at_once: bool) -> SendMessageRequest {
         let text = self.text.as_deref();
         let message = match self.parameters {
@@ -82,7 +82,7 @@ impl Invocation {
         Message::new(&self.message_id, Role::User, vec![said])
     }
 
-    /// A request with this message, in the task and context of the invocation.
+    /// Returns a request with this message, in the task and context of the invocation.
     pub(super) fn belonging(&self, message: Message) -> SendMessageRequest {
         SendMessageRequest::new(Message {
             task_id: self.task_id.clone(),

@@ -85,7 +85,7 @@ fn annotations(card: &AgentCard) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The layer that contains the card.
+/// Returns the layer that contains the card.
 ///
 /// # Errors
 /// Returns what was expected if no layer, or more than one, matches.

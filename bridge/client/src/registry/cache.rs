@@ -37,13 +37,13 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The version named by the tag, or else by the card.
+    /// Returns the version named by the tag, or else by the card.
     pub(super) fn version(&self) -> Option<Version> {
         let of_card = || version::of_tag(&self.read.as_ref().ok()?.card.version);
         version::of_tag(&self.tag).or_else(of_card)
     }
 
-    /// A short description for errors.
+    /// Returns a short description for errors.
     pub(super) fn described(&self) -> String {
         let Self {
             repository, tag, ..
@@ -132,7 +132,7 @@ impl Registry {
         Ok(agent.map(Arc::new).map_err(|error| error.to_string()))
     }
 
-    /// The address of an artifact's manifest.
+    /// Returns the address of an artifact's manifest.
     fn manifest(&self, repository: &str, tag: &str) -> Url {
         let mut url = self.url.clone();
         url.set_path(&format!("/v2/{repository}/manifests/{tag}"));

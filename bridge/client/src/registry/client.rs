@@ -118,7 +118,7 @@ impl Registry {
         reference::check(&self.host, repository, version)
     }
 
-    /// The name of an artifact as text.
+    /// Returns the name of an artifact as text.
     pub(super) fn shown(&self, repository: &str, version: &str) -> String {
         shown(&self.host, repository, version)
     }

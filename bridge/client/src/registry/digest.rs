@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256, Sha512};
 
-/// The SHA-256 digest of these bytes.
+/// Returns the SHA-256 digest of these bytes.
 pub(super) fn of(bytes: &[u8]) -> String {
     format!("sha256:{:x}", Sha256::digest(bytes))
 }

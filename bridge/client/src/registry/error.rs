@@ -107,7 +107,7 @@ fn looked_at(looked: &[String]) -> String {
 }
 
 impl RegistryError {
-    /// The error of an invalid answer of the registry.
+    /// Creates the error of an invalid answer of the registry.
     pub(super) fn refused(reference: impl Into<String>, cause: &str) -> Self {
         Self::Refused {
             reference: reference.into(),

@@ -54,7 +54,7 @@ impl Registry {
         }
     }
 
-    /// All agents of the registry, each in its newest version.
+    /// Returns all agents of the registry, each in its newest version.
     ///
     /// # Errors
     /// Returns the error of the registry.
@@ -67,7 +67,7 @@ impl Registry {
         Ok(newest.filter_map(found).collect())
     }
 
-    /// The candidates for a skill, whether the registry was asked just now, and the error if it could not be
+    /// Returns the candidates for a skill, whether the registry was asked just now, and the error if it could not be
     /// asked.
     async fn candidates(
         &self,
@@ -100,7 +100,7 @@ impl Registry {
         }
     }
 
-    /// The first candidate that can be reached.
+    /// Returns the first candidate that can be reached.
     async fn healthy(
         &self,
         skill: &str,
@@ -167,8 +167,8 @@ impl Registry {
 }
 
 impl RegistryCache {
-    /// The agents with a skill, newest version first. Of several versions with the same address only the
-    /// newest is used: the others have been replaced by it.
+    /// Returns the agents with a skill, newest version first. Of several versions with the same address only the newest
+    /// is used: the others have been replaced by it.
     fn candidates(&self, skill: &str) -> Vec<RegistryAgent> {
         let mut addresses = BTreeSet::new();
         let mut candidates = Vec::new();
@@ -197,7 +197,7 @@ fn found(entry: &Entry) -> Option<RegistryAgent> {
     })
 }
 
-/// The address of the card at the agent itself.
+/// Returns the address of the card at the agent itself.
 fn card_of(agent: &Discovered) -> Url {
     let mut url = agent.endpoint.url().clone();
     let path = match &agent.endpoint {

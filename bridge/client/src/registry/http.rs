@@ -126,7 +126,7 @@ impl RegistryHttp {
         Ok(Answer { digest, body })
     }
 
-    /// The digest of some content, if the registry declares it.
+    /// Returns the digest of some content, if the registry declares it.
     pub(super) async fn head(
         &self,
         wanted: ReadRequest<'_>,
@@ -237,7 +237,7 @@ impl RegistryHttp {
         sent.map_err(|error| self.unreachable(&error))
     }
 
-    /// The URL of a path below `/v2/`.
+    /// Returns the URL of a path below `/v2/`.
     fn below(&self, path: &str) -> Url {
         let mut url = self.url.clone();
         url.set_path(&format!("/v2/{path}"));
@@ -281,8 +281,7 @@ impl RegistryHttp {
         })
     }
 
-    /// The `Authorization` header that answers a registry's challenge; `None` if there are no such
-    /// credentials.
+    /// Returns the `Authorization` header that answers a registry's challenge; `None` if there are no such credentials.
     async fn answer_to(&self, reply: &Response) -> Result<Option<HeaderValue>, RegistryError> {
         if let RegistryAuth::Bearer(token) = &self.auth {
             return Ok(sensitive(&format!("Bearer {token}")));
@@ -299,7 +298,7 @@ impl RegistryHttp {
         }
     }
 
-    /// The header for HTTP Basic, if the credentials are user name and password.
+    /// Returns the header for HTTP Basic, if the credentials are user name and password.
     fn basic(&self) -> Option<HeaderValue> {
         match &self.auth {
             RegistryAuth::Basic(user, password) => {
@@ -353,7 +352,7 @@ fn digest_in(reply: &Response) -> Option<String> {
     header.to_str().ok().map(str::to_owned)
 }
 
-/// A header value that is not logged; `None` if it has characters that no header can have.
+/// Returns a header value that is not logged; `None` if it has characters that no header can have.
 fn sensitive(value: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(value).ok()?;
     value.set_sensitive(true);

@@ -29,7 +29,7 @@ impl Pages {
         !self.ended && self.asked < MOST_PAGES && self.items.len() <= self.most
     }
 
-    /// The item after which the next page starts.
+    /// Returns the item after which the next page starts.
     pub(super) fn last(&self) -> Option<&str> {
         self.items.last().map(String::as_str)
     }
@@ -45,7 +45,7 @@ impl Pages {
         self.ended = self.items.len() == before;
     }
 
-    /// All items; `None` if there are too many.
+    /// Returns all items; `None` if there are too many.
     pub(super) fn all(self) -> Option<Vec<String>> {
         (self.items.len() <= self.most).then_some(self.items)
     }
@@ -64,7 +64,7 @@ mod tests {
         after.take(2).map(ToString::to_string).collect()
     }
 
-    /// A registry without paging returns everything each time.
+    /// Returns everything at once, as a registry without paging does for each request.
     fn whole(_: Option<&str>) -> Vec<String> {
         ALL.map(str::to_owned).to_vec()
     }

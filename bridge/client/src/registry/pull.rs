@@ -29,7 +29,7 @@ pub struct PulledCard {
 }
 
 impl Registry {
-    /// The repositories of the registry (`/v2/_catalog`), on all pages.
+    /// Returns the repositories of the registry (`/v2/_catalog`), on all pages.
     ///
     /// # Errors
     /// [`RegistryError::TooMany`] if there are more than [`RegistryOptions::repositories`].
@@ -40,7 +40,7 @@ impl Registry {
         self.listed(&reference, "", "_catalog", most, page).await
     }
 
-    /// The tags of a repository, on all pages.
+    /// Returns the tags of a repository, on all pages.
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] if there is no such repository.
@@ -103,7 +103,7 @@ impl Registry {
         Ok(PulledCard { card, digest })
     }
 
-    /// The digest that a tag points to now.
+    /// Returns the digest that a tag points to now.
     pub(super) async fn digest(
         &self,
         repository: &str,

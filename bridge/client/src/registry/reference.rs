@@ -53,7 +53,7 @@ impl fmt::Display for CardReference {
     }
 }
 
-/// The URL of the registry on a host such as `localhost:5000`.
+/// Returns the URL of the registry on a host such as `localhost:5000`.
 fn registry_at(host: &str) -> Result<Url, RegistryError> {
     let at = |scheme: &str| Url::parse(&format!("{scheme}://{host}/"));
     let bad = |_| RegistryError::Address(host.to_owned());
@@ -64,7 +64,7 @@ fn registry_at(host: &str) -> Result<Url, RegistryError> {
     }
 }
 
-/// The text form of a reference.
+/// Returns the text form of a reference.
 pub(super) fn shown(host: &str, repository: &str, version: &str) -> String {
     let between = if is_digest(version) { '@' } else { ':' };
     format!("{host}/{repository}{between}{version}")

@@ -2,7 +2,7 @@
 
 use semver::Version;
 
-/// The version that a tag names: `1.2.3`, also `v1` and `1.2`, where missing numbers are zero.
+/// Returns the version that a tag names: `1.2.3`, also `v1` and `1.2`, where missing numbers are zero.
 pub(super) fn of_tag(tag: &str) -> Option<Version> {
     let tag = tag.strip_prefix(['v', 'V']).unwrap_or(tag);
     let end = tag.find(['-', '+']).unwrap_or(tag.len());
@@ -15,7 +15,7 @@ pub(super) fn of_tag(tag: &str) -> Option<Version> {
     Version::parse(&padded).ok()
 }
 
-/// The tags to read: versions with the newest first, or if there are none, all tags with `latest` first.
+/// Returns the tags to read: versions with the newest first, or if there are none, all tags with `latest` first.
 pub(super) fn newest(tags: Vec<String>, at_most: usize) -> Vec<String> {
     let (mut versions, mut others): (Vec<_>, Vec<_>) =
         tags.into_iter().partition(|tag| of_tag(tag).is_some());

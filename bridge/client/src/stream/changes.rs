@@ -21,7 +21,7 @@ pub(super) fn between(shown: &Task, now: &Task, messages: &RecentSet) -> Vec<Str
     passed.chain(artifacts).chain(status).collect()
 }
 
-/// The agent's messages from earlier statuses.
+/// Returns the agent's messages from earlier statuses.
 fn passed<'a>(now: &'a Task, shown: &'a RecentSet) -> impl Iterator<Item = &'a Message> {
     let last = now.status.message.as_ref();
     let last = last.map(|message| message.message_id.as_str());
@@ -32,7 +32,7 @@ fn passed<'a>(now: &'a Task, shown: &'a RecentSet) -> impl Iterator<Item = &'a M
     now.history.iter().filter(unseen)
 }
 
-/// A status event for a message of an earlier status. The state at that time is not recorded; working is
+/// Returns a status event for a message of an earlier status. The state at that time is not recorded; working is
 /// certain, since the task continued.
 fn said(task: &Task, message: &Message) -> StreamResponse {
     let working = TaskStatus {
@@ -52,7 +52,7 @@ fn status(task: &Task, status: TaskStatus, metadata: Option<Metadata>) -> Stream
     })
 }
 
-/// The parts appended to an artifact, or the whole artifact if it changed otherwise.
+/// Returns the parts appended to an artifact, or the whole artifact if it changed otherwise.
 fn grown(task: &Task, shown: Option<&Artifact>, now: &Artifact) -> Option<StreamResponse> {
     match shown.and_then(|shown| appended(shown, now)) {
         Some(piece) if piece.parts.is_empty() => None,
@@ -61,7 +61,7 @@ fn grown(task: &Task, shown: Option<&Artifact>, now: &Artifact) -> Option<Stream
     }
 }
 
-/// The artifact with only its new parts, if nothing else changed.
+/// Returns the artifact with only its new parts, if nothing else changed.
 fn appended(shown: &Artifact, now: &Artifact) -> Option<Artifact> {
     let same = Artifact {
         parts: shown.parts.clone(),
@@ -75,14 +75,14 @@ fn appended(shown: &Artifact, now: &Artifact) -> Option<Artifact> {
     })
 }
 
-/// The parts, with texts joined that some agents keep in the pieces in which they came.
+/// Returns the parts, with texts joined that some agents keep in the pieces in which they came.
 fn joined(artifact: &Artifact) -> Vec<Part> {
     let mut joined = Artifact::new("", Vec::new());
     joined.append_parts(artifact.parts.iter().cloned());
     joined.parts
 }
 
-/// What follows the parts that were shown; the last of them may have become a longer text.
+/// Returns the parts after those that were shown; the last shown part may have become a longer text.
 fn new_parts(shown: &[Part], now: &[Part]) -> Option<Vec<Part>> {
     let Some((last, before)) = shown.split_last() else {
         return Some(now.to_vec());
@@ -111,7 +111,7 @@ fn artifact(task: &Task, artifact: Artifact, append: bool) -> StreamResponse {
     })
 }
 
-/// The task's metadata that are new or changed.
+/// Returns the members of the task's metadata that are new or changed.
 fn new_metadata(shown: &Task, now: &Task) -> Option<Metadata> {
     let known = shown.metadata.as_ref();
     let now = now.metadata.as_ref()?;

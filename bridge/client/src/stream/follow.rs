@@ -83,7 +83,7 @@ impl Follower {
         stream::unfold(self, step).boxed()
     }
 
-    /// The next event; `None` at the end.
+    /// Returns the next event; `None` at the end.
     async fn next(&mut self) -> Result<Option<StreamResponse>, Fault> {
         loop {
             if let Some(event) = self.ready.pop_front() {

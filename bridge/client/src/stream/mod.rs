@@ -73,7 +73,7 @@ pub(crate) fn poll(agent: Arc<Agent>, task: Task) -> EventStream {
 }
 
 impl EventStream {
-    /// The events of a follower, whose errors name the agent and the call.
+    /// Creates the events of a follower, whose errors name the agent and the call.
     fn named(follower: Follower, agent: Arc<Agent>, call: Call) -> Self {
         let events = follower.into_events();
         let named = events.map(move |event| event.map_err(|fault| agent.named(fault, &call)));

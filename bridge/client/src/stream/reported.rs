@@ -44,12 +44,12 @@ impl ReportedTask {
         self.again = true;
     }
 
-    /// The task as far as it was reported.
+    /// Returns the task as far as it was reported.
     pub(super) fn task(&self) -> Option<&Task> {
         self.task.as_ref()
     }
 
-    /// The id after which the server resumes the stream, if it assigns ids.
+    /// Returns the id after which the server resumes the stream, if it assigns ids.
     pub(super) fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
@@ -178,7 +178,7 @@ impl ReportedTask {
     }
 }
 
-/// The text by which a status, or an update with metadata, is compared.
+/// Returns the text by which a status, or an update with metadata, is compared.
 fn written(status: &impl Serialize) -> String {
     to_value(status).to_string()
 }

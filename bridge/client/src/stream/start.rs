@@ -77,8 +77,8 @@ async fn asking(agent: Arc<Agent>, call: &Call, polls: Polls) -> Result<Follower
     Ok(follower)
 }
 
-/// The first event; `None` for calls without events. A message that continues a task is answered when its
-/// turn is over, because the state of the previous turn could be mistaken for that of its own.
+/// Returns the first event; `None` for calls without events. A message that continues a task is answered when its turn
+/// is over, because the state of the previous turn could be mistaken for that of its own.
 async fn answer(agent: &Agent, call: &Call) -> Result<Option<StreamResponse>, Fault> {
     Ok(Some(match call {
         Call::SendStreamingMessage(request) => {

@@ -60,7 +60,7 @@ impl Item {
         }
     }
 
-    /// The event with its number, by which the server can resume the stream whatever the binding.
+    /// Returns the event with its number, by which the server can resume the stream with any binding.
     pub(crate) fn numbered(mut self, sequence: Sequence) -> Self {
         self.number = sequence.number(self.id.as_deref(), &mut self.event);
         if let (None, Some(number), Some(task)) = (&self.id, self.number, task_of(&self.event)) {

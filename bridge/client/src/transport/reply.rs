@@ -67,7 +67,7 @@ impl Reply {
 
 /// The result type of a client method, extracted from a [`Reply`].
 pub(crate) trait ReplyValue: Sized {
-    /// The value, if the reply is of this kind.
+    /// Returns the value, if the reply is of this kind.
     fn from_reply(reply: Reply) -> Option<Self>;
 }
 

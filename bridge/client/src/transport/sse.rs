@@ -65,7 +65,7 @@ fn is_stream(response: &Response) -> bool {
         && media_type.is_some_and(|value| value.trim().eq_ignore_ascii_case(EVENT_STREAM))
 }
 
-/// The fault of an answer that is a single object instead of a stream.
+/// Returns the fault of an answer that is a single object instead of a stream.
 pub(super) fn no_stream() -> Fault {
     Fault::StreamBroken("the answer is a single object, not a stream".into())
 }

@@ -34,7 +34,7 @@ struct Told {
     answers: Arc<Mutex<Vec<Response<Body>>>>,
 }
 
-/// A server that records its requests and gives these answers in order.
+/// Starts a server that records its requests and gives these answers in order.
 async fn serve(interface: Value, answers: Vec<Response<Body>>) -> (Url, Asked) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}/base", listener.local_addr().unwrap());

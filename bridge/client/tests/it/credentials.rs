@@ -53,7 +53,7 @@ async fn a_card_cannot_have_them_sent_elsewhere() {
     assert!(Client::connect(&url, &Options::default()).await.is_ok());
 }
 
-/// A card that requires any of these lists of schemes.
+/// Returns a card that requires any of these lists of schemes.
 fn card(asked: &Value) -> Value {
     let key = |location| json!({"apiKeySecurityScheme": {"location": location, "name": "key"}});
     let http = |scheme| json!({"httpAuthSecurityScheme": {"scheme": scheme}});

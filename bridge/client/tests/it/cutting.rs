@@ -103,7 +103,7 @@ pub(crate) async fn serve(script: Script) -> (Url, Shared) {
     (Url::parse(&base).unwrap(), shared)
 }
 
-/// The state of the task after these events.
+/// Returns the state of the task after these events.
 pub(crate) fn task(log: &[Value]) -> Task {
     let mut events = log
         .iter()
@@ -172,15 +172,15 @@ impl Stage {
         }
     }
 
-    /// The event to start with so that the last one is repeated, if a repetition can be told from a new
-    /// event: the same piece of an artifact can occur twice.
+    /// Returns the event to start with so that the last one is repeated, if a repetition can be distinguished from a
+    /// new event: the same piece of an artifact can occur twice.
     fn repeated(&self) -> usize {
         let last = &self.script.log[self.happened - 1];
         let is_piece = last.pointer("/artifactUpdate/append") == Some(&Value::Bool(true));
         self.happened - usize::from(!is_piece)
     }
 
-    /// A stream that starts with this event and breaks at the next cut.
+    /// Returns a stream that starts with this event and breaks at the next cut.
     fn stream(&mut self, from: usize, first: Option<Value>) -> Response<Body> {
         let end = self.script.log.len();
         let (heard, missed) = self.script.cuts.pop_front().unwrap_or((end, 0));

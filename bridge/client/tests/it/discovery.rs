@@ -27,7 +27,7 @@ async fn found(answers: &[(&str, Answer)], path: &str) -> (Discovered, Vec<Strin
     (found, site.lines())
 }
 
-/// The error, with the site's address as `URL`, and the number of requests.
+/// Returns the error, with the site's address as `URL`, and the number of requests.
 async fn refused(answers: &[(&str, Answer)], options: &DiscoveryOptions) -> (String, usize) {
     let site = site(answers).await;
     let error = discover(&site.url, options).await.unwrap_err();
@@ -35,13 +35,13 @@ async fn refused(answers: &[(&str, Answer)], options: &DiscoveryOptions) -> (Str
     (error.to_string().replace(base, "URL"), site.asked().len())
 }
 
-/// The card in the document that describes the agent of a club, without its comments.
+/// Returns the card in the document that describes the agent of a club, without its comments.
 fn club() -> Value {
     let text = include_str!("../../../../snapshots/wire/v0_1/urmston-card.json");
     serde_json::from_str(text).unwrap()
 }
 
-/// The card in the document that describes agents in a registry.
+/// Returns the card in the document that describes agents in a registry.
 fn plan() -> Value {
     let text = include_str!("../../../../snapshots/wire/execute/plan-card.json");
     serde_json::from_str(text).unwrap()

@@ -12,7 +12,7 @@ use crate::server::{Answer, reply, result, serve};
 
 const CARD: &str = "/.well-known/agent-card.json";
 
-/// The task ids in the order in which they were reported, and the outcome of the call.
+/// Returns the task ids in the order in which they were reported, and the outcome of the call.
 async fn followed(
     streams: bool,
     answer: Answer,

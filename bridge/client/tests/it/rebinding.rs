@@ -28,7 +28,7 @@ impl Lookup for Rebound {
     }
 }
 
-/// The default options.
+/// Returns the default options.
 fn usual() -> Options {
     options(true)
 }
@@ -41,14 +41,14 @@ fn options(allow_private: bool) -> Options {
     }
 }
 
-/// The site under a name that was public before.
+/// Returns the site under a name that was public before.
 fn named(site: &Site) -> Url {
     let mut url = site.url.clone();
     url.set_host(Some("agent.test")).unwrap();
     url
 }
 
-/// The agent of a site, found while its name was public.
+/// Returns the agent of a site, found while its name was public.
 async fn found(answers: &[(&str, Answer)]) -> (Site, Discovered) {
     let site = site(answers).await;
     let options = DiscoveryOptions {

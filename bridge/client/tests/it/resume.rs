@@ -56,7 +56,7 @@ fn artifact(id: usize, append: bool, number: usize) -> Value {
         {"artifactId": format!("a{id}"), "parts": [{"text": format!("p{number}")}]}}})
 }
 
-/// A step of a task: a message, or a piece of one of two artifacts, by number. At the end the task completes.
+/// Returns a step of a task: a message, or a piece of one of two artifacts, by number. At the end the task completes.
 fn log(steps: &[u8]) -> Vec<Value> {
     let step = |(number, step): (usize, &u8)| match step {
         0 | 1 => status("TASK_STATE_WORKING", number),
@@ -86,7 +86,7 @@ async fn run(manner: Manner, log: &[Value], cuts: &[Cut], busy: usize) -> (Vec<V
     (events.collect().await, shared)
 }
 
-/// The messages and artifact pieces in these events, in order.
+/// Returns the messages and artifact pieces in these events, in order.
 fn said(events: &[Value]) -> (Vec<&str>, Task) {
     let messages = events.iter().filter_map(|event| {
         event

@@ -34,12 +34,12 @@ pub(crate) struct Site {
 pub(crate) type Answer = (u16, Option<String>, String);
 
 impl Site {
-    /// The requests, in order.
+    /// Returns the requests, in order.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
 
-    /// The request lines, in order.
+    /// Returns the request lines, in order.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.asked().into_iter().map(|asked| asked.line).collect()
     }

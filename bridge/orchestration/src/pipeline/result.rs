@@ -145,7 +145,10 @@ impl PipelineProgress<'_> {
         {
             return Err(PipelineError::OutOfReach(self.failure_text(failure)));
         }
-        let failure = self.failure.as_ref().map(|failure| self.failure_text(failure));
+        let failure = self
+            .failure
+            .as_ref()
+            .map(|failure| self.failure_text(failure));
         let mut members = self.result;
         members.insert("score".to_owned(), Value::from(self.states.score()));
         members.insert("steps".to_owned(), self.states.to_json());

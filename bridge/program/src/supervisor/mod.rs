@@ -99,8 +99,8 @@ impl Supervisor {
     }
 }
 
-/// The `main` function of a program with supervised children: runs as the supervisor if the command line says so;
-/// otherwise installs itself as the supervisor and runs `program`.
+/// Returns the `main` function of a program with supervised children: runs as the supervisor if the command line says
+/// so; otherwise installs itself as the supervisor and runs `program`.
 pub fn main(program: impl FnOnce() -> ExitCode) -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     if args.next().is_some_and(|first| first == KEEP) {
@@ -192,7 +192,7 @@ fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// The process tree reaps this child.
+/// Returns the process tree reaps this child.
 fn start(order: &Order) -> io::Result<Pid> {
     let stdin = if order.streams {
         Stdio::inherit()

@@ -18,7 +18,7 @@ impl Binding {
     /// All of them, in that order.
     pub const ALL: [Self; 3] = [Self::JsonRpc, Self::HttpJson, Self::Grpc];
 
-    /// The name in cards.
+    /// Returns the name in cards.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::JsonRpc => "JSONRPC",
@@ -27,7 +27,7 @@ impl Binding {
         }
     }
 
-    /// The binding that a card names so, in letters of either case.
+    /// Returns the binding with this name in cards; the case is ignored.
     pub fn of(name: &str) -> Option<Self> {
         let is_named = |one: &Self| one.as_str().eq_ignore_ascii_case(name);
         Self::ALL.into_iter().find(is_named)

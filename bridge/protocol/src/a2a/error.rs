@@ -24,22 +24,22 @@ macro_rules! kinds {
             /// All kinds.
             pub const ALL: &[Self] = &[$( Self::$kind, )*];
 
-            /// The code in JSON-RPC.
+            /// Returns the code in JSON-RPC.
             pub fn code(self) -> i64 {
                 match self { $( Self::$kind => $code, )* }
             }
 
-            /// The reason in `google.rpc.ErrorInfo`.
+            /// Returns the reason in `google.rpc.ErrorInfo`.
             pub fn reason(self) -> &'static str {
                 match self { $( Self::$kind => $reason, )* }
             }
 
-            /// The status in HTTP+JSON.
+            /// Returns the status in HTTP+JSON.
             pub fn http_status(self) -> u16 {
                 match self { $( Self::$kind => $http, )* }
             }
 
-            /// The default message.
+            /// Returns the default message.
             pub fn text(self) -> &'static str {
                 match self { $( Self::$kind => $text, )* }
             }

@@ -45,7 +45,7 @@ impl Operation {
         Self::GetExtendedAgentCard,
     ];
 
-    /// The operation's name, which is the JSON-RPC method in 1.0.
+    /// Returns the operation's name, which is the JSON-RPC method in 1.0.
     pub fn name(self) -> &'static str {
         match self {
             Self::SendMessage => "SendMessage",

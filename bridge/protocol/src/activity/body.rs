@@ -119,7 +119,7 @@ impl Activity {
         }
     }
 
-    /// The stream that the activity is a piece of, if any.
+    /// Returns the stream that the activity is a piece of, if any.
     pub fn stream_info(&self) -> Option<StreamInfo> {
         self.entities.iter().find_map(Entity::stream_info)
     }

@@ -23,12 +23,12 @@ impl Entity {
         }
     }
 
-    /// The stream information, if this is a valid `streaminfo`.
+    /// Returns the stream information, if this is a valid `streaminfo`.
     pub fn stream_info(&self) -> Option<StreamInfo> {
         StreamInfo::of(self)
     }
 
-    /// The cited sources, if this is a message of schema.org with citations.
+    /// Returns the cited sources, if this is a message of schema.org with citations.
     pub fn citations(&self) -> &[Value] {
         let is_message = self.kind == "https://schema.org/Message";
         let citations = self.extra.get("citation").and_then(Value::as_array);

@@ -50,7 +50,7 @@ fn tenant() -> impl Strategy<Value = Option<String>> {
     proptest::option::weighted(0.1, text())
 }
 
-/// Every call that 0.3 has a method for.
+/// Generates calls of all methods of 0.3.
 pub(crate) fn call() -> BoxedStrategy<Call> {
     let get_task = (tenant(), text(), maybe(any::<i32>()), extra()).prop_map(
         |(tenant, id, history_length, extra)| {

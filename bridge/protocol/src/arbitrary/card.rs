@@ -172,7 +172,7 @@ fn capabilities() -> impl Strategy<Value = AgentCapabilities> {
     )
 }
 
-/// A card with at least one interface.
+/// Returns a card with at least one interface.
 pub(crate) fn card() -> BoxedStrategy<AgentCard> {
     let signature =
         (text(), text(), metadata(), extra()).prop_map(|(protected, signature, header, extra)| {

@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 
 use crate::a2a::Metadata;
 
-/// The same cases in every run, and no files beside the sources.
+/// Returns a configuration with the same cases in every run, and without files beside the sources.
 pub(crate) fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 256,
@@ -33,12 +33,12 @@ pub(crate) fn config() -> ProptestConfig {
     }
 }
 
-/// A short text that is not empty: an empty one may be read as absent.
+/// Generates a short text that is not empty, because an empty one may be read as absent.
 pub(crate) fn text() -> impl Strategy<Value = String> {
     "[a-zé /:{\"]{1,8}"
 }
 
-/// A list of short texts, often empty.
+/// Returns a list of short texts, often empty.
 pub(crate) fn texts() -> impl Strategy<Value = Vec<String>> {
     vec(text(), 0..3)
 }
@@ -63,7 +63,7 @@ fn key() -> impl Strategy<Value = String> {
     prop_oneof![text(), select(PROTOCOL_KEYS).prop_map(String::from)]
 }
 
-/// An object with one to three members.
+/// Returns an object with one to three members.
 pub(crate) fn object() -> impl Strategy<Value = Metadata> {
     btree_map(key(), json(), 1..3).prop_map(Map::from_iter)
 }

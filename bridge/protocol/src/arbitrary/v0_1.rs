@@ -29,7 +29,7 @@ fn more() -> BoxedStrategy<Metadata> {
     unknown(V1_NAMES)
 }
 
-/// An object with `metadata`, if there is some, and `more`.
+/// Returns an object with `metadata`, if there is some, and `more`.
 fn with_metadata(object: Value, metadata: Option<Metadata>, more: Metadata) -> Value {
     let mut more = more;
     more.extend(metadata.map(|metadata| ("metadata".into(), Value::Object(metadata))));
@@ -109,7 +109,7 @@ fn artifact() -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// A task, which always has something that tells it from a status update.
+/// Returns a task, which always has something that tells it from a status update.
 pub(crate) fn task() -> BoxedStrategy<Value> {
     let work = (status(), vec(artifact(), 1..4), vec(message(), 1..3));
     (text(), maybe(text()), work, metadata(), more())

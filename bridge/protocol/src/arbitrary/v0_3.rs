@@ -34,14 +34,14 @@ pub(crate) fn more() -> BoxedStrategy<super::Metadata> {
     unknown(V1_NAMES)
 }
 
-/// A list that is left out when empty.
+/// Generates a list that is left out if it is empty.
 fn list() -> BoxedStrategy<Option<alloc::vec::Vec<String>>> {
     texts()
         .prop_map(|list| Some(list).filter(|list| !list.is_empty()))
         .boxed()
 }
 
-/// A flag that is left out when false.
+/// Generates a flag that is left out if it is false.
 fn flag() -> BoxedStrategy<Option<bool>> {
     any::<bool>().prop_map(|flag| flag.then_some(true)).boxed()
 }

@@ -85,7 +85,7 @@ impl Older {
         object.finish(&request.extra, &[], losses)
     }
 
-    /// The common part of most parameters: the task, and the tenant, which older generations do not have.
+    /// Returns the common part of most parameters: the task, and the tenant, which older generations do not have.
     pub(crate) fn of_task(
         &'static self,
         id: &str,
@@ -176,7 +176,7 @@ pub(crate) fn state_to_v1(
         .ok_or_else(|| FieldError::unexpected(STATE, value))
 }
 
-/// The state with this name. `unknown` is `Unspecified` in 1.0.
+/// Returns the state with this name. `unknown` is `Unspecified` in 1.0.
 pub(crate) fn named_state(name: &str) -> TaskState {
     match name {
         "unknown" => TaskState::Unspecified,
@@ -192,7 +192,7 @@ pub(crate) fn named_state(name: &str) -> TaskState {
     }
 }
 
-/// The name of a state since 0.2; an unknown state keeps its own.
+/// Returns the name of a state since 0.2; an unknown state keeps its own.
 pub(crate) fn state_name(state: &TaskState) -> &str {
     match state {
         TaskState::Unspecified => "unknown",

@@ -42,7 +42,7 @@ pub enum Call {
 }
 
 impl Call {
-    /// The operation.
+    /// Returns the operation.
     pub fn operation(&self) -> Operation {
         match self {
             Self::SendMessage(_) => Operation::SendMessage,
@@ -63,7 +63,7 @@ impl Call {
         }
     }
 
-    /// The tenant in the parameters. An empty one counts as none.
+    /// Returns the tenant in the parameters. An empty one counts as none.
     pub fn tenant(&self) -> Option<&str> {
         let tenant = match self {
             Self::SendMessage(request) | Self::SendStreamingMessage(request) => &request.tenant,

@@ -109,7 +109,7 @@ fn overlay(document: &mut Value, more: Value) {
 }
 
 impl Generation {
-    /// The version to use with an agent whose interface names none; `None` if it does not speak A2A.
+    /// Returns the version to use with an agent whose interface names none; `None` if it does not speak A2A.
     pub fn version(self) -> Option<Version> {
         match self {
             Self::Execute => None,

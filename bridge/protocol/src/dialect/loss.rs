@@ -39,7 +39,7 @@ impl Losses {
         self.0.is_empty()
     }
 
-    /// The losses in the order of writing.
+    /// Returns the losses in the order of writing.
     pub fn iter(&self) -> core::slice::Iter<'_, Loss> {
         self.0.iter()
     }
@@ -57,7 +57,7 @@ impl Losses {
         self.below(|| name.to_string(), write)
     }
 
-    /// The same with a name that is only computed if there is a loss, which is rare.
+    /// Does the same with a name that is only computed if there is a loss, which is rare.
     fn below<T>(&mut self, name: impl Fn() -> String, write: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.0.len();
         let written = write(self);

@@ -44,13 +44,13 @@ pub(crate) const V0_1: Older = Older {
 /// The reason given when a field is written under a name unknown to 0.3.
 pub(crate) const SKIPPED: &str = "0.3 has no such field; it is written, and readers of 0.3 skip it";
 
-/// The remaining `fields` as `extra`: those named in `taken` go to the residue, together with `residue`.
+/// Returns the remaining `fields` as `extra`: those named in `taken` go to the residue, together with `residue`.
 pub(crate) fn extra(fields: Fields, taken: &[&str], residue: Metadata) -> Metadata {
     V0_3.extra(fields, taken, residue)
 }
 
 impl Older {
-    /// The remaining `fields` as `extra`: those named in `taken` go to the residue, together with `residue`.
+    /// Returns the remaining `fields` as `extra`: those named in `taken` go to the residue, together with `residue`.
     pub(crate) fn extra(
         &self,
         mut fields: Fields,
@@ -89,7 +89,7 @@ impl Older {
     }
 }
 
-/// The residue of an object under `key`; empty if there is none.
+/// Returns the residue of an object under `key`; empty if there is none.
 pub(crate) fn residue_under(key: &str, rest: Metadata) -> Metadata {
     match rest.is_empty() {
         true => Metadata::new(),

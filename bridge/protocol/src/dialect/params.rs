@@ -29,7 +29,7 @@ impl Version {
         }
     }
 
-    /// The same from text: parameters of 1.0 are read in one pass. What is wrong with others is told as
+    /// Does the same with text: parameters of 1.0 are read in one pass. Errors in others are reported as
     /// [`Version::params_to_v1`] does.
     ///
     /// # Errors

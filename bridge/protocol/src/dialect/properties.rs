@@ -141,7 +141,7 @@ proptest! {
     }
 }
 
-/// The same with the names of protocol buffers.
+/// Does the same with the names of protocol buffers.
 fn snake(json: &Value) -> Value {
     let name = |name: &String| -> String {
         let letters = name

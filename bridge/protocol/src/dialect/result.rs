@@ -127,7 +127,7 @@ impl Version {
         }
     }
 
-    /// The answer to DeleteTaskPushNotificationConfig: null in 0.3, an empty object in 1.0.
+    /// Returns the answer to DeleteTaskPushNotificationConfig: null in 0.3, an empty object in 1.0.
     pub fn deleted(self) -> Value {
         match self {
             Self::V0_3 => Value::Null,

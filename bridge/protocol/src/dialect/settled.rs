@@ -100,7 +100,7 @@ fn settle_part(part: &mut Part, version: Version) -> Result<(), FieldError> {
     }
 }
 
-/// The error for a part of unknown kind, of which nothing would reach the agent.
+/// Returns the error for a part of unknown kind, of which nothing would reach the agent.
 fn unknown(part: &Part, version: Version) -> FieldError {
     let name = match version {
         Version::V0_1 => "type",

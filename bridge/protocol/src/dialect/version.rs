@@ -27,7 +27,7 @@ impl Version {
     #[cfg(not(feature = "legacy"))]
     pub const ALL: [Self; 2] = [Self::V0_3, Self::V1_0];
 
-    /// The value of the header `A2A-Version`: major and minor.
+    /// Returns the value of the header `A2A-Version`: major and minor.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::V0_1 => "0.1",
@@ -36,14 +36,14 @@ impl Version {
         }
     }
 
-    /// The version for a `protocolVersion` such as `1.0` or `0.3.0`, if this build speaks it.
+    /// Returns the version for a `protocolVersion` such as `1.0` or `0.3.0`, if this build speaks it.
     ///
     /// Patch numbers are ignored, as they are no part of a version (specification 3.6).
     pub fn of(protocol_version: &str) -> Option<Self> {
         Self::known(protocol_version).filter(|version| Self::ALL.contains(version))
     }
 
-    /// The version for a `protocolVersion`, whether or not this build speaks it.
+    /// Returns the version for a `protocolVersion`, whether or not this build speaks it.
     pub(crate) fn known(protocol_version: &str) -> Option<Self> {
         let mut numbers = protocol_version.trim().splitn(3, '.');
         match (numbers.next()?, numbers.next()?) {
@@ -76,7 +76,7 @@ impl Version {
         }
     }
 
-    /// The JSON-RPC method of an operation; `None` if the version does not have it, such as ListTasks in 0.3.
+    /// Returns the JSON-RPC method of an operation; `None` if the version does not have it, such as ListTasks in 0.3.
     pub fn method(self, operation: Operation) -> Option<&'static str> {
         match self {
             Self::V0_1 => v0_1::method::from_operation(operation),
@@ -85,7 +85,7 @@ impl Version {
         }
     }
 
-    /// The operation of a JSON-RPC method. Some methods of 0.1 also exist in 0.3; see `v0_1::method`.
+    /// Returns the operation of a JSON-RPC method. Some methods of 0.1 also exist in 0.3; see `v0_1::method`.
     pub fn operation(self, method: &str) -> Option<Operation> {
         match self {
             Self::V0_1 => v0_1::method::to_operation(method),

@@ -34,7 +34,7 @@ impl Algorithm {
         Self::EdDsa,
     ];
 
-    /// The name in a token's header.
+    /// Returns the name in a token's header.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rs256 => "RS256",
@@ -47,7 +47,7 @@ impl Algorithm {
         }
     }
 
-    /// The algorithm with exactly this name.
+    /// Returns the algorithm with exactly this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }

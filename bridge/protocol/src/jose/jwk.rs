@@ -58,7 +58,7 @@ impl Jwks {
         })
     }
 
-    /// The keys with this id; all keys for `None`.
+    /// Returns the keys with this id; all keys for `None`.
     pub fn named(&self, kid: Option<&str>) -> impl Iterator<Item = &Jwk> {
         let is_meant = move |key: &&Jwk| kid.is_none() || key.kid.as_deref() == kid;
         self.keys.iter().filter(is_meant)

@@ -33,7 +33,7 @@ pub struct RpcError {
 }
 
 impl RpcError {
-    /// The kind of the error, if A2A defines its code.
+    /// Returns the kind of the error, if A2A defines its code.
     pub fn kind(&self) -> Option<ErrorKind> {
         ErrorKind::from_code(self.code)
     }

@@ -52,7 +52,7 @@ pub fn read_call(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> 
     read_weighed(operation, bytes)
 }
 
-/// The same for who has [weighed](super::Scales) them.
+/// Does the same for bytes that were [weighed](super::Scales) before.
 pub fn read_weighed(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
     Ok(match operation {
         Operation::SendMessage => Call::SendMessage(read::<v1::SendMessageRequest, _>(bytes)?),

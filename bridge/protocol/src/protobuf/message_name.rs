@@ -2,7 +2,7 @@
 
 use crate::a2a::Operation;
 
-/// The name of the message with the parameters of an operation.
+/// Returns the name of the message with the parameters of an operation.
 pub(super) fn of_params(operation: Operation) -> &'static str {
     match operation {
         Operation::SendMessage | Operation::SendStreamingMessage => "SendMessageRequest",

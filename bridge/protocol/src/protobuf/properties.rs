@@ -88,7 +88,7 @@ where
     assert_eq!(read, Ok(value));
 }
 
-/// The JSON without what protocol buffers cannot carry.
+/// Returns the JSON without the values that protocol buffers cannot represent.
 fn carried(json: Value) -> Value {
     match json {
         Value::Object(fields) => {
@@ -113,7 +113,7 @@ fn carried(json: Value) -> Value {
     }
 }
 
-/// The first flow of a scheme, in the specification's order of the current flows.
+/// Returns the first flow of a scheme, in the specification's order of the current flows.
 fn first(flows: Map<String, Value>) -> Value {
     let order = ["authorizationCode", "clientCredentials", "deviceCode"];
     let first = order.iter().find(|name| flows.contains_key(**name));

@@ -19,7 +19,7 @@ use crate::{
 /// The prefix of all type URLs in `google.protobuf.Any`.
 const TYPES: &str = "type.googleapis.com/";
 
-/// The gRPC status code of an error kind.
+/// Returns the gRPC status code of an error kind.
 pub fn code(kind: ErrorKind) -> i32 {
     const INVALID_ARGUMENT: i32 = 3;
     const NOT_FOUND: i32 = 5;
@@ -45,7 +45,7 @@ pub fn code(kind: ErrorKind) -> i32 {
     }
 }
 
-/// The error kind for a gRPC status code without details.
+/// Returns the error kind for a gRPC status code without details.
 fn kind(code: i32) -> ErrorKind {
     match code {
         3 => ErrorKind::InvalidParams,
@@ -59,13 +59,13 @@ fn kind(code: i32) -> ErrorKind {
     }
 }
 
-/// The `google.rpc.Status` of an error.
+/// Returns the `google.rpc.Status` of an error.
 pub fn details(error: &Error) -> Vec<u8> {
     status(code(error.kind), &error.message, &error.all_details())
 }
 
-/// The `google.rpc.Status` of a gRPC code, for errors without a kind in A2A. Details are
-/// `google.protobuf.Any` in JSON; those of types that the protocol does not use are left out.
+/// Returns the `google.rpc.Status` of a gRPC code, for errors without a kind in A2A. Details are `google.protobuf.Any`
+/// in JSON; those of types that the protocol does not use are left out.
 pub fn status(code: i32, message: &str, details: &[Value]) -> Vec<u8> {
     let status = Status {
         code,
@@ -75,7 +75,7 @@ pub fn status(code: i32, message: &str, details: &[Value]) -> Vec<u8> {
     status.encode_to_vec()
 }
 
-/// The error for a status and its details, in the form of the other bindings. Invalid details are left out.
+/// Returns the error for a status and its details, in the form of the other bindings. Invalid details are left out.
 pub fn error(code: i32, message: &str, details: &[u8]) -> RpcError {
     let status = Status::decode(details).unwrap_or_default();
     let data: Vec<Value> = status.details.iter().filter_map(from_any).collect();

@@ -56,7 +56,7 @@ impl Proto<ProtoValue> for Value {
     }
 }
 
-/// A double as JSON number: whole numbers without a fraction.
+/// Returns a double as JSON number: whole numbers without a fraction.
 fn number(double: f64) -> Result<Number, FieldError> {
     let whole = double as i64;
     match double.abs() < EXACT && whole as f64 == double {

@@ -6,7 +6,7 @@ use prost::Message;
 
 use crate::a2a::Operation;
 
-/// The tenant in the bytes of an operation's parameters; empty if the request names none, `None` if the bytes
+/// Returns the tenant in the bytes of an operation's parameters; empty if the request names none, `None` if the bytes
 /// are invalid.
 pub fn tenant(operation: Operation, bytes: &[u8]) -> Option<String> {
     match operation {

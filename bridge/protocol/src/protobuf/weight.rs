@@ -69,7 +69,7 @@ impl Scales {
         Self { places, shapes }
     }
 
-    /// The memory for the structure of the parameters, in bytes.
+    /// Returns the memory for the structure of the parameters, in bytes.
     ///
     /// # Errors
     /// Returns an error if that exceeds the limit of one request.
@@ -158,7 +158,7 @@ fn weight(name: &str, is_empty: bool) -> usize {
     }
 }
 
-/// A message and those that are declared in it, by their full names.
+/// Collects a message and the messages that are declared in it, by their full names.
 fn collect<'m>(
     outer: &str,
     message: &'m DescriptorProto,

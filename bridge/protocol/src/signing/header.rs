@@ -81,7 +81,7 @@ impl Header {
         })
     }
 
-    /// The header in the form of a signature's `protected` field.
+    /// Returns the header in the form of a signature's `protected` field.
     pub fn protected(&self) -> String {
         let mut header = json!({
             "alg": self.algorithm.name(),

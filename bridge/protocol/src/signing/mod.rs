@@ -24,21 +24,21 @@ pub use canonical::canonical;
 pub use header::{Header, HeaderError};
 pub use signature_state::{SignatureState, form};
 
-/// The signed form of a card by the specification (8.4.1): without `signatures`; required fields and fields
+/// Returns the signed form of a card by the specification (8.4.1): without `signatures`; required fields and fields
 /// with presence are kept, others only if they are not the default.
 pub fn payload(card: &Value) -> String {
     canonical(&presence::card(card))
 }
 
-/// The signed form of a card in the SDKs: as [`payload`], but without any empty text, list or object, even in
-/// required fields. It differs for cards that have any, such as requirements without scopes. A reader of such
-/// a signature must not draw conclusions from empty values.
+/// Returns the signed form of a card in the SDKs: as [`payload`], but without any empty text, list or object, even in
+/// required fields. It differs for cards that have any, such as requirements without scopes. A reader of such a
+/// signature must not draw conclusions from empty values.
 pub fn payload_of_sdks(card: &Value) -> String {
     let whole = filled(presence::card(card));
     canonical(&whole.unwrap_or(Value::Object(Map::new())))
 }
 
-/// The value without empty values in it; `None` if nothing remains.
+/// Returns the value without empty values in it; `None` if nothing remains.
 fn filled(value: Value) -> Option<Value> {
     match value {
         Value::String(text) if text.is_empty() => None,
@@ -58,7 +58,7 @@ fn filled(value: Value) -> Option<Value> {
     }
 }
 
-/// The signing input: encoded header and payload with a dot between them (RFC 7515, section 5.1).
+/// Returns the signing input: encoded header and payload with a dot between them (RFC 7515, section 5.1).
 pub fn signing_input(protected: &str, payload: &str) -> String {
     let payload = URL_SAFE_NO_PAD.encode(payload);
     [protected, ".", &payload].concat()

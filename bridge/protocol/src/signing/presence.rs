@@ -146,12 +146,12 @@ const OLD_FLOW: &[Field] = &[
     Field("scopes", Implicit, Plain),
 ];
 
-/// The fields of a card to be signed, not yet in canonical form.
+/// Returns the fields of a card to be signed, not yet in canonical form.
 pub(super) fn card(card: &Value) -> Value {
     message(card, CARD)
 }
 
-/// The present fields of an object. A value of an unexpected type is kept as it is, because the signer has
+/// Returns the present fields of an object. A value of an unexpected type is kept as it is, because the signer has
 /// included it.
 fn message(value: &Value, fields: &[Field]) -> Value {
     let Value::Object(members) = value else {

@@ -19,7 +19,7 @@ fn come_back() {
     });
 }
 
-/// The document without null and empty lists among its own fields, which mean the same as absent fields.
+/// Returns the document without null and empty lists among its own fields, which mean the same as absent fields.
 fn spoken(document: &Value) -> Value {
     let says = |(_, value): &(String, Value)| {
         !value.is_null() && value.as_array().is_none_or(|items| !items.is_empty())

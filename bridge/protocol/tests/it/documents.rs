@@ -48,7 +48,7 @@ fn read(path: &Path) -> Value {
     serde_json::from_slice(&text).unwrap()
 }
 
-/// The content of the envelope, if there is one.
+/// Returns the content of the envelope, if there is one.
 fn payload(document: &Value) -> &Value {
     let inside = ["params", "result", "error"]
         .iter()

@@ -28,7 +28,7 @@ fn read(path: &Path) -> Value {
     serde_json::from_slice(&text).unwrap()
 }
 
-/// The type of the document, and its form in 0.1 and 1.0.
+/// Returns the type of the document, and its form in 0.1 and 1.0.
 fn shown(document: &Value) -> Value {
     let has = |key| document.get(key).is_some();
     match (has("method"), has("error"), has("result")) {

@@ -210,7 +210,7 @@ impl World {
         self.sender.answers.lock().unwrap().insert(host, answers);
     }
 
-    /// The states of the tasks that were delivered to a host, in order.
+    /// Returns the states of the tasks that were delivered to a host, in order.
     fn sent(&self, host: &str) -> Vec<String> {
         let deliveries = self.deliveries(host);
         let state = |(_, body): &(Instant, Value)| {

@@ -22,7 +22,7 @@ const MEMBERS: [&str; 3] = ["skill_id", "skillId", "skill"];
 /// The member with python-a2a's call of a skill.
 const FUNCTION_CALL: &str = "function_call";
 
-/// The ids that a call names, whether or not there are such skills.
+/// Returns the ids that a call names, whether or not there are such skills.
 pub(super) fn skills(call: &Call) -> BTreeSet<&str> {
     match call {
         Call::SendMessage(request) | Call::SendStreamingMessage(request) => said(request),

@@ -38,7 +38,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Requester {
 }
 
 impl Requester {
-    /// The context of an operation of this agent on behalf of the caller.
+    /// Returns the context of an operation of this agent on behalf of the caller.
     pub(super) fn context(&self, agent: &str) -> Context {
         Context {
             source: self.source,

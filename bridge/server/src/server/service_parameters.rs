@@ -47,7 +47,7 @@ impl ServiceParameters {
         })
     }
 
-    /// The version of the request, which is 0.3 if it names none (3.6.2).
+    /// Returns the version of the request, which is 0.3 if it names none (3.6.2).
     pub(super) fn version(&self) -> Version {
         self.named.unwrap_or(Version::V0_3)
     }

@@ -40,7 +40,7 @@ impl AdminClient {
         Self::within(path, LIMIT)
     }
 
-    /// The same for questions that may take long.
+    /// Creates a client for requests that may take long.
     pub(in crate::cli) fn patient(path: &Path) -> Result<Self, AdminClientError> {
         Self::within(path, LONG_LIMIT)
     }
@@ -56,22 +56,22 @@ impl AdminClient {
         })
     }
 
-    /// The JSON that is answered at this path.
+    /// Returns the JSON at this path.
     pub(in crate::cli) async fn get(&self, path: &str) -> Result<Value, AdminClientError> {
         self.json(Method::GET, path).await
     }
 
-    /// The same for something that changes.
+    /// Sends a POST request, and returns the JSON of the answer.
     pub(in crate::cli) async fn post(&self, path: &str) -> Result<Value, AdminClientError> {
         self.json(Method::POST, path).await
     }
 
-    /// The same for something that is removed.
+    /// Sends a DELETE request, and returns the JSON of the answer.
     pub(in crate::cli) async fn delete(&self, path: &str) -> Result<Value, AdminClientError> {
         self.json(Method::DELETE, path).await
     }
 
-    /// The text that is answered, piece by piece.
+    /// Passes the text of the answer on, piece by piece.
     pub(in crate::cli) async fn pieces(
         &self,
         path: &str,

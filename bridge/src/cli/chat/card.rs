@@ -225,7 +225,7 @@ impl Card {
     }
 }
 
-/// A text member, or an empty text.
+/// Returns a text member, or an empty text.
 fn word<'a>(object: &'a Map<String, Value>, name: &str) -> &'a str {
     object.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -29,7 +29,7 @@ pub(super) enum Sends {
 }
 
 impl Sends {
-    /// The content for the data of a button.
+    /// Creates the content for the data of a button.
     pub(super) fn data(data: Option<&Value>) -> Self {
         match data {
             Some(Value::String(text)) => Self::Text(text.clone()),
@@ -70,7 +70,7 @@ impl Choice {
         }
     }
 
-    /// The part to send, with these input fields: `NAME=VALUE`, separated by white space.
+    /// Returns the part to send, with these input fields: `NAME=VALUE`, separated by white space.
     ///
     /// # Errors
     /// Returns an error if there is nothing to send, or a field is invalid.
@@ -104,7 +104,7 @@ impl Choice {
     }
 }
 
-/// The actions that a bot suggests with a message.
+/// Returns the actions that a bot suggests with a message.
 pub(super) fn suggested(metadata: Option<&Metadata>) -> Vec<Choice> {
     let actions = metadata.and_then(|all| {
         all.get(FIELDS)?

@@ -63,7 +63,7 @@ impl Said {
     }
 }
 
-/// The sources that an entity cites. Other entities are for programs.
+/// Returns the sources that an entity cites. Other entities are for programs.
 fn citations(entity: &Value) -> Vec<String> {
     let all = entity.get("citation").and_then(Value::as_array);
     let one = |citation: &Value| {
@@ -82,7 +82,7 @@ fn citations(entity: &Value) -> Vec<String> {
     all.into_iter().flatten().filter_map(one).collect()
 }
 
-/// The text without white space, to recognize the same words however they are divided into parts and lines.
+/// Returns the text without white space, to recognize the same words however they are divided into parts and lines.
 pub(super) fn key(text: &str) -> String {
     text.chars().filter(|one| !one.is_whitespace()).collect()
 }

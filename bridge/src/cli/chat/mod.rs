@@ -259,7 +259,8 @@ impl From<ClientError> for Stopped {
     }
 }
 
-/// An agent that refuses a request has answered; an agent that cannot be reached has not.
+/// Returns the exit code for an error. An agent that refuses a request has answered; an agent that cannot be reached
+/// has not.
 fn exit_of(fault: &Fault) -> Exit {
     match fault {
         Fault::Rpc(_) | Fault::Asked(_) | Fault::NotInVersion(_) => Exit::Failed,

@@ -57,7 +57,7 @@ impl Session {
         }
     }
 
-    /// A short description of the agent.
+    /// Returns a short description of the agent.
     pub(super) fn agent(&self) -> String {
         let card = self.client.card();
         format!(
@@ -79,7 +79,7 @@ impl Session {
         (self.context, self.task, self.open) = (None, None, None);
     }
 
-    /// The choice with this number.
+    /// Returns the choice with this number.
     pub(super) fn choice(&self, number: usize) -> Option<&Choice> {
         self.show.choices().get(number.checked_sub(1)?)
     }
@@ -138,7 +138,7 @@ impl Session {
         Ok(None)
     }
 
-    /// The next event of the answer; `None` after the last one, or if a waiting user should be prompted.
+    /// Returns the next event of the answer; `None` after the last one, or if a waiting user should be prompted.
     async fn next(&mut self) -> Option<Result<StreamResponse, ClientError>> {
         let open = self.open.as_mut()?;
         let has_told = self.show.has_told();
@@ -199,8 +199,8 @@ impl Session {
         self.state = Some(state.clone());
     }
 
-    /// The exit code for the answer. An agent that says nothing is reported, because it looks like one that
-    /// is not there, and so is an answer that may go on.
+    /// Returns the exit code for the answer. A missing answer is reported, because the agent seems absent, and so is an
+    /// answer that may continue.
     fn judged(&self, silence: Option<Duration>) -> Exit {
         let state = self.state.as_ref().map(word);
         let its_task = state.map_or_else(String::new, |state| format!("; its task is {state}"));

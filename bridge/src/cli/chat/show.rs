@@ -146,7 +146,7 @@ impl Show {
         !told.is_empty() || !made.is_empty() || state.is_some()
     }
 
-    /// The current choices.
+    /// Returns the current choices.
     pub(super) fn choices(&self) -> &[Choice] {
         &self.turn.choices
     }

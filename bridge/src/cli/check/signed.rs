@@ -11,7 +11,7 @@ use url::Url;
 use super::CheckError;
 use crate::{auth, cli::card_file};
 
-/// The trusted signers, if a signature is required.
+/// Returns the trusted signers, if a signature is required.
 pub(super) fn signers(keys: Option<&Path>, places: &[Url]) -> Result<Option<Signers>, CheckError> {
     if keys.is_none() && places.is_empty() {
         return Ok(None);
@@ -35,7 +35,7 @@ fn read(path: &Path) -> Result<Vec<Jwk>, CheckError> {
     Ok(set.keys)
 }
 
-/// The id of the key that has signed a card, or else the finding that none has.
+/// Returns the id of the key that has signed a card, or else the finding that no key has.
 pub(super) async fn check(signers: &Signers, card: &Value) -> Result<String, Finding> {
     let (mut fetched, mut missing) = (BTreeMap::new(), Vec::new());
     for url in signers.key_sets(card) {

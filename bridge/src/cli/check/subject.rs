@@ -147,7 +147,7 @@ async fn configuration(path: &Path) -> Result<Report, CheckError> {
     Ok(report)
 }
 
-/// The reason why the configuration could not be served.
+/// Returns the reason why the configuration could not be served.
 async fn refused(config: &Config) -> Option<Finding> {
     let error = serve::judge(config).await.err()?;
     Some(Finding {

@@ -69,7 +69,7 @@ impl Discover {
         Ok(())
     }
 
-    /// The options. Private addresses are allowed, because the user has named the address.
+    /// Returns the options. Private addresses are allowed, because the user has named the address.
     fn options(&self) -> Result<DiscoveryOptions, Box<dyn Error>> {
         Ok(DiscoveryOptions {
             credentials: self.shown.credentials(&|name| std::env::var(name).ok())?,

@@ -13,7 +13,7 @@ use crate::cli::address::shown;
 /// The width of a description.
 const WIDTH: usize = 60;
 
-/// The table of all agents with their skills.
+/// Returns the table of all agents with their skills.
 pub(super) fn table(agents: &[Listed]) -> String {
     let mut text = String::new();
     if agents.is_empty() {
@@ -74,7 +74,7 @@ fn skills(skills: &[Skill]) -> String {
     rows.iter().map(shown).collect()
 }
 
-/// The fields of a schema with their types; optional ones have a question mark.
+/// Returns the fields of a schema with their types; optional ones have a question mark.
 fn fields(schema: Option<&Value>) -> String {
     let Some(schema) = schema else {
         return "text".to_owned();
@@ -96,7 +96,7 @@ fn fields(schema: Option<&Value>) -> String {
     }
 }
 
-/// The first line, cut to the width.
+/// Returns the first line, cut to the width.
 fn cut(text: &str) -> String {
     let first = line(text.lines().next().unwrap_or_default());
     match first.chars().count() > WIDTH {

@@ -26,7 +26,7 @@ impl Discover {
         self.wanted(found)
     }
 
-    /// The agents with the requested skill, or all.
+    /// Returns the agents with the requested skill, or all.
     fn wanted(&self, found: Vec<Discovered>) -> Result<Vec<Listed>, Box<dyn Error>> {
         let Some(skill) = &self.skill else {
             return Ok(list(found.into_iter().map(|agent| (agent, None)).collect()));
@@ -49,7 +49,7 @@ impl Discover {
         }
     }
 
-    /// The error with advice on what to do next.
+    /// Returns the error with advice on what to do next.
     fn advised(target: &Url, error: &DiscoveryError) -> Box<dyn Error> {
         let host = target.authority();
         let advice = match error {

@@ -6,7 +6,7 @@ use url::Url;
 use super::probe::{Outcome, Probe, Taken};
 use crate::config::TurnsAre;
 
-/// The recommended settings, as TOML.
+/// Returns the recommended settings, as TOML.
 ///
 /// # Errors
 /// Returns the problem if the bot cannot be hosted.
@@ -46,12 +46,13 @@ pub(super) fn wants_token(url: &Url, status: u16) -> String {
     )
 }
 
-/// The recommended delivery mode: the first in which the bot answers.
+/// Returns the recommended delivery mode: the first in which the bot answers.
 pub(super) fn recommended(probes: &[Probe]) -> Option<&Probe> {
     probes.iter().find(|probe| speaks(&probe.outcome))
 }
 
-/// The setting for a delivery mode. A bot that only speaks in its HTTP answers is always asked for replies there.
+/// Returns the setting for a delivery mode. A bot that only speaks in its HTTP answers is always asked for replies
+/// there.
 pub(super) fn delivery(way: &Probe) -> &str {
     match &way.mode {
         DeliveryMode::ExpectReplies => "expectRepliesAlways",
@@ -78,7 +79,7 @@ pub(super) fn replies(probes: &[Probe]) -> bool {
 pub(super) const REPLIES: &str = "delivery = \"expectReplies\" works too, and answers callers that do not stream in \
     one request; not for bots that change what they have said";
 
-/// The channel that the bot needs to answer at all, or to stream.
+/// Returns the channel that the bot needs to answer at all, or to stream.
 pub(super) fn channel(first: &Probe, probes: &[Probe]) -> Option<String> {
     let other = probes.iter().find(|one| one.is_other)?;
     let streams =
@@ -119,7 +120,7 @@ fn agent(url: &Url) -> String {
     format!("[[agents]]\nname = \"bot\"\nbot = \"{url}\"\n{turns}")
 }
 
-/// The HTTP status by which a bot denied access.
+/// Returns the HTTP status by which a bot denied access.
 pub(super) fn denied(outcome: &Outcome) -> Option<u16> {
     match outcome {
         Outcome::Refused(status @ (401 | 403), _) => Some(*status),
@@ -141,7 +142,7 @@ fn is_stream(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Taken(taken) if taken.streamed && !taken.answered.is_empty())
 }
 
-/// The reason why a bot says nothing.
+/// Returns the reason why a bot does not answer.
 pub(super) fn trouble(probes: &[Probe]) -> String {
     let is_taken = |probe: &Probe| matches!(probe.outcome, Outcome::Taken(_));
     let refused = probes.iter().find_map(|probe| match &probe.outcome {

@@ -105,7 +105,7 @@ impl ExaminedBot {
         })
     }
 
-    /// The channel reported to the bot.
+    /// Returns the channel reported to the bot.
     pub(super) fn channel(&self) -> &str {
         let said = self
             .tried
@@ -114,7 +114,7 @@ impl ExaminedBot {
         said.unwrap_or(WEBCHAT)
     }
 
-    /// The `Authorization` header of requests whose answers go to `service_url`, if any.
+    /// Returns the `Authorization` header of requests whose answers go to `service_url`, if any.
     pub(super) async fn authorization(
         &self,
         service_url: &str,
@@ -129,7 +129,7 @@ impl ExaminedBot {
         Ok(shown.map_err(|error| format!("{error}\n{source}"))?)
     }
 
-    /// The reason why the bridge would refuse a call of the bot.
+    /// Returns the reason why the bridge would refuse a call of the bot.
     pub(super) async fn refused(
         &self,
         service_url: &str,
@@ -166,7 +166,7 @@ fn agent<'a>(config: &'a Config, name: Option<&str>) -> Result<&'a AgentConfig, 
     }
 }
 
-/// The way in which an agent's bot calls back, at a port of this program, since the running bridge uses its
+/// Returns the route by which an agent's bot calls back, at a port of this program, because the running bridge uses its
 /// own.
 fn way(config: &Config, agent: &AgentConfig) -> Result<CallbackRoute, Box<dyn Error>> {
     let listening = listen(config);
@@ -202,8 +202,8 @@ fn is_built_in(agent: &AgentConfig) -> String {
     )
 }
 
-/// The bridge's own issuer, if the agent's credentials need it. No key is created, because only the key of
-/// the running bridge is of use.
+/// Returns the bridge's own issuer, if the agent's credentials need it. No key is created, because only the key of the
+/// running bridge is of use.
 async fn issuer(
     config: &Config,
     agent: &AgentConfig,

@@ -99,7 +99,7 @@ impl Doctor {
         Ok(())
     }
 
-    /// The way in which the bot calls back: as it would call the bridge, unless flags say otherwise.
+    /// Returns the route by which the bot calls back: the same as for the bridge, unless flags change it.
     fn way(&self, case: &ExaminedBot) -> CallbackRoute {
         let usual = case.way.clone();
         CallbackRoute {

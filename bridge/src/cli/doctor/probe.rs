@@ -153,7 +153,7 @@ impl<'a> Prober<'a> {
         })
     }
 
-    /// A message with every field that any SDK requires.
+    /// Returns a message with every field that any SDK requires.
     fn activity(&self, mode: &DeliveryMode, channel: &str) -> Activity {
         let conversation = clock::new_id();
         Activity {
@@ -199,7 +199,7 @@ struct Called {
     signs_in: bool,
 }
 
-/// The beginning of a body up to the limit, which is enough to evaluate the answer.
+/// Returns the beginning of a body up to the limit, which is enough to evaluate the answer.
 async fn body(mut reply: reqwest::Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(piece)) = reply.chunk().await {
@@ -211,7 +211,7 @@ async fn body(mut reply: reqwest::Response) -> Vec<u8> {
     body
 }
 
-/// The activities in an answer: a list, or a stream of events.
+/// Returns the activities in an answer: a list, or a stream of events.
 fn activities(body: &[u8], streamed: bool) -> Vec<Activity> {
     let activities: Vec<Value> = match streamed {
         true => {

@@ -56,7 +56,7 @@ pub(super) fn verdict(
     })
 }
 
-/// The configured delivery mode, if the bot does not answer in it.
+/// Returns the configured delivery mode, if the bot does not answer in it.
 fn delivery(said: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<String> {
     let asked = match said.delivery {
         None | Some(Said::Auto) if !fails(probes) => return None,

@@ -41,13 +41,13 @@ pub(in crate::cli) fn listen(config: &Config) -> SocketAddr {
     config.listen.unwrap_or(LISTEN)
 }
 
-/// The address to listen on for gRPC only, if any.
+/// Returns the address to listen on for gRPC only, if any.
 pub(super) fn grpc_listen(config: &Config) -> Option<SocketAddr> {
     let is_spoken = cfg!(feature = "grpc") && config.grpc.enabled != Some(false);
     config.grpc.listen.filter(|_| is_spoken)
 }
 
-/// The address to listen on for plain http from bots on this machine. It is needed beside TLS, because the
+/// Returns the address to listen on for plain http from bots on this machine. It is needed beside TLS, because the
 /// certificate is for public names and not for loopback addresses.
 pub(in crate::cli) fn callback_listen(
     config: &Config,
@@ -106,7 +106,7 @@ pub(super) fn is_only_here(config: &Config) -> bool {
     beyond(config).is_none()
 }
 
-/// An address on which others can connect, if any.
+/// Returns an address on which other machines can connect, if there is one.
 fn beyond(config: &Config) -> Option<SocketAddr> {
     let all = [Some(listen(config)), grpc_listen(config)];
     let is_open = |listen: &SocketAddr| !listen.ip().is_loopback();
@@ -114,7 +114,7 @@ fn beyond(config: &Config) -> Option<SocketAddr> {
 }
 
 impl Addresses {
-    /// The addresses of a program that listens here.
+    /// Returns the addresses of a program that listens here.
     pub(in crate::cli) fn of(
         config: &Config,
         listening: SocketAddr,
@@ -158,7 +158,7 @@ impl Addresses {
         Ok(self)
     }
 
-    /// The callback URL of an agent's bot, if it is not the default.
+    /// Returns the callback URL of an agent's bot, if it is not the default.
     pub(in crate::cli) fn callback(&self, config: &Config, agent: &AgentConfig) -> Option<Url> {
         let said = agent.callback_url.as_ref().map(|url| url.0.clone());
         let is_open = config.callback_url.is_none();
@@ -170,7 +170,7 @@ impl Addresses {
         said.or(own.filter(|_| is_open))
     }
 
-    /// The gRPC settings; `listening` is the address of the separate gRPC listener, if any.
+    /// Returns the gRPC settings; `listening` is the address of the separate gRPC listener, if any.
     pub(super) fn grpc(&self, config: &Config, listening: Option<SocketAddr>) -> Grpc {
         let said = config
             .grpc
@@ -196,14 +196,14 @@ impl Addresses {
     }
 }
 
-/// The certificate of the configuration.
+/// Returns the certificate of the configuration.
 #[cfg(feature = "tls")]
 pub(in crate::cli) fn encryption(config: &Config) -> Result<Encryption, Box<dyn Error>> {
     let read = |tls: &crate::config::TlsConfig| crate::tls::Certificate::read(files(tls));
     Ok(config.tls.as_ref().map(read).transpose()?)
 }
 
-/// The files of the certificate.
+/// Returns the files of the certificate.
 #[cfg(feature = "tls")]
 pub(super) fn files(tls: &crate::config::TlsConfig) -> crate::tls::Files<'_> {
     crate::tls::Files {

@@ -151,7 +151,7 @@ impl AgentFactory {
     }
 }
 
-/// How long the tasks of all agents are kept.
+/// Returns the rules for keeping the tasks of all agents.
 fn retention(config: &Config) -> RetentionSettings {
     let said = config
         .store
@@ -170,7 +170,7 @@ fn retention(config: &Config) -> RetentionSettings {
     }
 }
 
-/// The rule, with what is not said as in `usual`.
+/// Returns the rule, with what is not said as in `usual`.
 fn rule(said: &RetentionConfig, usual: RetentionRule) -> RetentionRule {
     RetentionRule {
         age: said.age.map_or(usual.age, |age| age.0),

@@ -21,7 +21,7 @@ pub(in crate::cli) struct Awaited {
 const WORKING: &str = "tasks stay at work when the bot has answered without ending the conversation: a client that \
                        waits for the answer gets it when the turn's limit is over";
 
-/// The event that clients of this agent wait for, by all of its settings together.
+/// Returns the event that clients of this agent wait for, by all of its settings together.
 pub(in crate::cli) fn awaited(said: &AgentConfig) -> Option<Awaited> {
     let (silent_end, quiet) = match &said.bot {
         Some(_) => {

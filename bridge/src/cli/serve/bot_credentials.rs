@@ -32,7 +32,7 @@ pub(in crate::cli) struct BotCredentials<'a> {
 }
 
 impl BotCredentials<'_> {
-    /// The credential of the bridge for the agent's bot.
+    /// Returns the credential of the bridge for the agent's bot.
     pub(in crate::cli) fn credential(
         &self,
         agent: &AgentConfig,
@@ -56,7 +56,7 @@ impl BotCredentials<'_> {
         })
     }
 
-    /// The check of calls from the agent's bot.
+    /// Returns the check of calls from the agent's bot.
     pub(in crate::cli) fn admission(
         &self,
         agent: &AgentConfig,

@@ -14,7 +14,7 @@ use crate::{
 /// The path of an issuer's metadata (OpenID Connect Discovery 1.0, section 4).
 const METADATA: &str = "/.well-known/openid-configuration";
 
-/// The access rules for the agent's callers.
+/// Returns the access rules for the agent's callers.
 pub(super) fn access(
     config: &Config,
     agent: &AgentConfig,
@@ -86,7 +86,7 @@ fn token(
     })
 }
 
-/// The issuer of the tokens. The address of OpenID metadata is derived from the issuer's name.
+/// Returns the issuer of the tokens. The address of OpenID metadata is derived from the issuer's name.
 fn issuer(said: &TokenConfig, declared: Option<&SecurityScheme>) -> Result<String, String> {
     let published = match declared {
         Some(SecurityScheme::OpenIdConnect(scheme)) => {
@@ -129,7 +129,7 @@ fn keys(
     })
 }
 
-/// The address of the issuer's metadata in the card itself.
+/// Returns the address of the issuer's metadata in the card itself.
 fn published(declared: Option<&SecurityScheme>) -> Option<&str> {
     match declared? {
         SecurityScheme::OpenIdConnect(scheme) => Some(&scheme.open_id_connect_url),

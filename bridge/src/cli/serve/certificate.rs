@@ -24,7 +24,7 @@ pub(super) fn note(config: &Config, metrics: &Metrics) {
     }
 }
 
-/// Why clients refuse the certificate, now or soon.
+/// Returns the reason why clients refuse the certificate, now or soon.
 pub(in crate::cli) fn concern(config: &Config) -> Option<String> {
     validity(config)?.concern(clock::now())
 }

@@ -171,7 +171,7 @@ impl Serve {
         self.config.is_some()
     }
 
-    /// The store of tasks.
+    /// Returns the store of tasks.
     pub(super) fn store_choice(&self, config: &Config) -> Result<StoreChoice, String> {
         match &self.store {
             Some(choice) => Ok(choice.clone()),
@@ -179,7 +179,7 @@ impl Serve {
         }
     }
 
-    /// The agents of the command line: bots, then built-in ones.
+    /// Returns the agents of the command line: bots, then built-in ones.
     fn agents(&self) -> Vec<AgentConfig> {
         let bots = self.bot.iter().map(|choice| AgentConfig {
             bot: Some(choice.url.clone()),

@@ -203,7 +203,7 @@ async fn agent_factory(
     })
 }
 
-/// The host with the agents and all other settings.
+/// Returns the host with the agents and all other settings.
 fn assembled(
     config: &Config,
     agent_factory: &AgentFactory,
@@ -223,7 +223,7 @@ fn assembled(
     Ok(with_signer(push::with_push(host, &config.push)?, config)?)
 }
 
-/// The checks in front of the agents.
+/// Returns the checks in front of the agents.
 fn guard(config: &Config, place: &Addresses) -> HttpGuard {
     let origins = config.cors.iter().flat_map(|cors| &cors.origins);
     let origins = origins.map(|one| one.0.clone());
@@ -253,7 +253,7 @@ fn with_signer(host: Host, config: &Config) -> Result<Host, PrivateKeyError> {
     })
 }
 
-/// The bridge's own issuer, if an agent or the file needs it, since its keys take a moment to create.
+/// Returns the bridge's own issuer, if an agent or the file needs it, since its keys take a moment to create.
 async fn issuer(
     config: &Config,
     place: &Addresses,
@@ -280,7 +280,7 @@ async fn issuer(
     Ok(Some(Arc::new(issuer)))
 }
 
-/// The settings of the bridge's own issuer for bots that reach it at `callback_url`.
+/// Returns the settings of the bridge's own issuer for bots that reach it at `callback_url`.
 pub(super) fn issuer_settings(
     config: &Config,
     callback_url: &Url,

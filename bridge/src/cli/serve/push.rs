@@ -8,7 +8,7 @@ use crate::{
     push::{AllowedTargets, PushSettings, RetrySettings, Seal, SealKeyError},
 };
 
-/// The host with push notifications as configured.
+/// Returns the host with push notifications as configured.
 pub(super) fn with_push(host: Host, config: &PushConfig) -> Result<Host, String> {
     let is_on = config.enabled.unwrap_or(true);
     let host = host.push(is_on.then(|| settings(config)).transpose()?);

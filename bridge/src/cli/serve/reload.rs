@@ -128,7 +128,7 @@ mod tests {
 
     type Heard = Arc<Mutex<Vec<Value>>>;
 
-    /// A bot on a socket that records its requests.
+    /// Returns a bot on a socket that records its requests.
     async fn bot() -> (String, Heard) {
         let heard = Heard::default();
         let noting = heard.clone();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     impl World {
-        /// A bot that needs a token to call back.
+        /// Returns a bot that needs a token to call back.
         async fn new() -> Self {
             let (bot, heard) = bot().await;
             let file = tempfile::NamedTempFile::new().unwrap();
@@ -213,7 +213,7 @@ mod tests {
             self.ask(request).await.1
         }
 
-        /// The answer to a bot that calls back without a token.
+        /// Returns the status of the answer to a bot that calls back without a token.
         async fn call_back(&self) -> StatusCode {
             let activity = self.heard.lock().unwrap()[0].clone();
             let service = activity["serviceUrl"].as_str().unwrap();

@@ -88,7 +88,7 @@ pub(super) async fn run_shared(
     Ok(())
 }
 
-/// The app as served at the gRPC port.
+/// Returns the app as served at the gRPC port.
 #[cfg(feature = "grpc")]
 fn alone(app: Router) -> Router {
     crate::server::grpc::alone(app)

@@ -92,7 +92,7 @@ impl Follower {
         self.watch.as_mut()?.events(self.seen)
     }
 
-    /// The events are shared by all readers. They are cloned because readers modify them.
+    /// Queues events, which are shared by all readers. They are cloned because readers modify them.
     fn queue_events(&mut self, events: &[StoredEvent]) {
         let later = events.iter().filter(|stored| stored.seq > self.seen);
         self.read.extend(later.cloned());

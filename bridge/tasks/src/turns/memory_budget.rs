@@ -85,7 +85,7 @@ impl MemoryBudget {
         Some(BudgetReservation([own, of_all]))
     }
 
-    /// The same as [`try_reserve`](Self::try_reserve), but waits until other turns have ended. The semaphores are
+    /// Does the same as [`try_reserve`](Self::try_reserve), but waits until other turns have ended. The semaphores are
     /// never closed.
     pub(super) async fn reserve(&self, caller: &Caller, bytes: usize) -> Option<BudgetReservation> {
         let pool = self.pool(bytes);

@@ -81,7 +81,7 @@ impl HttpClient for CollectorClient {
     }
 }
 
-/// The time limit for a post, in milliseconds in the environment.
+/// Returns the time limit for a post, in milliseconds in the environment.
 fn timeout() -> Duration {
     let said = |variable| env::var(variable).ok()?.parse().ok();
     let said =

@@ -90,7 +90,8 @@ fn resource(program: &'static str) -> Resource {
     }
 }
 
-/// The value of a variable; an empty one is as good as none (OpenTelemetry, "Environment Variable Specification").
+/// Returns the value of a variable; an empty one is as good as none (OpenTelemetry, "Environment Variable
+/// Specification").
 fn said(variable: &'static str) -> Option<String> {
     env::var(variable).ok().filter(|value| !value.is_empty())
 }

@@ -130,7 +130,7 @@ pub(super) fn bearer(issuer: &str, subject: &str) -> String {
     format!("Bearer {}", token(issuer, subject, &json!({})))
 }
 
-/// A task of this caller.
+/// Returns a task of this caller.
 pub(super) async fn task(app: &Router, caller: &str) -> String {
     let headers = [("a2a-version", "1.0"), ("authorization", caller)];
     let answer = send(app, "/a2a", &headers).await;

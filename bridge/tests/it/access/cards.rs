@@ -16,7 +16,7 @@ fn schemes() -> Value {
     json!({"s": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}})
 }
 
-/// The extended card in every binding, with where its interfaces stand.
+/// Returns the extended card in every binding, with where its interfaces stand.
 fn ways() -> Vec<(&'static str, Way)> {
     let get = |path: &str| Way::Get(path.to_owned());
     vec![

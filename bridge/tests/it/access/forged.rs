@@ -33,7 +33,7 @@ fn claims(change: &Value) -> Value {
     claims
 }
 
-/// A token of this header and these claims, signed so.
+/// Returns a token of this header and these claims, signed so.
 fn signed(header: &Value, claims: &Value, sign: impl FnOnce(&[u8]) -> Vec<u8>) -> String {
     let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let message = format!("{}.{}", encode(header), encode(claims));

@@ -32,8 +32,8 @@ fn about(operation: Operation, body: fn(&str) -> Value, id: &str) -> Call {
     Version::V1_0.params_to_v1(operation, params, "").unwrap()
 }
 
-/// The whole answer with the id out of it: what comes before the messages and behind them, the details as
-/// the bytes that they are, and the messages.
+/// Returns the whole answer with the id out of it: what comes before the messages and behind them, the details as the
+/// bytes that they are, and the messages.
 async fn answered(app: &Router, caller: &str, asked: &Call, id: &str) -> Vec<(String, Vec<u8>)> {
     let answered = call(app, &[("authorization", caller)], asked).await;
     let headers = answered.status.iter().map(|(name, value)| {

@@ -36,7 +36,7 @@ skills = [
 skills = [{ id = "audit", description = "d", security = [{ token = ["look"] }] }]
 "#;
 
-/// The agent by the card at this path.
+/// Returns the agent by the card at this path.
 async fn agent(bridge: &Bridge, path: &str) -> Discovered {
     let http = Client::builder().no_proxy().build().unwrap();
     let at: Url = format!("{}{path}", bridge.url()).parse().unwrap();

@@ -66,7 +66,7 @@ impl<S> Layer<S> for At {
     }
 }
 
-/// An agent for Alice and Bob, whose requests come from this address.
+/// Returns an agent for Alice and Bob, whose requests come from this address.
 async fn app(quota: QuotaSettings, address: &str) -> Router {
     let card = json!({
         "securitySchemes": {"key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}}},

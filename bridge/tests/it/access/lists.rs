@@ -26,7 +26,7 @@ fn pages(token: &str) -> Vec<(&'static str, Way)> {
     ]
 }
 
-/// The whole list: 0.3 has no pages and a bare array of tasks.
+/// Returns the whole list: 0.3 has no pages and a bare array of tasks.
 fn whole() -> Vec<Way> {
     vec![
         Way::Rpc("1.0", "ListTasks", json!({})),

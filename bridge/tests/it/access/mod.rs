@@ -42,7 +42,7 @@ use crate::app;
 const ISSUER: &str = "https://id.test";
 const AUDIENCE: &str = "echo-agent";
 
-/// An issuer's key, and its signed word.
+/// Returns the key of the issuer.
 fn key() -> Ed25519KeyPair {
     Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap()
 }
@@ -52,7 +52,7 @@ fn jwks() -> Value {
     json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "k", "x": public}]})
 }
 
-/// A token about this subject with these claims beside, valid for as long as these tests may live.
+/// Returns a token about this subject with these claims beside, valid for as long as these tests may live.
 fn token(issuer: &str, subject: &str, more: &Value) -> String {
     let mut claims =
         json!({"iss": issuer, "sub": subject, "aud": AUDIENCE, "exp": 9_999_999_999_u64});
@@ -98,7 +98,7 @@ async fn guarded(schemes: &Value, requirements: &Value, checks: &[(&str, Check)]
     hosted(&card, checks).await
 }
 
-/// An agent with such a card, which has one more skill for callers who are known.
+/// Returns an agent with such a card, which has one more skill for callers who are known.
 async fn hosted(more: &Value, checks: &[(&str, Check)]) -> Router {
     let host = host(
         more,

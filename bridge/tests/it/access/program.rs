@@ -145,7 +145,7 @@ impl Authority {
         }
     }
 
-    /// A certificate with its key, PEM.
+    /// Returns a certificate with its key in PEM.
     fn vouch(&self, common_name: &str, host: &str) -> String {
         let mut parameters = CertificateParams::new([host.to_owned()]).unwrap();
         parameters

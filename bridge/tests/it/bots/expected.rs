@@ -34,7 +34,7 @@ struct Gate {
 }
 
 impl Gate {
-    /// The address to use in the place of the bot's, and what is noted.
+    /// Returns the address to use in the place of the bot's, and what is noted.
     async fn before(bot: &Bridge) -> (String, Arc<Mutex<Vec<Value>>>) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}/api/messages", listener.local_addr().unwrap());
@@ -115,7 +115,7 @@ fn said(text: &str) -> Value {
     json!({"message": {"messageId": text, "role": "ROLE_USER", "parts": parts}})
 }
 
-/// The events of a stream, as text. Its message has another id than what was said before.
+/// Returns the events of a stream, as text. Its message has another id than what was said before.
 async fn watched(served: &Bridge, text: &str) -> String {
     let mut params = said(text);
     params["message"]["messageId"] = json!("watched");

@@ -210,7 +210,7 @@ impl Asked {
     }
 }
 
-/// An error of HTTP+JSON: its kind is known, and whoever sent no body is told which parameter was wrong.
+/// Returns an error of HTTP+JSON: its kind is known, and whoever sent no body is told which parameter was wrong.
 fn refusal(error: &Value, is_bare: bool) -> Verdict {
     let details = error["details"]
         .as_array()

@@ -96,7 +96,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// The value after so many others, from the outside to the inside.
+/// Returns the value after so many others, from the outside to the inside.
 fn find<'a>(value: &'a mut Value, at: &mut usize) -> Option<&'a mut Value> {
     if *at == 0 {
         return Some(value);

@@ -15,7 +15,7 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`; 0 if that is 0.
+    /// Returns a number below `limit`; 0 if that is 0.
     pub(super) fn below(&mut self, limit: usize) -> usize {
         let limit = u64::try_from(limit).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.next() % limit).unwrap_or(0)

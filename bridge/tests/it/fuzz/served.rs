@@ -101,7 +101,7 @@ impl Served {
 }
 
 impl Answer {
-    /// The JSON in it: its body, or the data of each event.
+    /// Returns the JSON in it: its body, or the data of each event.
     pub(super) fn documents(&self) -> Result<Vec<Value>, String> {
         let text = String::from_utf8_lossy(&self.body);
         let lines = text.lines().filter_map(|line| line.strip_prefix("data: "));
@@ -125,7 +125,7 @@ impl Answer {
     }
 }
 
-/// An app that delivers to this machine alone, under one name, where nobody listens.
+/// Returns an app that may deliver only to one name of this machine, where nothing listens.
 async fn app() -> Router {
     let mut allowed = AllowedTargets::default();
     allowed.allow("localhost").unwrap();
@@ -163,7 +163,7 @@ async fn answered(app: Router, request: Request<Body>) -> Answer {
     answer
 }
 
-/// An answer of JSON-RPC, which is not that the bridge is broken.
+/// Returns an answer of JSON-RPC, which is not that the bridge is broken.
 pub(super) fn check(answer: &Value) -> Verdict {
     let Some(error) = answer.get("error") else {
         return Ok(());

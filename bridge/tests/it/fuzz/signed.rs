@@ -23,7 +23,7 @@ fn moment(second: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + second).unwrap()
 }
 
-/// An issuer's good token first, then those of it that are for others, over, or not signed.
+/// Returns an issuer's good token first, then those of it that are for others, over, or not signed.
 async fn tokens(issuer: &Issuer) -> Vec<String> {
     let subject = |audience: &str| Subject {
         audience: audience.to_owned(),
@@ -64,7 +64,7 @@ fn change(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
     pieces.join(".").into_bytes()
 }
 
-/// A verifier of the issuer's tokens, whose keys stand in a file.
+/// Returns a verifier of the issuer's tokens, whose keys stand in a file.
 fn verifier(issuer: &Issuer, folder: &tempfile::TempDir) -> Verifier {
     let keys = folder.path().join("keys.json");
     let published = serde_json::to_vec(&issuer.jwks(moment(0))).unwrap();

@@ -15,7 +15,7 @@ use super::{Verdict, corpus, fuzz, json as documents, rng::Rng};
 const NAME: &str = "x-stray";
 const TEXT: &str = "here";
 
-/// A document of the recordings, changed or not, with the field in one of its objects.
+/// Returns a document of the recordings, changed or not, with the field in one of its objects.
 fn change(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
     let text = match rng.one_in(3) {
         true => rng.pick(seeds).clone(),
@@ -114,7 +114,7 @@ fn card_0_3(value: &Value) -> Option<Value> {
     Some(card::to_v0_3(&read, &mut Losses::new()))
 }
 
-/// An object of 1.0 that is exactly one of several has no place for more.
+/// Returns whether an object of 1.0 has exactly one of several members, and so no place for more.
 fn is_wrapper(what: &str) -> bool {
     what == "an item of 1.0"
 }

@@ -92,7 +92,7 @@ impl Cli {
         }
     }
 
-    /// The one document that a command prints.
+    /// Returns the one document that a command prints.
     async fn ask(&self, arguments: &[&str]) -> Value {
         let mut printed = self.run(arguments).await;
         assert_eq!(printed.error, None, "{arguments:?}: {printed:?}");
@@ -147,7 +147,7 @@ async fn cards(cli: &Cli) {
     assert_eq!(failed, "UNSUPPORTED_OPERATION");
 }
 
-/// An answer, then a conversation of three turns; the first task is over.
+/// Returns an answer, then a conversation of three turns; the first task is over.
 async fn turns(cli: &Cli) -> Value {
     let answered = cli.say(&["hi"]).await;
     assert_eq!(state(&answered), "TASK_STATE_COMPLETED");

@@ -18,7 +18,7 @@ fn every_program_stands_in_it() {
     }
 }
 
-/// The programs in a folder: files, and the packages of the workspace.
+/// Returns the programs in a folder: files, and the packages of the workspace.
 fn programs(folder: &Path) -> Vec<String> {
     let is_rust = folder.ends_with("rust");
     let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);

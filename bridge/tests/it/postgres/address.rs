@@ -48,7 +48,7 @@ impl Address {
         self.places.count.store(0, Ordering::SeqCst);
     }
 
-    /// The number of requests since.
+    /// Returns the number of requests since.
     pub(super) fn count(&self) -> usize {
         self.places.count.load(Ordering::SeqCst)
     }

@@ -16,7 +16,8 @@ use crate::{client::Client, program::Bridge};
 
 pub(super) const LONG: Duration = Duration::from_secs(60);
 
-/// A bridge on the database, which others take for dead after two seconds, with these keys and agents besides the usual.
+/// Returns a bridge on the database, which others take for dead after two seconds, with these keys and agents besides
+/// the usual.
 fn bridge(database: &Database, folder: &tempfile::TempDir, keys: &str, more: &str) -> Bridge {
     let config = folder.path().join("bridge.toml");
     let agents = ["echo", "hanging", "sample"]

@@ -35,8 +35,8 @@ pub(crate) struct Database {
 }
 
 impl Server {
-    /// The server that most tests share, each with a database of its own. It does not sync, which costs most of the time
-    /// and says nothing, since no test turns off the power.
+    /// Returns the server that most tests share, each with a database of its own. It does not sync, which costs most of
+    /// the time and says nothing, since no test turns off the power.
     pub(crate) fn shared() -> &'static Self {
         static SHARED: OnceLock<Server> = OnceLock::new();
         SHARED.get_or_init(|| Self::start(&["-c", "fsync=off"]))

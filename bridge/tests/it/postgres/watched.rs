@@ -14,7 +14,7 @@ use super::{
 use crate::remote::standin::StandIn;
 
 impl Talk {
-    /// The value of a metric with these labels, if there is one.
+    /// Returns the value of a metric with these labels, if there is one.
     async fn metric(&self, name: &str) -> Option<u64> {
         let url = format!("{}/metrics", self.bridge.url());
         let text = reqwest::get(url).await.unwrap().text().await.unwrap();

@@ -23,7 +23,7 @@ struct World {
     _folder: TempDir,
 }
 
-/// A store on disk, because what is written there is waited for.
+/// Returns a world with a store on disk, which delays every write.
 async fn world() -> World {
     let folder = tempfile::tempdir().unwrap();
     let store = SledStore::open(&SledSettings::in_folder(folder.path())).unwrap();
@@ -72,7 +72,7 @@ impl World {
         json!({"taskId": task, "id": "a", "url": self.hook.at(path)})
     }
 
-    /// The path of the task's webhook, if it has one.
+    /// Returns the path of the task's webhook, if it has one.
     async fn shown(&self, task: &str) -> Option<String> {
         let method = "ListTaskPushNotificationConfigs";
         let listed = call(&self.app, method, json!({ "taskId": task })).await;

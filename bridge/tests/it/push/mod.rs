@@ -54,7 +54,7 @@ fn loopback() -> PushSettings {
     }
 }
 
-/// A message with a setting, not waited for.
+/// Returns a message with a setting, not waited for.
 fn say(id: &str, text: &str, config: &Value) -> Value {
     json!({
         "message": {"messageId": id, "role": "ROLE_USER", "parts": [{"text": text}]},
@@ -62,7 +62,7 @@ fn say(id: &str, text: &str, config: &Value) -> Value {
     })
 }
 
-/// The result of a call in 1.0.
+/// Returns the result of a call in 1.0.
 async fn call(app: &Router, method: &str, params: Value) -> Value {
     let mut answer = rpc(app, Some("1.0"), method, params).await;
     assert!(answer.get("error").is_none(), "{method}: {answer}");

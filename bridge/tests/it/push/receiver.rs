@@ -63,7 +63,7 @@ impl Receiver {
         receiver
     }
 
-    /// The URL of a webhook below this receiver.
+    /// Returns the URL of a webhook below this receiver.
     pub(super) fn at(&self, path: &str) -> String {
         format!("{}{path}", self.url)
     }
@@ -109,7 +109,7 @@ impl Receiver {
 }
 
 impl Delivery {
-    /// The state that it tells of.
+    /// Returns the state that it tells of.
     pub(super) fn state(&self) -> Option<String> {
         let update = self.body.get("statusUpdate").unwrap_or(&self.body);
         let state = update["status"]["state"].as_str()?;

@@ -46,7 +46,7 @@ async fn check(bridge: &Bridge, url: &str, task: &Value, one: &Delivery) -> Valu
     claims["jti"].clone()
 }
 
-/// A bridge that signs as these lines of its `[push]` say.
+/// Returns a bridge that signs as these lines of its `[push]` say.
 fn signing(folder: &Path, push: &str) -> Bridge {
     let file = folder.join("bridge.toml");
     let config = format!(

@@ -33,7 +33,7 @@ async fn change(post: &Post, id: &str) {
     assert_eq!(post.call("DELETE", &url, &Value::Null).await.0, 200);
 }
 
-/// The type, the id and the text of the change that an update tells of.
+/// Returns the type, the id and the text of the change that an update tells of.
 fn told(update: &Value) -> [&str; 3] {
     let change = &update["metadata"]["urn:activity:event"];
     ["type", "id", "text"].map(|name| change[name].as_str().unwrap_or_default())

@@ -134,7 +134,7 @@ async fn replies_come_in_the_answer_if_they_are_expected() {
     assert_eq!(all_said(&task), ["one", "two"]);
 }
 
-/// An answer of events.
+/// Returns an answer of events.
 fn events(of: &[(&str, Value)]) -> Response {
     let event = |(name, data): &(&str, Value)| format!("event: {name}\r\ndata: {data}\r\n\r\n");
     let body: String = of.iter().map(event).collect();

@@ -27,7 +27,7 @@ struct World {
     _folder: TempDir,
 }
 
-/// A store on disk, because what is written there is waited for, and a bot that was spoken to.
+/// Returns a world with a store on disk, which delays every write, and with a bot that has received a message.
 async fn world() -> World {
     let bot = StandIn::that(async |_| {
         let said = json!({"activities": [{"type": "message", "text": "heard"}]});

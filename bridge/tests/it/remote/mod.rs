@@ -153,7 +153,7 @@ async fn serve(
     axum::serve(listener, app).await.unwrap();
 }
 
-/// A stand-in as a remote bot.
+/// Returns a stand-in as a remote bot.
 fn remote(name: &str, bot: &StandIn, settings: RemoteSettings) -> RemoteBot {
     RemoteBot {
         settings,
@@ -182,7 +182,7 @@ fn message(text: &str) -> Value {
     json!({"messageId": format!("m-{text}"), "role": "ROLE_USER", "parts": [{"text": text}]})
 }
 
-/// A further message of a task.
+/// Returns a further message of a task.
 fn further(task: &Value, text: &str) -> Value {
     let mut message = message(text);
     message["taskId"] = task["id"].clone();

@@ -12,7 +12,7 @@ use super::{
     StandIn, World, all_said, eventually, further, message, quick, said, standin::Post, state,
 };
 
-/// The first activity that the bot got.
+/// Returns the first activity that the bot got.
 async fn first(bot: &StandIn) -> Post {
     eventually("the bot is called", async || bot.posts().into_iter().next()).await
 }

@@ -71,7 +71,7 @@ impl StandIn {
         .await
     }
 
-    /// The activities that it got so far.
+    /// Returns the activities that it got so far.
     pub(crate) fn posts(&self) -> Vec<Post> {
         self.posts.lock().unwrap().clone()
     }
@@ -121,7 +121,7 @@ impl Post {
         self.route(&format!("/conversations/{}{path}", self.conversation()))
     }
 
-    /// An answer to the activity, as SDKs make it.
+    /// Returns an answer to the activity, as SDKs make it.
     pub(crate) fn reply(&self, mut fields: Value) -> Value {
         let mut reply = json!({
             "type": "message",

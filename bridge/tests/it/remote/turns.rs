@@ -44,7 +44,7 @@ fn in_context(task: &Value, text: &str) -> Value {
     message
 }
 
-/// All events of a stream in 0.3.
+/// Returns all events of a stream in 0.3.
 async fn stream_0_3(world: &World, params: &Value) -> Vec<Value> {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "message/stream", "params": params});
     let url = format!("http://{}/a2a/bot", world.address);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{ask, json_of, ok, say_v0_3};
 use crate::app::{app, say, text};
 
-/// The ids and the data of a stream's events.
+/// Returns the ids and the data of a stream's events.
 async fn stream(
     app: &Router,
     what: &str,

@@ -17,7 +17,7 @@ use tower::ServiceExt as _;
 
 use crate::app::{agent, app, named, say, text};
 
-/// A message as 0.3 has it in ProtoJSON.
+/// Returns a message as 0.3 has it in ProtoJSON.
 fn say_v0_3(id: &str, words: &str) -> Value {
     json!({
         "message": {"messageId": id, "role": "ROLE_USER", "content": [{"text": words}]},

@@ -77,7 +77,7 @@ impl Collector {
         Self { url, spans }
     }
 
-    /// The span below `parent`, once it is there.
+    /// Returns the span below `parent`, once it is there.
     async fn below(&self, parent: &[u8], name: &str) -> Span {
         let begun = Instant::now();
         loop {
@@ -158,7 +158,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A bridge whose spans go to this collector at once.
+/// Returns a bridge whose spans go to this collector at once.
 fn serve(collector: &Collector, arguments: &[&str]) -> Bridge {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
     command

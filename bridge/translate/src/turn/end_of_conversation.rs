@@ -15,7 +15,7 @@ use bridge_protocol::{
     activity::{Activity, ActivityType},
 };
 
-/// The last message, if the activity has one.
+/// Returns the last message, if the activity has one.
 pub(super) fn last_words(
     activity: &Activity,
     turn: &TranslationContext,
@@ -37,7 +37,7 @@ pub(super) fn last_words(
     says_something.then(|| from_activity::message(&words, &turn, id.into()))
 }
 
-/// The value as an artifact.
+/// Returns the value as an artifact.
 pub(super) fn result(activity: &Activity, id: &str) -> Option<Output> {
     let (name, description) = RESULT;
     let value = activity.value.as_ref()?;
@@ -58,7 +58,7 @@ pub(super) fn result(activity: &Activity, id: &str) -> Option<Output> {
     })
 }
 
-/// The fields other than last message and result, above all the code.
+/// Returns the fields other than last message and result, above all the code.
 pub(super) fn end(activity: &Activity, turn: &TranslationContext) -> Metadata {
     let mut event = from_activity::event(activity, turn);
     for told in ["text", "attachments", "entities", "value", "valueType"] {

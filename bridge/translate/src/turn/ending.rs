@@ -69,7 +69,7 @@ impl Translation {
         self.end(TaskState::Failed, Some(message), None);
     }
 
-    /// The message that says why the turn failed.
+    /// Returns the message with the reason why the turn failed.
     fn reason(&mut self, reason: String) -> Message {
         Message {
             context_id: Some(self.context.context_id.clone()),
@@ -110,8 +110,8 @@ impl Translation {
         self.finish();
     }
 
-    /// The message with which the task waits. What the bot said before it and was not sent yet is shown with it, and so
-    /// is the message that asks if the bot went on after it.
+    /// Returns the message with which the task waits. It includes the bot's messages before it that were not sent yet,
+    /// and the message that asks if the bot continued after it.
     fn question(&mut self, mut last: Message) -> Message {
         let held = core::mem::take(&mut self.held);
         let asking = self
@@ -127,7 +127,7 @@ impl Translation {
         last
     }
 
-    /// The message of the last status, after the earlier ones have been sent.
+    /// Returns the message of the last status, after the earlier ones have been sent.
     fn last_status(&mut self, message: Option<Message>) -> Option<Message> {
         let last = message.as_ref().map(id);
         self.held.retain(|held| Some(id(held)) != last);
@@ -135,8 +135,8 @@ impl Translation {
         message
     }
 
-    /// The answer of a completed task: all messages not sent yet, or else the last one unless the bot has
-    /// streamed since.
+    /// Adds the answer of a completed task: all messages not sent yet, or else the last one unless the bot has streamed
+    /// since.
     fn answer(&mut self, last: Option<Message>) {
         let held = core::mem::take(&mut self.held);
         let is_told = |one: &Message| self.is_streamed || self.is_answer(one);

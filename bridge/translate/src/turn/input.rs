@@ -88,7 +88,7 @@ pub enum SilentEnd {
 }
 
 impl SilentEnd {
-    /// The resulting state of the task.
+    /// Returns the resulting state of the task.
     pub fn state(self) -> TaskState {
         match self {
             Self::InputRequired => TaskState::InputRequired,

@@ -144,7 +144,7 @@ impl Translation {
         Ok(())
     }
 
-    /// The next output, in order. [`Output::Ended`] is the last one.
+    /// Returns the next output, in order. [`Output::Ended`] is the last one.
     pub fn poll(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
@@ -284,7 +284,7 @@ impl Translation {
     }
 }
 
-/// The state in which the bot waits after this activity, if it does.
+/// Returns the state in which the bot waits after this activity, if it does.
 pub fn waits_for(activity: &Activity) -> Option<TaskState> {
     if activity.is_sign_in() {
         return Some(TaskState::AuthRequired);

@@ -74,7 +74,7 @@ impl Translation {
     }
 }
 
-/// The parts with other texts. An empty text is left out if there are other parts.
+/// Returns the parts with other texts. An empty text is left out if there are other parts.
 fn with_text(parts: Vec<Part>, text: String, plain: Option<Part>) -> Vec<Part> {
     let data = parts.into_iter().filter(|part| part.as_text().is_none());
     let others: Vec<Part> = plain.into_iter().chain(data).collect();

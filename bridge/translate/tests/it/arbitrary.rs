@@ -8,7 +8,7 @@ use proptest::{
 };
 use serde_json::{Map, Value, json};
 
-/// A short text, never empty.
+/// Returns a short text, never empty.
 fn text() -> BoxedStrategy<Value> {
     "[a-zé /:,{\"]{1,8}".prop_map(Value::from).boxed()
 }
@@ -38,7 +38,7 @@ pub(super) fn json() -> BoxedStrategy<Value> {
     some.boxed()
 }
 
-/// An object with any of these fields.
+/// Returns an object with any of these fields.
 fn object(fields: Vec<(&'static str, BoxedStrategy<Value>)>) -> BoxedStrategy<Value> {
     let (names, values): (Vec<_>, Vec<_>) = fields.into_iter().unzip();
     let values: Vec<_> = values.into_iter().map(of).collect();
@@ -51,7 +51,7 @@ fn object(fields: Vec<(&'static str, BoxedStrategy<Value>)>) -> BoxedStrategy<Va
         .boxed()
 }
 
-/// The same with required fields.
+/// Does the same with required fields.
 fn with(object: BoxedStrategy<Value>, fields: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
     (object, fields)
         .prop_map(|(mut object, fields)| {
@@ -137,7 +137,7 @@ fn action() -> BoxedStrategy<Value> {
     ])
 }
 
-/// A message, or another activity with its fields.
+/// Returns a message, or another activity with its fields.
 pub(super) fn activity() -> BoxedStrategy<Value> {
     let kind = one_of(&[
         "message",
@@ -247,7 +247,7 @@ fn part() -> BoxedStrategy<Value> {
     with(fields, content.boxed())
 }
 
-/// A message of A2A.
+/// Returns a message of A2A.
 pub(super) fn message() -> BoxedStrategy<Value> {
     let must = (
         text(),

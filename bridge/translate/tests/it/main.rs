@@ -14,7 +14,7 @@ use bridge_protocol::{
 use bridge_translate::TranslationContext;
 use serde_json::{Value, json};
 
-/// The turn of a case: that in its file under `context`, or a default turn.
+/// Returns the turn of a case: that in its file under `context`, or a default turn.
 fn context(case: &Value) -> TranslationContext {
     let said = |name: &str, usual: Value| case["context"].get(name).cloned().unwrap_or(usual);
     let text = |name: &str, usual: &str| String::read(said(name, usual.into())).unwrap();

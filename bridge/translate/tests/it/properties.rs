@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{arbitrary, context};
 
-/// The same cases in every run, without files for failed cases.
+/// Returns a configuration with the same cases in every run, without files for failed cases.
 fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 256,
@@ -144,7 +144,7 @@ proptest! {
     }
 }
 
-/// The expected activity: with the turn's address and an id.
+/// Returns the expected activity: with the turn's address and an id.
 fn addressed(activity: &Activity) -> Value {
     let mut expected = to_value(activity);
     let turn = context(&Value::Null);

@@ -173,7 +173,7 @@ fn apply(task: &mut Task, output: Output) {
     task.apply(event);
 }
 
-/// A summary of the task: its state, its messages, and the texts of its artifacts.
+/// Returns a summary of the task: its state, its messages, and the texts of its artifacts.
 fn summary(task: &Task) -> Value {
     let text = |message: &Message| format!("{}: {}", message.message_id, message.text());
     let artifact = |artifact: &Artifact| {

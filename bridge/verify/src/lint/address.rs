@@ -177,7 +177,7 @@ impl Linter<'_> {
         self.add(Level::Error, "transport", path, message, fix);
     }
 
-    /// A required text. Its absence is reported.
+    /// Returns a required text. Its absence is reported.
     fn said<'v>(
         &mut self,
         path: &str,
@@ -293,7 +293,7 @@ fn has_user(url: &str) -> bool {
     authority.contains('@')
 }
 
-/// The host in a URL without its scheme.
+/// Returns the host in a URL without its scheme.
 fn host(rest: &str) -> &str {
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let address = authority.rsplit('@').next().unwrap_or_default();

@@ -196,7 +196,7 @@ impl Linter<'_> {
     }
 }
 
-/// The path of a member of the object at this path.
+/// Returns the path of a member of the object at this path.
 fn below(path: &str, name: &str) -> String {
     match path {
         "" => name.to_string(),
@@ -204,7 +204,7 @@ fn below(path: &str, name: &str) -> String {
     }
 }
 
-/// A name in the camel case of the specification.
+/// Returns a name in the camel case of the specification.
 fn camel(name: &str) -> String {
     let mut words = name.split('_');
     let first = words.next().unwrap_or_default().to_string();

@@ -46,7 +46,7 @@ impl Linter<'_> {
         }
     }
 
-    /// The declared schemes by name, with their paths.
+    /// Returns the declared schemes by name, with their paths.
     fn declared(&mut self) -> BTreeMap<String, (String, Value)> {
         let at = "securitySchemes";
         match self.card.get(at) {
@@ -119,7 +119,7 @@ impl Linter<'_> {
         }
     }
 
-    /// The names of all schemes that are required anywhere.
+    /// Returns the names of all schemes that are required anywhere.
     fn requirements(&mut self, declared: &BTreeMap<String, (String, Value)>) -> BTreeSet<String> {
         let field = self.requirement_field();
         let skills = self.card.get("skills").and_then(Value::as_array);
@@ -152,7 +152,7 @@ impl Linter<'_> {
         required
     }
 
-    /// The schemes of one requirement; empty if it cannot be read.
+    /// Returns the schemes of one requirement; empty if it cannot be read.
     fn names(&self, requirement: &Value) -> Vec<String> {
         let read = match self.is_1_0() {
             true => SecurityRequirement::read(requirement.clone()),

@@ -3,7 +3,7 @@
 use bridge_verify::lint::lint;
 use serde_json::{Value, json};
 
-/// The findings of a card, one per line.
+/// Returns the findings of a card, one per line.
 fn shown(document: &Value) -> String {
     let (generation, findings) = lint(document);
     let generation = generation.map_or("none".to_owned(), |one| format!("{one:?}"));

@@ -29,7 +29,7 @@ fn assessment() -> Assessment {
     }
 }
 
-/// A purple agent that lists tools and calls `echo` once, over a stream.
+/// Returns the transcript of a purple agent that lists tools and calls `echo` once, over a stream.
 fn entries() -> Vec<Entry> {
     let mut script = Script::default();
     let task = json!({"kind": "task", "id": "t", "status": {"state": "working"}});

@@ -117,7 +117,7 @@ mod tests {
         }
     }
 
-    /// A conversation of two messages and a cancelation, of which the second message is polled for.
+    /// Returns a conversation of two messages and a cancelation, of which the second message is polled for.
     fn conversation() -> (Vec<ConversationTurn>, Assessment, Vec<Entry>) {
         let turns = vec![
             turn("hi", "completed", Some("hello")),

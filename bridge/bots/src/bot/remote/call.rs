@@ -51,7 +51,7 @@ pub(super) enum CallError {
 }
 
 impl CallError {
-    /// The name in traces.
+    /// Returns the name in traces.
     fn name(&self) -> &'static str {
         match self {
             Self::Credential { .. } => "credential",

@@ -144,8 +144,8 @@ impl OpenTurn {
         Ok(id)
     }
 
-    /// The same as [`enqueue`](Self::enqueue), but waits until the activity is logged. Its id ends with `suffix`, if it
-    /// has one.
+    /// Does the same as [`enqueue`](Self::enqueue), but waits until the activity is logged. Its id ends with `suffix`,
+    /// if there is one.
     pub(super) async fn enqueue_and_flush(
         &self,
         activity: Box<Activity>,

@@ -15,7 +15,7 @@ pub(super) struct ServiceUrlScope {
     pub(super) context: String,
 }
 
-/// The owner of records that are looked up by a secret: knowing the secret is the permission.
+/// Returns the owner of records that are looked up by a secret: the secret is the permission.
 pub(super) fn records_owner() -> Caller {
     Caller::anonymous()
 }

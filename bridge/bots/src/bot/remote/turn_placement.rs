@@ -235,7 +235,7 @@ impl ConnectorSession {
     }
 }
 
-/// The error for a turn that was expected here. The bridge that has handed its activity over looks for it again.
+/// Returns the error for a turn that was expected here. The bridge that has passed on its activity looks for it again.
 fn moved(task: &str) -> ConnectorError {
     let reason = format!("the turn of task {task} is not worked on here");
     ConnectorError::Store(StoreError::Unavailable { reason })

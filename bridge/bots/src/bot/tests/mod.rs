@@ -33,7 +33,7 @@ where
     }
 }
 
-/// A bot that does this with every activity.
+/// Returns a bot that calls this function for every activity.
 fn does<F>(what: F) -> Does<F>
 where
     F: for<'t> Fn(&'t mut TurnContext) -> BoxFuture<'t, Result<(), BotError>>,
@@ -41,7 +41,7 @@ where
     Does(what)
 }
 
-/// The last task's log in few words, an event a line, from the start of the first turn.
+/// Returns the last task's log in few words, an event a line, from the start of the first turn.
 async fn log(chat: &Chat) -> Vec<String> {
     let task = chat.reference().unwrap();
     let store = chat.turns().store();
@@ -94,7 +94,7 @@ fn short(state: &TaskState) -> String {
         .replace('_', "-")
 }
 
-/// The text of an artifact, each part of which is a piece.
+/// Returns the text of an artifact, each part of which is a piece.
 fn text(artifact: &Artifact) -> String {
     artifact.parts.iter().filter_map(Part::as_text).collect()
 }

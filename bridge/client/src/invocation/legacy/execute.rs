@@ -44,7 +44,7 @@ pub(super) async fn call(
 }
 
 impl Outcome {
-    /// The outcome of a failed call, with a text only.
+    /// Creates the outcome of a failed call, with a text only.
     fn failed(why: String) -> Self {
         Self {
             state: State::Failed,
@@ -56,7 +56,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome of a successful call, with a result object.
+    /// Creates the outcome of a successful call, with a result object.
     fn with_result(result: Value) -> Self {
         Self {
             state: State::Completed,

@@ -68,7 +68,7 @@ impl JsonPoster {
     }
 }
 
-/// The JSON object of an answer. 401 and 403 are faults even if the body is a protocol error. Any other error
+/// Returns the JSON object of an answer. 401 and 403 are faults even if the body is a protocol error. Any other error
 /// status is a fault unless the body is an answer of the protocol.
 fn object(answer: &Answer) -> Result<Value, Fault> {
     match serde_json::from_slice(&answer.body) {
@@ -95,7 +95,7 @@ fn is_of_protocol(object: &Value) -> bool {
         || object.get("status").is_some_and(Value::is_object)
 }
 
-/// The message of an error, in the fields in which common web frameworks put it.
+/// Returns the message of an error, in the fields in which common web frameworks put it.
 pub(super) fn said(object: &Value) -> Option<String> {
     let places = ["/error/message", "/error", "/message", "/detail", "/title"];
     let mut texts = places

@@ -21,7 +21,7 @@ const VERSION: Version = Version::V0_1;
 const MIME_TYPE: &str = "mime_type";
 
 impl Invocation {
-    /// The request for `{base}/tasks/send`. Agents built with python-a2a get their own form of it.
+    /// Returns the request for `{base}/tasks/send`. Agents built with python-a2a get their own form of it.
     pub(super) fn request_by_path(&self, card: &AgentCard) -> SendMessageRequest {
         let mut request = match self.parameters.is_none() || !is_pythons(card) {
             true => self.request(false),
@@ -84,12 +84,12 @@ async fn exchange(
     open(answer, id).map_err(|fault| poster.named(fault, operation))
 }
 
-/// The path below the agent's address, which is the method's name.
+/// Returns the path below the agent's address, which is the method's name.
 fn path(call: &Call) -> &'static str {
     VERSION.method(call.operation()).unwrap_or_default()
 }
 
-/// The result of an answer, with or without a JSON-RPC envelope. `asked` is the request's id, if it had an
+/// Returns the result of an answer, with or without a JSON-RPC envelope. `asked` is the request's id, if it had an
 /// envelope; the answer must have the same.
 fn open(answer: Value, asked: Option<&Id>) -> Result<Value, Fault> {
     if answer.get("jsonrpc").is_some() {

@@ -40,7 +40,7 @@ impl Messages {
         Ok(Self { messages, limit })
     }
 
-    /// The next message; `None` at a successful end.
+    /// Returns the next message; `None` at a successful end.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         let message = self.messages.message().await;
         message.map_err(|status| fault(&status, self.limit))

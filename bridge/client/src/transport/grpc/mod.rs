@@ -94,7 +94,7 @@ impl Grpc {
     }
 }
 
-/// The message in its frame: a byte for no compression, and the length.
+/// Returns the message in its frame: a byte for no compression, and the length.
 fn frame(message: &[u8]) -> Bytes {
     let mut frame = BytesMut::with_capacity(message.len() + 5);
     frame.put_u8(0);
@@ -104,7 +104,7 @@ fn frame(message: &[u8]) -> Bytes {
     frame.freeze()
 }
 
-/// A duration as a `grpc-timeout` header, which has at most eight digits.
+/// Returns a duration as a `grpc-timeout` header, which has at most eight digits.
 fn timeout(limit: Duration) -> String {
     match limit.as_millis() {
         millis @ ..=99_999_999 => format!("{millis}m"),

@@ -7,7 +7,7 @@ use tonic::{Code, Status};
 
 use crate::Fault;
 
-/// The fault for a status. `limit` is the largest message size, in bytes.
+/// Returns the fault for a status. `limit` is the largest message size, in bytes.
 pub(super) fn fault(status: &Status, limit: usize) -> Fault {
     // Only local errors have a source.
     if let Some(cause) = status.source() {

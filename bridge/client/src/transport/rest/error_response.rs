@@ -28,7 +28,7 @@ pub(super) fn read(answer: &Answer, call: &Call) -> Fault {
     code.map_or_else(|| answer.refused(), |code| Fault::Rpc(error(status, code)))
 }
 
-/// The error in an event of a stream that has an error in place of an item.
+/// Returns the error in an event of a stream that has an error in place of an item.
 pub(super) fn in_stream(event: &Value) -> Option<RpcError> {
     let status = event.get("error")?;
     let kind = reason(status).unwrap_or(ErrorKind::Internal);
@@ -45,13 +45,13 @@ fn error(status: &Value, code: i64) -> RpcError {
     }
 }
 
-/// The JSON-RPC code, if the server sends one. Other servers put the HTTP status there.
+/// Returns the JSON-RPC code, if the server sends one. Other servers put the HTTP status there.
 fn code(status: &Value) -> Option<i64> {
     let code = status.get("code").and_then(Value::as_i64);
     code.filter(|code| *code < 0)
 }
 
-/// The error named by the `google.rpc.ErrorInfo` in the details.
+/// Returns the error named by the `google.rpc.ErrorInfo` in the details.
 fn reason(status: &Value) -> Option<ErrorKind> {
     let details = status.get("details").and_then(Value::as_array)?;
     let reasons = details
@@ -66,7 +66,7 @@ fn reason(status: &Value) -> Option<ErrorKind> {
     reasons.filter_map(kind).next()
 }
 
-/// The error that a status means if the body says nothing else. Some depend on the operation.
+/// Returns the error for a status if the body does not name one. Some depend on the operation.
 fn by_status(status: u16, operation: Operation) -> Option<ErrorKind> {
     let names_task = match operation {
         Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask => true,

@@ -88,7 +88,7 @@ fn is_misread(fault: &Fault) -> bool {
     matches!(fault, Fault::Rpc(error) if error.kind() == Some(ErrorKind::InvalidParams))
 }
 
-/// The object in an answer, or the fault that it describes.
+/// Returns the object in an answer, or the fault that it describes.
 fn read_answer(answer: &Answer, call: &Call) -> Result<Value, Fault> {
     if !answer.is_success() {
         return Err(error_response::read(answer, call));

@@ -21,7 +21,7 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// The route of a call. Tenant and ids go into the path, the other parameters into the body, or into the
+    /// Returns the route of a call. Tenant and ids go into the path, the other parameters into the body, or into the
     /// query if there is no body.
     pub(super) fn of(endpoint: &Endpoint, call: &Call) -> Result<Self, Fault> {
         // The table of 0.3 has a list operation without an answer type.
@@ -79,7 +79,7 @@ fn method(operation: Operation) -> Method {
     }
 }
 
-/// The path below the interface's address. Removes its parts from `fields`.
+/// Returns the path below the interface's address. Removes its parts from `fields`.
 fn segments(
     version: Version,
     operation: Operation,
@@ -128,7 +128,7 @@ fn missing(name: &str) -> Fault {
     Fault::Asked(FieldError::new("an id, since it is part of the path", "nothing").inside(name))
 }
 
-/// The address below `base`. Segments are percent-encoded, so that no id changes the path.
+/// Returns the address below `base`. Segments are percent-encoded, so that no id changes the path.
 fn below(base: &Url, segments: &[String]) -> Url {
     let mut url = base.clone();
     // Some cards of 0.3 have the version in their address already.
@@ -143,7 +143,7 @@ fn below(base: &Url, segments: &[String]) -> Url {
     url
 }
 
-/// A value as text for a query.
+/// Returns a value as text for a query.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

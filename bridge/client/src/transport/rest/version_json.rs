@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::transport::{Reply, event_repair};
 
-/// The parameters of a call, including ids and tenant. Those that belong into the path are removed later.
+/// Returns the parameters of a call, including ids and tenant. Those that belong into the path are removed later.
 pub(super) fn params(version: Version, call: &Call, losses: &mut Losses) -> Value {
     match (version, call) {
         (Version::V0_3, Call::SendMessage(send) | Call::SendStreamingMessage(send)) => {

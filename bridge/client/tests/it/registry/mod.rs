@@ -29,7 +29,7 @@ fn registry(program: &Program, fresh: Duration) -> Registry {
     Registry::new(&program.url, options).unwrap()
 }
 
-/// A registry client without caching.
+/// Returns a registry client without caching.
 async fn asked_always() -> (Program, Registry) {
     let program = Program::start().await;
     let registry = registry(&program, Duration::ZERO);
@@ -42,7 +42,7 @@ fn card(name: &str, version: &str, skill: &str, url: &str) -> Value {
     ]})
 }
 
-/// A running agent.
+/// Returns a running agent.
 async fn agent() -> Site {
     site(&[("GET /agent-card", answer(&json!({})))]).await
 }
@@ -54,7 +54,7 @@ async fn publish(registry: &Registry, place: &str, version: &str, skill: &str, a
     registry.push(repository, tag, &card).await.unwrap();
 }
 
-/// The address of the agent with this skill.
+/// Returns the address of the agent with this skill.
 async fn found_at(registry: &Registry, skill: &str) -> String {
     url_of(&registry.find(skill).await.unwrap()).to_owned()
 }

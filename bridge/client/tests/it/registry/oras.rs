@@ -91,7 +91,7 @@ async fn blob(registry: &Url, repository: &str, data: &[u8]) -> String {
     digest
 }
 
-/// The bytes of a manifest in the registry.
+/// Returns the bytes of a manifest in the registry.
 pub(super) async fn manifest(registry: &Url, repository: &str, tag: &str) -> Value {
     let get = reqwest::Client::new()
         .get(format!("{registry}v2/{repository}/manifests/{tag}"))

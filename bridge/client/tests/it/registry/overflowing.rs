@@ -19,7 +19,7 @@ const CARD: usize = 16 << 10;
 /// The answer that never ends.
 type Endless = &'static str;
 
-/// A registry with one valid card, except for the answer that never ends.
+/// Returns a registry with one valid card, except for the answer that never ends.
 async fn overflowing(endless: Endless) -> Registry {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -58,7 +58,7 @@ async fn answer(State(endless): State<Endless>, uri: Uri) -> Response {
     .into_response()
 }
 
-/// A registry whose manifest declares a small size for the layer.
+/// Returns a registry whose manifest declares a small size for the layer.
 fn manifest() -> Value {
     let empty = format!("sha256:{}", "0".repeat(64));
     let layer = json!({"mediaType": "application/json", "digest": empty, "size": 2});

@@ -37,7 +37,7 @@ pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
     Ok(card)
 }
 
-/// The interface of an agent at this address.
+/// Returns the interface of an agent at this address.
 pub fn interface_at(url: &str) -> AgentInterface {
     AgentInterface {
         url: url.into(),

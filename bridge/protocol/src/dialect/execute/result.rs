@@ -10,8 +10,8 @@ use crate::{
     dialect::skill::result::{data_of_message, data_of_task, text_of_task},
 };
 
-/// The result of a call with this answer: its data, or `{"text"}` if there is only text. A task that waits
-/// for input has a result if it has data, because a caller of methods cannot answer.
+/// Returns the result of a call with this answer: its data, or `{"text"}` if there is only text. A task that waits for
+/// input has a result if it has data, because a caller of methods cannot answer.
 ///
 /// # Errors
 /// [`ExecuteError::ExecutionFailed`] if the task did not succeed; such calls cannot be continued.

@@ -22,7 +22,7 @@ pub struct SkillCall {
 }
 
 impl SkillCall {
-    /// The call in a message: its first data part with a `skill_id`.
+    /// Returns the call in a message: its first data part with a `skill_id`.
     pub fn from_message(message: &Message) -> Option<Self> {
         message.parts.iter().find_map(Self::from_part)
     }
@@ -41,7 +41,7 @@ impl SkillCall {
         })
     }
 
-    /// The data part of this call: `{"skill_id", "parameters"}`.
+    /// Returns the data part of this call: `{"skill_id", "parameters"}`.
     pub(crate) fn to_part(&self) -> Part {
         let data = json!({"skill_id": self.skill_id, "parameters": self.parameters});
         Part {
@@ -50,7 +50,7 @@ impl SkillCall {
         }
     }
 
-    /// The message of this call, with the text first.
+    /// Returns the message of this call, with the text first.
     pub fn to_message(&self, message_id: &str, text: Option<&str>) -> Message {
         let text = text.map(Part::text).into_iter();
         let parts: Vec<Part> = text.chain([self.to_part()]).collect();

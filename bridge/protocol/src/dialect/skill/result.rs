@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::a2a::{Content, Message, Part, Task};
 
-/// The data of a task's result: the first data part of its artifacts, or else of its last message. For
+/// Returns the data of a task's result: the first data part of its artifacts, or else of its last message. For
 /// python-a2a's `function_response` it is the response.
 pub fn data_of_task(task: &Task) -> Option<&Value> {
     let artifacts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
@@ -18,7 +18,7 @@ pub fn data_of_task(task: &Task) -> Option<&Value> {
     artifacts.chain(said).find_map(data_of_part)
 }
 
-/// The data of a message: its first data part.
+/// Returns the data of a message: its first data part.
 pub fn data_of_message(message: &Message) -> Option<&Value> {
     message.parts.iter().find_map(data_of_part)
 }
@@ -30,7 +30,7 @@ fn data_of_part(part: &Part) -> Option<&Value> {
     }
 }
 
-/// The text of a task: its last message, or else the texts of its artifacts, one per line.
+/// Returns the text of a task: its last message, or else the texts of its artifacts, one per line.
 pub fn text_of_task(task: &Task) -> String {
     let said = task.status.message.as_ref().map(Message::text);
     said.filter(|text| !text.is_empty()).unwrap_or_else(|| {

@@ -20,12 +20,12 @@ const INPUT: [&str; 6] = [
 /// The names of the schema of results.
 const OUTPUT: [&str; 2] = ["output_schema", "outputSchema"];
 
-/// The schema of a skill's parameters, if its card has one.
+/// Returns the schema of a skill's parameters, if its card has one.
 pub fn input_of(skill: &AgentSkill) -> Option<&Value> {
     first(skill, &INPUT)
 }
 
-/// The schema of a skill's result, if its card has one.
+/// Returns the schema of a skill's result, if its card has one.
 pub fn output_of(skill: &AgentSkill) -> Option<&Value> {
     first(skill, &OUTPUT)
 }

@@ -109,7 +109,7 @@ pub(super) fn write(artifact: &Artifact, numbers: &mut Numbers, losses: &mut Los
 pub(super) struct Numbers(BTreeMap<String, usize>);
 
 impl Numbers {
-    /// The id of the next artifact with this number.
+    /// Returns the id of the next artifact with this number.
     fn next(&self, index: &str) -> String {
         match self.0.get(index) {
             None | Some(0) => index.into(),
@@ -121,7 +121,7 @@ impl Numbers {
         *self.0.entry(index).or_default() += 1;
     }
 
-    /// The number of an id, if a reader would compute that id from it here.
+    /// Returns the number of an id, if a reader would compute that id from it here.
     fn find(&mut self, name: &str) -> Option<i32> {
         let (index, _) = name.split_once('#').unwrap_or((name, ""));
         let number: i32 = index.parse().ok()?;

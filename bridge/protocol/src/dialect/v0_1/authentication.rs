@@ -31,7 +31,7 @@ pub(super) fn to_v1(authentication: Option<&Value>) -> Security {
     (names.into_iter().map(scheme).collect(), requirements)
 }
 
-/// The names of HTTP schemes in `authentication`.
+/// Returns the names of HTTP schemes in `authentication`.
 fn http_names(authentication: Option<&Value>) -> Vec<String> {
     let schemes = authentication.and_then(|authentication| authentication.get("schemes"));
     let names = schemes.and_then(Value::as_array).into_iter().flatten();
@@ -59,7 +59,7 @@ fn scheme(name: String) -> (String, SecurityScheme) {
     (name, scheme)
 }
 
-/// A requirement of this scheme alone.
+/// Returns a requirement of this scheme alone.
 fn requirement(name: &str) -> SecurityRequirement {
     let scopes = StringList {
         list: Vec::new(),
@@ -71,7 +71,7 @@ fn requirement(name: &str) -> SecurityRequirement {
     }
 }
 
-/// The original `authentication` if it still agrees with the card, or else the names of the HTTP schemes.
+/// Returns the original `authentication` if it still agrees with the card, or else the names of the HTTP schemes.
 pub(super) fn from_v1(card: &AgentCard, losses: &mut Losses) -> Option<Value> {
     const HTTP_ONLY: &str = "0.1 names schemes of HTTP and nothing else";
     let says = |authentication: &Value| {
@@ -90,7 +90,7 @@ pub(super) fn from_v1(card: &AgentCard, losses: &mut Losses) -> Option<Value> {
     Some(authentication).filter(|_| !schemes.is_empty())
 }
 
-/// The required HTTP schemes.
+/// Returns the required HTTP schemes.
 fn required_http(card: &AgentCard) -> Vec<String> {
     let required = card.security_requirements.iter();
     let required = required.flat_map(|requirement| requirement.schemes.keys());

@@ -100,7 +100,7 @@ enum Kind {
     ArtifactUpdate,
 }
 
-/// The type of an answer, by its fields, because 0.1 does not name it. An answer that could be a task or a
+/// Returns the type of an answer, by its fields, because 0.1 does not name it. An answer that could be a task or a
 /// status update is the latter, unless it has a field that only tasks have.
 fn kind_of(value: &Value, kinds: &str) -> Result<Kind, FieldError> {
     let has = |key| value.get(key).is_some_and(|field| !field.is_null());
@@ -165,7 +165,7 @@ pub fn send_result_from_v1(result: &SendMessageResponse, losses: &mut Losses) ->
     }
 }
 
-/// The task that a message belongs to. A message without one becomes its own task.
+/// Returns the task that a message belongs to. A message without one becomes its own task.
 fn task_of(message: &Message) -> String {
     let named = message.task_id.as_ref().filter(|id| !id.is_empty());
     named.unwrap_or(&message.message_id).clone()

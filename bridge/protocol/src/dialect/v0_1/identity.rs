@@ -26,7 +26,7 @@ pub enum MessageId<'a> {
 }
 
 impl MessageId<'_> {
-    /// The id for a message without one.
+    /// Returns the id for a message without one.
     pub(crate) fn of(self, message: &Message) -> String {
         match self {
             Self::Given(id) => id.into(),
@@ -35,7 +35,7 @@ impl MessageId<'_> {
     }
 }
 
-/// The computed id of a message in a task, whatever its own id is.
+/// Returns the computed id of a message in a task, whatever its own id is.
 pub(crate) fn made(task: &str, message: &Message) -> String {
     let nameless = Message {
         message_id: String::new(),
@@ -46,7 +46,7 @@ pub(crate) fn made(task: &str, message: &Message) -> String {
     format!("{task}:{:032x}", digest.0)
 }
 
-/// The number computed from an artifact's id, of 31 bits, so that it fits the integers of every reader.
+/// Returns the number computed from an artifact's id, of 31 bits, so that it fits the integers of every reader.
 pub(crate) fn number(id: &str) -> i32 {
     let mut digest = Digest::new();
     digest.bytes(id.as_bytes());

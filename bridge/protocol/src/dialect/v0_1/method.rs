@@ -5,7 +5,7 @@
 
 use crate::a2a::Operation;
 
-/// The method of an operation. 0.1 cannot list tasks or delete configurations, and has no extended card.
+/// Returns the method of an operation. 0.1 cannot list tasks or delete configurations, and has no extended card.
 pub fn from_operation(operation: Operation) -> Option<&'static str> {
     Some(match operation {
         Operation::SendMessage => "tasks/send",
@@ -22,7 +22,7 @@ pub fn from_operation(operation: Operation) -> Option<&'static str> {
     })
 }
 
-/// The operation of a method.
+/// Returns the operation of a method.
 pub fn to_operation(method: &str) -> Option<Operation> {
     Operation::ALL
         .into_iter()

@@ -130,7 +130,7 @@ proptest! {
     }
 }
 
-/// An empty configuration has no meaning and is not written.
+/// Removes an empty configuration, which has no meaning and is not written.
 fn without_empty_configuration(call: Call) -> Call {
     let trim = |mut request: SendMessageRequest| {
         let says = |configuration: &_| to_value(configuration) != serde_json::json!({});

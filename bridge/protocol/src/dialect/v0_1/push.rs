@@ -27,8 +27,8 @@ pub fn to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
 
 const NESTED: &str = "pushNotificationConfig";
 
-/// The unknown fields in their original form. Those that 0.3 keeps apart, because their names have a meaning
-/// in 1.0, are already under the configuration's own name.
+/// Returns the unknown fields in their original form. Those that 0.3 keeps apart, because their names have a meaning in
+/// 1.0, are already under the configuration's own name.
 fn plain(mut unknown: Metadata) -> Metadata {
     if let Some(Value::Object(apart)) = unknown.remove("v0_3") {
         unknown.extend(apart);

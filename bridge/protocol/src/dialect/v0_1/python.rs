@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl SkillCall {
-    /// The data part for agents built with python-a2a, which only know calls as `function_call`.
+    /// Returns the data part for agents built with python-a2a, which only know calls as `function_call`.
     fn to_python_part(&self) -> Part {
         let one = |(name, value): (&String, &Value)| json!({"name": name, "value": value});
         let parameters: Vec<Value> = self.parameters.iter().map(one).collect();
@@ -29,7 +29,7 @@ impl SkillCall {
         part
     }
 
-    /// The message for agents built with python-a2a, which read only the first part, so that the text comes
+    /// Returns the message for agents built with python-a2a, which read only the first part, so that the text comes
     /// second.
     pub fn to_python_message(&self, message_id: &str, text: Option<&str>) -> Message {
         let text = text.map(Part::text);
@@ -82,12 +82,12 @@ fn without_type(part: &mut Metadata) -> Metadata {
     core::mem::take(part)
 }
 
-/// The id of a message under python-a2a's name.
+/// Returns the id of a message under python-a2a's name.
 pub(super) fn message_id(message: &Message) -> Option<&str> {
     named(message, "message_id")
 }
 
-/// The conversation that a message belongs to, under python-a2a's name.
+/// Returns the conversation that a message belongs to, under python-a2a's name.
 pub(super) fn conversation_id(message: &Message) -> Option<&str> {
     named(message, "conversation_id")
 }

@@ -43,7 +43,7 @@ pub fn send_to_v1(value: Value, message_id: &str) -> Result<SendMessageRequest, 
     })
 }
 
-/// The session is kept if it is not the context, for the way back.
+/// Returns the context. A session that is not the context is kept, so that it can be written again.
 fn read_context(fields: &mut Fields, message: &Message) -> Result<Option<String>, FieldError> {
     if let Some(conversation) = python::conversation_id(message) {
         return Ok(Some(conversation.into()));
@@ -53,7 +53,7 @@ fn read_context(fields: &mut Fields, message: &Message) -> Result<Option<String>
     Ok(said(session.as_deref()).or(said(named)).map(String::from))
 }
 
-/// An empty id counts as absent.
+/// Returns an id that is not empty; an empty one counts as absent.
 fn said(id: Option<&str>) -> Option<&str> {
     id.filter(|id| !id.is_empty())
 }

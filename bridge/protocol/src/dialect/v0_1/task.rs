@@ -74,7 +74,7 @@ pub fn status_from_v1(status: &TaskStatus, task: &str, losses: &mut Losses) -> V
     object::V0_1.status_from_v1(status, state_from_v1, message, losses)
 }
 
-/// The states of 0.2 are accepted; `waiting` is python-a2a's.
+/// Returns the states of 0.2 are accepted; `waiting` is python-a2a's.
 fn state_named(name: &str) -> TaskState {
     match name {
         "waiting" => TaskState::Working,

@@ -20,7 +20,7 @@ pub(crate) fn unwrap(data: Value, metadata: Option<Metadata>) -> (Value, Option<
     (value, Some(metadata).filter(|map| !map.is_empty()))
 }
 
-/// The wrapped value. Objects are never wrapped, so a wrapped object is left as it is.
+/// Returns the wrapped value. Objects are never wrapped, so a wrapped object is left as it is.
 fn wrapped(data: &Value, metadata: Option<&Metadata>) -> Option<Value> {
     let is_marked = metadata?.get(MARKER) == Some(&Value::Bool(true));
     let members = data.as_object().filter(|map| is_marked && map.len() == 1)?;

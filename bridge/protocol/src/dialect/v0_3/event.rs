@@ -83,7 +83,7 @@ enum Kind {
     ArtifactUpdate,
 }
 
-/// The type of an answer. Some agents leave out `kind`; then the fields decide.
+/// Returns the type of an answer. Some agents leave out `kind`; then the fields decide.
 fn kind_of(value: &Value, kinds: &str) -> Result<Kind, FieldError> {
     let has = |key| value.get(key).is_some_and(|field| !field.is_null());
     match value.get("kind").unwrap_or(&Value::Null) {
@@ -110,7 +110,7 @@ fn answer_to_v1(mut value: Value) -> Result<Message, FieldError> {
     message::to_v1(value)
 }
 
-/// The task in an answer of the form `{"task": {..}}`, as in 1.0.
+/// Returns the task in an answer of the form `{"task": {..}}`, as in 1.0.
 fn wrapped_task(value: &Value) -> Option<&Value> {
     let task = value.get("task").filter(|task| task.is_object());
     task.filter(|_| value.get("kind").is_none())

@@ -2,7 +2,7 @@
 
 use crate::a2a::Operation;
 
-/// The method of an operation. 0.3 has no `tasks/list` in JSON-RPC.
+/// Returns the method of an operation. 0.3 has no `tasks/list` in JSON-RPC.
 pub fn from_operation(operation: Operation) -> Option<&'static str> {
     Some(match operation {
         Operation::SendMessage => "message/send",
@@ -19,7 +19,7 @@ pub fn from_operation(operation: Operation) -> Option<&'static str> {
     })
 }
 
-/// The operation of a method.
+/// Returns the operation of a method.
 pub fn to_operation(method: &str) -> Option<Operation> {
     Operation::ALL
         .into_iter()

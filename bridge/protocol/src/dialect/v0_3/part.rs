@@ -69,7 +69,7 @@ fn read_kind(fields: &mut Fields) -> Result<Kind, FieldError> {
     Ok(kind)
 }
 
-/// The kind by the part's content; the part must not name another kind.
+/// Returns the kind by the part's content; the part must not name another kind.
 fn held_kind(fields: &Fields) -> Result<Kind, FieldError> {
     let kinds = [
         ("text", Kind::Text),

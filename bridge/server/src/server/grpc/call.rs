@@ -108,7 +108,7 @@ impl GrpcCall {
         )
     }
 
-    /// The extensions that are active for the request.
+    /// Returns the extensions that are active for the request.
     fn active(&self) -> BTreeSet<String> {
         let context = self.context.as_ref().ok();
         context.map_or_else(BTreeSet::new, |context| {

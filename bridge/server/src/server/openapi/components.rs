@@ -52,7 +52,7 @@ pub(super) fn with_common(mut schemas: Schemas) -> Value {
     schemas.into_value()
 }
 
-/// The schema of `google.rpc.Status` (specification 11.6).
+/// Returns the schema of `google.rpc.Status` (specification 11.6).
 fn status() -> Value {
     let reasons: Vec<&str> = ErrorKind::ALL.iter().map(|kind| kind.reason()).collect();
     let detail = json!({
@@ -87,7 +87,7 @@ fn status() -> Value {
     })
 }
 
-/// The header that names one of these versions. It is optional where 0.3 is served, and may be empty there
+/// Returns the header that names one of these versions. It is optional where 0.3 is served, and may be empty there
 /// (specification 3.6.2).
 pub(super) fn version(spoken: &[Version]) -> Value {
     let is_needed = !spoken.contains(&Version::V0_3);
@@ -100,7 +100,7 @@ pub(super) fn version(spoken: &[Version]) -> Value {
     })
 }
 
-/// The header that requests extensions.
+/// Returns the header that requests extensions.
 pub(super) fn extensions() -> Value {
     json!({
         "name": "A2A-Extensions", "in": "header",
@@ -109,7 +109,7 @@ pub(super) fn extensions() -> Value {
     })
 }
 
-/// The header with which a client resumes a stream.
+/// Returns the header with which a client resumes a stream.
 pub(super) fn last_event() -> Value {
     json!({
         "name": "Last-Event-ID", "in": "header",
@@ -118,7 +118,7 @@ pub(super) fn last_event() -> Value {
     })
 }
 
-/// The tenant as the first segment of a path.
+/// Returns the tenant as the first segment of a path.
 pub(super) fn tenant() -> Value {
     let begin = RESERVED.join(", ");
     json!({
@@ -128,7 +128,7 @@ pub(super) fn tenant() -> Value {
     })
 }
 
-/// A parameter in the path.
+/// Returns a parameter in the path.
 pub(super) fn in_path(name: &str) -> Value {
     json!({
         "name": name, "in": "path", "required": true,
@@ -136,7 +136,7 @@ pub(super) fn in_path(name: &str) -> Value {
     })
 }
 
-/// A query parameter with the limits that the server checks.
+/// Returns a query parameter with the limits that the server checks.
 pub(super) fn in_query(parameter: &Parameter, description: &Value) -> Value {
     let schema = match (parameter.kind, parameter.name) {
         (Kind::Number, "pageSize") => json!({"type": "integer", "minimum": 1, "maximum": 100}),
@@ -164,7 +164,7 @@ fn states() -> Vec<String> {
     all.iter().map(ToString::to_string).collect()
 }
 
-/// The body of a request.
+/// Returns the body of a request.
 pub(super) fn body(version: Version, operation: Operation, schema: Value) -> Value {
     let sends = matches!(
         operation,
@@ -191,14 +191,14 @@ pub(super) fn body(version: Version, operation: Operation, schema: Value) -> Val
     json!({"required": operation != Operation::CancelTask, "content": content})
 }
 
-/// An example of a message.
+/// Returns an example of a message.
 pub(super) fn example() -> Value {
     json!({"message": {
         "messageId": "message-1", "role": "ROLE_USER", "parts": [{"text": "Hello"}],
     }})
 }
 
-/// The responses: an object with this schema or a stream of them, and the errors.
+/// Returns the responses: an object with this schema or a stream of them, and the errors.
 pub(super) fn responses(version: Version, streams: bool, schema: Value) -> Value {
     let schema = match version {
         Version::V1_0 => schema,
@@ -221,7 +221,7 @@ pub(super) fn responses(version: Version, streams: bool, schema: Value) -> Value
     })
 }
 
-/// An error response, with both media types.
+/// Returns an error response, with both media types.
 pub(super) fn refused(description: &str) -> Value {
     let status = json!({"schema": common("Status")});
     json!({"description": description, "content": {
@@ -229,7 +229,7 @@ pub(super) fn refused(description: &str) -> Value {
     }})
 }
 
-/// The schema of an event of a stream, with the schema of its data.
+/// Returns the schema of an event of a stream, with the schema of its data.
 pub(super) fn events(schema: &Value) -> Value {
     json!({
         "type": "object",
@@ -247,7 +247,7 @@ pub(super) fn events(schema: &Value) -> Value {
     })
 }
 
-/// A response with plain text.
+/// Returns a response with plain text.
 pub(super) fn text(description: &str) -> Value {
     json!({
         "description": description,

@@ -28,7 +28,7 @@ impl Show {
         text + &self.status(&task.status, true)
     }
 
-    /// The agent's messages after the user's message. If the history does not have that message, all of them
+    /// Returns the agent's messages after the user's message. If the history does not have that message, all of them
     /// may be old; but if the task is new and its history has no message of a user, none of them is.
     fn since<'a>(&self, history: &'a [Message], is_new: bool) -> Vec<&'a Message> {
         let asked = self.turn.message.as_deref();
@@ -112,13 +112,13 @@ impl Show {
     }
 }
 
-/// The message of a working agent in the task itself, which may be repeated with more text.
+/// Returns the message of a working agent in the task itself, which may be repeated with more text.
 fn growing(task: &Task) -> Option<&Message> {
     let message = task.status.message.as_ref();
     message.filter(|_| task.status.state == TaskState::Working)
 }
 
-/// A state in a word.
+/// Returns a state in a word.
 pub(in crate::cli::chat) fn word(state: &TaskState) -> String {
     state
         .as_str()

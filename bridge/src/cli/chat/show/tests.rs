@@ -18,7 +18,7 @@ fn status(state: &str, message: &Value) -> Value {
         "status": {"state": state, "message": message}}})
 }
 
-/// The output for these events in order, and at their end.
+/// Returns the output for these events in order, and at their end.
 fn shown(events: &[Value]) -> Vec<String> {
     let mut show = Show::new(false);
     show.begin("asked");

@@ -4,8 +4,8 @@ use tokio::task::yield_now;
 
 use super::*;
 
-/// A turn runs while the submitter of a second message does not learn that the message was logged, or that it was
-/// refused, before the turn has ended and a third message has come.
+/// Returns the answers of an agent when a turn runs while the submitter of a second message does not learn that it was
+/// logged, or refused, before the turn has ended and a third message has come.
 async fn answered(is_refused: bool) -> Vec<String> {
     let acting = Acting::new(0);
     let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));

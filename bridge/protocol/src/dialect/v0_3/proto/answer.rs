@@ -83,7 +83,7 @@ pub fn task_to_v1(value: Value) -> Result<Task, FieldError> {
     })
 }
 
-/// An absent list counts as empty.
+/// Converts a list; an absent one counts as empty.
 fn all<T>(
     fields: &mut Fields,
     key: &str,
@@ -93,7 +93,7 @@ fn all<T>(
     Ok(read.unwrap_or_default())
 }
 
-/// A message without parts has no field for them.
+/// Converts a message. One without parts has no field for them.
 fn message_to_v1(mut value: Value) -> Result<Message, FieldError> {
     if let Value::Object(fields) = &mut value {
         fields

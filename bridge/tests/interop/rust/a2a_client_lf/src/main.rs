@@ -78,7 +78,7 @@ async fn converse(checks: &mut Checks, base: &str, binding: &str) -> Result<(), 
     Ok(())
 }
 
-/// A client for one of the bridge's agents, and the binding that it speaks.
+/// Returns a client for one of the bridge's agents, and the binding that it speaks.
 async fn connect(base: &str, agent: &str, binding: &str) -> Result<(Client, String), A2AError> {
     let resolver = AgentCardResolver::new(None);
     let card = resolver.resolve(&format!("{base}/a2a/{agent}")).await?;
@@ -140,7 +140,7 @@ fn subscription(id: &str) -> SubscribeToTaskRequest {
     }
 }
 
-/// The state, and what is said: the question of the status, or else the last artifact.
+/// Returns the state, and what is said: the question of the status, or else the last artifact.
 fn stands(task: &Task) -> (TaskState, Option<String>) {
     let answer = task.artifacts.iter().flatten().last();
     let answer = answer.and_then(|artifact| artifact.parts.iter().find_map(Part::as_text));
