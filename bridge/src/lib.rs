@@ -6,7 +6,7 @@
 //! - [`caller`]: the callers of operations
 //! - [`metrics`]: metrics for operators
 //! - [`store`]: the task log
-//! - [`quota`]: what one caller may take from the others
+//! - [`quota`]: limits each caller, so that the others are served too
 //! - [`auth`]: issuing, requesting and verifying tokens
 //! - [`access`]: authentication as an agent's card declares it
 //! - [`config`]: the file `bridge.toml`

@@ -11,7 +11,7 @@ use crate::{
     store::StoreError,
 };
 
-/// Returns the exit code for an error, as docs/reference/exit-codes.md has it.
+/// Returns the exit code for an error, as listed in docs/reference/exit-codes.md.
 pub(super) fn of(error: &(dyn Error + 'static)) -> Exit {
     if let Some(ConfigErrors(errors)) = error.downcast_ref() {
         let is_unreadable =
@@ -21,9 +21,9 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> Exit {
             false => Exit::Failed,
         };
     }
-    // A supervisor starts the program again, which may succeed then.
-    let is_missing = error.is::<serve::TakenForDead>()
-        || error.is::<serve::CannotListen>()
+    // A service manager starts the program again, which may succeed then.
+    let is_missing = error.is::<serve::LeaseLost>()
+        || error.is::<serve::ListenError>()
         || error.is::<StoreError>()
         || error.is::<StoreMissing>()
         || matches!(error.downcast_ref(), Some(HostError::Recover(_)));

@@ -115,7 +115,7 @@ fn name(text: &str) -> Result<AgentName, String> {
 impl Init {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
         let card = self.card();
-        right(&card)?;
+        check_card(&card)?;
         let files = [
             (
                 "agent-card.json",
@@ -264,8 +264,8 @@ me = {{ file = "token" }}
     }
 }
 
-/// Refuses to write an invalid card.
-fn right(document: &Value) -> Result<(), String> {
+/// Returns an error for an invalid card, which is not written.
+fn check_card(document: &Value) -> Result<(), String> {
     card::read(document.clone()).map_err(|error| error.to_string())?;
     let (_, findings) = lint(document);
     let wrong = findings.iter().find(|one| one.level == Level::Error);

@@ -30,7 +30,7 @@ pub(super) struct Migrate {
     /// The store to be copied: sled:FOLDER, postgres://USER@HOST/DATABASE, or file:FILE of an earlier copy
     #[arg(value_name = "FROM")]
     from: Place,
-    /// The store to be made, which must be new, or an unfinished copy of the same store
+    /// The new store, which must not exist yet, or an unfinished copy of the same store
     #[arg(value_name = "TO")]
     to: Place,
 }
@@ -95,7 +95,7 @@ impl Migrate {
     }
 }
 
-/// Prints what was copied, and returns the exit code.
+/// Prints the result of the copy, and returns the exit code.
 pub(super) fn copied(done: Result<TransferReport, String>) -> Exit {
     match done {
         Ok(report) => {
@@ -128,7 +128,7 @@ pub(super) fn copy(from: &Place, to: &Place, used: Use) -> Result<TransferReport
     })
 }
 
-/// Gives the leases of a store back: other bridges need not wait until this process is taken for dead.
+/// Returns the leases of a store, so that other bridges need not wait until they expire.
 pub(super) async fn leave(store: &(impl Store + ?Sized)) {
     if let Some(leases) = store.leases() {
         leases.leave().await;

@@ -42,7 +42,7 @@ pub(super) enum StoreMissing {
     Unusable(#[from] StoreError),
 }
 
-/// The error for a text that names no store.
+/// The error for a text that is not the name of a store.
 const EXPECTED: &str = "expected memory, sled:FOLDER or postgres://USER@HOST/DATABASE";
 
 /// The default folder.
@@ -91,7 +91,7 @@ impl StoreChoice {
         Ok(self.open().await?)
     }
 
-    /// Checks that there is a store, without opening it. A database is looked at when it is opened.
+    /// Checks that there is a store, without opening it. A database is only checked when it is opened.
     ///
     /// # Errors
     /// `Nowhere`, `Closed` and `Memory`.
@@ -156,7 +156,7 @@ impl FromStr for StoreChoice {
     }
 }
 
-/// Only the store itself knows the other content of its folder.
+/// Checks that the folder has a log; other content is only known to the store itself.
 fn log_exists(folder: &Path) -> Result<(), StoreMissing> {
     match fs::metadata(folder.join("log")) {
         Ok(found) if found.is_dir() => Ok(()),
@@ -204,7 +204,7 @@ mod tests {
         assert!(choice.open_known().await.is_ok());
     }
 
-    /// The folder is a symbolic link to itself, since root can read a folder of any other owner.
+    /// The folder is a symbolic link to itself, because root can read a folder of any other owner.
     #[test]
     fn a_folder_that_others_own_is_not_taken_for_empty() {
         let folder = tempfile::tempdir().unwrap();

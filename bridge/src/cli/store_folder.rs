@@ -1,5 +1,5 @@
-//! `bridge store`: works with the store of tasks. A folder that a bridge serves is checked and compacted by that bridge, which
-//! is asked over its socket.
+//! `bridge store`: works with the store of tasks. A folder that a bridge serves is checked and compacted by that
+//! bridge, which receives the request over its socket.
 
 use std::path::{Path, PathBuf};
 
@@ -56,8 +56,8 @@ enum What {
         #[arg(long, value_name = "PATH")]
         admin: Option<PathBuf>,
     },
-    /// Remove what deleted tasks have left in the store. A bridge that serves does that by itself when it is more than
-    /// what lives
+    /// Free the disk space of deleted tasks. A bridge that serves does that by itself when they take more space than
+    /// the others
     Compact {
         /// The store of tasks
         #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
@@ -75,12 +75,12 @@ enum What {
         #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
         store: StoreChoice,
     },
-    /// Make a store of a copy, and check it
+    /// Create a store from a copy, and check it
     Restore {
         /// The folder or file of the copy
         #[arg(value_name = "COPY")]
         from: PathBuf,
-        /// The store to be made
+        /// The new store
         #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
         store: StoreChoice,
     },
@@ -153,7 +153,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
     runtime.map_err(|error| error.to_string())
 }
 
-/// Asks the bridge at this socket, or the one that serves the store; `None` if none does.
+/// Sends a request to the bridge at this socket, or to the one that serves the store; returns `None` if there is none.
 fn ask<T>(
     store: &StoreChoice,
     admin: Option<&Path>,
@@ -167,7 +167,7 @@ fn ask<T>(
     };
     let bridge = AdminClient::patient(&path);
     match bridge.and_then(|bridge| runtime.block_on(question(&bridge))) {
-        // What a killed bridge left behind.
+        // The socket was left by a killed bridge.
         Err(AdminClientError::Absent { .. }) if admin.is_none() => None,
         answered => Some(answered.map_err(|error| error.to_string())),
     }
@@ -209,7 +209,7 @@ fn open(settings: &SledSettings) -> Result<SledStore, String> {
 
 fn compact(store: &StoreChoice) -> Result<(), String> {
     let settings = settings(store)?;
-    // What is no store is not made one.
+    // A folder without a store does not become one.
     let exists = store.check_exists();
     exists.map_err(|error| error.to_string())?;
     let store = open(settings)?;

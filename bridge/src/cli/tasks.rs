@@ -1,4 +1,4 @@
-//! `bridge tasks`: looks at the tasks of all callers of a running bridge, and cancels or deletes them.
+//! `bridge tasks`: shows the tasks of all callers of a running bridge, and cancels or deletes them.
 
 use std::{error::Error, path::PathBuf};
 
@@ -51,7 +51,7 @@ enum What {
         /// Only those in this state; without it, all that have not ended
         #[arg(long, value_enum)]
         state: Option<TasksIn>,
-        /// At most so many
+        /// The largest number of tasks to list
         #[arg(long, value_name = "COUNT", default_value_t = 100)]
         limit: usize,
     },
@@ -77,7 +77,7 @@ enum What {
     },
 }
 
-/// What tasks may be doing.
+/// The states by which tasks are selected.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum TasksIn {
     /// a turn runs or is queued

@@ -88,7 +88,7 @@ pub struct AgentConfig {
     pub repeats: Option<RepeatsAre>,
     /// The time for which a task may wait for the user's answer; unlimited if absent.
     pub expire_after: Option<Period>,
-    /// How long tasks of this agent are kept that have ended; what is not said is as in store.retention.
+    /// The rules for keeping ended tasks of this agent; absent settings are taken from store.retention.
     #[serde(default)]
     pub retention: RetentionConfig,
 }
@@ -213,8 +213,8 @@ pub struct EndingConfig {
     pub expecting_input: Option<bool>,
     /// The length of silence after the bot's last output that ends the turn; 2s if absent.
     pub quiet: Option<Period>,
-    /// The same for a bot that answered before it accepted the message; if absent, 50ms until its turns have
-    /// shown that it accepts messages at their end, and zero from then on.
+    /// The length of silence that ends the turn of a bot that answered before it accepted the message; if absent, 50ms
+    /// until its turns have shown that it accepts messages at their end, and zero from then on.
     pub settle: Option<Period>,
     /// The length of silence that ends the turn of a bot without any output; 60s if absent.
     pub patience: Option<Period>,

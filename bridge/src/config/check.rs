@@ -50,7 +50,7 @@ fn check_store(store: &Spanned<StoreConfig>, found: &mut Found) {
         .is_some_and(|folder| !folder.is_empty());
     let is_database = ["postgres://", "postgresql://"].map(|scheme| said.0.starts_with(scheme));
     if said.0 != "memory" && !is_folder && !is_database.contains(&true) {
-        // Behind the scheme of an address may be a password.
+        // The address may contain a password after its scheme.
         let shown = match said.0.split_once("://") {
             Some((scheme, _)) => format!("{scheme}://..."),
             None => said.0.clone(),
@@ -76,7 +76,7 @@ fn unique<'a>(all: impl Iterator<Item = (usize, &'a String)>, text: &str, found:
 
 fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found) {
     let at = agent.name.span().start;
-    // The card in a file is checked when it is read.
+    // A card in a file is checked when the file is read.
     let is_open = agent.card.security_schemes.is_empty() && agent.card_file.is_none();
     if agent.extended_card.is_some() && is_open {
         found.push((at, Problem::NobodyToShow));

@@ -14,8 +14,8 @@ use super::value::read_listening;
 pub struct GrpcConfig {
     /// Whether gRPC is served; true if absent.
     pub enabled: Option<bool>,
-    /// Whether agent cards list gRPC; only if `address` is set if absent. As `HOST:PORT` the address is no
-    /// absolute URL, and some clients of other bindings refuse the whole card for it.
+    /// Whether agent cards list gRPC; if absent, only with `address`. As `HOST:PORT` the address is not an absolute
+    /// URL, and some clients of other bindings refuse the whole card because of it.
     pub card: Option<bool>,
     /// The form of the address in agent cards; `host-port` if absent.
     pub form: Option<GrpcForm>,

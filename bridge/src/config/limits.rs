@@ -22,16 +22,16 @@ pub struct LimitsConfig {
     /// small turns, and one caller gets half. A message that does not fit is refused with a request to send
     /// it again later; a message that waits for an earlier turn takes no memory.
     pub turns: Option<Size>,
-    /// The number of turns of one agent that run at the same time; 4096 if absent. Others wait, in the order in which they
-    /// came. An agent that sends messages to itself needs one for each that waits for another.
+    /// The number of turns of one agent that run at the same time; 4096 if absent. Others wait, in the order of their
+    /// arrival. An agent that sends messages to itself needs one for each turn that waits for another.
     pub agent_turns: Option<NonZeroU32>,
     /// The number of messages that wait for one agent; 65536 if absent. Further ones are refused with a request to send
     /// them again later.
     pub agent_queue: Option<NonZeroU32>,
-    /// The size of all messages that one agent works on or that wait for it; 1 GiB if absent.
+    /// The size of all messages of one agent that are being answered or waiting; 1 GiB if absent.
     pub agent_queue_size: Option<Size>,
-    /// The size of a task with its history and artifacts beyond which it takes no further messages; 64 MiB if absent.
-    /// An agent may add as much in one turn; beyond that the turn fails.
+    /// The size of a task with its history and artifacts above which it accepts no further messages; 64 MiB if absent.
+    /// An agent may add as much in one turn; if it adds more, the turn fails.
     pub task: Option<Size>,
     /// The number of requests answered at the same time, including streams; 16384 if absent. One address gets
     /// half of them.
@@ -50,17 +50,17 @@ pub struct LimitsConfig {
     /// The time for which a client may read nothing of an answer or stream, plus a second for every 16 KiB
     /// that it reads; 30s if absent. A stream that was cut off can be resumed.
     pub stalled: Option<Period>,
-    /// The number of requests a second of one caller; 1000 if absent. Twice as many may come at once. One that comes too
-    /// early waits up to a second, or is refused with a request to come later. Callers without credentials are told
-    /// apart by address, except on this machine, where they are not limited.
+    /// The number of requests a second of one caller; 1000 if absent. Twice as many may come at once. A request that
+    /// comes too early waits up to a second, or is refused with a request to come later. Callers without credentials
+    /// are distinguished by address, except on this machine, where they are not limited.
     pub caller_requests: Option<NonZeroU32>,
     /// The number of requests of one caller that are answered at the same time, streams not included; 1024 if absent. Further
     /// ones are refused with a request to come later. It applies to the same callers.
     pub caller_requests_at_once: Option<NonZeroU32>,
     /// The number of streams that one caller may have open at the same time; 4096 if absent.
     pub caller_streams: Option<NonZeroU32>,
-    /// The number of tasks of one agent that one caller may have without an end; 100000 if absent. It does not apply to
-    /// callers without credentials, who share their tasks.
+    /// The number of tasks of one agent that one caller may have open; 100000 if absent. It does not apply to callers
+    /// without credentials, who share their tasks.
     pub caller_open_tasks: Option<NonZeroU32>,
     /// The number of wrong credentials that may come from one address in a minute; 300 if absent. Further ones are
     /// refused without a check, except those that were good before.

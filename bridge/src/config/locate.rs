@@ -5,7 +5,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// Line and column, from 1; the column is in characters, as in editors.
+/// Returns line and column, from 1; the column is in characters, as in editors.
 pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

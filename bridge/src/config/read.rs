@@ -40,7 +40,7 @@ pub fn read(path: &Path, builtins: &[&'static str]) -> Result<Config, ConfigErro
         environment: &|name| std::env::var(name).ok(),
     };
     let found = find_secrets(&mut config, &places);
-    settle(&mut config, folder);
+    resolve_paths(&mut config, folder);
     located(path, &text, found, config)
 }
 
@@ -90,7 +90,7 @@ fn errors(path: &Path, text: &str, mut found: Found) -> ConfigErrors {
 }
 
 /// Resolves relative paths against the file's folder.
-fn settle(config: &mut Config, folder: &Path) {
+fn resolve_paths(config: &mut Config, folder: &Path) {
     let beside = |path: &mut PathBuf| *path = folder.join(&*path);
     if let Some(tls) = &mut config.tls {
         beside(&mut tls.certificate);

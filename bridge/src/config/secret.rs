@@ -33,7 +33,7 @@ impl fmt::Debug for SecretText {
     }
 }
 
-/// The places in which secrets are looked up.
+/// The sources of secrets.
 pub(super) struct SecretSources<'a> {
     /// The folder of the configuration.
     pub(super) folder: &'a Path,

@@ -20,20 +20,20 @@ pub struct StoreConfig(pub StoreTable);
 pub struct StoreTable {
     /// memory, sled:FOLDER or postgres://USER@HOST/DATABASE; sled:bridge-data if absent.
     pub place: Option<StorePlace>,
-    /// The number of newest message ids that are remembered at least; 4000000 if absent. A message that is
-    /// repeated after more messages than this counts as new.
+    /// The number of newest message ids that are remembered at least; 4000000 if absent. A message that is repeated
+    /// after more messages than this counts as new.
     pub message_ids: Option<u64>,
     /// The memory limit of the index filters, which take 6 bytes for each task; 128 MiB if absent. Tasks
     /// too old for the filters are found more slowly.
     pub filters: Option<Size>,
-    /// The largest number of connections to PostgreSQL, at least 3; 12 if absent. Two more: one waits for
-    /// notifications, and by one the bridge says that it lives.
+    /// The largest number of connections to PostgreSQL, at least 3; 12 if absent. Two more are used to wait for
+    /// notifications, and to renew the bridge's own lease.
     #[schemars(range(min = 3))]
     pub connections: Option<u16>,
-    /// The time after which other bridges on the same database take up the turns of one that is not heard of; 10s if
-    /// absent.
+    /// The time after which other bridges on the same database take over the turns of a bridge that does not renew its
+    /// lease; 10s if absent.
     pub lease: Option<Period>,
-    /// How long tasks are kept that have ended, for each agent by itself.
+    /// The rules for keeping ended tasks, applied to each agent separately.
     #[serde(default)]
     pub retention: RetentionConfig,
 }
@@ -63,8 +63,8 @@ impl fmt::Debug for StorePlace {
     }
 }
 
-/// How long tasks are kept that have ended. Open tasks are never deleted. With a task its message ids are forgotten, and
-/// its files and settings of push notifications go.
+/// The rules for keeping ended tasks. Open tasks are never deleted. The message ids, files and push notification
+/// settings of a task are deleted with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetentionConfig {

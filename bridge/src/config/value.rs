@@ -19,7 +19,7 @@ use url::{Host, Url};
 
 use crate::host;
 
-/// Reads a text with a syntax of its own. What is written without quotes is told by `expected` what to write.
+/// Reads a text with its own syntax. A value without quotes is refused with the advice in `expected`.
 struct Quoted<T>(&'static str, PhantomData<T>);
 
 fn quoted<'de, D: Deserializer<'de>, T: TryFrom<String, Error = String>>(
@@ -93,7 +93,7 @@ impl TryFrom<String> for Period {
     }
 }
 
-/// Reads the time for which a key of the issuer signs: a new one is published for a day before it signs.
+/// Reads the time for which a key of the issuer signs: a new key is published for a day before it signs.
 pub(super) fn read_rotation<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<Period>, D::Error> {
@@ -244,7 +244,7 @@ pub struct PageOrigin(pub String);
 impl TryFrom<String> for PageOrigin {
     type Error = String;
 
-    /// Browsers write an origin in small letters, without the usual port and without a path.
+    /// Browsers write an origin in lower case, without the default port and without a path.
     fn try_from(text: String) -> Result<Self, String> {
         if text == "*" {
             return Ok(Self(text));

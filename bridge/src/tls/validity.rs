@@ -1,4 +1,4 @@
-//! Reads from when and until when a certificate is valid.
+//! Reads the time span in which a certificate is valid.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Asks a running bridge over its socket.
+//! Sends requests to a running bridge over its socket.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,21 +9,21 @@ use bridge_telemetry::root_cause;
 use reqwest::{Client, Method, Response};
 use serde_json::Value;
 
-/// How long an answer may take, and one for which much is read.
+/// The time limit of an answer, and of an answer for which much is read.
 const LIMIT: Duration = Duration::from_secs(30);
 const LONG_LIMIT: Duration = Duration::from_secs(3_600);
 
-/// Speaks to a running bridge.
+/// A client of a running bridge.
 #[derive(Debug)]
 pub(in crate::cli) struct AdminClient {
     http: Client,
     path: PathBuf,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum AdminClientError {
-    /// Nobody answers, or not to the end.
+    /// No bridge answers, or the answer ends early.
     #[error(
         "no bridge answers at {}: name the store of a running one with --store, as for bridge serve, or its socket \
          with --admin ({reason})",

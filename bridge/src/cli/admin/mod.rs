@@ -1,7 +1,7 @@
 //! The local socket between a running bridge and its operator's commands: HTTP, for the bridge's own user.
 //!
-//! - `socket`: where it is, and who may open it
-//! - `client`: asks a running bridge
+//! - `socket`: serves the socket, for the bridge's own user
+//! - `client`: sends requests to a running bridge
 
 mod client;
 mod socket;

@@ -20,15 +20,15 @@ pub(in crate::cli) struct AdminSocket {
 }
 
 impl AdminSocket {
-    /// Serves the routes at this path, for the own user only. What a killed program left there is replaced.
+    /// Serves the routes at this path, for the bridge's own user only. A socket that a killed program left is replaced.
     ///
     /// # Errors
-    /// If another program answers there, or nothing can be made there.
+    /// If another program answers there, or the socket cannot be created.
     pub(in crate::cli) fn serve(path: &Path, app: Router) -> io::Result<Self> {
         match UnixStream::connect(path) {
             Ok(_) => return Err(io::Error::from(ErrorKind::AddrInUse)),
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)?,
-            // Whatever else is there is not replaced.
+            // A file that is not a socket is not replaced.
             Err(_) => {}
         }
         let listener = UnixListener::bind(path)?;
@@ -58,7 +58,7 @@ mod tests {
     async fn a_socket_is_for_its_user_and_replaces_what_was_left() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(SOCKET);
-        // As a killed program leaves it.
+        // This is the socket of a killed program.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         let app = Router::new().route("/", get(async || r#"{"a":1}"#));
         let socket = AdminSocket::serve(&path, app.clone()).unwrap();

@@ -10,7 +10,7 @@ use super::{card, choice::Choice};
 
 /// The rendered content of parts.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Said {
+pub(super) struct RenderedParts {
     /// The texts, in order.
     pub(super) texts: Vec<String>,
     /// Everything else, one line each.
@@ -20,8 +20,8 @@ pub(super) struct Said {
 }
 
 /// Renders these parts.
-pub(super) fn read(parts: &[Part]) -> Said {
-    let mut said = Said::default();
+pub(super) fn read(parts: &[Part]) -> RenderedParts {
+    let mut said = RenderedParts::default();
     for part in parts {
         let name = part.filename.as_deref().unwrap_or("a file");
         let kind = part.media_type.as_deref();
@@ -43,8 +43,8 @@ pub(super) fn read(parts: &[Part]) -> Said {
     said
 }
 
-impl Said {
-    /// Forgets the lines that a text has too, as that of a message with a card for signing in.
+impl RenderedParts {
+    /// Removes the lines that a text repeats, such as that of a message with a card for signing in.
     fn forget_repeated(&mut self) {
         let lines = self.texts.iter().flat_map(|text| text.lines());
         let said: BTreeSet<&str> = lines.map(str::trim).collect();

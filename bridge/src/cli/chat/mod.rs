@@ -26,7 +26,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin, stdin};
 use url::Url;
 
 use credentials::CredentialArgs;
-use news::Way;
+use news::Source;
 use session::Session;
 use show::Show;
 
@@ -230,7 +230,7 @@ impl Stopped {
         }
     }
 
-    /// Ends because of the user's input.
+    /// Ends the conversation because of the user's input.
     fn by_line(why: impl Into<Box<dyn Error>>) -> Self {
         Self {
             exit: Exit::Failed,
@@ -348,11 +348,11 @@ async fn next(
         }
     };
     prompt();
-    let mut way = Way::default();
+    let mut source = Source::default();
     loop {
         let news = tokio::select! {
             line = lines.next_line() => return line.map_err(Stopped::from_other),
-            news = session.news(&mut way) => news,
+            news = session.news(&mut source) => news,
         };
         for event in news {
             // The message starts on a new line, and the prompt is printed again after it.

@@ -19,9 +19,9 @@ const OFTEN: Duration = Duration::from_secs(2);
 const TASKS: i32 = 5;
 const MESSAGES: i32 = 20;
 
-/// The way in which messages are received until the user's next input.
+/// The method by which messages are received until the user's next input.
 #[derive(Clone, Copy, Default)]
-pub(super) enum Way {
+pub(super) enum Source {
     /// The open stream, and then a subscription.
     #[default]
     Streams,
@@ -33,18 +33,18 @@ pub(super) enum Way {
 
 impl Session {
     /// Waits for the agent's next message. Cancel-safe: the call may be dropped and repeated.
-    pub(super) async fn news(&mut self, way: &mut Way) -> Vec<StreamResponse> {
+    pub(super) async fn news(&mut self, source: &mut Source) -> Vec<StreamResponse> {
         loop {
-            match way {
-                Way::Streams => match self.streamed().await {
+            match source {
+                Source::Streams => match self.streamed().await {
                     Some(event) => return vec![event],
-                    None => *way = Way::Lists,
+                    None => *source = Source::Lists,
                 },
-                Way::Lists => match self.listed().await {
+                Source::Lists => match self.listed().await {
                     Ok(tasks) => return tasks,
-                    Err(_) => *way = Way::None,
+                    Err(_) => *source = Source::None,
                 },
-                Way::None => pending().await,
+                Source::None => pending().await,
             }
         }
     }

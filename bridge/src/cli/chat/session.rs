@@ -110,14 +110,13 @@ impl Session {
         match self.streams {
             true => {
                 let opened = self.client.send_streaming_message(request);
-                self.open = Some(hinted(self.is_seen, opened).await?);
+                self.open = Some(with_hint(self.is_seen, opened).await?);
             }
             false => {
                 let answered = self.client.send_message(request);
-                let answer = hinted(self.is_seen, answered).await?;
+                let answer = with_hint(self.is_seen, answered).await?;
                 self.hear(&answer.clone().into());
-                // The agent may answer before it has finished, or even started.
-                // A state that nobody knows may be its last.
+                // The agent may answer before it has finished, or even started. An unknown state may be its last one.
                 if let SendMessageResponse::Task(task) = answer
                     && !matches!(task.status.state, TaskState::Unknown(_))
                 {
@@ -147,7 +146,7 @@ impl Session {
                 Ok(event) => event,
                 Err(_) => return None,
             },
-            (seen, _) => hinted(seen, open.next()).await,
+            (seen, _) => with_hint(seen, open.next()).await,
         };
         if event.is_none() {
             self.open = None;
@@ -208,7 +207,7 @@ impl Session {
         match silence {
             _ if !self.show.has_told() => errln!("the agent said nothing{its_task}"),
             Some(limit) => errln!("nothing more came for {limit:?}{its_task}"),
-            // A person at the terminal sees what comes later.
+            // A person at the terminal sees later messages.
             None if is_open && !self.is_seen => errln!("the agent ended its stream{its_task}"),
             None => {}
         }
@@ -232,8 +231,8 @@ impl Session {
     }
 }
 
-/// Awaits `waited`, and tells a person at the terminal if it takes long.
-async fn hinted<F: Future>(is_seen: bool, waited: F) -> F::Output {
+/// Awaits `waited`, and informs a person at the terminal if it takes long.
+async fn with_hint<F: Future>(is_seen: bool, waited: F) -> F::Output {
     let mut waited = std::pin::pin!(waited);
     if is_seen && std::io::stderr().is_terminal() {
         match timeout(HINT, &mut waited).await {

@@ -25,7 +25,7 @@ pub(super) use answers::word;
 
 use super::{
     choice::{self, Choice},
-    content::Said,
+    content::RenderedParts,
 };
 
 /// Prints events as they arrive.
@@ -179,7 +179,7 @@ impl Show {
         }
     }
 
-    fn choose(&mut self, said: &Said, metadata: Option<&Metadata>) {
+    fn choose(&mut self, said: &RenderedParts, metadata: Option<&Metadata>) {
         let suggested = choice::suggested(metadata);
         for choice in said.choices.iter().chain(&suggested) {
             let choices = &mut self.turn.choices;

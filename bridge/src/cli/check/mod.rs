@@ -1,6 +1,6 @@
 //! `bridge check`: finds mistakes in agent cards and configurations.
 //!
-//! - `subject`: reads what is checked
+//! - `subject`: reads the subjects of the check
 //! - `signed`: verifies signatures of cards
 //! - `show`: prints the findings
 

@@ -75,7 +75,7 @@ impl Report {
 
 fn version(generation: Generation) -> &'static str {
     match generation {
-        // Written like a card of 0.1: one address, and skills.
+        // The output has the form of a card of 0.1: one address, and skills.
         Generation::Execute => "execute",
         Generation::V0_1 => "0.1",
         Generation::V0_2 => "0.2",
@@ -84,7 +84,8 @@ fn version(generation: Generation) -> &'static str {
     }
 }
 
-/// Everything as JSON: `{"checked": [{"subject", "generation", "signedBy", "findings"} or {"subject", "error"}]}`.
+/// Returns all results as JSON: `{"checked": [{"subject", "generation", "signedBy", "findings"} or {"subject",
+/// "error"}]}`.
 pub(super) fn json(all: &[Checked]) -> Value {
     let one = |checked: &Checked| match &checked.found {
         Ok(report) => json!({

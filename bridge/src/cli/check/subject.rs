@@ -1,4 +1,4 @@
-//! Reads what is checked: files, addresses and configurations.
+//! Reads the subjects of the check: files, addresses and configurations.
 
 use std::{
     convert::Infallible,
@@ -159,7 +159,7 @@ async fn refused(config: &Config) -> Option<Finding> {
     })
 }
 
-/// Warns about a bot whose turns do not end with its HTTP answer, because clients that wait are kept waiting.
+/// Warns about a bot whose turns do not end with its HTTP answer, because clients have to wait longer.
 fn waits(agent: &AgentConfig) -> Option<Finding> {
     let serve::Awaited {
         key,

@@ -38,7 +38,7 @@ pub(super) fn advice(url: &Url, probes: &[Probe]) -> Result<String, String> {
     ))
 }
 
-/// Advice for a bot that requires a token and gets none.
+/// Returns the advice for a bot that requires a token and gets none.
 pub(super) fn wants_token(url: &Url, status: u16) -> String {
     format!(
         "the bot requires a token ({status}):\n\n{}{ACCESS}",
@@ -93,7 +93,7 @@ pub(super) fn channel(first: &Probe, probes: &[Probe]) -> Option<String> {
     Some(format!("channel_id = \"{}\"  # {why}", other.channel))
 }
 
-/// Advice for clients of a bot that asks its users to sign in, if this one does.
+/// Returns the advice for clients of a bot that asks its users to sign in, if this one does.
 pub(super) fn sign_in(probes: &[Probe]) -> Option<&'static str> {
     let asks = |probe: &Probe| matches!(&probe.outcome, Outcome::Taken(taken) if taken.signs_in);
     probes.iter().any(asks).then_some(SIGN_IN)

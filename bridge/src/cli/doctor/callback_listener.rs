@@ -28,7 +28,7 @@ const BACKLOG: usize = 64;
 /// The size of the largest call, in bytes.
 const BODY: usize = 4 << 20;
 
-/// The way in which a bot calls back.
+/// The route by which a bot calls back.
 #[derive(Clone, Debug)]
 pub(super) struct CallbackRoute {
     /// The address to listen on.

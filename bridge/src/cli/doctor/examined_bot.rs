@@ -25,7 +25,7 @@ pub(super) struct ExaminedBot {
     pub(super) url: Url,
     /// The settings being tried, if there are any.
     pub(super) tried: Option<TriedSettings>,
-    /// The way in which it calls back.
+    /// The route by which it calls back.
     pub(super) way: CallbackRoute,
     credential: Arc<dyn Credential>,
     admission: Arc<dyn Admission>,
@@ -64,7 +64,7 @@ pub(super) struct CredentialSource {
 }
 
 impl ExaminedBot {
-    /// Examines a bot without settings.
+    /// Creates the examination of a bot without settings.
     pub(super) fn at(url: Url) -> Self {
         Self {
             url,
@@ -75,7 +75,7 @@ impl ExaminedBot {
         }
     }
 
-    /// Examines the bot of an agent in a configuration: that with this name, or the only one.
+    /// Creates the examination of a configured agent's bot: the agent with this name, or the only one.
     pub(super) async fn configured(
         file: &Path,
         name: Option<&str>,
@@ -183,7 +183,7 @@ fn way(config: &Config, agent: &AgentConfig) -> Result<CallbackRoute, Box<dyn Er
         "https" => encryption(config)?,
         _ => None,
     };
-    // An https address that is not the bridge's own belongs to a proxy, which only leads to the bridge.
+    // An https address that is not the bridge's own belongs to a proxy, which forwards to the bridge only.
     let is_behind = url.scheme() == "https" && encryption.is_none();
     Ok(match url.host() {
         Some(host) if !is_behind => CallbackRoute {

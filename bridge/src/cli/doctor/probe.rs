@@ -84,7 +84,7 @@ pub(super) struct Prober<'a> {
 }
 
 impl<'a> Prober<'a> {
-    /// Gets the credential for the bot.
+    /// Creates a prober with the credential for the bot.
     pub(super) async fn new(
         case: &'a ExaminedBot,
         say: &'a str,
@@ -194,7 +194,7 @@ struct Called {
     said: Vec<String>,
     /// The number of pieces of a stream.
     pieces: usize,
-    /// The reason why the bridge would have refused the first call that it would refuse.
+    /// The reason why the bridge would have refused a call, for the first such call.
     refused: Option<String>,
     signs_in: bool,
 }

@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{
     cli::serve::awaited,
-    config::{AgentConfig, DeliveryMode as Said},
+    config::{AgentConfig, DeliveryMode as Configured},
 };
 
-/// Says that the settings are right, or what to change.
+/// Confirms the settings, or describes the necessary changes.
 ///
 /// # Errors
 /// Returns the problem if the bot cannot be hosted with them.
@@ -45,7 +45,7 @@ pub(super) fn verdict(
         true => format!("the settings of {name} do"),
         false => format!("change the settings of {name}:\n\n{}", changes.join("\n")),
     };
-    let is_unsaid = matches!(tried.agent.delivery, None | Some(Said::Auto));
+    let is_unsaid = matches!(tried.agent.delivery, None | Some(Configured::Auto));
     let told = match is_unsaid && changes.is_empty() && advice::replies(probes) {
         true => format!("{told}\n\n{}", advice::REPLIES),
         false => told,
@@ -59,14 +59,16 @@ pub(super) fn verdict(
 /// Returns the configured delivery mode, if the bot does not answer in it.
 fn delivery(said: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<String> {
     let asked = match said.delivery {
-        None | Some(Said::Auto) if !fails(probes) => return None,
-        None | Some(Said::Auto | Said::Normal) => DeliveryMode::Normal,
-        // Callers that stream are answered by calls of its own.
-        Some(Said::ExpectReplies) if !speaks_in(&DeliveryMode::Normal, probes) => {
+        None | Some(Configured::Auto) if !fails(probes) => return None,
+        None | Some(Configured::Auto | Configured::Normal) => DeliveryMode::Normal,
+        // Callers that stream receive the bot's calls instead.
+        Some(Configured::ExpectReplies) if !speaks_in(&DeliveryMode::Normal, probes) => {
             DeliveryMode::Normal
         }
-        Some(Said::ExpectReplies | Said::ExpectRepliesAlways) => DeliveryMode::ExpectReplies,
-        Some(Said::Stream) => DeliveryMode::Stream,
+        Some(Configured::ExpectReplies | Configured::ExpectRepliesAlways) => {
+            DeliveryMode::ExpectReplies
+        }
+        Some(Configured::Stream) => DeliveryMode::Stream,
     };
     (!speaks_in(&asked, probes)).then(|| {
         format!(

@@ -1,4 +1,4 @@
-//! The addresses on which the program listens, and those by which others reach it.
+//! The addresses on which the program listens, and those at which clients and bots reach it.
 
 use std::{
     error::Error,
@@ -24,7 +24,7 @@ pub(in crate::cli) type Encryption = Option<crate::tls::Certificate>;
 #[cfg(not(feature = "tls"))]
 pub(in crate::cli) type Encryption = Option<std::convert::Infallible>;
 
-/// The addresses by which the program is reached.
+/// The addresses at which the program is reached.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct Addresses {
     /// The address on this machine.

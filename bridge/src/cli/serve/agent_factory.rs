@@ -30,7 +30,7 @@ pub(super) struct AgentFactory {
     pub(super) channel: Channel,
     pub(super) store: Arc<dyn Store>,
     pub(super) issuer: Option<Arc<Issuer>>,
-    /// Whether to log who is let in.
+    /// Whether to log the kind of callers that are admitted.
     pub(super) tells: bool,
 }
 
@@ -170,7 +170,7 @@ fn retention(config: &Config) -> RetentionSettings {
     }
 }
 
-/// Returns the rule, with what is not said as in `usual`.
+/// Returns the rule; absent settings are taken from `usual`.
 fn rule(said: &RetentionConfig, usual: RetentionRule) -> RetentionRule {
     RetentionRule {
         age: said.age.map_or(usual.age, |age| age.0),

@@ -1,20 +1,20 @@
-//! Tells how long the certificate is valid, in the log, in the metrics and in checks.
+//! Reports the validity of the certificate in the log, in the metrics and in checks.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{clock, config::Config, metrics::Metrics};
 
-/// How long before its end a certificate is warned of.
+/// The time before its end at which warnings about a certificate begin.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 
-/// The time in which a certificate is valid.
+/// The time span in which a certificate is valid.
 struct Validity {
     file: String,
     from: Timestamp,
     until: Timestamp,
 }
 
-/// Notes the end of the certificate that is in use from now on, and warns if clients refuse it now or soon.
+/// Records the end of the certificate that is now in use, and warns if clients refuse it now or soon.
 pub(super) fn note(config: &Config, metrics: &Metrics) {
     if let Some(Validity { file, until, .. }) = validity(config) {
         metrics.certificate_end(file, until.as_second());
@@ -44,7 +44,7 @@ impl Validity {
     }
 }
 
-/// Returns `None` if there is no certificate, or it does not say its times.
+/// Returns `None` if there is no certificate, or it has no valid times.
 #[cfg(feature = "tls")]
 fn validity(config: &Config) -> Option<Validity> {
     let file = &config.tls.as_ref()?.certificate;

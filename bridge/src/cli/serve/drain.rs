@@ -1,5 +1,5 @@
-//! Stops in good order: first the program says that it is not ready, then streams are told to go on elsewhere and turns
-//! have a bounded time to end, then it stops to listen.
+//! Stops in order: first the program reports that it is not ready, then streams are ended for resumption elsewhere and
+//! turns have a limited time to end, then it stops listening.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use tokio::{
 
 use crate::{config::DrainConfig, host::HostedAgents};
 
-/// The time for which turns may go on if no other is set.
+/// The default time for which turns may continue.
 const TURNS: Duration = Duration::from_secs(5);
 
-/// How often the number of turns is looked at.
+/// The interval at which the number of turns is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Returns a channel that becomes true when the program may stop to listen, some time after `signal` did.
+/// Returns a channel that becomes true when the program may stop listening, some time after `signal` did.
 pub(super) fn drain(
     mut signal: watch::Receiver<bool>,
     hosted: HostedAgents,
@@ -27,7 +27,7 @@ pub(super) fn drain(
     let (sender, receiver) = watch::channel(false);
     tokio::spawn(async move {
         if signal.wait_for(|stops| *stops).await.is_err() {
-            // Nobody will ask any more.
+            // There are no receivers any more.
             std::future::pending::<()>().await;
         }
         sleep(notice).await;

@@ -50,7 +50,7 @@ pub(in crate::cli) struct Serve {
     /// The meaning of the end of a running bot's turn [default: answers]
     #[arg(long, value_name = "MEANING", value_enum)]
     turns: Option<TurnsAre>,
-    /// Tell running bots that a user has joined before their first message, so that they can say welcome
+    /// Tell running bots that a user has joined before their first message, so that they can send a welcome
     #[arg(long)]
     first_contact: bool,
     /// An additional address to listen on for gRPC, which is also served at the main address

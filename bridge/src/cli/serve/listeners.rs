@@ -24,15 +24,15 @@ pub(in crate::cli) enum ListenerKind {
 
 /// The error for an address at which the program cannot listen.
 #[derive(Debug)]
-pub(in crate::cli) struct CannotListen {
+pub(in crate::cli) struct ListenError {
     kind: ListenerKind,
     address: SocketAddr,
     source: io::Error,
 }
 
-impl std::error::Error for CannotListen {}
+impl std::error::Error for ListenError {}
 
-impl fmt::Display for CannotListen {
+impl fmt::Display for ListenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             kind,
@@ -59,21 +59,21 @@ impl fmt::Display for CannotListen {
 }
 
 /// Listens for clients.
-pub(super) async fn listen(config: &Config) -> Result<TcpListener, CannotListen> {
+pub(super) async fn listen(config: &Config) -> Result<TcpListener, ListenError> {
     open(ListenerKind::Clients, addresses::listen(config)).await
 }
 
-/// Listens for gRPC, if that has an address of its own.
-pub(super) async fn listen_for_grpc(config: &Config) -> Result<Option<TcpListener>, CannotListen> {
+/// Listens for gRPC, if it has a separate address.
+pub(super) async fn listen_for_grpc(config: &Config) -> Result<Option<TcpListener>, ListenError> {
     match addresses::grpc_listen(config) {
         Some(address) => open(ListenerKind::Grpc, address).await.map(Some),
         None => Ok(None),
     }
 }
 
-async fn open(kind: ListenerKind, address: SocketAddr) -> Result<TcpListener, CannotListen> {
+async fn open(kind: ListenerKind, address: SocketAddr) -> Result<TcpListener, ListenError> {
     let listener = bridge_program::listen(address).await;
-    listener.map_err(|error| CannotListen {
+    listener.map_err(|error| ListenError {
         kind,
         address,
         source: error.source,
@@ -84,7 +84,7 @@ async fn open(kind: ListenerKind, address: SocketAddr) -> Result<TcpListener, Ca
 pub(super) async fn listen_for_bots(
     config: &Config,
     listening: SocketAddr,
-) -> Result<Option<TcpListener>, CannotListen> {
+) -> Result<Option<TcpListener>, ListenError> {
     let Some(address) = addresses::callback_listen(config, listening) else {
         return Ok(None);
     };
@@ -95,7 +95,7 @@ pub(super) async fn listen_for_bots(
         }
         bound => bound,
     };
-    let failed = |source| CannotListen {
+    let failed = |source| ListenError {
         kind: ListenerKind::Bots,
         address,
         source,

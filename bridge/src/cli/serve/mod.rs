@@ -5,11 +5,11 @@
 //! - `agent_factory`: creates agents
 //! - `bot_credentials`: creates tokens and verifiers for bots
 //! - `caller_access`: creates the access rules for callers
-//! - `certificate`: tells how long the certificate is valid
+//! - `certificate`: reports the validity of the certificate
 //! - `addresses`: the addresses of the program
 //! - `listeners`: listens at them
 //! - `push`: settings of push notifications
-//! - `drain`: stops in good order
+//! - `drain`: stops in order
 //! - `reload`: reads the configuration again
 //! - `run`: serves until a signal arrives
 
@@ -37,7 +37,7 @@ pub(super) use awaited::{Awaited, awaited};
 pub(super) use bot_credentials::BotCredentials;
 pub(super) use certificate::concern;
 pub(super) use flags::Serve;
-pub(super) use listeners::CannotListen;
+pub(super) use listeners::ListenError;
 
 use super::{
     admin::{AdminSocket, SOCKET},
@@ -54,7 +54,7 @@ use crate::{
 };
 use agent_factory::AgentFactory;
 use reload::Reload;
-pub(super) use run::TakenForDead;
+pub(super) use run::LeaseLost;
 
 impl Serve {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
@@ -65,7 +65,7 @@ impl Serve {
     }
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {
-        // Before anything says that the program runs.
+        // This happens before any output that the program runs.
         let hangups = run::hangups()?;
         let config = self.config()?;
         addresses::check(&config)?;
@@ -89,7 +89,7 @@ impl Serve {
         }
         let leases = store.leases();
         let agent_factory = agent_factory(&config, &place, store, &choice, true).await?;
-        // From here on there is something to shut down in order.
+        // From here on there are parts to shut down in order.
         let stop = stop_signal()?;
         let host = assembled(&config, &agent_factory, &place, grpc_address)?.stopping(stop.clone());
         let hosted = host.start(place.public_url.as_str()).await?;
@@ -130,12 +130,12 @@ impl Serve {
     }
 }
 
-/// Tells the operator what the program does, at any level of its log.
+/// Prints a message for the operator, at any log level.
 fn tell(text: &str) {
     bridge_program::log::tell(Level::INFO, text);
 }
 
-/// Serves the operator's commands. Without a place of its own, the socket is in the store's folder, if it can be.
+/// Serves the operator's commands. The socket is by default in the store's folder, if that is possible.
 fn admin_socket(
     config: &Config,
     choice: &StoreChoice,
@@ -155,8 +155,8 @@ fn admin_socket(
     }
 }
 
-/// Returns the error with which `bridge serve` would refuse this configuration. Does everything but
-/// listening, and keeps nothing.
+/// Returns the error with which `bridge serve` would refuse this configuration. Does everything except listening, and
+/// keeps nothing.
 pub(super) async fn judge(config: &Config) -> Result<(), Box<dyn Error>> {
     addresses::check(config)?;
     StoreChoice::of(config)?;

@@ -15,7 +15,7 @@ use super::{addresses::Encryption, reload::Reload};
 use crate::store::Leases;
 use bridge_program::{App, Limits, PlainTcp, serve_until, serve_within};
 
-/// How long the configuration may be read again before the log mentions it.
+/// The time that a reload may take before it is logged.
 const SLOW_RELOAD: Duration = Duration::from_secs(10);
 
 /// The listeners of the program.
@@ -65,12 +65,12 @@ pub(super) async fn run(
     tokio::try_join!(all, grpc, callbacks).map(|_| ())
 }
 
-/// Other processes on the store have taken this one for dead.
+/// The error when other processes on the store have taken over from this one.
 #[derive(Debug, thiserror::Error)]
 #[error("other bridges have taken up the work of this one: start it again")]
-pub(in crate::cli) struct TakenForDead;
+pub(in crate::cli) struct LeaseLost;
 
-/// Serves as one of several processes on a store, until that is over or the others take this one for dead.
+/// Serves as one of several processes on a store, until the service ends or the others take over.
 pub(super) async fn run_shared(
     leases: Option<Arc<dyn Leases>>,
     serving: impl Future<Output = io::Result<()>>,
@@ -81,7 +81,7 @@ pub(super) async fn run_shared(
     tokio::select! {
         served = serving => served?,
         () = leases.lost() => {
-            return Err(TakenForDead.into());
+            return Err(LeaseLost.into());
         }
     }
     leases.leave().await;
@@ -136,15 +136,15 @@ fn with_rejections(app: Router) -> App {
     App::from(app).with_rejections(crate::server::reject)
 }
 
-/// Listens for SIGHUP, which would end the program without that.
+/// Listens for SIGHUP, which would otherwise end the program.
 ///
 /// # Errors
-/// If the system does not let it.
+/// If the system does not allow it.
 pub(super) fn hangups() -> io::Result<Signal> {
     signal(SignalKind::hangup())
 }
 
-/// Reads the configuration again on every SIGHUP, also on one that came before this.
+/// Reads the configuration again on every SIGHUP, including one that arrived earlier.
 pub(super) fn reload_on(mut hangups: Signal, mut reload: Reload) {
     tokio::spawn(async move {
         while hangups.recv().await.is_some() {
@@ -156,7 +156,7 @@ pub(super) fn reload_on(mut hangups: Signal, mut reload: Reload) {
     });
 }
 
-/// Reads the configuration again in a thread of its own: a file on a disk that hangs delays neither requests nor the end of
+/// Reads the configuration again in a separate thread: a file on a hanging disk delays neither requests nor the end of
 /// the program. Returns `None` if it panicked.
 async fn read_again(mut reload: Reload) -> Option<Reload> {
     let runtime = Handle::current();
