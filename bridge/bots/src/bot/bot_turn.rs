@@ -15,7 +15,7 @@ const STATE_NOT_SAVED: &str =
 
 /// The result of a bot's turn.
 pub(super) enum TurnOutcome {
-    /// The bot returned without an error. Its state is still to be saved.
+    /// The bot returned without an error. Its state must still be saved.
     Done(StoredState),
     /// The bot returned an error.
     Failed(BotError),
@@ -45,7 +45,7 @@ pub(super) async fn run_bot(
     }
 }
 
-/// Saves the state of a successful turn, unless the task was canceled, and returns how the turn ends.
+/// Saves the state of a successful turn, unless the task was canceled, and returns the end of the turn.
 pub(super) async fn turn_end(outcome: TurnOutcome, task: &str, is_canceled: bool) -> Input {
     match outcome {
         TurnOutcome::Done(_) if is_canceled => Input::Canceled,

@@ -1,4 +1,4 @@
-//! Bots that misbehave in different ways, for testing what happens to their tasks.
+//! Bots that misbehave in different ways, for testing the effect on their tasks.
 
 use async_trait::async_trait;
 

@@ -57,7 +57,7 @@ impl LocalBot {
         }
     }
 
-    /// Returns a turn, and the writer that logs what the bot sends in it.
+    /// Returns a turn, and the writer that logs the bot's output in it.
     pub(super) fn turn(
         self: &Arc<Self>,
         input: TurnInput,

@@ -42,7 +42,7 @@ enum LogState {
     Open,
     /// The task has ended; further activities are dropped.
     Ended,
-    /// An append failed; at least a part of what was sent is lost.
+    /// An append failed; at least a part of the bot's output is lost.
     Broken,
 }
 

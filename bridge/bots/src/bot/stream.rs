@@ -51,7 +51,7 @@ impl<'turn> StreamingResponse<'turn> {
         self.turn
     }
 
-    /// Reports what the bot is doing. The text is not a part of the answer.
+    /// Reports the bot's present activity. The text is not a part of the answer.
     ///
     /// # Errors
     /// The errors of [`TurnContext::send_activity`].

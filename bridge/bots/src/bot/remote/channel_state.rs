@@ -48,7 +48,7 @@ impl ChannelSettings {
     }
 }
 
-/// What the clones of a [`Channel`](super::Channel) share.
+/// The data that the clones of a [`Channel`](super::Channel) share.
 #[derive(Debug)]
 pub(super) struct ChannelInner {
     pub(super) store: Arc<dyn Store>,
@@ -60,7 +60,7 @@ pub(super) struct ChannelInner {
     pub(super) creation_locks: CreationLocks,
     pub(super) recent_activities: RecentActivities,
     bots: Mutex<BTreeMap<String, Arc<RemoteBot>>>,
-    /// When each bot sends its 202, by the bot's URL.
+    /// The timing of each bot's 202, by the bot's URL.
     acceptances: Mutex<BTreeMap<Url, Arc<AcceptanceTiming>>>,
 }
 
@@ -108,7 +108,7 @@ impl ChannelInner {
         hosted.or_else(|| self.open_turns.bot(scope))
     }
 
-    /// Returns what is known about the timing of a bot's 202. It is kept when the configuration is reloaded.
+    /// Returns the known timing of a bot's 202. It is kept when the configuration is reloaded.
     pub(super) fn acceptance(&self, bot: &RemoteBot) -> Arc<AcceptanceTiming> {
         let mut all = lock(&self.acceptances);
         all.entry(bot.url.clone()).or_default().clone()

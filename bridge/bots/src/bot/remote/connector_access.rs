@@ -1,4 +1,4 @@
-//! Lets bots in: by the secret in a service URL, and by the id of a file.
+//! Admits calls of bots: by the secret in a service URL, and by the id of a file.
 
 use reqwest::header::HeaderValue;
 

@@ -103,8 +103,8 @@ impl ConnectorSession {
         })
     }
 
-    /// Returns whether the bot means the context of this scope. Bots that were told of it by an earlier version know it
-    /// by its bare id.
+    /// Returns whether the bot means the context of this scope. Bots that received it from an earlier version use its
+    /// bare id.
     fn is_context(&self, conversation: &str) -> bool {
         conversation == self.scope.context || conversation == self.context_id()
     }

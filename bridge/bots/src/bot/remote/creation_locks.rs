@@ -12,7 +12,7 @@ use bridge_program::lock;
 pub(super) struct CreationLocks(Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>);
 
 impl CreationLocks {
-    /// Returns the lock of the service URL with this secret. It exists as long as somebody holds it.
+    /// Returns the lock of the service URL with this secret. The lock exists as long as it is held.
     pub(super) fn of(&self, secret: &str) -> Arc<tokio::sync::Mutex<()>> {
         let mut all = lock(&self.0);
         all.retain(|_, lock| lock.strong_count() > 0);

@@ -252,8 +252,8 @@ pub async fn have_files(
     store.have_records(OF_TASK, &scopes).await
 }
 
-/// Deletes the uploads of a task that is deleted. A file whose bytes are in the task goes with it: its description leads
-/// nowhere then.
+/// Deletes the uploads of a task that is deleted. A file whose bytes are in the task is deleted with it: its
+/// description then refers to nothing.
 ///
 /// # Errors
 /// If the store fails.

@@ -17,7 +17,7 @@ use super::{
     open_turns,
     posted_activity::PostedActivity,
     recent_activities::CallKey,
-    turn_placement::Bringer,
+    turn_placement::ActivitySource,
 };
 use crate::{
     bot::{log_writer, output::log_dropped},
@@ -44,7 +44,9 @@ impl ConnectorSession {
         let saying = Box::pin(async {
             let activity = self.parse_activity(activity)?;
             let head = self.target_task(head, &activity, &key).await?;
-            let posted = self.bring(&head, activity, &key, Bringer::Bot).await?;
+            let posted = self
+                .deliver(&head, activity, &key, ActivitySource::Bot)
+                .await?;
             Ok::<_, ConnectorError>(posted.id)
         });
         match once {
@@ -147,7 +149,8 @@ impl ConnectorSession {
         activity: Activity,
     ) -> Result<PostedActivity, ConnectorError> {
         let key = CallKey::unique();
-        self.bring(head, activity, &key, Bringer::Bot).await
+        self.deliver(head, activity, &key, ActivitySource::Bot)
+            .await
     }
 
     /// Logs an activity outside of turns. Its id ends with `suffix`, if it has one.

@@ -10,9 +10,9 @@
 //!
 //! Private modules:
 //! - `executor`, `request`, `call`, `response`: calls to the bot and its HTTP answers
-//! - `open_turns`, `turn_progress`, `acceptance_timing`: open turns, and when they are over
+//! - `open_turns`, `turn_progress`, `acceptance_timing`: open turns, and their ends
 //! - `connector_access`, `connector_session`, `incoming_activities`, `edits`, `follow_up_task`: calls from the bot
-//! - `turn_placement`: brings activities to their turns, in this bridge or another
+//! - `turn_placement`: delivers activities to their turns, in this bridge or another
 //! - `creation_locks`, `recent_activities`: protection against duplicate tasks and activities
 //! - `tokens`: authentication with tokens
 //! - `service_url`, `service_url_keys`, `files`, `redactor`: service URLs, files, and the removal of their secrets

@@ -33,7 +33,7 @@ pub(super) struct OpenTurn {
     ending: TurnEndRules,
     progress: watch::Sender<ProgressState>,
     owner: TurnOwner,
-    /// Whether it was opened before, by an earlier process or another one.
+    /// Whether it was opened before, by an earlier process or by another process.
     pub(super) is_resumed: bool,
 }
 
@@ -138,7 +138,8 @@ impl OpenTurn {
         }
         let progress = turn_progress::progress_of(&activity, &self.ending);
         self.output.send(activity).await?;
-        // The progress changes after the activity is queued: whoever ends the turn because of it must find it there.
+        // The progress changes after the activity is queued, so that the code that ends the turn finds the activity
+        // there.
         self.progress
             .send_modify(|state| *state = state.after(progress));
         Ok(id)

@@ -1,5 +1,4 @@
-//! Removes from a bot's texts what clients must not see: the secret of its service URL, and URLs that only the bot
-//! can reach.
+//! Removes confidential parts from a bot's texts: the secret of its service URL, and URLs that only the bot can reach.
 
 use serde_json::Value;
 

@@ -45,8 +45,8 @@ impl RemoteBot {
         ChannelAccount::new(id, bot_name.as_ref().unwrap_or(&self.name), "bot")
     }
 
-    /// Returns the account of a caller. Nothing tells callers without authentication apart, and bots keep state, sign-ins
-    /// too, under the user's id. So there is another such user in each context.
+    /// Returns the account of a caller. Callers without authentication cannot be distinguished, and bots keep state,
+    /// including sign-ins, under the user's id. So there is a separate such user in each context.
     pub(super) fn user(&self, caller: &Caller, context: &str) -> ChannelAccount {
         match &self.settings.user {
             UserId::Fixed(id) => ChannelAccount::new(id, id, "user"),

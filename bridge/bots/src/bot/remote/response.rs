@@ -5,7 +5,7 @@
 //! | 202 | the message was accepted; the turn may be over or not |
 //! | 200, 201 and other success codes | the turn is over |
 //! | with `{activities}`, as for `expectReplies` | the turn is over, with these activities |
-//! | with `text/event-stream`, as for `stream` | the same, as a stream of events |
+//! | with `text/event-stream`, as for `stream` | the turn is over, with these activities as a stream of events |
 //! | to an `invoke`: all codes but 401, 403 and 5xx | the result of the invoke; also 501, for an unsupported one |
 
 use bridge_protocol::{

@@ -113,8 +113,8 @@ impl Delivery {
 /// The id by which a bot knows the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum UserId {
-    /// The caller's own id; for callers without authentication `unknown-` and the id of the context, so that none of them is
-    /// taken for another one.
+    /// The caller's own id; for callers without authentication `unknown-` and the id of the context, so that they are
+    /// not confused.
     #[default]
     Caller,
     /// The same id for all callers.
@@ -134,8 +134,9 @@ pub struct TurnEndRules {
     pub expecting_input: bool,
     /// The silence after the bot's last activity that ends the turn.
     pub quiet: Duration,
-    /// The same if the bot had sent activities before its 202; most such bots have finished by then. `None` means 50
-    /// ms until the bot's turns have shown that its 202 comes at their end, and no wait from then on.
+    /// The silence that ends the turn if the bot had sent activities before its 202; most such bots have finished by
+    /// then. `None` means 50 ms until the bot's turns have shown that its 202 comes at their end, and no wait from then
+    /// on.
     pub settle: Option<Duration>,
     /// The silence that ends the turn if the bot has sent nothing yet, or only typing.
     pub patience: Duration,

@@ -35,7 +35,7 @@ impl Admission for Verifier {
     }
 }
 
-/// Converts a refusal. A caller that is known but not the expected one need not try again with another token.
+/// Converts a refusal. A known caller that is not the expected one need not retry with another token.
 fn admission_error(refusal: auth::Refusal) -> AdmissionError {
     let text = refusal.to_string();
     match refusal {

@@ -1,8 +1,9 @@
-//! Brings an activity to the turn that it belongs to.
+//! Delivers an activity to the turn that it belongs to.
 //!
-//! When several bridges share a store, the turn may run in another one than the bot has called. That one is handed the
-//! activity, already checked, and answers when it is logged. Each call has a key, which becomes a part of the activity's
-//! id: when the answer is lost, because a bridge has ended, the log tells whether the activity is there.
+//! When several bridges share a store, the turn may run in another bridge than the one that the bot has called. The
+//! checked activity is passed on to that bridge, which answers when it is logged. Each call has a key, which becomes a
+//! part of the activity's id: when the answer is lost because a bridge has ended, the log shows whether the activity
+//! was logged.
 
 use std::{
     sync::{Arc, Weak},
@@ -33,8 +34,8 @@ use crate::{
     trace,
 };
 
-/// The time to wait for a turn that is being opened or ended, in a store of one's own and in one that others share: they
-/// may have to take the turn over first.
+/// The time to wait for a turn that is being opened or ended, in a private store and in a shared one: other bridges may
+/// have to take the turn over first.
 const OPEN_TURN_WAIT: Duration = Duration::from_secs(2);
 const SHARED_TURN_WAIT: Duration = Duration::from_secs(10);
 
@@ -54,12 +55,12 @@ enum Place {
     Done(PostedActivity),
 }
 
-/// The party that brings the activity to its turn.
+/// The party that passes the activity on to its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bringer {
+pub(super) enum ActivitySource {
     /// The bot.
     Bot,
-    /// Another bridge, which does not want it back.
+    /// Another bridge, which would not take it back.
     Bridge,
 }
 
@@ -74,19 +75,19 @@ struct HandedActivity {
 }
 
 impl ConnectorSession {
-    /// Logs an activity where it belongs, and returns its id.
-    pub(super) async fn bring(
+    /// Logs an activity in its turn, and returns its id.
+    pub(super) async fn deliver(
         &self,
         head: &Arc<Head>,
         activity: Activity,
         key: &CallKey,
-        bringer: Bringer,
+        source: ActivitySource,
     ) -> Result<PostedActivity, ConnectorError> {
         // Most bots call without trace context.
         let cause = trace::of_message(head.traceparent.as_deref());
         let _linked = cause.link(bridge_telemetry::current());
         let activity = Box::new(activity);
-        let open_turn = match Box::pin(self.place(head, &activity, key, bringer)).await? {
+        let open_turn = match Box::pin(self.place(head, &activity, key, source)).await? {
             Place::Done(posted) => return Ok(posted),
             Place::Turn(open_turn) => Some(open_turn),
             Place::Outside => None,
@@ -103,16 +104,15 @@ impl ConnectorSession {
                 return Ok(PostedActivity { id, is_late: false });
             }
             // The turn has ended meanwhile. Waits until its end is logged, so that this activity comes after it.
-            if let Place::Done(posted) = Box::pin(self.place(head, &activity, key, bringer)).await?
-            {
+            if let Place::Done(posted) = Box::pin(self.place(head, &activity, key, source)).await? {
                 return Ok(posted);
             }
         }
-        Box::pin(self.bring_outside_turn(head, *activity, key)).await
+        Box::pin(self.deliver_outside_turn(head, *activity, key)).await
     }
 
     /// Logs an activity outside of turns. Of several bridges that are called with the same activity, one does.
-    async fn bring_outside_turn(
+    async fn deliver_outside_turn(
         &self,
         head: &Arc<Head>,
         activity: Activity,
@@ -150,14 +150,14 @@ impl ConnectorSession {
         meant: &Head,
         activity: &Activity,
         key: &CallKey,
-        bringer: Bringer,
+        source: ActivitySource,
     ) -> Result<Place, ConnectorError> {
         let (caller, task) = (&self.scope.caller, &meant.task);
         let store = &self.channel.store;
         let leases = store.leases();
-        let wait = match (bringer, &leases) {
-            (Bringer::Bot, Some(_)) => SHARED_TURN_WAIT,
-            (Bringer::Bot, None) | (Bringer::Bridge, _) => OPEN_TURN_WAIT,
+        let wait = match (source, &leases) {
+            (ActivitySource::Bot, Some(_)) => SHARED_TURN_WAIT,
+            (ActivitySource::Bot, None) | (ActivitySource::Bridge, _) => OPEN_TURN_WAIT,
         };
         let deadline = Instant::now() + wait;
         let mut watch = None;
@@ -170,17 +170,17 @@ impl ConnectorSession {
                 return Ok(Place::Outside);
             }
             let is_over = Instant::now() >= deadline;
-            match (bringer, &leases) {
-                (Bringer::Bot, _) if is_over => return Ok(Place::Outside),
-                (Bringer::Bridge, _) if is_over => return Err(moved(task)),
-                (Bringer::Bot, Some(leases)) => {
+            match (source, &leases) {
+                (ActivitySource::Bot, _) if is_over => return Ok(Place::Outside),
+                (ActivitySource::Bridge, _) if is_over => return Err(moved(task)),
+                (ActivitySource::Bot, Some(leases)) => {
                     if let Some(posted) =
                         Box::pin(self.hand_over(leases, &head, activity, key)).await?
                     {
                         return Ok(Place::Done(posted));
                     }
                 }
-                (Bringer::Bot, None) | (Bringer::Bridge, _) => {}
+                (ActivitySource::Bot, None) | (ActivitySource::Bridge, _) => {}
             }
             let watch = match &mut watch {
                 Some(watch) => watch,
@@ -248,7 +248,7 @@ fn said_with(task: &Task, key: &str) -> Option<String> {
     let messages = own.map(|message| &message.message_id);
     let artifacts = task.artifacts.iter().map(|one| &one.artifact_id);
     let id = messages.chain(artifacts).find(|id| id.contains(key))?;
-    // What follows the key is not part of the activity's id.
+    // The text after the key is not part of the activity's id.
     let end = id.find(key)? + key.len();
     id.get(..end).map(str::to_owned)
 }
@@ -303,7 +303,7 @@ async fn log_handed(
     };
     let head = session.head(&handed.task).await?;
     let head = head.ok_or(ConnectorError::UnknownAddress)?;
-    let bringing = Box::pin(session.bring(&head, activity, &key, Bringer::Bridge));
+    let bringing = Box::pin(session.deliver(&head, activity, &key, ActivitySource::Bridge));
     match channel.recent_activities.of(&key) {
         None => bringing.await,
         Some(once) => {

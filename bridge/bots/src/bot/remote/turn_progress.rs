@@ -95,7 +95,8 @@ fn message_progress(activity: &Activity, ending: &TurnEndRules) -> TurnProgress 
 }
 
 /// Waits until the bot seems to have finished its turn. Returns whether the turn was over when this function was
-/// called: the bot had sent activities by then and sent no more. `None` if the bot has sent nothing, which shows neither.
+/// called: the bot had sent activities by then, and sent no more. Returns `None` if the bot has sent nothing, which
+/// shows neither.
 pub(super) async fn wait_until_finished(
     mut state: watch::Receiver<ProgressState>,
     ending: &TurnEndRules,
@@ -117,7 +118,7 @@ pub(super) async fn wait_until_finished(
             TurnProgress::Ended => return was_over,
             TurnProgress::Finished if has_spoken_on => END_GRACE,
             TurnProgress::Finished => settle.min(END_GRACE),
-            // Its turn is over, and it had nothing to say; or an SDK typed for it until then.
+            // The turn is over without output, or an SDK sent typing for the bot until then.
             TurnProgress::Silent if !has_spoken_on && acceptance.is_at_turn_end() => END_GRACE,
             TurnProgress::AtWork if !has_spoken_on && acceptance.is_at_turn_end() => ending.quiet,
             TurnProgress::Silent if !has_spoken_on => acceptance.patience(ending.patience),

@@ -1,4 +1,4 @@
-//! However a turn ends, its task says what happened.
+//! Tests that a task shows how its turn ended, for all kinds of ends.
 
 use std::sync::Mutex;
 
@@ -68,7 +68,7 @@ async fn silence_means_what_the_setting_says() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_said_after_the_end_is_dropped() {
-    let bot = does(|turn| {
+    let bot = fn_bot(|turn| {
         Box::pin(async move {
             turn.send_text("first").await?;
             turn.send_text("second").await?;
@@ -93,7 +93,7 @@ async fn what_is_said_after_the_end_is_dropped() {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_is_shown_although_the_bot_works_on() {
-    let bot = does(|turn| {
+    let bot = fn_bot(|turn| {
         Box::pin(async move {
             turn.end_conversation(EndOfConversationCode::Error, None, None)
                 .await?;
@@ -119,13 +119,13 @@ async fn a_turn_that_answers_at_once_is_one_append() {
     let appends = metrics
         .lines()
         .find(|line| line.contains("store_append_duration_seconds_count"));
-    // The message is one, and all that becomes of it another.
+    // There is one append for the message, and one for all of its results.
     assert!(appends.unwrap().ends_with(" 2"), "{appends:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn more_than_the_queue_holds_is_logged_in_order() {
-    let bot = does(|turn| {
+    let bot = fn_bot(|turn| {
         Box::pin(async move {
             for number in 0..1000 {
                 turn.send_text(number.to_string()).await?;
@@ -135,7 +135,7 @@ async fn more_than_the_queue_holds_is_logged_in_order() {
     });
     let mut chat = Chat::with(bot);
     chat.say("count").await.unwrap();
-    // The last ones are shown with the question.
+    // The last messages are shown with the question.
     const HELD: usize = 8;
     let told = 999 / HELD * HELD;
     let mut expected: Vec<String> = (0..told)
@@ -154,7 +154,7 @@ async fn more_than_the_queue_holds_is_logged_in_order() {
 async fn what_is_flushed_is_logged() {
     let logged: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = logged.clone();
-    let bot = does(move |turn| {
+    let bot = fn_bot(move |turn| {
         let seen = seen.clone();
         Box::pin(async move {
             turn.send_text("first").await?;
@@ -182,7 +182,7 @@ async fn what_is_flushed_is_logged() {
 async fn a_canceled_task_stays_canceled_and_its_bot_is_told() {
     let heard: Arc<Mutex<Vec<String>>> = Arc::default();
     let ears = heard.clone();
-    let bot = does(move |turn| {
+    let bot = fn_bot(move |turn| {
         let ears = ears.clone();
         Box::pin(async move {
             let mut heard = vec![turn.activity().kind.to_string()];
@@ -222,7 +222,7 @@ async fn a_canceled_turn_of_a_bot_that_does_not_listen_leaves_the_conversation()
     chat.begin("hi").await.unwrap();
     chat.cancel().await.unwrap();
     let begun = Instant::now();
-    // It waits for the turn before it.
+    // The message waits for the turn before it.
     chat.begin("again").await.unwrap();
     let mut next = chat.follow().unwrap();
     loop {

@@ -1,4 +1,4 @@
-//! What becomes of tasks, whatever their bots do. Nothing here waits for real time.
+//! Tests the effects of bots on their tasks, in virtual time.
 
 mod ending;
 mod proactive;
@@ -20,10 +20,10 @@ use super::{BUILTINS, Bot, BotError, TurnContext, builtin, card, testing::Chat};
 use crate::store::Event;
 
 /// A bot that is a function.
-struct Does<F>(F);
+struct FnBot<F>(F);
 
 #[async_trait]
-impl<F> Bot for Does<F>
+impl<F> Bot for FnBot<F>
 where
     F: for<'t> Fn(&'t mut TurnContext) -> BoxFuture<'t, Result<(), BotError>>,
     F: Send + Sync + 'static,
@@ -34,14 +34,14 @@ where
 }
 
 /// Returns a bot that calls this function for every activity.
-fn does<F>(what: F) -> Does<F>
+fn fn_bot<F>(what: F) -> FnBot<F>
 where
     F: for<'t> Fn(&'t mut TurnContext) -> BoxFuture<'t, Result<(), BotError>>,
 {
-    Does(what)
+    FnBot(what)
 }
 
-/// Returns the last task's log in few words, an event a line, from the start of the first turn.
+/// Returns a summary of the last task's log, one event a line, from the start of the first turn.
 async fn log(chat: &Chat) -> Vec<String> {
     let task = chat.reference().unwrap();
     let store = chat.turns().store();
@@ -56,9 +56,9 @@ async fn log(chat: &Chat) -> Vec<String> {
 fn line(event: &Event) -> Option<String> {
     match event {
         Event::Created(_) | Event::TurnQueued { .. } | Event::TurnStarted { .. } => None,
-        // Later events tell the same to those who follow the task.
+        // Later events have the same content for the task's followers.
         Event::Said(_) => None,
-        // A stream says it.
+        // A stream shows the message.
         Event::Metadata { metadata, .. } if metadata.is_empty() => None,
         Event::TurnEnded { turn } => Some(format!("end of turn {turn}")),
         Event::Message(message) => Some(format!("user: {}", message.text())),
@@ -115,7 +115,7 @@ async fn every_builtin_has_a_name_and_a_card() {
 
 #[tokio::test(start_paused = true)]
 async fn a_bot_is_told_where_it_is() {
-    let bot = does(|turn| {
+    let bot = fn_bot(|turn| {
         Box::pin(async move {
             let activity = serde_json::to_value(turn.activity())?;
             let of = |pointer| activity.pointer(pointer).cloned();
@@ -165,7 +165,7 @@ async fn who_wants_it_is_told_of_the_first_contact() {
 
 #[tokio::test(start_paused = true)]
 async fn activities_are_updated_and_deleted_by_id() {
-    let bot = does(|turn| {
+    let bot = fn_bot(|turn| {
         Box::pin(async move {
             let id = turn.send_text("three apples").await?;
             let update = Activity {

@@ -1,4 +1,4 @@
-//! Bots speak outside of their turns.
+//! Tests bots that send messages outside of their turns.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
 
 #[tokio::test(start_paused = true)]
 async fn a_conversation_is_continued_an_hour_later() {
-    let bot = does(|turn| {
+    let bot = fn_bot(|turn| {
         Box::pin(async move {
             turn.send_text("I will call back.").await?;
             let (reference, conversations) = (turn.conversation_reference(), turn.conversations());

@@ -1,4 +1,4 @@
-//! What a bot remembers stays until it is cleared, and no longer.
+//! Tests that a bot's state is kept until it is cleared.
 
 use bridge_protocol::activity::ActivityType;
 
@@ -79,7 +79,7 @@ async fn a_turn_that_fails_changes_no_state() {
 
 #[tokio::test(start_paused = true)]
 async fn a_state_that_cannot_be_kept_fails_the_turn() {
-    let bot = does(|turn| {
+    let bot = fn_bot(|turn| {
         Box::pin(async move {
             turn.send_text("I will remember.").await?;
             turn.conversation_state()
@@ -100,7 +100,7 @@ async fn a_state_that_cannot_be_kept_fails_the_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn a_value_of_another_type_is_told_by_name() {
-    let bot = does(|turn| {
+    let bot = fn_bot(|turn| {
         Box::pin(async move {
             let state = turn.conversation_state().await?;
             state.set("name", "Ada")?;

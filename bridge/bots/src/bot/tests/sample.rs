@@ -1,4 +1,4 @@
-//! The bot `sample` does what its description says.
+//! Tests that the bot `sample` behaves as its description says.
 
 use bridge_protocol::a2a::Content;
 use serde_json::json;

@@ -1,13 +1,13 @@
-//! Bots of this process that have their users sign in.
+//! Tests bots of this process that ask their users to sign in.
 
 use bridge_protocol::{activity::ActivityType, wire::Wire as _};
 use serde_json::json;
 
 use super::*;
 
-/// Asks to sign in, is content with a code, and else says nothing, as the prompts of SDKs do.
+/// Returns a bot that asks to sign in, accepts any code, and otherwise sends nothing, like the prompts of SDKs.
 fn door() -> impl Bot {
-    does(|turn| {
+    fn_bot(|turn| {
         Box::pin(async move {
             match turn.text() {
                 "hi" => {
@@ -42,7 +42,7 @@ async fn a_user_who_was_asked_to_sign_in_is_asked_until_the_bot_is_content() {
     let task = chat.say("123456").await.unwrap();
     assert_eq!(task.status.state, TaskState::InputRequired);
     assert_eq!(task.status.message.as_ref().unwrap().text(), "Welcome");
-    // What was answered before is not asked again.
+    // An answered sign-in is not requested again.
     let task = chat.say("nothing").await.unwrap();
     assert_eq!(task.status.state, TaskState::InputRequired);
 }

@@ -1,4 +1,4 @@
-//! Answers in pieces become artifacts.
+//! Tests that answers in pieces become artifacts.
 
 use bridge_protocol::activity::InputHint;
 
@@ -6,7 +6,7 @@ use super::*;
 
 #[tokio::test(start_paused = true)]
 async fn pieces_become_one_artifact() {
-    let bot = does(|turn| {
+    let bot = fn_bot(|turn| {
         Box::pin(async move {
             let mut stream = turn.streaming_response();
             stream.queue_informative_update("Reading.").await?;
@@ -39,7 +39,7 @@ async fn pieces_become_one_artifact() {
 
 #[tokio::test(start_paused = true)]
 async fn every_stream_is_an_artifact_and_none_stays_open() {
-    let bot = does(|turn| {
+    let bot = fn_bot(|turn| {
         Box::pin(async move {
             turn.streaming_response()
                 .queue_text_chunk("left open")
