@@ -1,4 +1,4 @@
-//! An agent with a tool of its own next to the standard ones: `cargo run --example own_tool`.
+//! An agent with a custom tool next to the standard ones: `cargo run --example own_tool`.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use mcp_tools::{
 };
 use serde_json::json;
 
-/// Returns how long ago the first message arrived.
-struct HowLongAgo;
+/// Returns the time since the first message arrived.
+struct MessageAge;
 
 #[async_trait]
-impl Tool for HowLongAgo {
+impl Tool for MessageAge {
     fn describe(&self) -> rmcp::model::Tool {
         let schema: JsonObject = [("type".to_owned(), json!("object"))].into_iter().collect();
         let description = "Say how many seconds ago the first message came.";
-        rmcp::model::Tool::new("how_long_ago", description, schema)
+        rmcp::model::Tool::new("message_age", description, schema)
     }
 
     async fn call(&self, context: &AgentContext, _arguments: JsonObject) -> CallToolResult {
@@ -48,8 +48,8 @@ async fn main() {
         .receive("green", message, Timestamp::now());
 
     let mut all = tools::standard();
-    all.push(Arc::new(HowLongAgo));
-    for name in ["list_messages", "how_long_ago"] {
+    all.push(Arc::new(MessageAge));
+    for name in ["list_messages", "message_age"] {
         let tool = all.iter().find(|tool| tool.describe().name == name);
         let Some(tool) = tool else { continue };
         let result = tool.call(&context, JsonObject::new()).await;

@@ -1,4 +1,4 @@
-//! How tools describe and read their arguments.
+//! Describes and reads the arguments of tools.
 
 use std::{fmt::Display, sync::Arc};
 
@@ -94,8 +94,8 @@ impl Arguments {
     }
 }
 
-/// Marks a tool as one that changes state, unless its annotations already say. Agents that make several calls at
-/// once make such calls one at a time and in the chosen order.
+/// Marks a tool as one that changes state, unless its annotations already have that mark. Agents that make several
+/// calls at once make such calls one at a time and in the chosen order.
 pub(crate) fn changing(mut tool: Tool) -> Tool {
     let annotations = tool.annotations.take().unwrap_or_default();
     let reads = annotations.read_only_hint.unwrap_or(false);

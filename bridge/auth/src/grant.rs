@@ -23,7 +23,7 @@ const ASSERTION_LIMIT: usize = 64 * 1024;
 /// A way to get a token.
 #[derive(Clone, Debug)]
 pub enum Grant {
-    /// By a client's id and secret (RFC 6749, section 4.4).
+    /// A client's id and secret (RFC 6749, section 4.4).
     ClientSecret {
         /// The token endpoint.
         endpoint: Url,
@@ -34,7 +34,7 @@ pub enum Grant {
         /// The scope of the token, such as `APP/.default`.
         scope: String,
     },
-    /// By another trusted issuer's token in place of a secret (RFC 7523, section 2.2).
+    /// A token of another trusted issuer in place of a secret (RFC 7523, section 2.2).
     Federated {
         /// The token endpoint.
         endpoint: Url,
@@ -45,7 +45,7 @@ pub enum Grant {
         /// The scope of the token, such as `APP/.default`.
         scope: String,
     },
-    /// By the identity of the cloud machine that the bridge runs on.
+    /// The identity of the cloud machine that the bridge runs on.
     ManagedIdentity {
         /// The token endpoint of the machine.
         endpoint: Url,

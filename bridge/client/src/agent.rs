@@ -13,7 +13,7 @@ use crate::{
     transport::{Items, Transport, reply::ReplyValue},
 };
 
-/// One interface of an agent, with all that is needed to call it.
+/// One interface of an agent, ready to be called.
 #[derive(Debug)]
 pub(crate) struct Agent {
     pub(crate) url: Url,

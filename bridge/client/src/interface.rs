@@ -74,7 +74,7 @@ fn of_grpc(base: &Url, said: &str) -> Result<Url, FieldError> {
 /// Returns the address without user name and password.
 pub fn without_user(url: &Url) -> String {
     let mut url = url.clone();
-    // Without a host there is nothing to remove.
+    // A URL without a host has no secrets to remove.
     let _ = url.set_password(None).and_then(|()| url.set_username(""));
     url.into()
 }

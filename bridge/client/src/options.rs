@@ -34,9 +34,9 @@ pub struct Options {
     pub lookup: Option<Arc<dyn Lookup>>,
     /// Limits of time and size.
     pub limits: Limits,
-    /// How broken streams are resumed; [`Retries::NONE`] does not resume them.
+    /// The retries by which broken streams are resumed; [`Retries::NONE`] does not resume them.
     pub retries: Retries,
-    /// How tasks are polled if the agent cannot stream. If absent, the agent's refusal is returned as an
+    /// The intervals for polling tasks if the agent cannot stream. If absent, the agent's refusal is returned as an
     /// error, and [`Client::poll_task`](crate::Client::poll_task) uses the default.
     pub polls: Option<Polls>,
 }

@@ -74,12 +74,12 @@ impl Roots {
 /// The configuration that trusts public authorities only.
 static PUBLIC: LazyLock<Option<ClientConfig>> = LazyLock::new(|| config(Vec::new()).ok());
 
-/// Has an HTTP client use this process's one TLS configuration, which trusts public authorities. Making one is most
-/// of the work of making a client; those that are made often, such as for each of many short runs, share it.
+/// Makes an HTTP client use this process's shared TLS configuration, which trusts public authorities. Its creation is
+/// most of the cost of a client, so clients that are created often share it, such as those of many short runs.
 pub fn with_shared_tls(client: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
     match &*PUBLIC {
         Some(config) => client.use_preconfigured_tls(config.clone()),
-        // The client makes its own, and says what is wrong.
+        // The client creates its own configuration, and reports the error.
         None => client,
     }
 }

@@ -9,9 +9,9 @@ use bridge_protocol::{
 /// Whether an agent numbers the events of its streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sequence {
-    /// It does not offer it.
+    /// The server does not offer numbers.
     Absent,
-    /// Only the client uses the numbers; the caller's events are without.
+    /// Only the client uses the numbers; they are removed from the caller's events.
     Own,
     /// The caller asks for them too.
     Shared,
@@ -35,8 +35,8 @@ impl Sequence {
         (self == Self::Own).then_some(SEQUENCE_EXTENSION)
     }
 
-    /// Returns the number of an event: what it says itself, or else the end of its id, `TASK/NUMBER`. What the caller
-    /// has not asked for is taken away.
+    /// Returns the number of an event: the one in the event itself, or else the end of its id, `TASK/NUMBER`. Data that
+    /// the caller has not requested is removed.
     pub(crate) fn number(self, id: Option<&str>, event: &mut StreamResponse) -> Option<u64> {
         let metadata = match event {
             StreamResponse::Task(task) => &mut task.metadata,

@@ -6,8 +6,8 @@ use axum::{
 };
 use serde::Serialize;
 
-/// An answer in JSON. It stands in the place of axum's own, whose feature `json` would enable serde_json's `raw_value` in
-/// all of the program: what strangers send is then no longer read as it stands.
+/// An answer in JSON. It replaces axum's own type, whose feature `json` would enable serde_json's `raw_value` in the
+/// whole program: input of strangers would then be read differently.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<T>(pub T);
 

@@ -1,6 +1,6 @@
 //! The code that all programs of the workspace share, so that they behave alike.
 //!
-//! It contains no protocol: each program supplies what it serves.
+//! It contains no protocol: each program supplies its own service.
 //!
 //! - [`clock`]: time, ids and random numbers
 //! - [`log`]: sets up a program's log

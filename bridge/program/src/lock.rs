@@ -1,4 +1,4 @@
-//! Locks a mutex whatever became of its last holder.
+//! Locks a mutex, even if its last holder panicked.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -62,7 +62,8 @@ pub fn init(program: &'static str, format: LogFormat, level: Level) -> Log {
     Log(())
 }
 
-/// Tells the operator on standard error what no level of the log hides: a line of text, or an object as the log's.
+/// Prints a message for the operator on standard error that no level of the log hides: a line of text, or an object in
+/// the format of the log.
 pub fn tell(level: Level, text: &str) {
     match FORMAT.get() {
         Some(LogFormat::Json) => errln!("{}", told(level, text)),

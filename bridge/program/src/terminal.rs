@@ -58,7 +58,7 @@ fn add(mut text: String, one: char) -> String {
     text
 }
 
-/// A writer that filters what is written to it. Each write is filtered separately.
+/// A writer that filters its input. Each write is filtered separately.
 pub(crate) struct Filtered<W>(pub(crate) W);
 
 impl<W: Write> Write for Filtered<W> {
@@ -104,7 +104,7 @@ pub fn note_printed(printed: &io::Result<()>) {
     match printed {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             if !IS_CUT.swap(true, Ordering::Relaxed) {
-                // Standard error may be gone too.
+                // Standard error may be closed too.
                 let _ = writeln!(io::stderr(), "cannot print: {error}");
             }
         }

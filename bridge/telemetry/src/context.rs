@@ -5,7 +5,7 @@ use tracing::Span;
 
 use crate::backend;
 
-/// A span as seen from elsewhere: the one under which work goes on. The default is none.
+/// A reference to a span, under which other spans begin. The default is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceContext(backend::Context);
 
@@ -18,7 +18,7 @@ impl TraceContext {
         }
     }
 
-    /// This span.
+    /// Returns a reference to this span.
     pub fn of(span: &Span) -> Self {
         match backend::is_on() && !span.is_none() {
             true => Self(backend::context(span)),
@@ -42,7 +42,7 @@ impl TraceContext {
         }
     }
 
-    /// Writes `traceparent` and `tracestate`, in place of those that are there.
+    /// Writes `traceparent` and `tracestate`, in place of existing ones.
     pub fn write(&self, headers: &mut HeaderMap) {
         backend::write(&self.0, headers);
     }

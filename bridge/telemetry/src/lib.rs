@@ -1,8 +1,8 @@
 //! Traces of OpenTelemetry: what the programs do as spans, exported over OTLP, and W3C trace context in headers.
 //!
-//! Nothing is exported, and no span is made, unless the environment names a collector when the program starts:
-//! `OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318`. Until then each function of this crate is a load of one
-//! flag. Spans hold names, ids and outcomes, never the text of a message and never a credential.
+//! Nothing is exported, and no span is created, unless the environment names a collector when the program starts:
+//! `OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318`. Otherwise each function of this crate only loads one flag.
+//! Spans contain names, ids and outcomes, never the text of a message and never a credential.
 //!
 //! - [`start`]: the exporter, set up from the environment
 //! - [`span`]: begins a span, with [`set`] and [`fail`] to say more about it
@@ -74,7 +74,7 @@ pub enum StartError {
     Protocol {
         /// The variable that names it.
         variable: &'static str,
-        /// What it says.
+        /// The value found.
         found: String,
     },
     /// The exporter cannot be made.

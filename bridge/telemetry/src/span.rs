@@ -1,4 +1,4 @@
-//! Spans, and what is said about them.
+//! Spans and their attributes.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Reads what the response to an invoke shows to the user.
 //!
 //! A bot answers the button of a card with another card or a text, and so do its dialogs, its settings and its message
-//! extensions. They stand in the response's body, each kind in a place of its own.
+//! extensions. The response's body has a separate field for each kind.
 
 use alloc::{string::String, vec, vec::Vec};
 

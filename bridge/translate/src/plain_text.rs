@@ -1,4 +1,4 @@
-//! Says in plain text what a message shows as cards and buttons, and which sources it cites.
+//! Describes the cards, buttons and cited sources of a message in plain text.
 //!
 //! Many clients of A2A show only text, or are language models that read only text. Without it they are asked to choose
 //! and never learn between what.
@@ -18,7 +18,7 @@ use bridge_protocol::{
     wire::to_object,
 };
 
-/// How deep the elements of an adaptive card may be nested.
+/// The largest depth to which the elements of an adaptive card are read.
 const DEEPEST: usize = 16;
 
 /// The prefix of a choice.
@@ -42,7 +42,7 @@ pub(crate) fn part(activity: &Activity) -> Option<Part> {
     if lines.iter().all(is_said) {
         lines.clear();
     }
-    // Of choices, all are named or none.
+    // Either all choices are listed or none.
     lines.retain(|line| line.starts_with(CHOICE) || !is_said(line));
     lines.splice(0..0, sources(activity, &said));
     if lines.is_empty() {
@@ -53,7 +53,7 @@ pub(crate) fn part(activity: &Activity) -> Option<Part> {
     Some(part)
 }
 
-/// Begins a text that follows another on a line of its own: most clients show the texts of parts with nothing between.
+/// Puts a text that follows another one on a new line: most clients show the texts of parts without separators.
 pub(crate) fn apart(part: &mut Part) {
     if let Content::Text(text) = &mut part.content
         && !(text.is_empty() || text.starts_with('\n'))
@@ -103,7 +103,7 @@ fn card(attachment: &Attachment, lines: &mut Vec<String>) {
     if kind == "adaptive" {
         let before = lines.len();
         element(content, DEEPEST, lines);
-        // For hosts that cannot show the card.
+        // This is the card's text for hosts that cannot show the card.
         if lines[before..].iter().all(|line| line.trim().is_empty()) {
             line(content.get("fallbackText").or(content.get("speak")), lines);
         }

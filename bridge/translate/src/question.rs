@@ -1,9 +1,9 @@
 //! Shows a question together with what the bot said before it in the same turn.
 //!
-//! Most clients show nothing but the status of a task that waits for its user. A bot that thanks for the last answer and
-//! then asks for the next one says both in messages of their own. The log keeps these messages apart, because the bot may
-//! still change each of them. The question names those before it, and whoever is shown the task gets all of them as parts
-//! of the question, each on a line of its own.
+//! Most clients show nothing but the status of a task that waits for its user. A bot that thanks for the last answer
+//! and then asks for the next one sends two messages. The log keeps these messages apart, because the bot may still
+//! change each of them. The question refers to the messages before it, and callers get all of them as parts of the
+//! question, each on a separate line.
 
 use alloc::{string::String, sync::Arc, vec::Vec};
 use core::mem;

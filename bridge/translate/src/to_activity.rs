@@ -48,7 +48,7 @@ pub fn message(message: &Message, task: &Task, turn: &TranslationContext) -> Act
     full_activity::readdressed(carried, activity)
 }
 
-/// Tells a bot that the user ended the conversation.
+/// Returns the activity that the user ended the conversation.
 pub fn cancel(task: &Task, turn: &TranslationContext) -> Activity {
     Activity {
         code: Some(EndOfConversationCode::UserCancelled),
@@ -57,7 +57,7 @@ pub fn cancel(task: &Task, turn: &TranslationContext) -> Activity {
     }
 }
 
-/// Tells a bot that a conversation begins, with the bot and the user as members. It needs a turn with its own
+/// Returns the activity that a conversation begins, with the bot and the user as members. It needs a turn with its own
 /// activity id, before that of the first message.
 pub fn first_contact(task: &Task, turn: &TranslationContext) -> Activity {
     Activity {

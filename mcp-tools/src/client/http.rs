@@ -23,7 +23,7 @@ const RESERVED: &str = "\
     accept connection content-length content-type host last-event-id te trailer transfer-encoding \
     upgrade";
 
-/// How many times a broken stream is resumed before its call fails.
+/// The number of times that a broken stream is resumed before its call fails.
 const RESUMPTIONS: usize = 3;
 
 /// A header that cannot be sent.

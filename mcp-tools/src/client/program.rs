@@ -36,11 +36,11 @@ const INHERITED: [&str; 8] = [
     "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER",
 ];
 
-/// How long a program has to end after its input is closed, and again after SIGTERM.
+/// The time that a program has to end after its input is closed, and again after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long output is read after a program has ended. The limit is needed because processes that it started may
-/// keep the output open.
+/// The time for which output is read after a program has ended. The limit is needed because processes that it started
+/// may keep the output open.
 const READ_AFTER_EXIT: Duration = Duration::from_millis(200);
 
 /// A running program. None of its processes is left after the pipe is closed or this value is dropped.
@@ -124,7 +124,7 @@ fn located(command: &str) -> io::Result<PathBuf> {
     }
 }
 
-/// Finds the program's file. A supervisor could report only afterwards that there is none.
+/// Finds the program's file. A supervisor could report a missing file only afterwards.
 fn found(command: &str) -> io::Result<PathBuf> {
     let located = located(command)?;
     if command.contains('/') {
@@ -179,8 +179,8 @@ impl Transport<RoleClient> for Program {
 }
 
 impl Drop for Program {
-    /// A supervisor ends its processes without waiting for the end of its input. A supervisor that has ended has no
-    /// process id.
+    /// Ends the program. A supervisor ends its processes without waiting for the end of its input; one that has ended
+    /// has no process id.
     fn drop(&mut self) {
         let supervisor = self.child.id().and_then(|id| i32::try_from(id).ok());
         if let (None, Some(supervisor)) = (&self.group, supervisor) {
@@ -202,7 +202,7 @@ impl Group {
         }
     }
 
-    /// Kills the group, once only: later another group may have its number.
+    /// Kills the group, only once: later another group may have its number.
     fn kill(&mut self) {
         self.signal(Signal::SIGKILL);
         self.0 = None;

@@ -1,4 +1,4 @@
-//! Headers in a message of their own: some agents send a URL first, and its credentials in a second message.
+//! Headers in a separate message: some agents send a URL first, and its credentials in a second message.
 
 use std::collections::BTreeMap;
 

@@ -3,8 +3,8 @@
 
 use bridge_program::SplitMix64;
 
-/// Draws what a world consists of. The generator of a crate could change with its version, and then recorded episodes
-/// could not be repeated.
+/// Generates the random parts of a world. The generator of a crate could change with its version, and then recorded
+/// episodes could not be repeated.
 #[derive(Clone, Debug)]
 pub(super) struct SeededRng(SplitMix64);
 

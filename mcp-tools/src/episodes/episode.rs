@@ -368,7 +368,7 @@ async fn catch_panic<T>(work: impl Future<Output = T>) -> Result<T, String> {
     })
 }
 
-/// Refuses a score whose reward is none.
+/// Returns an error for a score whose reward is outside of its range.
 fn checked(score: Score) -> Result<Score, String> {
     match (0.0..=1.0).contains(&score.reward) {
         true => Ok(score),

@@ -1,7 +1,7 @@
 //! The messages that an agent has received: `incoming_messages`.
 //!
-//! Messages arrive while the agent works, so an inbox is shared by reference between the receiver, the readers and
-//! those that wait.
+//! Messages arrive while the agent works, so an inbox is shared by reference between the receiver, the readers and the
+//! waiting tasks.
 //!
 //! - `content`: reads the content of a message
 //! - `stored`: stores the newest messages

@@ -25,8 +25,5 @@ fn an_agent_has_a_tool_of_its_own() {
         lines[0].starts_with("list_messages: {\"count\":1,"),
         "{said}"
     );
-    assert!(
-        lines[1].starts_with("how_long_ago: {\"seconds\":"),
-        "{said}"
-    );
+    assert!(lines[1].starts_with("message_age: {\"seconds\":"), "{said}");
 }

@@ -75,8 +75,8 @@ impl Evaluation {
         }
     }
 
-    /// Reads a stream to its end. A client that disconnects between the last event and the end would look like one
-    /// that aborted.
+    /// Reads a stream to its end. A client that disconnects between the last event and the end would look as if it had
+    /// aborted.
     async fn read_to_end(&self) {
         let finished = async {
             while !self.following.is_finished() {

@@ -60,7 +60,7 @@ pub enum StopReason {
     TimeLimit(Duration),
     /// An expected message did not arrive.
     #[error("the message that it waited for did not arrive: {0}")]
-    NothingCame(String),
+    MessageMissing(String),
     /// The evaluator ended the evaluation while the agent was working.
     #[error("stopped because the evaluation is over")]
     EvaluationOver,
@@ -87,7 +87,7 @@ impl StopReason {
             | Self::Finished
             | Self::StepLimit(_)
             | Self::TimeLimit(_)
-            | Self::NothingCame(_)
+            | Self::MessageMissing(_)
             | Self::EvaluationOver => false,
         }
     }

@@ -104,7 +104,7 @@ fn ended(task: &str, turn: u64, outcome: Outcome) -> Vec<Update> {
         StopReason::Finished => said(task, turn, TaskState::Completed, outcome.text, outcome.data),
         stopped @ (StopReason::StepLimit(_)
         | StopReason::TimeLimit(_)
-        | StopReason::NothingCame(_)
+        | StopReason::MessageMissing(_)
         | StopReason::EvaluationOver
         | StopReason::Policy { .. }) => {
             said(task, turn, TaskState::Failed, stopped.to_string(), None)

@@ -49,7 +49,7 @@ pub enum SettingsError {
 }
 
 impl SettingsError {
-    /// Returns how an error names the policy whose setting is wrong.
+    /// Returns a function that adds the policy's name to the error of a setting.
     pub(super) fn of(policy: &'static str) -> impl Fn(FieldError) -> Self {
         move |source| Self::Setting { policy, source }
     }

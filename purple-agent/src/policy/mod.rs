@@ -31,7 +31,7 @@ pub trait Policy: Send + 'static {
     fn name(&self) -> &str;
 
     /// Returns the next action in this situation. It is called again when that action is done: after calls, their
-    /// results are the last of [`Situation::steps`]; after [`Action::Wait`], another message is there.
+    /// results are the last of [`Situation::steps`]; after [`Action::Wait`], another message has arrived.
     ///
     /// The future is dropped when the agent is stopped or its time is over.
     async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError>;

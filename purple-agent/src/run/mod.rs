@@ -176,7 +176,7 @@ async fn working(
             }
         };
         if !timeout(wait, more).await.unwrap_or(false) {
-            return work.stopped(StopReason::NothingCame(missing));
+            return work.stopped(StopReason::MessageMissing(missing));
         }
     }
 }

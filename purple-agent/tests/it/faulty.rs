@@ -36,7 +36,7 @@ async fn one_that_never_connects_waits_in_vain() {
     assert_eq!(report.result.unwrap()["ended"], "time_limit");
     let outcome = report.outcome.unwrap();
     assert!(
-        matches!(outcome.ended, StopReason::NothingCame(_)),
+        matches!(outcome.ended, StopReason::MessageMissing(_)),
         "{outcome:?}"
     );
     assert_eq!(outcome.steps, 0);

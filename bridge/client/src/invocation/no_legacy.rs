@@ -6,7 +6,7 @@ use url::Url;
 use super::{Invocation, InvocationError, Outcome};
 use crate::{ClientError, Fault, Options, discovery::Discovered};
 
-/// There is none.
+/// This build has no such transport.
 #[derive(Debug)]
 pub(super) enum LegacyTransport {}
 

@@ -57,7 +57,7 @@ pub enum RegistryError {
     NotACard {
         /// The reference of the artifact.
         reference: String,
-        /// What was expected.
+        /// A description of the expected value.
         why: String,
     },
     /// The content is too large.

@@ -38,8 +38,8 @@ pub struct RegistryOptions {
     pub answer: usize,
     /// The largest number of repositories of a registry.
     pub repositories: usize,
-    /// How long cached cards are used without asking again. Zero asks every time, which costs one request per
-    /// tag; cards with a known digest are never pulled again.
+    /// The time for which cached cards are used without a request. Zero sends a request every time, which costs one
+    /// request per tag; cards with a known digest are never pulled again.
     pub fresh: Duration,
     /// The number of repositories or tags in one page.
     pub page: usize,

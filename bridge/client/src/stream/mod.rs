@@ -39,7 +39,7 @@ use follow::Follower;
 /// each message once, artifacts as far as they grew, and the status. If the agent does not stream at all, the
 /// task is polled from the beginning. [`Options`](crate::Options) has the limits of both.
 ///
-/// If the agent ends a stream properly, this stream ends too, whatever the task's state.
+/// A stream of events. If the agent ends its stream properly, this stream ends too, whatever the task's state.
 ///
 /// Dropping it closes the connection; the agent continues the task.
 pub struct EventStream(BoxStream<'static, Result<StreamResponse, ClientError>>);

@@ -1,6 +1,6 @@
 //! Filters a task's events, so that each is reported exactly once over broken and resumed streams.
 //!
-//! This is a state machine without I/O: items go in, and the events to report come out.
+//! This is a state machine without I/O: its input are items, its output the events to report.
 
 use bridge_protocol::{
     a2a::{Message, StreamResponse, Task, TaskStatus, TaskStatusUpdateEvent},
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{changes, recent_set::RecentSet};
 use crate::transport::Item;
 
-/// What was reported so far.
+/// The part of a task that was reported so far.
 #[derive(Debug, Default)]
 pub(super) struct ReportedTask {
     task: Option<Task>,
@@ -81,7 +81,7 @@ impl ReportedTask {
         match item.event {
             _ if is_repeated => Vec::new(),
             StreamResponse::Task(task) if self.again => self.catch_up(task),
-            // What is numbered is new, however much it looks like something before.
+            // A numbered item is new, even if it looks like an earlier one.
             event if self.again && item.number.is_none() && self.was_shown(&event) => Vec::new(),
             event => {
                 self.note(&event);

@@ -47,7 +47,7 @@ impl Follower {
             sleep(pause).await;
             match self.agent.open(&call, self.reported.last_id()).await {
                 Ok(items) => return self.resume(items).await,
-                // Why the stream broke says more than that nothing came since.
+                // The reason why the stream broke is more informative than the lack of events since.
                 Err(Fault::Timeout(_)) => {}
                 Err(passing) if passing.is_transient() => fault = passing,
                 // The agent refused, or did not answer with a stream.

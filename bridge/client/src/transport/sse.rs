@@ -125,7 +125,7 @@ impl<R: Fn(&str) -> Result<StreamResponse, Fault>> SseReader<R> {
                 Err(_) => return Err(Fault::Timeout(self.limits.idle)),
             };
             self.parsed.extend(self.parser.push(&piece));
-            // An agent could go on for ever with an event or with comments, so fast that nothing is ever waited for.
+            // An agent could send an endless event or endless comments so fast that the reader never waits.
             if self.parser.unfinished() > Some(self.limits.body as u64) {
                 return Err(self.too_large());
             }

@@ -23,7 +23,7 @@ use super::{
 /// The most addresses that are asked for their cards at the same time.
 const AT_A_TIME: usize = 8;
 
-/// An address at which agents are listings for.
+/// An address at which agents are looked for.
 #[derive(Clone, Debug)]
 pub(super) struct ListedAddress {
     /// The name in messages: a role, or the address itself.

@@ -27,7 +27,7 @@ pub struct Key {
     secret: Secret,
 }
 
-/// The reason why a secret could not be listings up.
+/// The reason why a secret could not be looked up.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
     /// An environment variable is not set, or empty.

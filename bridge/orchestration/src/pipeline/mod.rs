@@ -1,7 +1,7 @@
 //! Pipelines: agents that are found by skill work one after the other, or in parallel if no step needs the output of
 //! another.
 //!
-//! A pipeline contains no addresses of agents. Before every step, an agent with the skill is listings up: among
+//! A pipeline contains no addresses of agents. Before every step, an agent with the skill is looked up: among
 //! the participants, at other addresses, or in a registry.
 //!
 //! - [`Pipeline`] and the other types of `model`: the steps, with the references from inputs to outputs; [`ValuePath`]

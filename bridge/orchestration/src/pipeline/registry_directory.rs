@@ -74,10 +74,10 @@ impl CombinedDirectory {
 fn fault(error: RegistryError) -> AttemptError {
     match error {
         RegistryError::NoSkill {
-            registry, listings, ..
-        } => AttemptError::NoAgent(match listings.is_empty() {
+            registry, looked, ..
+        } => AttemptError::NoAgent(match looked.is_empty() {
             true => format!("the registry {registry} is empty"),
-            false => format!("the registry {registry} has {}", listings.join("; ")),
+            false => format!("the registry {registry} has {}", looked.join("; ")),
         }),
         RegistryError::NoneHealthy { tried, .. } => AttemptError::Unreachable(format!(
             "nobody with the skill is there: {}",
@@ -121,7 +121,7 @@ mod tests {
         let nobody = fault(RegistryError::NoSkill {
             registry: "h:1".to_owned(),
             skill: "x".to_owned(),
-            listings: vec!["agents/plan:v1 (create_plan)".to_owned()],
+            looked: vec!["agents/plan:v1 (create_plan)".to_owned()],
         });
         let here = AttemptError::NoAgent("plan has nothing".to_owned());
         assert_eq!(

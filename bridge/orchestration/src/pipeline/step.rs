@@ -32,7 +32,7 @@ pub(super) struct StepRunner<'a, P> {
 }
 
 impl<P: Progress> StepRunner<'_, P> {
-    /// Runs the step. An agent is listings up before every attempt, because one that failed may have been
+    /// Runs the step. An agent is looked up before every attempt, because one that failed may have been
     /// replaced meanwhile.
     pub(super) async fn perform(
         &self,

@@ -7,7 +7,7 @@
 //! The program can order it earlier with the line `stop MILLISECONDS`, where 0 means to kill at once.
 //!
 //! With `--streams` the child has the supervisor's own standard streams, which an MCP server over stdio needs. The
-//! end of its input then tells the child to end; if it does not end within the grace period, it is stopped.
+//! child must end when its input ends; if it does not end within the grace period, it is stopped.
 //!
 //! On Linux the supervisor adopts orphaned processes, so it also finds descendants that left the process group and
 //! the session. On other systems only the process group is ended.

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use super::{Artifact, Message, Metadata, Part, Role, StreamResponse, Task, TaskState, TaskStatus};
 
 impl Task {
-    /// Sets the status, and adds the metadata of that change. The message of the replaced status is added to the history,
-    /// unless it is there already; the message of the new status is removed from it.
+    /// Sets the status, and adds the metadata of that change. The message of the replaced status is added to the
+    /// history, unless it is already there; the message of the new status is removed from it.
     pub fn set_status(&mut self, status: TaskStatus, metadata: Option<Metadata>) {
         self.replace_status(status, |_| true);
         if let Some(metadata) = metadata {
@@ -14,8 +14,8 @@ impl Task {
         }
     }
 
-    /// Sets the status as [`Task::set_status`] does. The history is searched only for messages which it may contain, as
-    /// `may_contain` says of their ids: in a long history each search takes long.
+    /// Sets the status as [`Task::set_status`] does. The history is searched only for messages whose ids it may contain
+    /// according to `may_contain`, because a search in a long history takes long.
     pub fn replace_status(&mut self, status: TaskStatus, may_contain: impl Fn(&str) -> bool) {
         let replaced = core::mem::replace(&mut self.status, status);
         let now = self.status.message.as_ref().map(|one| &one.message_id);
@@ -139,8 +139,8 @@ impl Artifact {
         contents.eq(parts.iter().map(|part| &part.content))
     }
 
-    /// Appends the parts of a further piece. A text goes on in the part before it, if nothing tells the two apart:
-    /// clients show each part on a line of its own, and an agent that streams sends a text in many pieces.
+    /// Appends the parts of a further piece. A text continues the previous part, if both have the same metadata:
+    /// clients show each part on a separate line, and an agent that streams sends a text in many pieces.
     pub fn append_parts(&mut self, parts: impl IntoIterator<Item = Part>) {
         for part in parts {
             match (self.parts.last_mut(), part.as_text()) {

@@ -1,8 +1,7 @@
 //! Agent cards, which describe an agent and its interfaces (specification 4.4).
 //!
-//! Cards in the field leave out much that the specification requires, and a reader who refuses them
-//! cannot talk to those agents. So only the name and the interfaces must be there; the rest is read as
-//! empty, and always written.
+//! Existing cards leave out much that the specification requires, and a reader who refuses them cannot talk to those
+//! agents. So only the name and the interfaces are required; the other fields are read as empty, and always written.
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 

@@ -99,7 +99,8 @@ pub fn retry_info(seconds: u32) -> Value {
     json!({"@type": RETRY_INFO, "retryDelay": format!("{seconds}s")})
 }
 
-/// How much of an unknown id is shown, in characters: gRPC sends errors in headers, whose size clients limit.
+/// The largest part of an unknown id that is shown, in characters: gRPC sends errors in headers, whose size clients
+/// limit.
 const SHOWN: usize = 200;
 
 /// An error of the protocol.
@@ -132,7 +133,7 @@ impl Error {
         Self::new(ErrorKind::TaskNotFound, message)
     }
 
-    /// Creates the error for a request that cannot be served now; it can be sent again after so many seconds.
+    /// Creates the error for a request that cannot be served now; it can be sent again after this number of seconds.
     pub fn unavailable(message: impl Into<String>, seconds: u32) -> Self {
         Self {
             details: [retry_info(seconds)].into(),
@@ -140,7 +141,7 @@ impl Error {
         }
     }
 
-    /// Creates the error for a caller that has used up what it may take; the request can be sent again after so many
+    /// Creates the error for a caller that has reached a limit; the request can be sent again after this number of
     /// seconds.
     pub fn exhausted(message: impl Into<String>, seconds: u32) -> Self {
         Self {

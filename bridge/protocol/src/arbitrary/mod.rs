@@ -95,7 +95,7 @@ pub(crate) fn assemble(fields: Value, more: Metadata) -> Value {
     Value::Object(object)
 }
 
-/// Something or nothing.
+/// Generates a value or nothing.
 pub(crate) fn maybe<T: Clone + core::fmt::Debug + 'static>(
     some: impl Strategy<Value = T> + 'static,
 ) -> BoxedStrategy<Option<T>> {

@@ -84,7 +84,7 @@ const STATES: &[&str] = &[
     "asleep",
 ];
 
-/// Those after which nothing follows for the message that was sent.
+/// The states after which nothing follows for the message that was sent.
 const FINAL: &[&str] = &["input-required", "completed", "canceled", "failed"];
 
 fn status() -> BoxedStrategy<(Value, bool)> {
@@ -109,7 +109,7 @@ fn artifact() -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// Returns a task, which always has something that tells it from a status update.
+/// Returns a task, which always has a field that distinguishes it from a status update.
 pub(crate) fn task() -> BoxedStrategy<Value> {
     let work = (status(), vec(artifact(), 1..4), vec(message(), 1..3));
     (text(), maybe(text()), work, metadata(), more())

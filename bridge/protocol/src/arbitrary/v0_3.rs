@@ -127,7 +127,7 @@ const STATES: &[&str] = &[
     "asleep",
 ];
 
-/// Those after which nothing follows for the message that was sent.
+/// The states after which nothing follows for the message that was sent.
 const FINAL: &[&str] = &[
     "input-required",
     "completed",

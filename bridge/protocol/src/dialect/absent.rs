@@ -1,8 +1,8 @@
 //! In the place of the oldest dialects, in builds without the feature `legacy`.
 //!
-//! Nothing of them can be read. What would be written in 0.1 is written as in 1.0 and reported as a loss.
-//! [`Version::of`](super::Version::of) does not know 0.1 in such a build, so only a version that a caller names in
-//! code leads here.
+//! None of them can be read. Output for 0.1 is written as in 1.0 and reported as a loss.
+//! [`Version::of`](super::Version::of) does not know 0.1 in such a build, so this is only reached by a version that a
+//! caller names in code.
 
 use serde::Serialize;
 use serde_json::Value;

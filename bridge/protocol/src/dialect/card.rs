@@ -30,8 +30,7 @@ pub enum Generation {
 
 /// Reads a card of any generation.
 ///
-/// Only a name and an address are required, because existing cards leave out much of what their specification
-/// demands.
+/// Only a name and an address are required, because existing cards leave out much that their specification demands.
 ///
 /// # Errors
 /// Returns an error if name or address is missing, a field has an invalid type, or the generation needs the

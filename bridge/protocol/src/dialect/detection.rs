@@ -1,4 +1,4 @@
-//! Tells the oldest forms of agent cards apart, also in builds that cannot read them.
+//! Distinguishes the oldest forms of agent cards, also in builds that cannot read them.
 
 use serde_json::Value;
 

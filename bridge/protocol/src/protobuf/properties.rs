@@ -1,4 +1,4 @@
-//! Property tests: every value survives protocol buffers, except for what they cannot carry.
+//! Property tests: every value survives protocol buffers, except for those that they cannot represent.
 
 use alloc::string::String;
 use core::fmt::Debug;

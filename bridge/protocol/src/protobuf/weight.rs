@@ -50,7 +50,7 @@ impl Scales {
     /// Creates the estimator for all operations.
     #[expect(clippy::new_without_default, reason = "it is no value to begin with")]
     pub fn new() -> Self {
-        // It was compiled in, so it can be read.
+        // The descriptor was compiled in, so it can be read.
         let files = FileDescriptorSet::decode(DESCRIPTOR).unwrap_or_default();
         let mut messages = Vec::new();
         for file in &files.file {

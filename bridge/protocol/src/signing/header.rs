@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::jose::Algorithm;
 
-/// How and with which key a card was signed. Nothing in it is trustworthy before the signature is verified,
-/// and the key set only if its URL is trusted.
+/// The algorithm and the key with which a card was signed. Nothing in it is trustworthy before the signature is
+/// verified, and the key set only if its URL is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The algorithm (`alg`).

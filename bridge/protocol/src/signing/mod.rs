@@ -7,7 +7,7 @@
 //!
 //! - [`payload`], [`payload_of_sdks`]: the signed bytes
 //! - [`Header`]: algorithm and key
-//! - [`SignatureState`], [`form`]: what is known of a signature without its key
+//! - [`SignatureState`], [`form`]: the properties of a signature that are known without its key
 //! - [`canonical`]: RFC 8785
 
 mod canonical;

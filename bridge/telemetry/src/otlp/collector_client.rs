@@ -1,5 +1,5 @@
-//! Posts spans to the collector. The thread of the exporter has no runtime, so the client has one of its own; nothing
-//! that the program does waits for it.
+//! Posts spans to the collector. The thread of the exporter has no runtime, so the client has a separate one; no part
+//! of the program waits for it.
 
 use std::{
     env,

@@ -45,7 +45,7 @@ pub(crate) fn start(program: &'static str) -> Result<Option<ExportLayer>, StartE
     }
     let _ = PROVIDER.set(provider);
     IS_ON.store(true, Ordering::Relaxed);
-    // Only our own spans: what other crates log may have anything in it.
+    // Only this program's own spans are exported: those of other crates may have any content.
     let ours = filter_fn(|metadata| metadata.is_span() && metadata.target() == TARGET);
     let layer = tracing_opentelemetry::layer()
         .with_tracer(tracer)
@@ -61,7 +61,7 @@ pub(crate) fn start(program: &'static str) -> Result<Option<ExportLayer>, StartE
 pub(crate) fn finish() {
     IS_ON.store(false, Ordering::Relaxed);
     if let Some(provider) = PROVIDER.get() {
-        // It fails if the collector does not answer; the spans are lost then.
+        // This fails if the collector does not answer; the spans are lost then.
         let _ = provider.shutdown_with_timeout(LAST);
     }
 }

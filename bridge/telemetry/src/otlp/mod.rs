@@ -112,7 +112,7 @@ pub(crate) fn link(context: &Context, span: &Span) {
 }
 
 fn put_below(span: &Span, above: SpanContext) {
-    // It fails for spans that have begun or are not exported: both keep the parent that they have.
+    // This fails for spans that have begun or are not exported: both keep their parent.
     let _ = span.set_parent(OtelContext::new().with_remote_span_context(above));
 }
 

@@ -13,7 +13,7 @@ impl Translation {
     /// Ends the turn with what the bot waits for, or else as configured for silence.
     pub(super) fn end_in_silence(&mut self) {
         let says_nothing = self.shown.is_none() && self.streams.is_empty();
-        // For instance when the code from the user is wrong, to which SDKs answer nothing.
+        // An example is a wrong code from the user, to which SDKs answer nothing.
         if let Some(asked) = self.unanswered.take().filter(|_| says_nothing) {
             return self.end(TaskState::AuthRequired, Some(asked), None);
         }

@@ -34,8 +34,8 @@ pub enum Input {
 /// An entry for the log, to be written in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// The bot sent this message. It is not yet known whether it is the answer, a question or an intermediate
-    /// message, so watchers are told later; the stored task has it as the message of its status.
+    /// The bot sent this message. It is not yet known whether it is the answer, a question or an intermediate message,
+    /// so watchers are informed later; the stored task has it as the message of its status.
     Said(Message),
     /// The status of the task changes. The caller adds the time.
     Status {

@@ -33,7 +33,7 @@ impl Translation {
             Piece::Late => return self.event(activity),
             Piece::Whole(text) => (text, false),
             Piece::More(text) => {
-                // It follows the text so far, which the last piece need not repeat.
+                // The piece follows the text so far, which the last piece need not repeat.
                 plain.iter_mut().for_each(plain_text::apart);
                 (text, true)
             }

@@ -14,15 +14,14 @@ use serde_json::json;
 use super::*;
 use crate::agent::{AgentSettings, PurpleAgent};
 
-/// A policy that takes given actions and then never returns. One message, if any is left, arrives before each
-/// wait.
-struct Told {
+/// A policy that takes these actions and then never returns. One message, if any is left, arrives before each wait.
+struct FixedPolicy {
     actions: VecDeque<Action>,
     messages: u32,
 }
 
 #[async_trait]
-impl Policy for Told {
+impl Policy for FixedPolicy {
     fn name(&self) -> &str {
         "told"
     }
@@ -55,9 +54,9 @@ fn wait() -> Action {
 
 fn work(actions: impl IntoIterator<Item = Action>, messages: u32, steps: u32) -> Work {
     let actions: VecDeque<Action> = actions.into_iter().collect();
-    let told = Mutex::new(Some(Told { actions, messages }));
+    let policy = Mutex::new(Some(FixedPolicy { actions, messages }));
     let policy =
-        Arc::new(move || -> Box<dyn Policy> { Box::new(told.lock().unwrap().take().unwrap()) });
+        Arc::new(move || -> Box<dyn Policy> { Box::new(policy.lock().unwrap().take().unwrap()) });
     let time = Duration::from_secs(60);
     let settings = AgentSettings {
         limits: Limits {
@@ -156,7 +155,7 @@ impl Tool for Slow {
 }
 
 /// Returns the recorded beginnings and ends of three calls in one step, and their results in order.
-async fn noted(tools: [&'static str; 3], parallel: u32) -> (Vec<String>, Vec<u64>) {
+async fn record_calls(tools: [&'static str; 3], parallel: u32) -> (Vec<String>, Vec<u64>) {
     let log = Arc::new(Mutex::new(Vec::new()));
     let slow = [("look", false), ("change", true)].map(|(name, changes)| -> Arc<dyn Tool> {
         let noted = log.clone();
@@ -185,7 +184,7 @@ async fn noted(tools: [&'static str; 3], parallel: u32) -> (Vec<String>, Vec<u64
 
 #[tokio::test(start_paused = true)]
 async fn calls_that_are_chosen_at_once_are_made_at_once_and_told_in_order() {
-    let (log, told) = noted(["look"; 3], 8).await;
+    let (log, told) = record_calls(["look"; 3], 8).await;
     assert_eq!(
         log,
         ["begin 1", "begin 2", "begin 3", "end 3", "end 2", "end 1"]
@@ -195,10 +194,10 @@ async fn calls_that_are_chosen_at_once_are_made_at_once_and_told_in_order() {
 
 #[tokio::test(start_paused = true)]
 async fn no_more_calls_are_made_at_once_than_may_be() {
-    let (log, told) = noted(["look"; 3], 2).await;
+    let (log, told) = record_calls(["look"; 3], 2).await;
     assert_eq!(log[..3], ["begin 1", "begin 2", "end 2"]);
     assert_eq!(told, [1, 2, 3]);
-    let (log, _) = noted(["look"; 3], 1).await;
+    let (log, _) = record_calls(["look"; 3], 1).await;
     assert_eq!(
         log,
         ["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]
@@ -207,7 +206,7 @@ async fn no_more_calls_are_made_at_once_than_may_be() {
 
 #[tokio::test(start_paused = true)]
 async fn what_changes_something_is_called_alone_and_in_its_place() {
-    let (log, told) = noted(["look", "change", "look"], 8).await;
+    let (log, told) = record_calls(["look", "change", "look"], 8).await;
     assert_eq!(
         log,
         ["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]

@@ -88,8 +88,8 @@ pub(super) struct LlmSettings {
     pub(super) max_output_tokens: u64,
     pub(super) limit_field: LimitField,
     pub(super) max_total_tokens: u64,
-    /// The size of the model's context; longer conversations are shortened before the request. Absent if only the
-    /// model's errors tell.
+    /// The size of the model's context; longer conversations are shortened before the request. If absent, they are
+    /// shortened after the model's error.
     pub(super) context_tokens: Option<u64>,
     /// The largest tool result in bytes; the middle of a longer result is cut out.
     pub(super) max_result_bytes: usize,

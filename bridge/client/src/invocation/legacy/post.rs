@@ -31,7 +31,7 @@ impl JsonPoster {
         Ok(Self(Endpoint {
             http: http_client(base, options).map_err(named)?,
             url: base.clone(),
-            // These dialects are older than version names.
+            // Version names were introduced after these dialects.
             version: Version::V0_1,
             limits: options.limits,
             credentials: options.credentials.chosen(card).map_err(named)?,

@@ -131,7 +131,7 @@ fn missing(name: &str) -> Fault {
 /// Returns the address below `base`. Segments are percent-encoded, so that no id changes the path.
 fn below(base: &Url, segments: &[String]) -> Url {
     let mut url = base.clone();
-    // Some cards of 0.3 have the version in their address already.
+    // Some cards of 0.3 already have the version in their address.
     let is_named = base.path().trim_end_matches('/').ends_with("/v1");
     let segments = match segments {
         [first, rest @ ..] if first == "v1" && is_named => rest,

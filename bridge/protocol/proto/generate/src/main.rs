@@ -1,7 +1,6 @@
-//! Writes what the crate `bridge-protocol` has of `a2a.proto`: the Rust types, for reflection the
-//! descriptor, and the digests of both and of all that they were made of, by which a test of that crate sees
-//! in no time whether they are still what they were. With `--check` it writes nothing, and fails if what is
-//! there is not what it would write.
+//! Writes the files of the crate `bridge-protocol` that are generated from `a2a.proto`: the Rust types, the descriptor
+//! for reflection, and the digests of these files and of their sources, by which a test of that crate quickly checks
+//! that they are up to date. With `--check` it writes nothing, and fails if a file differs from the generated one.
 //!
 //!     cargo run --manifest-path bridge/protocol/proto/generate/Cargo.toml -- [--check]
 
@@ -17,7 +16,7 @@ use prost_types::{FileDescriptorProto, FileDescriptorSet};
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver, IncludeFileResolver};
 use sha2::{Digest as _, Sha256};
 
-/// What the digests are of: what is read, what reads it, and what is written.
+/// The files with digests: the sources, the generator and the generated files.
 const DIGESTED: [&str; 5] = [
     "a2a.proto",
     "generate/Cargo.lock",
@@ -26,8 +25,8 @@ const DIGESTED: [&str; 5] = [
     "../src/protobuf/v1.rs",
 ];
 
-/// The annotations that `a2a.proto` imports. They are about HTTP and documentation, so it is enough that
-/// their names can be read: none of them stays in what is written.
+/// The annotations that `a2a.proto` imports. They are about HTTP and documentation, so it is enough that their names
+/// can be read: none of them is part of the generated files.
 const ANNOTATIONS: [(&str, &str); 3] = [
     (
         "google/api/annotations.proto",

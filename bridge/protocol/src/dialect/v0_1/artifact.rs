@@ -104,7 +104,7 @@ pub(super) fn write(artifact: &Artifact, numbers: &mut Numbers, losses: &mut Los
     object
 }
 
-/// How often each number has occurred in a list.
+/// The number of times that each number has occurred in a list.
 #[derive(Default)]
 pub(super) struct Numbers(BTreeMap<String, usize>);
 

@@ -1,8 +1,8 @@
 //! Agent cards of 0.1 and of similar agents.
 //!
-//! By the specification a card has one `url` for JSON-RPC, and `authentication`. Other agents have `base_url`
-//! instead, below which each method has its own path. So has python-a2a, whose cards claim 0.3 although its
-//! servers know none of its methods.
+//! By the specification a card has one `url` for JSON-RPC, and `authentication`. Other agents have `base_url` instead,
+//! below which each method has its own path. Cards of python-a2a do so too; they claim 0.3 although its servers support
+//! none of its methods.
 
 use alloc::{format, string::String, vec::Vec};
 
