@@ -1,4 +1,4 @@
-//! A bot of one's own behind A2A. `cargo run --example host_a_bot`, then any A2A client can talk to
+//! A custom bot behind A2A. After `cargo run --example host_a_bot`, any A2A client can talk to
 //! `http://127.0.0.1:3978/a2a`.
 
 use bridge::bot::{Bot, BotError, BotExecutor, BotSettings, TurnContext, async_trait};

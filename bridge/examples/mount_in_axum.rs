@@ -1,5 +1,5 @@
-//! The bridge as a part of an axum app of one's own, with authentication in front of it: whoever has a
-//! token sees their own tasks and nobody else's.
+//! The bridge as a part of another axum app, with authentication in front of it: each caller with a token sees only the
+//! caller's own tasks.
 //!
 //! `cargo run --example mount_in_axum`, then ask `http://127.0.0.1:3978/agents/a2a` with
 //! `Authorization: Bearer ada-token`.

@@ -1,4 +1,4 @@
-//! An evaluator of one's own, which asks every participant to repeat a word.
+//! A custom evaluator, which asks every participant to repeat a word.
 //!
 //! `cargo run --example own_evaluator -- 127.0.0.1:9009` serves it as a green agent, which a scenario's
 //! `[green_agent]` or AgentBeats' own runner can call.

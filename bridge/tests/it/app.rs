@@ -33,7 +33,7 @@ pub(crate) async fn app_with(settings: TurnSettings) -> Router {
     .await
 }
 
-/// With an agent whose card says something else.
+/// Returns the app of an agent whose card is changed by a function.
 pub(crate) async fn app_with_card(change: impl FnOnce(&mut AgentCard)) -> Router {
     let mut agent = agent("echo");
     change(&mut agent.card);
@@ -45,7 +45,7 @@ async fn app_of(agent: Agent) -> Router {
     host.router("http://localhost:3978").await.unwrap()
 }
 
-/// An agent that says again what is said.
+/// Returns an agent that repeats the message.
 pub(crate) fn agent(name: &str) -> Agent {
     Agent {
         name: name.to_owned(),
@@ -67,7 +67,7 @@ pub(crate) async fn get(app: &Router, path: &str, header: Option<(&str, &str)>) 
 /// A request that names 1.0 where HTTP+JSON has to (3.6.2), unless it says something else.
 pub(crate) fn named(request: request::Builder) -> request::Builder {
     let path = request.uri_ref().unwrap().to_string();
-    // 0.3 has paths of its own, and 0.1 those of its methods.
+    // 0.3 has its own paths, and 0.1 has those of its methods.
     let of_0_1 = ["/tasks/send", "/tasks/get", "/tasks/cancel"];
     let is_rest = ["/message:", "/tasks", "/extendedAgentCard"];
     let needs_it = is_rest.iter().any(|one| path.contains(one))
@@ -132,7 +132,7 @@ pub(crate) fn say(id: &str, text: &str) -> Value {
     json!({"message": {"messageId": id, "role": "ROLE_USER", "parts": [{"text": text}]}})
 }
 
-/// What comes of it when it is polled so often at most; then it is dropped.
+/// Polls a future up to this number of times, then drops it. Returns its output, if it completed.
 pub(crate) async fn polled<T>(times: usize, work: impl Future<Output = T>) -> Option<T> {
     let (mut work, mut left) = (pin!(work), times);
     std::future::poll_fn(move |context: &mut Context<'_>| {

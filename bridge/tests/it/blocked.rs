@@ -25,13 +25,13 @@ use bridge_protocol::a2a::{
 use futures_util::future::{join_all, ready};
 use tokio::time::timeout;
 
-/// How long anything here may take; nothing waits for it.
+/// The time limit for all operations here, none of which waits for anything.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// How many others speak meanwhile.
+/// The number of other conversations at the same time.
 const OTHERS: usize = 64;
 
-/// Computes without yielding, from when it has said so until it is told that it is done.
+/// An agent that signals its start, and then computes without yielding until it is stopped.
 struct Computing {
     has_begun: SyncSender<()>,
     is_done: Mutex<Receiver<()>>,
@@ -42,7 +42,7 @@ impl Bot for Computing {
     async fn on_activity(&self, turn: &mut TurnContext) -> Result<(), BotError> {
         turn.send_text("I compute").await?;
         self.has_begun.send(())?;
-        // It keeps its thread: nothing here is awaited.
+        // The agent keeps its thread, because there is no await here.
         self.is_done.lock().unwrap().recv()?;
         turn.send_text("done").await?;
         Ok(())
@@ -102,7 +102,7 @@ async fn a_bot_that_computes_holds_up_nobody_else() {
     );
 }
 
-/// Has an append under way, and waits for another one before it looks at that again.
+/// An agent that starts an append, and waits for another one before it polls the first one again.
 struct Selecting;
 
 #[async_trait]
@@ -112,7 +112,7 @@ impl Executor for Selecting {
         let mut first = pin!(turn.handle.emit(says("first")));
         tokio::select! {
             biased;
-            // It was over at once.
+            // The append was complete at once.
             emitted = &mut first => {
                 emitted.unwrap();
                 turn.handle.emit(says("second")).await.unwrap();

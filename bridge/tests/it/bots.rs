@@ -1,5 +1,5 @@
-//! Unmodified bots on public packages, talked to through the program by clients that are not ours. What the
-//! bots do stands in `tests/interop/bots/`, what the clients do in `tests/interop/talk.py`.
+//! Unmodified bots on public packages, called through the program by clients of others. The bots are in
+//! `tests/interop/bots/`, the clients in `tests/interop/talk.py`.
 
 mod expected;
 
@@ -43,7 +43,7 @@ pub(crate) const BOT_FRAMEWORK: Python = Python(
 /// The Teams SDK for Python.
 const TEAMS_SDK: Python = Python("teams_sdk.py", &["microsoft-teams-apps==2.1.1"]);
 
-/// What all bots for Node run on, in one installation.
+/// The packages of all bots for Node, in one installation.
 const NODE_PACKAGES: [&str; 6] = [
     "@microsoft/agents-hosting@1.8.1",
     "@microsoft/agents-hosting-express@1.8.1",
@@ -59,10 +59,10 @@ const CLIENTS: [(&str, &str, &[&str]); 2] = [
     ("0.3", "bots_0_3.py", &venv::A2A_SDK_0_3),
 ];
 
-/// A kind of conversation: what it is called, at which agent, and what the user says.
+/// A kind of conversation: its name, its agent, and the user's messages.
 type Kind = (&'static str, &'static str, &'static [&'static str]);
 
-/// What every bot can do.
+/// The conversations that every bot supports.
 const KINDS: [Kind; 10] = [
     ("echo", "bot", &["hello"]),
     ("state", "bot", &["count", "hello", "count"]),
@@ -76,17 +76,17 @@ const KINDS: [Kind; 10] = [
     ("failure", "bot", &["throw"]),
 ];
 
-/// What the bots on the Agents SDK and the Teams SDK can do too: they stream. The Agents SDK does not on a
-/// channel that it does not know.
+/// The additional conversations of bots on the Agents SDK and the Teams SDK, which stream. The Agents SDK does not
+/// stream on unknown channels.
 const STREAMED: [Kind; 2] = [
     ("stream", "bot", &["stream"]),
     ("unstreamed", "a2a", &["stream"]),
 ];
 
-/// What the bots on the Bot Framework can do too.
+/// The additional conversations of bots on the Bot Framework.
 const CLASSIC: [Kind; 1] = [("upload", "bot", &["upload"])];
 
-/// What a bot says after its turn, which only one kind of conversation asks and waits for.
+/// The text of a bot after its turn, which only one kind of conversation requests and waits for.
 const UNTIL: (&str, &str) = ("proactive", "here I am");
 
 /// A bot in Python, and its packages.
@@ -148,7 +148,7 @@ pub(crate) async fn on_node(bot: &str, variables: &[(&str, &str)]) -> Bridge {
     Bridge::listening(node.arg(bot).env("NODE_PATH", modules))
 }
 
-/// Has every client talk to a bot, and compares what they saw with what they saw before.
+/// Runs every client with a bot, and compares the results with the snapshots.
 async fn talk(name: &str, bot: &Bridge, more: &[Kind]) {
     let folder = tempfile::tempdir().unwrap();
     let bridge = serve(&folder, bot);
@@ -187,7 +187,7 @@ fn serve(folder: &TempDir, bot: &Bridge) -> Bridge {
     Bridge::serve(&["--config", config.to_str().unwrap()])
 }
 
-/// The conversations to have with a bot, as the clients are told.
+/// Returns the conversations with a bot, in the form for the clients.
 fn conversations(bot: &Bridge, more: &[Kind]) -> Value {
     let told = KINDS.iter().chain(more).map(|(kind, agent, says)| {
         let until = (*kind == UNTIL.0).then_some(UNTIL.1);
@@ -196,7 +196,7 @@ fn conversations(bot: &Bridge, more: &[Kind]) -> Value {
     told.collect()
 }
 
-/// What a client saw, by the kind of conversation.
+/// Returns the results of a client by the kind of conversation.
 async fn ask(bridge: &Bridge, client: &str, packages: &[&str], told: &Value) -> Value {
     let python = venv::with(packages).await.join("bin/python");
     let mut command = tokio::process::Command::new(python);

@@ -126,7 +126,7 @@ async fn grpc_asks_for_the_same() {
             .params_to_v1(Operation::SendMessage, params, "")
             .unwrap()
     };
-    // What the proto does not know is unspecified there.
+    // Values that the proto does not know are unspecified there.
     for role in ["ROLE_UNSPECIFIED", "ROLE_9"] {
         let answered = crate::grpc::call(&app, &[], &sent(role)).await;
         assert_eq!(answered.code, 3, "{}", answered.error);

@@ -14,7 +14,7 @@ use crate::{
 /// The name that the certificate is for.
 const NAME: &str = "agents.example";
 
-/// How long a look at the bot may take.
+/// The time limit of an examination of the bot.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// Returns a configuration with TLS and this bot, and the certificate.

@@ -1,5 +1,5 @@
-//! `bridge chat`, `discover` and `check` with an agent that none of us wrote: what it says is shown once, commands
-//! nothing, and its outcome is the program's.
+//! Tests `bridge chat`, `discover` and `check` with agents of others: output is shown once, cannot control the
+//! terminal, and the agent's outcome is the program's exit code.
 
 use std::{
     convert::Infallible,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// How long an answer may take.
+/// The time limit of an answer.
 const ANSWER: Duration = Duration::from_secs(30);
 
 pub(crate) struct Client {
@@ -13,7 +13,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Of the program at this address.
+    /// Creates a client of the program at this address.
     pub(crate) fn of(url: &str) -> Self {
         Self {
             http: reqwest::Client::builder().timeout(ANSWER).build().unwrap(),

@@ -5,7 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// How wide help may be.
+/// The largest width of help texts.
 const COLUMNS: usize = 100;
 
 /// Returns the help of a program and of each of its subcommands, with the words that it is asked by.

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::program::Bridge;
 
-/// How long the program may take to do what it was told.
+/// The time limit for each action of the program.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Folder(TempDir);
@@ -239,7 +239,7 @@ async fn a_task_that_nobody_goes_on_with_is_canceled() {
     let subscribed = bridge_protocol::a2a::SubscribeToTaskRequest::new(task.id.as_str());
     let rest = match client.subscribe_to_task(subscribed).await {
         Ok(stream) => timeout(PATIENCE, stream.collect::<Vec<_>>()).await.unwrap(),
-        // It was canceled already.
+        // The task was already canceled.
         Err(_) => Vec::new(),
     };
     drop(rest);

@@ -1,8 +1,8 @@
 //! Kills a process while it writes, repeatedly, on the same store.
 //!
-//! This test binary runs itself as the writer, which reports each append when it is acknowledged. After
-//! the kill everything that was acknowledged must be there as it was written, and nothing by halves; what was deleted is gone.
-//! `BRIDGE_CRASH_ROUNDS=50` kills that often.
+//! This test binary runs itself as the writer, which reports each append when it is acknowledged. After the kill all
+//! acknowledged appends must be there unchanged, none in part, and deleted tasks must not be there.
+//! `BRIDGE_CRASH_ROUNDS=50` is the number of kills.
 
 use std::{
     collections::BTreeMap,
@@ -22,16 +22,16 @@ use bridge::{
 use bridge_protocol::a2a::{Message, Metadata, Part, Role, TaskState, TaskStatus};
 use jiff::Timestamp;
 
-/// Tells the writer where its store is.
+/// The variable with the folder of the writer's store.
 const FOLDER: &str = "BRIDGE_CRASH_FOLDER";
-/// Tells the writer which round it is, so that its tasks are new.
+/// The variable with the number of the writer's round, so that its tasks are new.
 const ROUND: &str = "BRIDGE_CRASH_ROUND";
 const ROUNDS: &str = "BRIDGE_CRASH_ROUNDS";
 /// Tasks that are written at the same time.
 const WRITERS: usize = 16;
 /// The first append has three events, the others two, the last completes the task.
 const APPENDS: u64 = 6;
-/// The writer stops by itself after so many tasks each, should nobody kill it.
+/// The number of tasks after which each writer stops by itself, if it is not killed.
 const TASKS: usize = 2_000;
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -46,8 +46,7 @@ struct Figures {
     returned: usize,
 }
 
-/// What the writer told of: the last event of each task, and whether the deletion of those that it began to delete was
-/// acknowledged.
+/// The writer's reports: the last event of each task, and whether the deletions that it began were acknowledged.
 #[derive(Debug, Default)]
 struct Acknowledged {
     seqs: BTreeMap<String, Seq>,
@@ -78,7 +77,7 @@ fn a_kill_loses_nothing_that_was_acknowledged() {
     assert_eq!(wrong, [0; 4], "{figures:?}");
 }
 
-/// Runs the writer, kills it after so many acknowledgements, and takes down all that it made.
+/// Runs the writer, kills it after this number of acknowledgements, and ends all of its processes.
 fn run_and_kill(
     folder: &Path,
     round: usize,
@@ -232,7 +231,7 @@ async fn all_tasks(store: &SledStore) -> Vec<String> {
     }
 }
 
-/// Not a test by itself: what [`start_writer`] runs.
+/// The program that [`start_writer`] runs, which is not a test by itself.
 #[test]
 fn writer() {
     let (Ok(folder), Ok(round)) = (std::env::var(FOLDER), std::env::var(ROUND)) else {

@@ -1,5 +1,5 @@
-//! `bridge serve` under load is killed at ever other moments, again and again, on one folder: what it had
-//! answered is there afterwards as it was answered, and no task is left to nobody.
+//! `bridge serve` under load is killed repeatedly, at different moments, with one folder: all acknowledged answers must
+//! be there afterwards unchanged, and no task may be left without its end.
 //!
 //! Five rounds by default; `BRIDGE_KILLS=50` for the full measurement. The figures are printed.
 
@@ -18,13 +18,13 @@ use tokio::{
 
 use crate::{client::Client, program::Bridge};
 
-/// How many clients talk at a time.
+/// The number of clients at a time.
 const CLIENTS: usize = 8;
 
 /// The agents that they talk to.
 const AGENTS: [&str; 3] = ["sample", "echo", "hanging"];
 
-/// What each says, over and over: turns that are waited for, that run while the client goes on, and that
+/// The messages that each client repeats: turns that are waited for, turns that run in the background, and turns that
 /// have to wait for the one before them.
 const SCRIPT: [Line; 8] = [
     Line::waiting("sample", "hello"),
@@ -37,13 +37,13 @@ const SCRIPT: [Line; 8] = [
     Line::at_once("sample", "-stream"),
 ];
 
-/// One in so many messages is sent again after a restart.
+/// One of this many messages is sent again after a restart.
 const REPEATED: usize = 5;
 
-/// How long it may take after a restart until no task is worked on any more.
+/// The time limit after a restart until no task is running.
 const SETTLE: Duration = Duration::from_secs(30);
 
-/// A round is killed so many answers after it began, and a moment more.
+/// The numbers of answers after which a round is killed, a moment later.
 const ANSWERS: [usize; 5] = [40, 5, 90, 20, 150];
 
 /// One message of a client.
@@ -55,7 +55,7 @@ struct Line {
     goes_on: bool,
 }
 
-/// What a client sent, and the task that it was told.
+/// A message that a client sent, and the task in its answer.
 #[derive(Clone, Debug)]
 struct Told {
     agent: &'static str,
@@ -72,11 +72,11 @@ struct Figures {
     stuck: usize,
     /// Messages that were sent again and did not find their task as it was.
     run_twice: usize,
-    /// Tasks whose answer the kill overtook; they may be there or not.
+    /// Tasks whose answer was lost because of the kill; they may exist or not.
     unacknowledged: usize,
 }
 
-/// What was told, by message.
+/// The answers by message.
 type Log = Arc<Mutex<BTreeMap<String, Told>>>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -111,7 +111,7 @@ fn serve(store: &str) -> Bridge {
     Bridge::serve(&[&["--store", store], builtins.as_flattened()].concat())
 }
 
-/// Lets clients talk until so many answers have come, then kills the program in the middle of others.
+/// Runs clients until this number of answers has come, then kills the program while other requests are open.
 async fn load_until_killed(bridge: &mut Bridge, round: usize, log: &Log) {
     let (count, mut counted) = watch::channel(0);
     let mut clients = JoinSet::new();
@@ -265,12 +265,12 @@ async fn list(client: &Client, filter: &Value) -> Vec<Value> {
 }
 
 impl Told {
-    /// Returns whether a task is what was told of it, or what must have become of that: what was said stays said, and
-    /// only a turn that was open, or came later, changes anything.
+    /// Returns whether a task agrees with an earlier answer: existing messages must not change, and only a turn that
+    /// was open or came later may change anything.
     fn is_followed_by(&self, now: &Value) -> bool {
         let (before, after) = (said(&self.task), said(now));
         let kept = before.iter().all(|message| after.contains(message));
-        // Of a turn that was not waited for nothing is known but that it was open.
+        // Of a turn that was not waited for it is only known that it was open.
         let waited = self.params["configuration"]["returnImmediately"] == false;
         let is_last = by_users(&before) == by_users(&after);
         kept && match state(&self.task) {

@@ -6,12 +6,12 @@ use std::{
     thread,
 };
 
-/// What is wrong with a collector.
+/// The defect of a collector.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum DeadCollector {
-    /// Nobody listens.
+    /// No program listens.
     Absent,
-    /// It takes connections and never answers.
+    /// It accepts connections and never answers.
     Silent,
     /// It answers with errors.
     Refusing,

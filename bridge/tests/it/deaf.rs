@@ -13,7 +13,7 @@ use std::{
 /// Longer than anything takes on a machine that does other things too.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Writes the program into the folder. It starts another one like it, in a session of its own.
+/// Writes the program into the folder. It starts another one like it, in a separate session.
 pub(crate) fn program(dir: &Path) -> PathBuf {
     let forever = |file: &str| {
         let file = dir.join(file);
@@ -33,7 +33,8 @@ pub(crate) fn program(dir: &Path) -> PathBuf {
     path
 }
 
-/// Kills whoever started the program in this folder with SIGKILL, once it runs, and waits until nothing of it is left.
+/// Kills the starter of the program in this folder with SIGKILL, once the program runs, and waits until all of its
+/// processes have ended.
 pub(crate) fn ends_with(mut starter: Child, dir: &Path) {
     let pids = ["leader", "orphan"].map(|name| eventually(name, || pid(&dir.join(name))));
     assert!(pids.into_iter().all(is_alive));

@@ -169,7 +169,7 @@ async fn cards_go_to_a_registry_and_are_found_there() {
     );
 }
 
-/// What the SDK does to a message is in KNOWN.md.
+/// KNOWN.md describes how the SDK changes a message.
 #[cfg(feature = "grpc")]
 #[tokio::test]
 async fn an_agent_that_offers_grpc_alone_is_called_over_it() {

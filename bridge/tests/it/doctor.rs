@@ -16,13 +16,13 @@ use tokio::net::TcpListener;
 
 use crate::{program::run, terminal::bridge};
 
-/// How long one look may take.
+/// The time limit of one examination.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What the bot wants to be shown.
+/// The credential that the bot requires.
 const TOKEN: &str = "Bearer t-1";
 
-/// Where tokens are bought, by those who know the secret.
+/// Issues a token to clients that know the secret.
 async fn token(form: String) -> (StatusCode, Json<Value>) {
     let said: Vec<&str> = form.split('&').collect();
     match said.contains(&"client_id=bridge") && said.contains(&"client_secret=hunter2") {

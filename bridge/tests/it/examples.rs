@@ -37,7 +37,7 @@ impl Drop for Example {
     }
 }
 
-/// Looks until something is there; fails the test if the limit passes first.
+/// Polls until there is a result; fails the test if the limit passes before.
 async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let limit = Instant::now() + Duration::from_secs(30);
     loop {

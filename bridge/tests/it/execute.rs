@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::app::{get, post, text};
 
-/// Plans as it is told by the requirements.
+/// An agent that plans as the requirements tell it.
 struct Planner;
 
 #[async_trait::async_trait]

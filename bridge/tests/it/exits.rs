@@ -1,4 +1,4 @@
-//! The exit codes with which `bridge serve` ends if it cannot serve, and what it says then.
+//! Tests the exit codes and messages of `bridge serve` if it cannot serve.
 
 use std::time::Duration;
 

@@ -21,7 +21,7 @@ use crate::{
 const FORMER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/former");
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Returns the folder, and what the program that wrote it said of it.
+/// Returns the folder, and the information about it from the program that wrote it.
 async fn former(folder: &Path) -> (String, Value) {
     let mut command = Command::new("tar");
     command

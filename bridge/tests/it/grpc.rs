@@ -25,7 +25,7 @@ use tower::ServiceExt as _;
 
 use crate::app::{agent, get, rpc, say, text};
 
-/// What came of a request: messages, then a status.
+/// The answer to a request: messages, then a status.
 pub(crate) struct Answered {
     pub(crate) messages: Vec<Bytes>,
     pub(crate) code: i32,

@@ -1,5 +1,5 @@
-//! gRPC encrypted: the client and the program through a socket, on the port of everything else and on one of
-//! gRPC's own, with a certificate that only those believe who are told of it.
+//! Tests encrypted gRPC: the client and the program use a socket, on the common port and on gRPC's own, with a
+//! certificate that only clients with its authority trust.
 
 use std::{fs, time::Duration};
 
@@ -193,7 +193,7 @@ async fn a_self_signed_certificate_is_trusted_if_it_is_exactly_the_one_named() {
     }
 }
 
-/// Those who are not ours agree on the encryption in their own way.
+/// Clients of others negotiate the encryption in their own way.
 #[tokio::test]
 async fn a_client_of_others_is_answered_too() {
     let python = venv::with(&venv::A2A_SDK_1_0).await.join("bin/python");

@@ -136,7 +136,7 @@ async fn structure_is_refused_over_grpc() {
     );
 }
 
-/// A message of which the end does not come, told of as gRPC tells it.
+/// A message whose end does not come is reported in gRPC's form.
 #[cfg(feature = "grpc")]
 #[tokio::test]
 async fn a_message_that_does_not_come_on_has_a_status_of_grpc() {

@@ -1,4 +1,4 @@
-//! What a host of agents refuses before it serves.
+//! Tests the errors of a host of agents before it serves.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,6 +1,5 @@
-//! Clients that are not ours go through every kind of conversation with the program. What they do stands
-//! in `tests/interop/`, with a table of what is tried; what of their behaviour is a fault of theirs in
-//! `KNOWN.md` there.
+//! Clients of others go through every kind of conversation with the program. Their programs are in `tests/interop/`,
+//! with a table of the tested ones; their known faults are in `KNOWN.md` there.
 
 mod cli;
 #[cfg(feature = "grpc")]
@@ -174,7 +173,7 @@ async fn pyjwt_believes_what_is_pushed() {
     }
 }
 
-/// Has the signers' own library make a key that nobody else can read.
+/// Creates a key that only its owner can read, with the signers' own library.
 async fn make_key(python: &Path, algorithm: &str, key: &Path) {
     let mut make = Command::new(python);
     make.arg(interop("card_key.py")).arg(algorithm).arg(key);
@@ -196,7 +195,7 @@ async fn converse(client: &str, packages: &[&str]) {
     talk(client, command).await;
 }
 
-/// Lets a client talk to a bridge of its own; its checks are this test's.
+/// Runs a client with a separate bridge; its checks are those of this test.
 async fn talk(client: &str, mut command: Command) {
     let bridge = serve();
     let (passed, said) = run(command.arg(bridge.url()), LIMIT).await;

@@ -24,7 +24,7 @@ pub(crate) async fn folder(
     let folder = target().join(kind).join(&hash[..16]);
     fs::create_dir_all(folder.parent().unwrap()).unwrap();
     let lock = File::create(folder.with_extension("lock")).unwrap();
-    // The test that holds the lock has a time limit of its own.
+    // The test that holds the lock has a separate time limit.
     let _lock = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock))
         .await
         .unwrap()

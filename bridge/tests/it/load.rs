@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::{bots::AGENTS_SDK, client::Client, program::Bridge};
 
-/// How many conversations go on at once.
+/// The number of conversations at the same time.
 const CONVERSATIONS: usize = 200;
 
-/// How often, the first time to warm up.
+/// The number of rounds; the first one warms up.
 const ROUNDS: usize = 5;
 
-/// How much more memory two rounds may leave behind, in KiB: the cache of tasks fills meanwhile, by some 10 KiB for each of
-/// their 1,200.
+/// The memory that two rounds may leave in addition, in KiB: the cache of tasks is filled in the meantime, by some 10
+/// KiB for each of their 1,200.
 const GROWTH: u64 = 24 * 1024;
 
 const ENDED: &str = "TASK_STATE_COMPLETED";
@@ -32,7 +32,7 @@ async fn two_hundred_conversations_at_once_keep_apart_in_flat_memory() {
         join_all((0..CONVERSATIONS).map(|number| converse(&client, round, number))).await;
         held.push(bridge.resident());
     }
-    // What the allocator keeps for later comes and goes, so the least of several rounds is compared.
+    // The allocator keeps a varying amount of memory, so the least of several rounds is compared.
     let least = |rounds: &[u64]| *rounds.iter().min().unwrap();
     let (early, late) = (least(&held[1..3]), least(&held[3..]));
     assert!(
@@ -60,7 +60,7 @@ async fn converse(client: &Client, round: usize, number: usize) {
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Says something in the context of a task, or in a new one.
+/// Sends a message in the context of a task, or in a new one.
 async fn say(client: &Client, text: &str, task: &Value) -> Value {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut message = json!({"messageId": format!("m-{number}"), "role": "ROLE_USER",

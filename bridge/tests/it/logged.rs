@@ -1,4 +1,4 @@
-//! Tests what operators read of the program: its log as JSON, and what it says of its certificate.
+//! Tests the program's output for operators: its log as JSON, and its reports about the certificate.
 
 use std::{
     fs,

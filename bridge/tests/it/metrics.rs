@@ -15,7 +15,7 @@ use crate::{
     world::{self, at_once, send, stream, world},
 };
 
-/// The lines of the text that are no comments, and none of those that tell durations.
+/// Returns the lines of the text without comments and without durations.
 fn counts(text: &str) -> Vec<&str> {
     let is_count = |line: &&str| !line.starts_with('#') && !line.contains("_seconds_");
     text.lines().filter(is_count).collect()
@@ -134,7 +134,7 @@ async fn who_is_ready_says_so() {
     }
 }
 
-/// OpenMetrics appends `_total` to the names of counters, so both forms are looked for.
+/// OpenMetrics appends `_total` to the names of counters, so both forms are searched for.
 #[tokio::test]
 async fn the_reference_page_describes_each_metric() {
     let text = text(get(&app().await, "/metrics", None).await).await;

@@ -1,5 +1,5 @@
-//! The smallest surface of A2A 0.3, asked with the lines that its own document prints: a bot behind the
-//! bridge, at a path of its own, for whoever shows the token.
+//! Tests the smallest surface of A2A 0.3 with the command lines of its document: a bot behind the bridge, at a custom
+//! path, for callers with the token.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::program::{Bridge, run};
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// As the document prints them.
+/// The lines as the document prints them.
 const LINES: &str = include_str!("minimal.sh");
 
 /// A bot that says one thing.
@@ -77,7 +77,7 @@ async fn in_shell(bridge: &Bridge, lines: &str) -> (bool, String) {
     run(&mut command, LIMIT).await
 }
 
-/// Runs the document's lines, and holds what they print against what the document shows.
+/// Runs the document's lines, and compares their output with that in the document.
 async fn hold(bridge: &Bridge, said_by_the_bot: &str) {
     let (done, said) = in_shell(bridge, LINES).await;
     let (name, answer) = said.split_once('\n').unwrap();
@@ -93,7 +93,7 @@ async fn hold(bridge: &Bridge, said_by_the_bot: &str) {
     );
 }
 
-/// Only on this machine is the token of the document's lines the agent's.
+/// The token in the document's lines is the agent's only on this machine.
 #[tokio::test]
 async fn what_init_writes_answers_the_printed_lines() {
     let folder = tempfile::tempdir().unwrap();

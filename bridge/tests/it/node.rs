@@ -9,10 +9,10 @@ use tokio::process::Command;
 
 use crate::{kept, program::run};
 
-/// How long one installation may take.
+/// The time limit of one installation.
 const INSTALL: Duration = Duration::from_secs(900);
 
-/// How long Node may take to say which one it is.
+/// The time limit of Node's version command.
 const VERSION: Duration = Duration::from_secs(30);
 
 /// The least that the packages run on.
@@ -26,7 +26,7 @@ pub(crate) const A2A_JS_SDK: [&str; 4] = [
     "@bufbuild/protobuf@2.17.0",
 ];
 
-/// A client that shows A2A agents as models, with what it is used by.
+/// A client that shows A2A agents as models, with the package that uses it.
 pub(crate) const AI_PROVIDER: [&str; 2] = ["a2a-ai-provider@0.5.0-alpha.1", "ai@6.0.326"];
 
 /// Google ADK, whose remote agents show answers.
@@ -59,7 +59,7 @@ async fn version() -> Option<u32> {
 
 async fn fill(folder: &Path, packages: &[&str]) {
     let mut npm = Command::new("npm");
-    // Programs that come with packages are not run: one of them looks for the network again.
+    // Install scripts of packages are not run, because one of them needs the network.
     npm.args([
         "install",
         "--ignore-scripts",

@@ -1,6 +1,6 @@
-//! The programs on the official Rust SDK: a workspace of its own below `tests/interop/rust`, because it
-//! brings other versions of what the bridge is built on. It is built once for all who run something of it, into the
-//! target folder of these tests, which has the dependencies that both share.
+//! The programs on the official Rust SDK: a separate workspace below `tests/interop/rust`, because it has other
+//! versions of the bridge's dependencies. It is built once for all tests, into their target folder, which has the
+//! dependencies that both share.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -8,14 +8,14 @@ use tokio::process::Command;
 
 use crate::program::{run, target};
 
-/// How long it may take to build them all.
+/// The time limit for building all of them.
 const BUILD: Duration = Duration::from_secs(900);
 
-/// Where the program of this name is, built. Cargo has tests that build at the same time wait.
+/// Returns the path of the program with this name, built. Concurrent builds wait for Cargo's lock.
 pub(crate) async fn program(name: &str) -> PathBuf {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/rust/Cargo.toml");
-    // By name, since rustup's `cargo` tells `rustc` which toolchain is meant. A crate with a toolchain file of its own would
-    // get another one otherwise.
+    // Cargo is called by its name, because rustup's `cargo` passes the toolchain on to `rustc`. A crate with its own
+    // toolchain file would otherwise get another one.
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--locked", "--manifest-path", manifest]);
     let (done, said) = run(cargo.arg("--target-dir").arg(target()), BUILD).await;

@@ -1,4 +1,4 @@
-//! Tests what an operator does: looks at a running bridge, and stops it while clients go on.
+//! Tests an operator's actions: examining a running bridge, and stopping it while clients are active.
 
 use std::{
     path::Path,
@@ -58,8 +58,8 @@ async fn streams_go_on_elsewhere_when_a_server_stops() {
         Arc::new(MemoryStore::new()),
         Arc::new(Patient(Semaphore::new(0))),
     );
-    // One address, behind which one server takes the other's place. All are there from the beginning: one that starts takes
-    // over the turns of the others.
+    // One server replaces the other behind one address. All of them are started at the beginning, because a starting
+    // server takes over the turns of the others.
     let mut servers = Vec::new();
     for _ in 0..4 {
         servers.push(hosted(&store, &patient, &url).await);
@@ -156,7 +156,7 @@ async fn the_store_of_a_running_bridge_is_checked_and_compacted() {
     assert!(told.ends_with(&whole.1), "{told}");
 }
 
-/// As the service of systemd has it, or the key `admin` of a configuration.
+/// The folder is given as in the systemd service, or by the key `admin` of a configuration.
 #[tokio::test]
 async fn the_store_of_a_bridge_whose_socket_is_elsewhere_is_checked_and_compacted() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! A store outside of the crate, written with its public items, which passes the suite of stores.
 //!
-//! It keeps all appends in a list, and looks through all of it each time.
+//! It keeps all appends in a list, and searches the whole list each time.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -338,7 +338,7 @@ impl Store for ListStore {
     }
 }
 
-/// It forgets everything, so each opening is of another one.
+/// The store is lost when it is closed, so each opening creates another one.
 struct Lists;
 
 impl Backend for Lists {

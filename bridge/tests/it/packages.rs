@@ -16,7 +16,7 @@ use crate::{
 /// The time to compress a program twice, or to install it.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// What packs a wheel.
+/// The package that creates wheels.
 const WHEEL: [&str; 1] = ["wheel==0.46.3"];
 
 async fn done(command: &mut Command) -> String {

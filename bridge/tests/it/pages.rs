@@ -14,7 +14,7 @@ use crate::{
     grpc::{self, call},
 };
 
-/// What a page has at most, with room for what stands around the texts.
+/// The largest size of a page, with room for the parts around the texts.
 const PAGE: usize = (2 << 20) + 4096;
 
 /// Returns a page over one of the bindings: ids, the next page's token, and how large the answer is.
@@ -58,7 +58,7 @@ async fn page(app: &Router, binding: &str, token: &str) -> (Vec<String>, String,
 #[tokio::test]
 async fn a_page_ends_where_its_bytes_do_and_a_large_task_comes_alone() {
     let app = grpc::app(&["echo"], Grpc::Here).await;
-    // Each stands in its task as listed once, as the message: the answer is an artifact.
+    // Each text is in its task once in the list, as the message: the answer is an artifact.
     for (number, size) in [
         600_000, 600_000, 3_000_000, 600_000, 600_000, 600_000, 600_000,
     ]

@@ -13,7 +13,7 @@ use crate::{
     program::Bridge,
 };
 
-/// How long an answer may take that comes after the turn.
+/// The time limit of an answer that comes after the turn.
 const LIMIT: Duration = Duration::from_secs(30);
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn answers(bot: &Bridge) {
         let answer = client.call(agent, "SendMessage", &params).await;
         let task = answer.unwrap()["result"]["task"].take();
         if says == "worklater" {
-            // The turn is over, and only now the bot goes on.
+            // The turn is over, and only now the bot continues.
             let context = task["contextId"].as_str().unwrap();
             let asked = reqwest::Client::new().post(format!("{url}/now/{context}"));
             assert!(asked.send().await.unwrap().status().is_success());

@@ -21,7 +21,7 @@ use tokio::{runtime::Handle, task::block_in_place};
 
 use server::{Database, Server};
 
-/// A database of its own for each test of the suite.
+/// A separate database for each test of the suite.
 struct Postgres(Database);
 
 impl Postgres {

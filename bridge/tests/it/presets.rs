@@ -12,7 +12,7 @@ use crate::{
     venv,
 };
 
-/// How long the program may take.
+/// The time limit of the program.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// The key as configurations have it to choose from.
@@ -66,7 +66,7 @@ async fn the_page_and_the_flag_say_what_the_end_of_a_turn_means() {
     }
 }
 
-/// What the bots' waterfall says in its turns to one who orders seven of tea.
+/// The texts of the bots' waterfall in its turns, for a user who orders seven of tea.
 const WATERFALL: [(&str, &str); 3] = [
     ("dialog", "What shall it be?"),
     ("tea", "How many?"),
@@ -76,7 +76,7 @@ const WATERFALL: [(&str, &str); 3] = [
 const ASKED: &str = "TASK_STATE_INPUT_REQUIRED";
 const COMPLETED: &str = "TASK_STATE_COMPLETED";
 
-/// Which ids of the last answer a client sends again.
+/// The ids of the last answer that a client sends again.
 #[derive(Clone, Copy, Debug)]
 enum Sends {
     /// The context alone.
@@ -90,8 +90,8 @@ async fn a_waterfall_of_the_bot_framework_for_node_goes_on_in_its_conversation()
     goes_on(&on_node("bot_framework.js", &[]).await, ASKED).await;
 }
 
-/// What this SDK's `MessageFactory.text` says is no question, though a prompt asks it: the task is completed, and the
-/// conversation goes on in the next one.
+/// This SDK's `MessageFactory.text` does not mark a text as a question, even if a prompt sends it: the task is
+/// completed, and the conversation continues in the next one.
 #[tokio::test]
 async fn a_waterfall_of_the_bot_framework_for_python_goes_on_in_its_conversation() {
     goes_on(&BOT_FRAMEWORK.start().await, COMPLETED).await;
@@ -109,8 +109,8 @@ async fn clients_of_others_come_to_the_end_of_a_dialog() {
     assert!(passed, "it does not keep the conversation:\n{said}");
 }
 
-/// By the default, both kinds of clients come to the end of the waterfall, and it completes its task. A question leaves
-/// the task in this state.
+/// By default, both kinds of clients reach the end of the waterfall, and it completes its task. A question leaves the
+/// task in this state.
 async fn goes_on(bot: &Bridge, asked: &str) {
     let url = format!("bot={}/api/messages", bot.url());
     let bridge = Bridge::serve(&["--store", "memory", "--bot", &url]);

@@ -18,11 +18,11 @@ use tokio::time::{Instant, sleep};
 
 pub(crate) use crate::running::{output, run, target};
 
-/// How long the program may take until it listens, and until it has ended. Some in Python read thousands of files first, and
-/// on a busy machine that takes more than a minute.
+/// The time limit for the program's start, and for its end. Programs in Python read thousands of files first, and on a
+/// busy machine that takes more than a minute.
 const START: Duration = Duration::from_secs(300);
 
-/// `bridge serve` on a port of its own, or a bot that listens; it is killed when this is dropped.
+/// `bridge serve` on a new port, or a bot that listens; it is killed when this is dropped.
 pub(crate) struct Bridge {
     child: Child,
     url: String,
@@ -53,12 +53,12 @@ impl Bridge {
         bridge
     }
 
-    /// Where it is reached, without a slash at the end.
+    /// Returns the URL of the program, without a slash at the end.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// How much memory it holds, in KiB.
+    /// Returns its resident memory, in KiB.
     pub(crate) fn resident(&self) -> u64 {
         let status = format!("/proc/{}/status", self.child.id());
         let status = fs::read_to_string(status).unwrap();
@@ -67,7 +67,7 @@ impl Bridge {
         held.unwrap().parse().unwrap()
     }
 
-    /// Has it read its configuration again.
+    /// Makes it reload its configuration.
     pub(crate) fn hang_up(&self) {
         let pid = Pid::from_raw(self.child.id().cast_signed());
         kill(pid, Signal::SIGHUP).unwrap();
@@ -79,13 +79,13 @@ impl Bridge {
         kill(pid, Signal::SIGTERM).unwrap();
     }
 
-    /// Has it stand still.
+    /// Pauses the process.
     pub(crate) fn pause(&self) {
         let pid = Pid::from_raw(self.child.id().cast_signed());
         kill(pid, Signal::SIGSTOP).unwrap();
     }
 
-    /// Has it go on after a pause.
+    /// Continues the process after a pause.
     pub(crate) fn go_on(&self) {
         let pid = Pid::from_raw(self.child.id().cast_signed());
         kill(pid, Signal::SIGCONT).unwrap();
@@ -103,7 +103,7 @@ impl Bridge {
         }
     }
 
-    /// Ends it as kill -9 does, and waits until it is gone.
+    /// Kills the process, and waits for its end.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -123,7 +123,7 @@ fn address(stderr: ChildStderr) -> Receiver<String> {
     thread::spawn(move || {
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
             match line.strip_prefix("listening on ") {
-                // Nobody waits for it any more after a failed start.
+                // After a failed start the process is not needed any more.
                 Some(url) => drop(sender.send(url.to_owned())),
                 None => eprintln!("bridge: {line}"),
             }

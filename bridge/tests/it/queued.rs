@@ -86,7 +86,7 @@ async fn who_waits_is_answered_with_their_own_turn_though_the_next_one_has_begun
     assert_eq!(said.as_deref(), Some("done with slow ask"));
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(state_of(&world, &asked).await, TaskState::Completed);
-    // A client that repeats the message gets the task as it stands.
+    // A client that repeats the message gets the task in its current state.
     let again = send(&world, say("slow ask", Some(&asked))).await.unwrap();
     assert_eq!(again.status.state, TaskState::Completed);
 }

@@ -57,7 +57,7 @@ fn whole(task: &Value) -> Value {
     task
 }
 
-/// How many pieces a stream has depends on time: what follows a piece of an artifact is joined to it.
+/// Joins pieces of an artifact, because the number of a stream's pieces depends on time.
 fn joined(items: &[Value]) -> Vec<Value> {
     let mut joined: Vec<Value> = Vec::new();
     for item in items {
@@ -104,7 +104,7 @@ const IDS: [&str; 7] = [
     "replyToId",
 ];
 
-/// Where the bridge keeps what bots upload, under unguessable names.
+/// The path at which the bridge serves uploads of bots, under unguessable names.
 const UPLOADS: &str = "/v3/attachments/";
 
 /// Names for ids, in the order in which they come.

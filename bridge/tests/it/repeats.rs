@@ -167,7 +167,7 @@ async fn in_0_1_the_client_s_task_tells_messages_apart_too() {
             "{answer}"
         );
     }
-    // Without an id of its own each message is another one.
+    // Without an id each message is a new one.
     let nameless = json!({"id": "new", "message": {"role": "user", "parts": [{"type": "text", "text": "hi"}]}});
     for _ in 0..2 {
         let answer = rpc(&app, None, "tasks/send", nameless.clone()).await;
@@ -206,7 +206,7 @@ fn numbers() -> Value {
     json!([{"data": {"a": [0.1, 1e300, 2.345_678_901_234_568, 123_456_789.123_456_79, 5e-324]}, "metadata": {}}])
 }
 
-/// What a process does with the store before it ends.
+/// Runs a function with the store in another process, which then ends.
 fn process<T>(folder: &std::path::Path, work: impl AsyncFnOnce(World) -> T) -> T {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_all().build().unwrap();
@@ -300,7 +300,7 @@ fn part() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Returns a message but for its id, and what may differ when it comes again.
+/// Generates a message without its id, with the fields that may differ when it is repeated.
 fn message() -> impl Strategy<Value = Value> {
     let parts = proptest::collection::vec(part(), 1..4);
     let context = proptest::option::of("[ab]");

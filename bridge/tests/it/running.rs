@@ -1,5 +1,4 @@
-//! How programs of others are run, and where what they need is kept: the tests of `mcp-tools` have it from
-//! here, too.
+//! Runs programs of others, and keeps their requirements; the tests of `mcp-tools` use this module too.
 
 use std::{path::Path, time::Duration};
 
@@ -28,7 +27,7 @@ pub(crate) async fn output(
     )
 }
 
-/// Where tests may keep what takes long to make.
+/// Returns the folder for files that take long to create.
 pub(crate) fn target() -> &'static Path {
     let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
     own.parent().unwrap_or(own)

@@ -26,10 +26,10 @@ use crate::{
 
 const BINDINGS: [&str; 3] = ["JSONRPC", "HTTP+JSON", "GRPC"];
 
-/// How often what waits is polled before that is believed.
+/// The number of polls after which a future counts as waiting.
 const POLLS: usize = 100;
 
-/// What a client says beside its request.
+/// Returns the headers of a client.
 fn headers(wants: bool, last: Option<&str>) -> Vec<(&str, &str)> {
     let wanted = wants.then_some(("a2a-extensions", EXTENSION));
     let last = last.map(|last| ("last-event-id", last));
@@ -72,7 +72,7 @@ async fn subscribed(app: &Router, binding: &str, id: &str, headers: &[(&str, &st
     }
 }
 
-/// What GetTask answers: a task, or an error.
+/// Returns the answer of GetTask: a task, or an error.
 async fn got(app: &Router, binding: &str, id: &str, headers: &[(&str, &str)]) -> Value {
     match binding {
         "JSONRPC" => {
@@ -217,13 +217,13 @@ async fn a_task_is_waited_for_until_it_has_news_over_every_binding() {
         rpc(&app, Some("1.0"), "CancelTask", json!({"id": id})).await;
         let news = waiting.await;
         assert_eq!(news["status"]["state"], "TASK_STATE_CANCELED", "{binding}");
-        // Of a task that has ended there is no news, and an older cursor never waits.
+        // A task that has ended has no further events, and an older cursor never waits.
         for last in [number(&news["metadata"]).unwrap(), 1] {
             let cursor = format!("{id}/{last}");
             let again = got(&app, binding, id, &headers(true, Some(&cursor))).await;
             assert_eq!(again, news, "{binding}");
         }
-        // A cursor is no way to learn of a task that is none of the caller's.
+        // A cursor does not reveal a task of another caller.
         let tenant = Request::get(format!("/a2a/silent/acme/tasks/{id}"));
         let tenant = wanted.iter().fold(tenant, |request, (name, value)| {
             request.header(*name, *value)
@@ -260,7 +260,7 @@ async fn a_message_to_a_task_that_has_moved_on_is_refused() {
     let second = send(further("m-2", id, &json!(seen))).await;
     let moved = number(&second["result"]["task"]["metadata"]).unwrap();
     assert!(moved > seen, "{second}");
-    // What it said of itself is no data of the task.
+    // The client's own metadata is no data of the task.
     assert!(!second.to_string().contains("ifSequence"), "{second}");
 
     let late = send(further("m-3", id, &json!(seen))).await;

@@ -308,7 +308,7 @@ async fn cards_are_served_in_every_generation_and_cached() {
     assert_eq!(old["authentication"]["type"], "none");
 }
 
-/// What the design of a club's agent shows as the payload of a task: it has no id of its own.
+/// The design of a club's agent has this payload of a task, which has no id.
 #[tokio::test]
 async fn the_payload_of_the_clubs_document_is_a_task() {
     let app = app().await;

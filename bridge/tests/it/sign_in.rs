@@ -11,7 +11,7 @@ use crate::{
     terminal::bridge,
 };
 
-/// How long a look at a bot may take.
+/// The time limit of an examination of a bot.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// A client in the middle of one task.
@@ -77,7 +77,7 @@ impl Talk {
         assert!(task.contains("Welcome, t-1"), "{task}");
     }
 
-    /// What the bot answered to the last invoke.
+    /// Returns the bot's answer to the last invoke.
     fn responded(&self) -> &Value {
         &self.task["metadata"]["urn:activity:event"]["value"]["status"]
     }

@@ -19,7 +19,7 @@ use crate::{
     world::{World, at_once, fresh, me, say, send},
 };
 
-/// How long a stream may take that must end.
+/// The time limit of a stream that must end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn subscribed(world: &World, task: &Task, context: &Context) -> Vec<StreamItem> {
@@ -96,7 +96,7 @@ async fn a_stream_is_taken_up_again_behind_any_event() {
         let again = subscribed(&world, &task, &context).await;
         let later = whole[1..].iter().filter(|item| item.position.seq > last);
         let expected: Vec<_> = later.cloned().collect();
-        // What came with the first message stands in the task of a stream that begins with it.
+        // The events of the first message are in the task of a stream that begins with it.
         let again: Vec<_> = again
             .into_iter()
             .filter(|item| item.position.seq > whole[0].position.seq)

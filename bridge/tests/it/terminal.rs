@@ -19,14 +19,14 @@ pub(crate) fn bridge(arguments: &[&str]) -> Command {
     command
 }
 
-/// What `bridge chat` prints when it is told these lines.
+/// Returns the output of `bridge chat` for these lines of input.
 pub(crate) async fn chat(arguments: &[&str], lines: &str) -> String {
     let output = told(arguments, lines).await;
     assert!(output.status.success());
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What comes of `bridge chat` when it is told these lines.
+/// Runs `bridge chat` with these lines of input.
 async fn told(arguments: &[&str], lines: &str) -> Output {
     let mut command = bridge(&[&["chat"], arguments].concat());
     let mut child = command

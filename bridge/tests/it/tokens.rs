@@ -17,7 +17,7 @@ use tokio::{net::TcpListener, sync::OnceCell};
 
 use crate::{client::Client, program::Bridge};
 
-/// A bot that lets in whom the bridge's issuer vouches for, and says what became of calling back.
+/// A bot that admits calls with a token of the bridge's issuer, and reports the results of its own calls.
 struct Bot {
     bridge: OnceCell<String>,
     issuer: Arc<Issuer>,

@@ -35,7 +35,7 @@ async fn a_collector_that_does_not_work_costs_its_traces_and_nothing_else() {
             .args(["--store", "memory", "--builtin", "echo"])
             .env("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url())
             .env("OTEL_BSP_SCHEDULE_DELAY", "10")
-            // So that both the queue and the batches are full all the time.
+            // Both the queue and the batches are full all the time.
             .env("OTEL_BSP_MAX_QUEUE_SIZE", "8")
             .env("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "4")
             .env("OTEL_EXPORTER_OTLP_TIMEOUT", "200")
@@ -63,7 +63,7 @@ async fn a_collector_that_does_not_work_costs_its_traces_and_nothing_else() {
                 .unwrap();
             assert_eq!(sent.status(), 200, "{collector:?}");
         }
-        // What is said of the collector is said once.
+        // The collector's error is logged once.
         let dropped = |line: &str| line.contains("traces do not reach the collector");
         let line = told.find(|line| dropped(line.as_ref().unwrap()));
         assert!(line.is_some(), "{collector:?}");

@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use crate::{kept, running::run};
 
-/// How long one installation may take.
+/// The time limit of one installation.
 const INSTALL: Duration = Duration::from_secs(900);
 
 /// The A2A SDK of 1.0, with what its clients and servers in `tests/interop` need.
@@ -40,7 +40,7 @@ pub(crate) const SHOWING: [&str; 6] = [
     "langchain-remote-a2a-agent==1.0.0",
 ];
 
-/// One that wants an older SDK.
+/// A package that needs an older SDK.
 pub(crate) const STRANDS: [&str; 1] = ["strands-agents[a2a]==1.62.0"];
 
 /// Two more that want it, of which each disagrees with everybody else.

@@ -25,8 +25,8 @@ use bridge_protocol::{
 use futures_util::StreamExt as _;
 use serde_json::json;
 
-/// Does what it is told: `panic`, `hang`, `slow`, `ask`, `leave` its task at work for a while, or completes; `begin and` one of these begins an
-/// artifact before. Notes what it heard.
+/// An agent that follows the message's command: `panic`, `hang`, `slow`, `ask`, `leave` its task working for a while,
+/// or completes it; `begin and` one of these begins an artifact before. It records the messages.
 #[derive(Clone, Default)]
 pub(crate) struct Obedient(Arc<Mutex<Vec<String>>>);
 
@@ -166,7 +166,7 @@ pub(crate) async fn state_of(world: &World, task: &Task) -> TaskState {
     got.unwrap().status.state.clone()
 }
 
-/// What a stream shows, an item a line; `~` before what is told while its turn waits behind another.
+/// Returns the content of a stream, an item a line; `~` marks items that come while the stream's turn is queued.
 pub(crate) async fn told(items: StreamItems) -> Vec<String> {
     let line = |response: &StreamResponse<Arc<Task>>| match response {
         StreamResponse::Task(task) => format!("task {}", short(&task.status.state)),

@@ -177,7 +177,7 @@ const CLIENT: Rooms = &[
     ("signature", &[]),
 ];
 
-/// The backends do not know each other; what all of them use names none of them.
+/// The backends do not use each other, and their common modules use none of them.
 const STORE: Rooms = &[
     ("append", &[]),
     ("backend", &["cache", "list", "quarantine"]),
@@ -216,7 +216,7 @@ const STORE: Rooms = &[
     ("whole", &["caller"]),
 ];
 
-/// `Shared`, what the parts of the store have in common, stands in the root.
+/// `Shared`, the common part of the store, is in the root.
 const POSTGRES: Rooms = &[
     ("address", &[]),
     ("batch", &["connections", "failure", "rows"]),

@@ -2,8 +2,8 @@
 
 use std::{path::Path, process::Command};
 
-/// With serde_json's `raw_value`, a member named after it is a text to parse for each `serde_json::Value`, past all limits:
-/// see `bridge_protocol::wire::json`. axum's `json` enables it, in the tests of the workspace too.
+/// With serde_json's `raw_value`, a member with its name is a text to parse for each `serde_json::Value`, without any
+/// limits: see `bridge_protocol::wire::json`. axum's `json` enables it, in the tests of the workspace too.
 #[test]
 fn the_programs_have_no_raw_values_of_serde_json() {
     let mut tree = Command::new(env!("CARGO"));

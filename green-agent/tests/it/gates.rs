@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-/// One of two samples passes.
+/// A scenario in which one of two samples passes.
 const SCENARIO: &str = "[green_agent]\n[[participants]]\nrole = 'agent'\nbuiltin = 'sample'\n\
      [config]\nevaluator = 'conversation'\n\
      [[config.turn]]\nto = 'agent'\ntext = 'Hello'\ncontains = '{row.target}'\n\

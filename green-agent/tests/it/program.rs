@@ -177,8 +177,8 @@ fn a_trial_leaves_its_folder() {
     }
 }
 
-/// Returns the process id of the hanging agent's child: the agent ignores SIGTERM, starts a child in a
-/// session of its own, and prints the id into its log.
+/// Returns the process id of the hanging agent's child: the agent ignores SIGTERM, starts a child in a separate
+/// session, and prints the id into its log.
 fn hanging_child(runs: &Path) -> i32 {
     eventually("the hanging agent's child", || {
         let run = fs::read_dir(runs).ok()?.next()?.ok()?.path();

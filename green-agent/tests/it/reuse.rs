@@ -141,7 +141,7 @@ impl Folder {
     }
 }
 
-/// What is left of a trial.
+/// The results of a trial.
 struct Trial {
     record: TrialRecord,
     transcript: String,
@@ -210,7 +210,7 @@ fn agents_stay_and_each_trial_has_its_own_transcript_and_logs() {
             assert_eq!(log.matches("answered").count(), 1, "{role} of {own}: {log}");
         }
     }
-    // Each task has a context of its own, on each hop.
+    // Each task has a separate context, on each hop.
     assert_eq!(contexts.len(), 12);
     let cards: usize = trials
         .iter()

@@ -24,7 +24,7 @@ const TOLERANCE: f64 = 1e-11;
 const TABLES: usize = 1_000;
 const DRAWS: usize = 200;
 
-/// How long the reference may take.
+/// The time limit of the reference.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// The input of one comparison.

@@ -21,8 +21,8 @@ use super::{
 /// The variable that makes the test below run as a runner, in this folder.
 const RUNNER_DIR: &str = "GREEN_AGENT_TEST_RUNNER_DIR";
 
-/// Returns a script that starts a child, starts an orphan that ignores SIGTERM in a session of its own, and
-/// then runs `after`.
+/// Returns a script that starts a child, starts an orphan that ignores SIGTERM in a separate session, and then runs
+/// `after`.
 fn family(after: &str) -> String {
     format!(
         "sleep 300 & echo $! > child\n\
@@ -147,7 +147,7 @@ fn the_running_program_is_found_again() {
     );
 }
 
-/// Not a test of its own: the runner that other tests start, which ends only with its agent.
+/// The runner that other tests start, which ends only with its agent. It is not a test itself.
 #[tokio::test]
 async fn runner_for_other_tests() {
     let Some(dir) = std::env::var_os(RUNNER_DIR).map(PathBuf::from) else {

@@ -168,8 +168,7 @@ fn every_help_wraps_evenly() {
     crate::command_line::helps_wrap_evenly(env!("CARGO_BIN_EXE_mcp-tools"));
 }
 
-/// The server's library logs the end of a connection as an error of its own; only the program's own message may
-/// appear.
+/// The server's library logs the end of a connection as an error; only the program's own message may appear.
 #[tokio::test]
 async fn an_error_is_told_once_and_by_the_program() {
     for arguments in [

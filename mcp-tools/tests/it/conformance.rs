@@ -19,7 +19,7 @@ const SCRIPT: &str = "@modelcontextprotocol/conformance/dist/index.js";
 /// The time limit for one run of the suite.
 const LIMIT: Duration = Duration::from_secs(240);
 
-/// How often a scenario that failed beside all others is run alone.
+/// The number of times that a scenario which failed beside all others is repeated alone.
 ///
 /// The suite runs the scenarios of a version all at once, and some of them measure pauses of half a second: on a busy
 /// machine a request that was sent early arrives late, and is taken for another one.

@@ -21,7 +21,7 @@ use crate::program::{Listening, mcp_tools, output};
 const LIMIT: Duration = Duration::from_secs(30);
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const SPAN: &str = "b7ad6b7169203331";
-/// Nobody listens there, and no call waits for it.
+/// The address of a collector that does not listen; no call waits for it.
 const COLLECTOR: &str = "http://127.0.0.1:9";
 
 /// A server with a tool whose result is the trace context of its call.

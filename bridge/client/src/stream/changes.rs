@@ -96,7 +96,8 @@ fn new_parts(shown: &[Part], now: &[Part]) -> Option<Vec<Part>> {
         content: Content::Text(more.to_owned()),
         ..next.clone()
     };
-    last.goes_on_in(next).then(|| [&[grown], rest].concat())
+    last.can_be_joined_with(next)
+        .then(|| [&[grown], rest].concat())
 }
 
 fn artifact(task: &Task, artifact: Artifact, append: bool) -> StreamResponse {

@@ -35,7 +35,7 @@ pub(crate) enum Manner {
     Snapshot,
     /// The same, but the last event before is repeated after the task.
     Repeats,
-    /// Only the later events, as servers of 0.3 do.
+    /// The server sends only the later events, as servers of 0.3 do.
     Later,
     /// The server refuses to resume.
     Refuses,

@@ -103,7 +103,7 @@ async fn an_agent_whose_name_has_become_private_is_not_called() {
     for (place, card, call) in ways() {
         let (site, agent) = found(&[(&format!("GET /{place}"), answer(&card))]).await;
         let looked = site.lines().len();
-        // By the options, and by the permission recorded at discovery.
+        // The options allow it, and so does the permission recorded at discovery.
         let public = Discovered {
             allow_private: false,
             ..agent.clone()

@@ -67,7 +67,7 @@ fn log(steps: &[u8]) -> Vec<Value> {
     let mut log = vec![begun()];
     log.extend(steps.iter().enumerate().map(step));
     log.push(status("TASK_STATE_COMPLETED", 59));
-    // As the client writes them: without default values.
+    // This is the form that the client writes: without default values.
     let read = |event| to_value(&StreamResponse::read(event).unwrap());
     log.into_iter().map(read).collect()
 }

@@ -141,7 +141,7 @@ fn answered() -> axum::http::Response<axum::body::Body> {
 /// A refused connection has received no request, so the request may be sent elsewhere (5.2).
 #[tokio::test]
 async fn the_next_interface_is_used_if_nobody_takes_a_connection() {
-    // It has the port and does not listen: nobody else gets the port, and connections are refused.
+    // It holds the port without listening: no other program gets the port, and connections are refused.
     let closed = tokio::net::TcpSocket::new_v4().unwrap();
     closed.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let port = closed.local_addr().unwrap().port();

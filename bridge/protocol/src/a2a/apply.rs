@@ -139,12 +139,12 @@ impl Artifact {
         contents.eq(parts.iter().map(|part| &part.content))
     }
 
-    /// Appends the parts of a further piece. A text continues the previous part, if both have the same metadata:
+    /// Appends the parts of a further piece. A text continues a previous plain text of its type:
     /// clients show each part on a separate line, and an agent that streams sends a text in many pieces.
     pub fn append_parts(&mut self, parts: impl IntoIterator<Item = Part>) {
         for part in parts {
             match (self.parts.last_mut(), part.as_text()) {
-                (Some(last), Some(text)) if last.goes_on_in(&part) => last.push_str(text),
+                (Some(last), Some(text)) if last.can_be_joined_with(&part) => last.push_str(text),
                 (_, Some("")) if part.is_plain() => {}
                 (_, Some(_) | None) => self.parts.push(part),
             }

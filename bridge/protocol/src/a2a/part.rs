@@ -95,8 +95,8 @@ impl Part {
         is_bare && matches!(content, Content::Text(_))
     }
 
-    /// Returns whether both are texts, and nothing tells the second part from more of the first.
-    pub fn goes_on_in(&self, next: &Self) -> bool {
+    /// Returns whether both are plain texts of the same type, so that the second part can continue the first.
+    pub fn can_be_joined_with(&self, next: &Self) -> bool {
         self.is_plain() && next.is_plain() && self.media_type == next.media_type
     }
 

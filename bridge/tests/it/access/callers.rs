@@ -29,7 +29,7 @@ use crate::app;
 /// An id that never was, as long as those that are.
 pub(super) const NEVER: &str = "00000000-0000-4000-8000-000000000000";
 
-/// One way to ask for an operation about a task; a row for each binding's own form.
+/// A request for an operation on a task; a row for each binding's form.
 pub(super) struct Ask {
     pub(super) what: &'static str,
     method: &'static str,
@@ -138,7 +138,7 @@ pub(super) async fn task(app: &Router, caller: &str) -> String {
     answer["result"]["task"]["id"].as_str().unwrap().to_owned()
 }
 
-/// What is answered, with the id out of it.
+/// Returns the answer, without the id in it.
 async fn asked(app: &Router, ask: &Ask, caller: &str, id: &str) -> (StatusCode, String) {
     let mut request = Request::builder()
         .method(ask.method)

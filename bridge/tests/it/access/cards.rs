@@ -1,4 +1,4 @@
-//! Cards: the one that everybody may keep, and the one for callers who are known.
+//! Tests the public card, which may be cached, and the card for authenticated callers.
 
 use axum::http::StatusCode;
 #[cfg(feature = "grpc")]

@@ -42,7 +42,7 @@ async fn refusals_are_counted_by_what_was_wrong() {
             Way::Grpc(Operation::SendMessage, named.clone()),
             Some(("authorization", asking.as_str())),
         ),
-        // These are let in.
+        // These requests are admitted.
         (rest(), Some(("x-key", "s3cret"))),
         (rest(), Some(("authorization", asking.as_str()))),
     ] {

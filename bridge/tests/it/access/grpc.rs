@@ -1,5 +1,5 @@
-//! Callers over gRPC, with their credentials as metadata: another's task is answered as one that never was, and
-//! those who are not let in are told what the other bindings tell.
+//! Tests callers over gRPC, with their credentials as metadata: another caller's task does not exist, and refused
+//! callers get the same errors as with the other bindings.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ use super::{
 };
 use crate::grpc::{base64, call};
 
-/// What the table of JSON-RPC says of 1.0, whose parameters are gRPC's messages: an operation, and what it
-/// says about a task.
+/// Returns the operations in the table of JSON-RPC for 1.0, whose parameters are gRPC's messages: an operation, and its
+/// expected result for a task.
 fn asks() -> impl Iterator<Item = (Operation, fn(&str) -> Value)> {
     ASKS.iter().filter_map(|ask| {
         let method = ask.what.strip_prefix("JSON-RPC 1.0 ")?;
@@ -46,7 +46,7 @@ async fn answered(app: &Router, caller: &str, asked: &Call, id: &str) -> Vec<(St
     let messages = answered.messages.iter();
     let messages = messages.map(|message| ("message".to_owned(), message.to_vec()));
     let all = headers.chain(messages);
-    // Both ids are equally long, so that lengths within the bytes stay what they are.
+    // Both ids are equally long, so that lengths within the bytes do not change.
     all.map(|(name, value)| (name, without(&value, id.as_bytes())))
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Skills that need something, as the file says it and as the client calls them: it is told what is missing.
+//! Tests skills with requirements in the configuration, as clients call them: refusals name the missing credentials.
 
 use std::fs;
 
@@ -56,11 +56,11 @@ fn options(binding: Option<Binding>, scope: Option<&str>) -> Options {
     }
 }
 
-/// What comes of a call: a word, and what is asked for.
+/// Returns the outcome of a call: a word, and the required credentials.
 async fn called(agent: &Discovered, skill: &str, options: &Options) -> (&'static str, String) {
     let call = Invocation::new("m-1", skill, Map::new());
     let error = match invoke(agent, &call, options).await {
-        // What an agent that repeats what is said makes of it does not matter here.
+        // The reaction of an agent that repeats the message does not matter here.
         Ok(_) => return ("called", String::new()),
         Err(InvocationError::Agent(ClientError { fault, .. })) => fault,
         Err(other) => panic!("{other}"),

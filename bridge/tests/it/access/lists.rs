@@ -141,7 +141,7 @@ async fn no_last_event_leads_into_anothers_task() {
         };
         let other = streams(&yours).remove(number);
         let never = streams(NEVER).remove(number);
-        // Another's task by its id, and as the last event of one's own.
+        // The requests use another caller's task by its id, and as the last event of the caller's own task.
         assert_eq!(asked(&other, &yours).await, asked(&never, NEVER).await);
         assert_eq!(asked(&own, &yours).await, asked(&own, NEVER).await);
         let (status, text) = asked(&own, &mine).await;

@@ -98,7 +98,7 @@ async fn guarded(schemes: &Value, requirements: &Value, checks: &[(&str, Check)]
     hosted(&card, checks).await
 }
 
-/// Returns an agent with such a card, which has one more skill for callers who are known.
+/// Returns an agent with such a card, which has one more skill for authenticated callers.
 async fn hosted(more: &Value, checks: &[(&str, Check)]) -> Router {
     let host = host(
         more,

@@ -1,4 +1,4 @@
-//! Skills that need more than their card: whoever names one has to show it, in every binding.
+//! Tests skills that need more than their card: a caller who names one must have the credentials, with every binding.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -145,9 +145,9 @@ async fn whoever_names_a_skill_shows_what_it_needs() {
         ("audit", &[rich, guess], 401),
         ("talk", &[poor], 200),
         ("talk", &[key], 200),
-        // There is no such skill: what it would need is nobody's to say.
+        // There is no such skill, so it has no requirements.
         ("fly", &[poor], 200),
-        // What the card needs comes first.
+        // The requirements of the card come first.
         ("talk", &[], 401),
         ("refund", &[guess], 401),
     ];

@@ -23,12 +23,12 @@ pub(super) enum Way {
     Grpc(bridge_protocol::a2a::Operation, Value),
 }
 
-/// What is answered.
+/// The answer to a request.
 #[derive(Debug)]
 pub(super) struct Told {
     /// HTTP's status, or the one that stands for gRPC's.
     pub(super) status: u16,
-    /// What to show.
+    /// The challenges for missing credentials.
     pub(super) challenges: Vec<String>,
     pub(super) headers: HeaderMap,
     /// The body; in gRPC the status with its details, or the answer, as JSON.

@@ -23,7 +23,7 @@ use crate::{
     terminal::bridge,
 };
 
-/// How long the doctor may take.
+/// The time limit of the doctor.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Stands before a bot and notes how it is asked to answer.
@@ -34,7 +34,7 @@ struct Gate {
 }
 
 impl Gate {
-    /// Returns the address to use in the place of the bot's, and what is noted.
+    /// Returns the address of a proxy in front of the bot, and the proxy's records.
     async fn before(bot: &Bridge) -> (String, Arc<Mutex<Vec<Value>>>) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}/api/messages", listener.local_addr().unwrap());

@@ -1,5 +1,5 @@
-//! `bridge chat`, `discover` and `check` with agents of frameworks, each made one of A2A by its framework's own means:
-//! they say again what they hear, and are to be seen to do so, once.
+//! Tests `bridge chat`, `discover` and `check` with agents of frameworks, which are served over A2A by each framework's
+//! own means: they repeat messages, and each answer must be shown once.
 
 use std::{process::Command, time::Duration};
 
@@ -13,11 +13,11 @@ use crate::{
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What is found at an agent's address.
+/// The expected results for an agent's address.
 struct Found {
     name: &'static str,
     speaks: &'static str,
-    /// Where its card has errors.
+    /// The expected errors of its card.
     errors: &'static [&'static str],
 }
 
@@ -114,7 +114,8 @@ async fn crewai_is_understood() {
     turns(agent.url()).await;
 }
 
-/// An answer is shown once, waiting and streaming; the agent is found, and what is wrong with its card is told.
+/// Checks that an answer is shown once, waiting and streaming, that the agent is found, and that the errors of its card
+/// are reported.
 async fn meet(url: &str, found: &Found) {
     for more in [&[][..], &["--no-stream"]] {
         let arguments = [&["chat", url, "-m", "hi"], more].concat();
@@ -141,7 +142,7 @@ async fn meet(url: &str, found: &Found) {
     assert_eq!(code, Some(i32::from(!errors.is_empty())), "{said}");
 }
 
-/// A conversation goes on from line to line.
+/// Checks that a conversation continues from line to line.
 async fn turns(url: &str) {
     for more in [&[][..], &["--no-stream"]] {
         let said = chat(&[&[url], more].concat(), "hi\nho\n").await;

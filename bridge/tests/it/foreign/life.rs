@@ -13,7 +13,7 @@ use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// What an agent can do.
+/// The abilities of an agent.
 #[derive(Clone, Copy)]
 pub(super) struct Life {
     pub(super) streams: bool,
@@ -203,7 +203,7 @@ async fn refused(client: &Client) {
     let Fault::Rpc(said) = &error.fault else {
         panic!("{error}");
     };
-    // What has no codes of its own has words.
+    // Bindings without error codes have words instead.
     let is_told = said.message.starts_with("Task not found");
     assert!(
         is_told || said.kind() == Some(ErrorKind::TaskNotFound),

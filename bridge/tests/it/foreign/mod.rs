@@ -1,6 +1,6 @@
-//! Our client against agents that are built on the SDKs of others: each goes through the whole life of a
-//! task, over every binding that its card names; those of frameworks, which do less, are met by the program. The agents stand in `tests/interop/servers/`; what of
-//! their behaviour is a fault of theirs in `KNOWN.md` beside it.
+//! Tests our client with agents on the SDKs of others: each goes through the whole life of a task, over every binding
+//! that its card names; agents of frameworks, which support less, are tested with the program. The agents are in
+//! `tests/interop/servers/`; their known faults are in `KNOWN.md` beside them.
 
 mod frameworks;
 mod life;
@@ -14,7 +14,7 @@ use url::Url;
 use self::life::{Life, live};
 use crate::{node, official, program::Bridge, venv};
 
-/// What every agent of 1.0 can do.
+/// The abilities of every agent of 1.0.
 const WHOLE: Life = Life {
     streams: true,
     tells_cancel: true,
@@ -95,7 +95,7 @@ async fn a2a_server_lf_is_spoken_to_in_1_0() {
 async fn python(agent: &str, packages: &[&str]) -> Bridge {
     let python = venv::with(packages).await.join("bin/python");
     let mut command = Command::new(python);
-    // What it compiles stays out of the tree.
+    // Compiled files stay out of the tree.
     Bridge::listening(command.arg("-B").arg(interop(agent)))
 }
 

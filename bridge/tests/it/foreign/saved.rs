@@ -11,14 +11,14 @@ use axum::{
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-/// An agent that says again what it said.
+/// A server that replays recorded answers.
 pub(super) struct Saved {
     /// The address of its card.
     pub(super) card: String,
 }
 
 impl Saved {
-    /// Serves what stands in a file; `URL` in its card is its own address.
+    /// Serves the recording in a file; `URL` in its card is replaced by its address.
     pub(super) async fn serve(file: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let here = format!("http://{}", listener.local_addr().unwrap());

@@ -2,7 +2,7 @@
 
 use super::rng::Rng;
 
-/// What means something to the readers of some text.
+/// Words with a meaning for the readers of some text.
 const WORDS: [&[u8]; 30] = [
     b"\n",
     b"\r",
@@ -36,7 +36,7 @@ const WORDS: [&[u8]; 30] = [
     b"#",
 ];
 
-/// One of the seeds, changed once or a few times.
+/// Returns one of the seeds, changed once or a few times.
 pub(super) fn change(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
     let mut text = rng.pick(seeds).clone();
     for _ in 0..=rng.below(4) {

@@ -11,7 +11,7 @@ const CASES: &[(&str, &str)] = &[
         "params",
         r#"{"params":{"message":{"role":"user","parts":[{"text":""}],"contextId":""}}}"#,
     ),
-    // A part is told by `kind` as by `type`, under which it is written again.
+    // A part is identified by `kind` or by `type`, and is written with `type`.
     (
         "params",
         r#"{"params":{"message":{"role":"user","parts":[{"kind":"error","":1}]}}}"#,
@@ -33,7 +33,7 @@ const CASES: &[(&str, &str)] = &[
     ("push_urls", "https:localhost.."),
 ];
 
-/// Those of one target.
+/// Returns the cases of one target.
 pub(super) fn of(target: &str) -> impl Iterator<Item = Vec<u8>> {
     let own = CASES.iter().filter(move |(name, _)| *name == target);
     own.map(|(_, input)| input.as_bytes().to_vec())

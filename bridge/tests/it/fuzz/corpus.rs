@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 /// A webhook that nobody listens at.
 const HOOK: &str = "https://localhost:9/";
 
-/// What stands for the id of a task that is there.
+/// The placeholder for the id of an existing task.
 pub(super) const TASK: &str = "t";
 
-/// Every JSON document among the recordings that is so, by what it says.
+/// Returns all JSON documents in the recordings that fulfil a condition, by their content.
 pub(super) fn recorded(is_it: impl Fn(&Value) -> bool) -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../snapshots/wire");
     let mut found = Vec::new();
@@ -54,7 +54,7 @@ fn collect(folder: &Path, found: &mut Vec<Value>) {
     }
 }
 
-/// One call of each operation, in 1.0.
+/// Returns one call of each operation, in 1.0.
 fn calls() -> Vec<Call> {
     let message = Message::new("m-1", Role::User, vec![Part::text("hi")]);
     let mut send = SendMessageRequest::new(message);

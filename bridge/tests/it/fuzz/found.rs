@@ -77,7 +77,7 @@ fn spoken(found: &Discovered) -> Option<Version> {
     }
 }
 
-/// What no client can read is told as such, and what matters most is told first.
+/// Checks that a card which no client can read is reported, and that the most important finding comes first.
 fn judged(document: &Value) -> Verdict {
     let (_, findings) = lint(document);
     let is_told = findings.iter().any(|finding| finding.rule == "readable");
@@ -112,10 +112,10 @@ fn card_references() {
     });
 }
 
-/// What a registry says: `manifest`, `card`, `catalog` and `tags`.
+/// The answers of a registry: `manifest`, `card`, `catalog` and `tags`.
 type Said = Arc<Mutex<Value>>;
 
-/// A registry that says what it is told to, with whatever digests that has.
+/// Returns a registry with these answers and their digests.
 async fn registry(said: &Said) -> Url {
     let app = Router::new()
         .route("/v2/", get(async || Json(json!({}))))

@@ -22,10 +22,10 @@ use super::{Verdict, bytes, corpus, fuzz, served::Served};
 /// The status of gRPC that says that a server broke.
 const INTERNAL: &str = "13";
 
-/// What stands for the id of a task that is there: as long as it, for the lengths of all that it is in.
+/// The placeholder for the id of an existing task, of the same length, because messages contain lengths.
 const MARK: &str = "00000000-0000-0000-0000-000000000000";
 
-/// One call of each operation.
+/// Returns one call of each operation.
 fn calls() -> Vec<Vec<u8>> {
     let calls = corpus::params().into_iter();
     let calls = calls.filter(|(version, _, _)| *version == Version::V1_0);
@@ -41,7 +41,7 @@ fn calls() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// What was recorded of tasks, updates and cards, as the bytes of a message.
+/// Returns the recorded tasks, updates and cards as the bytes of messages.
 fn said() -> Vec<Vec<u8>> {
     let of = |document: &Value, name: &str| document.get(name).is_some();
     let recorded = corpus::recorded(|document| {
@@ -74,7 +74,7 @@ fn message(input: &[u8]) -> (String, &[u8]) {
     (name, rest.strip_prefix(b"\n").unwrap_or(rest))
 }
 
-/// What is read from bytes is the same in JSON, and comes back from both.
+/// Checks that a message read from bytes is the same in JSON, and survives both forms.
 fn comes_back<P, T>(what: &str, bytes: &[u8]) -> Verdict
 where
     P: prost::Message + Default,
@@ -146,17 +146,17 @@ fn grpc_calls() {
         let frame = [&[0], length.as_slice(), &bytes].concat();
         let status = status(&served, &method, frame)?;
         match status.as_deref() {
-            // What is no method is not at the end of a path of gRPC either.
+            // An unknown method is not a path of gRPC either.
             _ if Operation::from_name(&method).is_none() => Ok(()),
             None | Some(INTERNAL) => Err(format!("{method} ended with {status:?}")),
             Some(_) => Ok(()),
         }?;
-        // What has no frame around it is refused by the room below, which has a word of its own for it.
+        // A body without a frame is refused by the layer below, with its own message.
         self::status(&served, &method, bytes).map(drop)
     });
 }
 
-/// Names the task that is there.
+/// Inserts the id of the existing task.
 fn with_task(bytes: &[u8], task: &str) -> Vec<u8> {
     let mark = MARK.as_bytes();
     let at = bytes.windows(mark.len()).position(|window| window == mark);
@@ -167,7 +167,7 @@ fn with_task(bytes: &[u8], task: &str) -> Vec<u8> {
     named
 }
 
-/// The status with which a call ends, before or behind its messages. A stream that goes on has none.
+/// Returns the status with which a call ends, before or after its messages. An open stream has none.
 fn status(served: &Served, method: &str, body: Vec<u8>) -> Result<Option<String>, String> {
     let request = Request::post(format!("/{SERVICE}/{method}"))
         .header("content-type", "application/grpc")

@@ -22,7 +22,7 @@ use super::{
     served::{Answer, Served},
 };
 
-/// What stands for the id of a task that is there.
+/// The placeholder for the id of an existing task.
 pub(super) const TASK: &str = "THE-TASK";
 
 const LINES: [&str; 22] = [
@@ -50,7 +50,7 @@ const LINES: [&str; 22] = [
     "OPTIONS /a2a/message:send\nOrigin: http://localhost",
 ];
 
-/// Headers that mean something, and what may stand in them.
+/// Headers with a meaning, and their values.
 const HEADERS: [&str; 14] = [
     "A2A-Version: 1.0",
     "A2A-Version: 0.3.0",
@@ -92,9 +92,9 @@ fn seeds() -> Vec<Vec<u8>> {
     all.into_iter().map(String::into_bytes).collect()
 }
 
-/// One of the seeds, with other bytes, parameters, headers, or spelled in another way.
+/// Returns one of the seeds with other bytes, parameters or headers, or in another spelling.
 fn change(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
-    // Those of a line each come as often as the many with bodies.
+    // Requests of one line are chosen as often as the many with bodies.
     let seeds = if rng.one_in(2) {
         seeds
     } else {
@@ -141,7 +141,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// What a server of HTTP would refuse is nobody's request.
+    /// Reads a request; `None` if a server of HTTP would refuse it.
     fn read(input: &[u8], task: &str) -> Option<Self> {
         let text = String::from_utf8_lossy(input).replace(TASK, task);
         let (head, body) = text.split_once("\n\n").unwrap_or((&text, ""));
@@ -210,7 +210,7 @@ impl Asked {
     }
 }
 
-/// Returns an error of HTTP+JSON: its kind is known, and whoever sent no body is told which parameter was wrong.
+/// Checks an error of HTTP+JSON: its kind is known, and for a request without a body it names the wrong parameter.
 fn refusal(error: &Value, is_bare: bool) -> Verdict {
     let details = error["details"]
         .as_array()
@@ -228,7 +228,7 @@ fn refusal(error: &Value, is_bare: bool) -> Verdict {
     }
 }
 
-/// Returns whether an error tells which parameter, or which header, was wrong.
+/// Returns whether an error names the wrong parameter or header.
 fn names_what(error: &Value) -> bool {
     let message = error["message"].as_str().unwrap_or_default();
     message.starts_with("Last-Event-ID: ") || fields(error).iter().any(|field| !field.is_empty())

@@ -1,4 +1,4 @@
-//! Documents changed as JSON: what comes of it is still read as far as its fields.
+//! Changes documents as JSON, so that the results can still be read up to their fields.
 
 use serde_json::{Map, Number, Value, json};
 
@@ -66,7 +66,7 @@ const TEXTS: [&str; 22] = [
     "data:text/plain;base64,%%%",
 ];
 
-/// One of the seeds, changed in a few places, in which pieces of the others may stand now.
+/// Returns one of the seeds, changed in a few places, also with pieces of the others.
 pub(super) fn change(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
     let seed: &Vec<u8> = rng.pick(seeds);
     let Ok(mut value) = serde_json::from_slice::<Value>(seed) else {
@@ -87,7 +87,7 @@ pub(super) fn change(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
-/// How many values there are in a value, itself among them.
+/// Returns the number of values in a value, including itself.
 fn size(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(size).sum(),
@@ -96,7 +96,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// Returns the value after so many others, from the outside to the inside.
+/// Returns the value with this index, from the outside to the inside.
 fn find<'a>(value: &'a mut Value, at: &mut usize) -> Option<&'a mut Value> {
     if *at == 0 {
         return Some(value);

@@ -31,14 +31,14 @@ use std::{
 
 use rng::Rng;
 
-/// How many changed inputs each target gets unless a time is given: the same in every run, and less than a minute
+/// The number of changed inputs of each target unless a time is given: the same in every run, and less than a minute
 /// for all targets.
 const INPUTS: u64 = 300;
 
-/// How often a failing input is tried to be made smaller.
+/// The number of attempts to make a failing input smaller.
 const SMALLER: usize = 2_000;
 
-/// What a target says about an input: nothing, or what is wrong.
+/// The verdict of a target about an input: nothing, or the error.
 type Verdict = Result<(), String>;
 
 /// Runs a target on the cases that were found before, on the seeds, and on changes of them until time is over.
@@ -60,7 +60,7 @@ fn fuzz(name: &str, seeds: &[Vec<u8>], change: Change, mut target: impl FnMut(&[
     println!("{name}: {count} inputs");
 }
 
-/// How an input is made of seeds.
+/// A function that makes an input from seeds.
 type Change = fn(&mut Rng, &[Vec<u8>]) -> Vec<u8>;
 
 fn tried(target: &mut impl FnMut(&[u8]) -> Verdict, input: &[u8]) -> Verdict {
@@ -83,7 +83,7 @@ fn settle(name: &str, input: &[u8], try_out: &mut impl FnMut(&[u8]) -> Verdict) 
     );
 }
 
-/// The input without what is not needed for it to fail.
+/// Returns the input without the parts that are not needed for its failure.
 fn smaller(input: &[u8], try_out: &mut impl FnMut(&[u8]) -> Verdict) -> Vec<u8> {
     let (mut small, mut size, mut left) = (input.to_vec(), input.len() / 2, SMALLER);
     while size > 0 && left > 0 {

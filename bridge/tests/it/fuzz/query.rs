@@ -24,7 +24,7 @@ enum Kind {
     Flag,
 }
 
-/// The parameters of reading a task, of which the first two are there, and of listing tasks.
+/// The parameters for reading a task, of which the first two exist, and for listing tasks.
 const PARAMETERS: [(&str, Kind); 8] = [
     ("tenant", Kind::Text),
     ("historyLength", Kind::Number),
@@ -103,7 +103,7 @@ impl Query {
         text.splice(end..end, parameter.into_bytes());
     }
 
-    /// What is asked by GET for a task or for all, if nothing else is said.
+    /// Reads a GET request for a task or for a list; absent parameters have their defaults.
     pub(super) fn read(
         method: &Method,
         uri: &Uri,
@@ -182,13 +182,13 @@ impl Kind {
     }
 }
 
-/// Returns whether a name is this one but for its spelling.
+/// Returns whether a name is this one in another spelling.
 fn sounds(known: &str, name: &str) -> bool {
     let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
     letters.collect::<String>().eq_ignore_ascii_case(known)
 }
 
-/// As it stands in a query, some characters escaped that need not be.
+/// Returns a text for a query, with some characters escaped unnecessarily.
 fn escaped(rng: &mut Rng, text: &str) -> String {
     let byte = |byte: u8| match byte {
         b' ' if rng.one_in(2) => "+".to_owned(),

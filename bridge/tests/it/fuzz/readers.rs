@@ -1,4 +1,4 @@
-//! Readers that take a text and give what it says.
+//! Readers that convert a text to a value.
 
 use std::{fmt::Debug, path::Path, sync::Arc};
 
@@ -21,8 +21,8 @@ use url::Host;
 
 use super::{Verdict, bytes, corpus, fuzz, json as documents};
 
-/// What is read, written and read again must be the same, or at least be written the same: an older version
-/// may have one form for what are two things in 1.0.
+/// Checks that a value which is read, written and read again is the same, or at least written the same: an older
+/// version may have one form for two values of 1.0.
 fn comes_back<T: PartialEq + Debug>(
     what: &str,
     value: Value,
@@ -145,7 +145,7 @@ fn result(version: Version, value: &Value) -> Verdict {
     let read = |value| version.stream_item_to_v1(value);
     let write = |item: &_| lossy(&|losses| version.stream_item_from_v1(item, losses));
     if version == Version::V0_1 {
-        // It has no other items than updates, so whatever else is written comes back as one.
+        // It has no other items than updates, so every other item is read again as one.
         drop(read(value.clone()).map(|item| write(&item)));
         return Ok(());
     }
@@ -204,7 +204,7 @@ fn activities() {
 fn turn(activities: &[Activity]) -> Verdict {
     let mut turn = Translation::new(context(), SilentEnd::Completed);
     for activity in activities {
-        // What comes after an end comes back.
+        // Output after an end is read again.
         let _ = turn.handle(Input::Activity(activity.clone()));
     }
     let _ = turn.handle(Input::TurnEnded);

@@ -21,7 +21,7 @@ impl Rng {
         usize::try_from(self.next() % limit).unwrap_or(0)
     }
 
-    /// One of so many times.
+    /// Returns true once in this many times.
     pub(super) fn one_in(&mut self, many: usize) -> bool {
         self.below(many) == 0
     }

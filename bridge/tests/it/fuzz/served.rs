@@ -26,13 +26,13 @@ use crate::{
     world::Obedient,
 };
 
-/// How long an answer may take; nothing here waits for anything.
+/// The time limit of an answer; no operation here waits for anything.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// How long a stream may be silent before it is left.
+/// The time without an event after which a stream is left.
 const QUIET: Duration = Duration::from_millis(20);
 
-/// After so many requests the app is made anew, so that its task does not stay as it has become.
+/// The number of requests after which the app is created again, so that its task is as before.
 const REQUESTS: usize = 200;
 
 /// An app, a task that waits for input, and how often it was asked.
@@ -43,7 +43,7 @@ pub(super) struct Served {
     asked: usize,
 }
 
-/// What came back.
+/// The answer to a request.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
@@ -66,7 +66,7 @@ impl Served {
         }
     }
 
-    /// The id of the task that is there. To be asked for before each input.
+    /// Returns the id of the existing task. It must be called before each input.
     pub(super) fn task(&mut self) -> String {
         self.asked += 1;
         if self.asked > REQUESTS {
@@ -152,7 +152,7 @@ async fn answered(app: Router, request: Request<Body>) -> Answer {
         body: Vec::new(),
         trailers: HeaderMap::new(),
     };
-    // The stream of a task that goes on does not end: what it has to say is said at once.
+    // The stream of a running task does not end: its events are sent at once.
     let pause = if answer.is_stream() { QUIET } else { LIMIT };
     while let Ok(Some(Ok(frame))) = timeout(pause, body.frame()).await {
         match frame.into_data() {

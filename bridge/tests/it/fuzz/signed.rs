@@ -49,7 +49,7 @@ async fn tokens(issuer: &Issuer) -> Vec<String> {
     ]
 }
 
-/// One of the tokens, in which bytes are changed, or what a piece says.
+/// Returns one of the tokens, with changed bytes or changed content.
 fn change(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
     if rng.one_in(3) {
         return bytes::change(rng, seeds);
@@ -64,7 +64,7 @@ fn change(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
     pieces.join(".").into_bytes()
 }
 
-/// Returns a verifier of the issuer's tokens, whose keys stand in a file.
+/// Returns a verifier of the issuer's tokens, with the keys in a file.
 fn verifier(issuer: &Issuer, folder: &tempfile::TempDir) -> Verifier {
     let keys = folder.path().join("keys.json");
     let published = serde_json::to_vec(&issuer.jwks(moment(0))).unwrap();
@@ -156,7 +156,7 @@ fn payloads(card: &Value) -> [String; 2] {
     [signing::payload(card), signing::payload_of_sdks(card)]
 }
 
-/// What is signed of a card is JSON, of which the same is signed.
+/// Checks that the signed form of a card is JSON with the same signed form.
 fn stays(card: &Value) -> Verdict {
     let payload = signing::payload(card);
     let read = serde_json::from_str::<Value>(&payload).map_err(|error| error.to_string())?;

@@ -1,5 +1,4 @@
-//! Fields that nobody knows: what is written again just as it was read is so with one of them too, wherever it
-//! stands.
+//! Tests unknown fields: a document that is written again unchanged must be so with an unknown field in any place.
 
 use bridge_protocol::{
     a2a::{AgentCard, Operation},
@@ -11,7 +10,7 @@ use serde_json::Value;
 
 use super::{Verdict, corpus, fuzz, json as documents, rng::Rng};
 
-/// The field that nobody knows, and what it says.
+/// The name and the value of the unknown field.
 const NAME: &str = "x-stray";
 const TEXT: &str = "here";
 
@@ -29,7 +28,7 @@ fn change(rng: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
     document.to_string().into_bytes()
 }
 
-/// How many objects there are in a value, itself among them.
+/// Returns the number of objects in a value, including itself.
 fn objects(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(objects).sum(),
@@ -38,7 +37,7 @@ fn objects(value: &Value) -> usize {
     }
 }
 
-/// Adds the field to the object after so many others.
+/// Adds the field to the object with this index.
 fn add(value: &mut Value, at: &mut usize) -> bool {
     match value {
         Value::Array(items) => items.iter_mut().any(|item| add(item, at)),
@@ -71,7 +70,7 @@ fn without(value: &Value) -> Value {
 /// Reads a document as something and writes it again, if it can be read.
 type Again = Box<dyn Fn(&Value) -> Option<Value>>;
 
-/// Everything that a document may be, in every version.
+/// Returns the readers of all kinds of documents, in every version.
 fn readers() -> Vec<(String, Again)> {
     let mut all: Vec<(String, Again)> = vec![
         ("an activity".to_owned(), Box::new(activity)),

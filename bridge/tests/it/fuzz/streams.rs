@@ -26,10 +26,10 @@ use tokio::{net::TcpListener, runtime::Runtime, time::timeout};
 use super::{Verdict, bytes, corpus, fuzz};
 use crate::app::rpc;
 
-/// How long one stream may take: what it consists of is there at once.
+/// The time limit of one stream, whose content is available at once.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
-/// What is answered next.
+/// The next answer.
 type Next = Arc<Mutex<Vec<u8>>>;
 
 fn runtime() -> Runtime {

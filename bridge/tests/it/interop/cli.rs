@@ -21,7 +21,7 @@ use crate::{official, program::Bridge};
 /// Longer than a command takes.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What streams say to `-stream`, put together.
+/// The joined text of streams that answer `-stream`.
 const STREAMED: &str = "A task is a log of what was said and done. \
     Whoever follows it sees the same events in the same order [1].\n\
     [1] Agent2Agent (A2A) Protocol Specification (https://a2a-protocol.org/latest/specification/)";
@@ -46,11 +46,11 @@ struct Cli {
     program: PathBuf,
     card: String,
     transport: &'static str,
-    /// Where it looks for settings, and finds none.
+    /// The empty folder in which it looks for settings.
     home: TempDir,
 }
 
-/// What a command printed, each document of it, and why it failed if it did.
+/// The JSON documents that a command printed, and its error if it failed.
 #[derive(Debug)]
 struct Printed {
     documents: Vec<Value>,
@@ -107,7 +107,7 @@ impl Cli {
         error.unwrap_or_else(|| panic!("{arguments:?} does not fail: {printed:?}"))
     }
 
-    /// The task that a message begins, or goes on with.
+    /// Returns the task that a message begins or continues.
     async fn say(&self, arguments: &[&str]) -> Value {
         self.ask(&[&["send"], arguments].concat()).await["task"].take()
     }
@@ -128,7 +128,8 @@ fn state(task: &Value) -> &str {
     task["status"]["state"].as_str().unwrap()
 }
 
-/// The card is one of 1.0 to whoever says so; without a version it has the fields of 0.3 too.
+/// Checks that the card is one of 1.0 for clients that name this version; without a version it also has the fields of
+/// 0.3.
 async fn cards(cli: &Cli) {
     let card = cli.ask(&["card", "get"]).await;
     assert_eq!(card["name"], "sample");

@@ -1,5 +1,5 @@
-//! Clients that show answers to people or to models: each answer stands in what they show once, wherever they look
-//! for it.
+//! Tests clients that show answers to people or to models: each answer is shown once, in every place that they have for
+//! it.
 
 use std::{
     fs,
@@ -88,7 +88,7 @@ async fn python(client: &str, packages: &[&str]) {
     show(command).await;
 }
 
-/// What the agents say before they repeat what is said: both built-in ones, and a bot of another SDK in Python and in
+/// The messages to agents before they repeat messages: both built-in ones, and a bot of another SDK in Python and in
 /// JavaScript each.
 const SAY: [(&str, &str); 4] = [
     ("sample", "You said: "),

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use super::interop;
 use crate::{node, venv};
 
-/// What the tests are told of by name is told of there too.
+/// Every program that the tests name is in the table.
 #[test]
 fn every_program_stands_in_it() {
     let table = fs::read_to_string(interop("README.md")).unwrap();
@@ -48,7 +48,7 @@ fn every_version_is_the_one_that_is_installed() {
     let node = node.filter_map(|one| one.rsplit_once('@'));
     let manifest = fs::read_to_string(interop("rust/Cargo.toml")).unwrap();
     let rust = manifest.lines().filter_map(exact);
-    // What an SDK needs beside it has no row of its own.
+    // A package that an SDK needs has no row.
     let counts = ["a2a", "adk", "health", "beeai", "crewai", "langgraph-api"];
     let beside = |name: &str| !counts.iter().any(|one| name.contains(one));
     let all = python.chain(node).chain(rust);

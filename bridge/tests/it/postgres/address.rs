@@ -1,4 +1,4 @@
-//! One address before several bridges: each request goes to the next of them, whoever sends it.
+//! One address in front of several bridges: each request goes to the next of them, from any sender.
 
 use std::sync::{
     Arc, Mutex,

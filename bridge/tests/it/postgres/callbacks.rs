@@ -206,7 +206,7 @@ async fn what_comes_twice_is_logged_once() {
     );
 }
 
-/// What users say to a bot in one task, and what it answers.
+/// The messages of users to a bot in one task, and its answers.
 const TALKS: [&[&str]; 5] = [
     &["hello"],
     &["count", "count", "count"],
@@ -215,7 +215,7 @@ const TALKS: [&[&str]; 5] = [
     &["later"],
 ];
 
-/// Has the talks with these bridges in turn, and returns the states and texts after each message.
+/// Runs the talks with these bridges in turn, and returns the states and texts after each message.
 async fn talks(bridges: &[Talk], bot: &Bridge) -> Vec<(Value, Vec<String>)> {
     let (http, mut seen, mut number) = (reqwest::Client::new(), Vec::new(), 0);
     let mut next = || {

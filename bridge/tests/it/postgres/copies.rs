@@ -287,7 +287,7 @@ async fn a_store_there_and_back_is_the_original() {
         &three.url,
     ]);
     assert_eq!(in_database(&three).await, original);
-    // What has content is not written to.
+    // A target with content is not written to.
     fails(&["migrate", &place("original"), &three.url], "is not empty");
     fails(&["migrate", &one.url, &place("back")], "is not empty");
     fails(&["migrate", &place("none"), &three.url], "holds no store");
@@ -323,7 +323,7 @@ async fn a_copy_that_is_killed_goes_on() {
         }
         copying.kill().unwrap();
         copying.wait().unwrap();
-        // It is forgotten after its lease.
+        // The copy is forgotten after its lease.
         database.execute("DELETE FROM bridge.replicas").await;
     }
     let unfinished = database.number("SELECT count(*) FROM bridge.tasks").await;
@@ -376,7 +376,7 @@ async fn a_database_in_use_is_backed_up_and_checked() {
     assert_eq!(code, Some(1), "{told}");
     assert!(told.contains("20 tasks, 2 of them damaged"), "{told}");
     assert!(told.contains("events are missing"), "{told}");
-    // What is damaged is left out of a copy, which says so.
+    // Damaged tasks are left out of a copy, which reports them.
     let second = folder.path().join("second");
     let backup = [
         "store",

@@ -84,7 +84,7 @@ async fn a_bridge_recovers_and_expires_the_others() {
         tasks.push(one.send("hanging", message, false).await["id"].clone());
     }
     one.bridge.kill();
-    // What it had sent to the database is done first: an append would write the head anew.
+    // Pending writes to the database are completed first, because an append would write the head again.
     database.is_left().await;
     let id = tasks[1].as_str().unwrap();
     let damage = format!("UPDATE bridge.tasks SET head = '{{' WHERE task = '{id}'");

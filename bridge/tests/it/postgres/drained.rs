@@ -1,4 +1,4 @@
-//! Bridges that stop, or die, while a bot takes its time: another one goes on, and each turn ends once.
+//! Bridges that stop or are killed while a bot is still working: another one continues, and each turn ends once.
 
 use std::{process::Stdio, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{interop::interop, remote::standin::StandIn, venv};
 
-/// What the bot does before it takes its time.
+/// The bot's action before it pauses.
 #[derive(Clone, Copy, PartialEq)]
 enum Begins {
     Speaking,
@@ -30,7 +30,7 @@ enum Begins {
 async fn slow(begins: Begins, may: Arc<Semaphore>) -> StandIn {
     StandIn::that(move |post| {
         let may = may.clone();
-        // The bot goes on when the bridge that asked it is gone.
+        // The bot continues when the bridge that called it has ended.
         let working = tokio::spawn(async move {
             if begins == Begins::Speaking {
                 post.say("a moment, please").await;
@@ -79,7 +79,7 @@ impl Pair {
         }
     }
 
-    /// Waits until the bot has the message, and has said what it says first.
+    /// Waits until the bot has the message, and has sent its first output.
     async fn bot_is_at_work(&self, begins: Begins) {
         let said = match begins {
             Begins::Speaking => {
@@ -154,7 +154,7 @@ async fn a_slow_bot_ends_its_turn_though_the_bridge_of_the_turn_dies() {
     pair.is_ended_once(&["TASK_STATE_COMPLETED"]).await;
 }
 
-/// Nobody knows whether the bot has the message, so its turn fails, once; what the bot says later is a task of its own.
+/// It is unknown whether the bot has the message, so its turn fails, once; later output of the bot is a separate task.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_bot_fails_once_when_the_bridge_of_its_turn_dies() {
     let mut pair = Pair::start(Begins::Silently).await;
@@ -180,7 +180,7 @@ async fn line(lines: &mut Lines<BufReader<ChildStdout>>) -> String {
         .unwrap_or_default()
 }
 
-/// The stream of a client that is not ours breaks off when its bridge stops, and goes on at another one to the end.
+/// The stream of another client breaks when its bridge stops, and continues at another bridge to the end.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_of_others_goes_on_at_another_bridge_when_one_stops() {
     let python = venv::with(&venv::A2A_SDK_1_0).await.join("bin/python");
@@ -198,7 +198,7 @@ async fn a_client_of_others_goes_on_at_another_bridge_when_one_stops() {
     assert_eq!(line(&mut lines).await, "following");
     pair.bot_is_at_work(Begins::Speaking).await;
     pair.one.bridge.terminate();
-    // One that ended without an error would say that the turn is over.
+    // A stream that ended without an error would mean that the turn is over.
     let told = line(&mut lines).await;
     assert!(told.starts_with("ended by A2AClientError"), "{told}");
     let left = line(&mut lines).await;

@@ -1,4 +1,4 @@
-//! What is wrong with the database, and what becomes of it.
+//! Tests faults of the database, and their effects.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,7 +25,7 @@ async fn tables_of_a_later_program_are_refused_unless_they_allow_it() {
     assert!(error.to_string().ends_with(expected), "{error}");
 }
 
-/// A bridge of the version before goes on beside one of this version, which has changed the tables.
+/// A bridge of the previous version keeps working beside one of this version, which has changed the tables.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_older_bridge_goes_on_beside_a_newer_one() {
     let database = Server::shared().database().await;
@@ -39,7 +39,7 @@ async fn an_older_bridge_goes_on_beside_a_newer_one() {
     ] {
         database.execute(step).await;
     }
-    // What the older one writes, before and afterwards.
+    // The older one writes before and afterwards.
     let join = "INSERT INTO bridge.replicas (until) VALUES (clock_timestamp() + interval '1 hour')";
     database.execute(join).await;
     let take = "INSERT INTO bridge.conversations (key, replica)
@@ -62,7 +62,7 @@ async fn an_older_bridge_goes_on_beside_a_newer_one() {
     assert_eq!(database.number(handed).await, 0);
 }
 
-/// What was taken for dead writes nothing more, be it an event or a record.
+/// A bridge whose leases were taken over writes nothing more, neither events nor records.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_was_taken_for_dead_writes_nothing() {
     let database = Server::shared().database().await;
@@ -121,7 +121,7 @@ async fn a_database_that_is_not_there_is_told_without_its_password() {
     assert!(!told.contains("hunter2"), "{told}");
 }
 
-/// Appends as its writers do: when the database was not available, they look whether the append is there.
+/// Appends as the store's writers do: when the database was not available, they check whether the append is there.
 async fn insist(store: &PostgresStore, sample: &Sample, append: Append) {
     loop {
         match store.append(&sample.caller, append.clone()).await {
@@ -134,8 +134,7 @@ async fn insist(store: &PostgresStore, sample: &Sample, append: Append) {
     }
 }
 
-/// Nothing that was acknowledged is lost, and nothing is written twice, while connections are cut in the middle of
-/// commits.
+/// No acknowledged data is lost, and nothing is written twice, while connections are cut in the middle of commits.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_without_answer_is_found_out() {
     let database = Server::shared().database().await;
@@ -177,8 +176,8 @@ async fn cut_connections(database: Database) {
     }
 }
 
-/// A client that gets no answer sends its message to another process, while the first one still asks what became of its
-/// commit: one of them stores it, and the other one says where it is.
+/// A client that gets no answer sends its message to another process, while the first one is still checking its commit:
+/// one of them stores it, and the other one returns its location.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_whose_commit_had_no_answer_may_be_stored_by_another_process() {
     let database = Server::shared().database().await;

@@ -47,7 +47,7 @@ impl Talk {
         Self::of(database, "", "")
     }
 
-    /// With these keys and agents besides the usual.
+    /// Starts a bridge with these keys and agents besides the usual ones.
     pub(super) fn of(database: &Database, keys: &str, agents: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let bridge = bridge(database, &folder, keys, agents);
@@ -143,7 +143,7 @@ async fn a_message_a_stream_and_a_cancel_may_reach_another_bridge() {
     let (streamed, canceled) = tokio::join!(streaming, canceling);
     assert!(streamed.unwrap().contains("TASK_STATE_CANCELED"));
     assert_eq!(canceled["status"]["state"], "TASK_STATE_CANCELED");
-    // The holder of the conversation goes on with what waits in the log.
+    // The holder of the conversation continues with the turns that wait in the log.
     one.becomes("hanging", &second["id"], "TASK_STATE_WORKING")
         .await;
     let answered = two.send("echo", json!({"messageId": "m3"}), true).await;
@@ -184,11 +184,11 @@ async fn turns_of_a_killed_bridge_are_taken_up() {
         .await;
     let untouched = two.task("hanging", &elsewhere["id"]).await;
     assert_eq!(untouched["status"]["state"], "TASK_STATE_WORKING");
-    // One that starts again touches nothing that others work on.
+    // A restarted bridge touches nothing that others work on.
     let three = Talk::with(&database);
     let untouched = three.task("hanging", &queued["id"]).await;
     assert_eq!(untouched["status"]["state"], "TASK_STATE_WORKING");
-    // One that stops in good order is not waited for.
+    // Other bridges need not wait for a bridge that stops in order.
     two.bridge.terminate();
     three
         .becomes("hanging", &queued["id"], "TASK_STATE_FAILED")
@@ -229,7 +229,7 @@ async fn three_bridges_serve_one_conversation() {
     }
 }
 
-/// What a webhook got: the states of the statuses, in order.
+/// The events that a webhook received: the states of the statuses, in order.
 #[derive(Clone, Default)]
 struct Hook(Arc<Mutex<Vec<String>>>);
 
@@ -258,7 +258,7 @@ impl Hook {
     }
 }
 
-/// A webhook that was set at one bridge is told of what happens at another, once, and also when its bridge is killed.
+/// A webhook that was set at one bridge receives the events of another, once, and also when its bridge is killed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_webhook_is_told_wherever_its_task_changes() {
     let database = Server::shared().database().await;

@@ -13,7 +13,7 @@ use std::{
 use bridge::store::PostgresSettings;
 use tokio_postgres::NoTls;
 
-/// How long the connections of killed clients may last.
+/// The time for which the connections of killed clients may last.
 const LEAVING: Duration = Duration::from_secs(60);
 
 /// A running server. It ends when this is dropped, or when the tests end in any other way.
@@ -35,8 +35,8 @@ pub(crate) struct Database {
 }
 
 impl Server {
-    /// Returns the server that most tests share, each with a database of its own. It does not sync, which costs most of
-    /// the time and says nothing, since no test turns off the power.
+    /// Returns the server that most tests share, each with a separate database. It does not sync, which would take most
+    /// of the time without effect, because no test turns off the power.
     pub(crate) fn shared() -> &'static Self {
         static SHARED: OnceLock<Server> = OnceLock::new();
         SHARED.get_or_init(|| Self::start(&["-c", "fsync=off"]))
@@ -116,7 +116,7 @@ impl Server {
         self.command("start");
     }
 
-    /// Has the server stand still for a while.
+    /// Stops the server for a while.
     pub(crate) async fn stand_still(&self, time: Duration) {
         self.command("freeze");
         tokio::time::sleep(time).await;

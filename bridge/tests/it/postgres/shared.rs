@@ -115,7 +115,7 @@ async fn a_listener_is_told_of_what_another_process_appends() {
     assert_eq!(heard, Some(("t".to_owned(), 3)));
 }
 
-/// Waits until so many connections wait for notifications.
+/// Waits until this number of connections waits for notifications.
 async fn listens(database: &Database, expected: i64) {
     let listening = "SELECT count(*) FROM pg_stat_activity
         WHERE datname = current_database() AND query LIKE 'LISTEN%' AND state = 'idle'";
@@ -124,7 +124,7 @@ async fn listens(database: &Database, expected: i64) {
     }
 }
 
-/// Without a connection for notifications, whoever waits is told by looking at what they wait for.
+/// Without a connection for notifications, waiting readers query the store.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_lost_with_the_connection_for_notifications() {
     let database = Server::shared().database().await;
@@ -169,14 +169,14 @@ async fn a_deletion_is_noticed_without_its_notification() {
     let sample = Sample::new("t");
     sample.create(&one, 1).await;
     let mut watch = two.watch(&sample.caller, "t").await.unwrap();
-    // Nobody is told of a task that goes without the store.
+    // Deletions that bypass the store cause no notifications.
     let gone = "WITH gone AS (DELETE FROM bridge.tasks RETURNING task) SELECT count(*) FROM gone";
     assert_eq!(database.number(gone).await, 1);
     assert_eq!(timeout(LONG, watch.after(3)).await.unwrap(), None);
 }
 
-/// A process that counts before another one has deleted, and looks for the oldest afterwards, would find those that the
-/// rule keeps.
+/// A process that counts before another one has deleted, and then searches for the oldest tasks, would find those that
+/// the rule keeps.
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_delete_no_more_together_than_one_alone() {
     let database = Server::shared().database().await;
@@ -233,7 +233,7 @@ async fn a_process_that_left_while_nobody_waited_is_noticed() {
     assert_eq!(leases.freed(seen - 1).await, seen);
 }
 
-/// Clients of a process that was taken for dead are told to ask again, since others go on.
+/// Clients of a process whose leases were taken over are told to retry, because other processes continue.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_was_taken_for_dead_cannot_reach_the_log_any_more() {
     let database = Server::shared().database().await;
@@ -264,7 +264,7 @@ async fn appends_that_wait_together_are_one_transaction() {
     assert!(transactions < 500, "{transactions} transactions");
 }
 
-/// One append that cannot be written does not harm those that are written together with it.
+/// An append that cannot be written does not affect those that are written together with it.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_refused_is_refused_alone() {
     let database = Server::shared().database().await;

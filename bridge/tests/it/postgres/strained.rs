@@ -39,7 +39,7 @@ async fn a_busy_bridge_lives_while_a_table_is_locked() {
     sleep(LEASE * 3).await;
     locker.batch_execute("COMMIT").await.unwrap();
     for writer in writers {
-        // Some may have waited too long, which is all.
+        // Some clients may have waited too long; no other failure is allowed.
         drop(writer.await.unwrap());
     }
     let lives = "SELECT count(*) FROM bridge.replicas";
@@ -47,13 +47,13 @@ async fn a_busy_bridge_lives_while_a_table_is_locked() {
     Sample::new("afterwards").create(&*busy, 1).await;
 }
 
-/// When the database stood still, everybody gets the time to be heard of again.
+/// After a pause of the database, every bridge gets the time to renew its lease.
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_dead_because_the_database_stood_still() {
     let server = Server::start(&["-c", "fsync=off"]);
     let database = server.database().await;
     let _idle = open(database.settings()).await;
-    // By now, the dead are looked for.
+    // By now, expired leases are searched for.
     sleep(LEASE * 2).await;
     let join = "INSERT INTO bridge.replicas (until) VALUES (clock_timestamp() + interval '2 s')";
     database.execute(join).await;

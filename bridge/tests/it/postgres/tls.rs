@@ -1,4 +1,4 @@
-//! Encrypted connections to a server with a certificate of its own.
+//! Tests encrypted connections to a server with a self-signed certificate.
 
 use std::{fs, net::TcpListener};
 

@@ -1,4 +1,4 @@
-//! What operators of several bridges on one database see in the metrics of each.
+//! Tests the metrics of several bridges on one database.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ async fn each_bridge_tells_of_all() {
     two.tells("bridge_replicas", 1).await;
     two.tells("bridge_leases_held", 1).await;
     two.tells(open, 1).await;
-    // One that starts finds nothing to take over, and the same number of open tasks.
+    // A starting bridge finds nothing to take over, and the same number of open tasks.
     let three = Talk::with(&database);
     assert_eq!(three.metric(open).await, Some(1));
     assert_eq!(three.metric(failed).await, None);
@@ -102,7 +102,8 @@ async fn calls_between_bridges_are_counted_at_both() {
     for (bridge, name, value) in [(&two, &out, 2), (&one, &taken, 2), (&two, &taken, 0)] {
         assert_eq!(bridge.metric(name).await, Some(value), "{name}");
     }
-    // A call that the other bridge does not live to answer has failed, and its activity goes where the turn goes on.
+    // A call that the other bridge cannot answer any more has failed, and its activity goes to the bridge that
+    // continues the turn.
     one.bridge.pause();
     let saying = tokio::spawn({
         let post = post.clone();

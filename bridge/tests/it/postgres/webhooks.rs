@@ -23,7 +23,7 @@ use super::{
 };
 use crate::remote::standin::StandIn;
 
-/// What the webhook got: the numbers that the bot said, and how many requests there were at a time.
+/// The webhook's records: the numbers that the bot sent, and the largest number of concurrent requests.
 #[derive(Clone, Default)]
 struct Hook {
     got: Arc<Mutex<Vec<usize>>>,
@@ -32,7 +32,7 @@ struct Hook {
 }
 
 impl Hook {
-    /// It takes its time.
+    /// Starts the webhook, which answers slowly.
     async fn start() -> (Self, String) {
         let hook = Self::default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -61,7 +61,7 @@ impl Hook {
         self.got.lock().unwrap().last().copied().unwrap_or_default()
     }
 
-    /// Waits until so many were got.
+    /// Waits until this number has arrived.
     async fn reaches(&self, number: usize) {
         let begun = Instant::now();
         while self.last() < number {
@@ -88,8 +88,8 @@ impl Drop for Request<'_> {
     }
 }
 
-/// One bridge at a time delivers the events in order. When it is killed, or stopped for longer than its lease, another one
-/// continues where it ended.
+/// One bridge at a time delivers the events in order. When it is killed, or paused for longer than its lease, another
+/// one continues at its position.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_webhook_is_told_in_order_while_its_deliverers_die() {
     const LAST: usize = 60;
@@ -122,7 +122,7 @@ async fn a_webhook_is_told_in_order_while_its_deliverers_die() {
         for number in 1..=LAST {
             post.say(&number.to_string()).await;
         }
-        // What was said last is told when it is known whether the turn is over.
+        // The last message is delivered when it is known whether the turn is over.
         post.send(json!({"text": "what else?", "inputHint": "expectingInput"}))
             .await;
     });
@@ -156,7 +156,7 @@ async fn a_webhook_is_told_in_order_while_its_deliverers_die() {
     once.dedup();
     assert_eq!(once, (1..=LAST).collect::<Vec<_>>());
     assert!(got.len() <= LAST + 3, "{got:?}");
-    // The one that stood still goes on, and ends, since others do its work.
+    // The paused bridge continues, and ends, because others do its work.
     if let Some(index) = paused {
         let is_known = format!(
             "SELECT count(*) FROM bridge.replicas WHERE id = {}",
@@ -169,7 +169,7 @@ async fn a_webhook_is_told_in_order_while_its_deliverers_die() {
         }
         bridges[index].bridge.go_on();
         assert_eq!(bridges[index].bridge.ended().await, Some(4));
-        // A request that was decided on before its sender stood still may go out when the sender goes on.
+        // A request that was started before the sender was paused may be sent when the sender continues.
         let later = hook.got.lock().unwrap().len() - got.len();
         assert!(later <= 1, "{:?}", hook.got.lock().unwrap());
     }

@@ -11,7 +11,7 @@ use tokio::{task::JoinSet, time::sleep};
 use super::receiver::{Answer, Delivery, Receiver};
 use crate::{client::Client, program::Bridge};
 
-/// How many clients talk at a time.
+/// The number of clients at a time.
 const CLIENTS: usize = 8;
 
 #[derive(Debug, Default)]
@@ -134,8 +134,8 @@ fn count(got: &[Delivery], figures: &mut Figures) {
         .next()
         .is_some_and(|body| body["statusUpdate"]["status"]["state"] == "TASK_STATE_WORKING");
     figures.lost += usize::from(!begins);
-    // All that is logged between the first and the last event is shown, but for the end of the turn, and for
-    // the message that an answer's artifact is made of.
+    // All events between the first and the last one are shown, except the end of the turn, and the message from which
+    // an answer's artifact is made.
     let events: Vec<(u64, &Value)> = first.into_iter().collect();
     let is_answer = |body: &Value| {
         let id = body["artifactUpdate"]["artifact"]["artifactId"].as_str();

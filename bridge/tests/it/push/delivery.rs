@@ -1,4 +1,4 @@
-//! What is delivered, in which form and order, whatever the webhooks do.
+//! Tests the content, form and order of deliveries, for all reactions of webhooks.
 
 use std::sync::Arc;
 

@@ -44,7 +44,7 @@ async fn world() -> World {
 }
 
 impl World {
-    /// Makes a request of which the client leaves after so many polls; tells whether it was there to the end.
+    /// Makes a request whose client leaves after this number of polls; returns whether it stayed to the end.
     async fn leave(&self, times: usize, method: &str, params: &Value) -> bool {
         let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
         let request = Request::post("/a2a")
@@ -62,7 +62,7 @@ impl World {
         sent["task"]["id"].as_str().unwrap().to_owned()
     }
 
-    /// Completes a task, so that every webhook is told.
+    /// Completes a task, so that every webhook is called.
     async fn complete(&self, name: &str, task: &str) {
         let message = said(&format!("{name}-end"), "end", Some(task));
         call(&self.app, "SendMessage", message).await;
@@ -86,7 +86,7 @@ impl World {
         state.is_some_and(|state| state.ends_with("COMPLETED"))
     }
 
-    /// The webhook that the task has is told of its end, if it has one.
+    /// Checks that the task's webhook receives the end of the task, if there is a webhook.
     async fn settles(&self, task: &str) {
         until(async || match self.shown(task).await {
             Some(path) => self.is_told_of_the_end(&path),
@@ -196,7 +196,7 @@ async fn the_agent_of_a_task_that_was_canceled_is_told() {
         let sent = call(&world.app, "SendMessage", hanging).await;
         let params = json!({"id": sent["task"]["id"]});
         let was_there = world.leave(times, "CancelTask", &params).await;
-        // Either of both cancels it, and the agent is told once.
+        // One of the two requests cancels it, and the agent is notified once.
         crate::app::rpc(&world.app, Some("1.0"), "CancelTask", params.clone()).await;
         let is_told = |heard: &String| heard.starts_with("hears that");
         let told = || world.agent.heard().into_iter().filter(is_told).count();

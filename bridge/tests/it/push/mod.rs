@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use crate::{app::rpc, world::Obedient};
 
-/// An app whose agent does what it is told, and which may deliver to this machine.
+/// Returns an app whose agent follows the message's commands, and which may deliver to this machine.
 async fn app() -> Router {
     app_with(Arc::new(MemoryStore::new()), loopback()).await
 }

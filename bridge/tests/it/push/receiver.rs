@@ -1,4 +1,4 @@
-//! A webhook on a socket that notes what it gets and answers as it is told.
+//! A webhook on a socket that records deliveries and answers as configured.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -16,10 +16,10 @@ use axum::{
 use serde_json::Value;
 use tokio::{net::TcpListener, sync::watch, time::timeout};
 
-/// How long a delivery may take that must come.
+/// The time limit of an expected delivery.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a webhook got.
+/// A delivery that a webhook received.
 #[derive(Clone, Debug)]
 pub(super) struct Delivery {
     /// The path that it came to.
@@ -29,7 +29,7 @@ pub(super) struct Delivery {
     pub(super) body: Value,
 }
 
-/// What a webhook does with the next delivery that comes to a path.
+/// The webhook's reaction to the next delivery at a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Answer {
     Status(u16),
@@ -68,7 +68,7 @@ impl Receiver {
         format!("{}{path}", self.url)
     }
 
-    /// What it answers next at this path; success after that.
+    /// Sets the next answers at this path; later ones are successes.
     pub(super) fn answer(&self, path: &str, answers: &[Answer]) {
         let answers = answers.iter().copied().collect();
         self.noted
@@ -78,7 +78,7 @@ impl Receiver {
             .insert(path.to_owned(), answers);
     }
 
-    /// What came to a path.
+    /// Returns the deliveries at a path.
     pub(super) fn got(&self, path: &str) -> Vec<Delivery> {
         let noted = self.noted.lock().unwrap();
         let to_path = noted.deliveries.iter().filter(|one| one.path == path);
@@ -98,7 +98,7 @@ impl Receiver {
         self.got(path)
     }
 
-    /// Waits until a path was told of the end of a task.
+    /// Waits until a path has received the end of a task.
     pub(super) async fn wait_for_end(&self, path: &str) -> Vec<Delivery> {
         let is_end = |one: &Delivery| {
             one.state()
@@ -109,7 +109,7 @@ impl Receiver {
 }
 
 impl Delivery {
-    /// Returns the state that it tells of.
+    /// Returns the state in the delivery.
     pub(super) fn state(&self) -> Option<String> {
         let update = self.body.get("statusUpdate").unwrap_or(&self.body);
         let state = update["status"]["state"].as_str()?;

@@ -7,10 +7,10 @@ use serde_json::json;
 use super::{receiver::Receiver, say};
 use crate::{client::Client, program::Bridge};
 
-/// What must not stand there in the clear: in the URL, as token, as credentials.
+/// The secret that must not be stored in clear: it is in the URL, the token and the credentials.
 const SECRET: &str = "hunter2-and-nobody-else";
 
-/// Returns whether the secret stands in any file below a folder.
+/// Returns whether any file below a folder contains the secret.
 fn stands_in(folder: &Path) -> bool {
     let mut entries = fs::read_dir(folder)
         .unwrap()
@@ -26,7 +26,7 @@ fn stands_in(folder: &Path) -> bool {
     })
 }
 
-/// Has something pushed, and says whether the secrets stand on the disk then.
+/// Causes a delivery, and returns whether the secrets are on the disk then.
 async fn pushed(receiver: &Receiver, push: &str) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let (config, data) = (

@@ -1,4 +1,4 @@
-//! The four operations, for the owner and for nobody else.
+//! Tests the four operations, for the owner and for other callers.
 
 use axum::{Extension, Router};
 use bridge::caller::Caller;

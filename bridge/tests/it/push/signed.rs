@@ -27,7 +27,7 @@ async fn claims(bridge: &Bridge, audience: &str, token: &str) -> serde_json::Map
         .claims
 }
 
-/// How a token says that it is signed.
+/// Returns the algorithm in a token's header.
 fn algorithm(token: &str) -> Value {
     let (header, _) = token.split_once('.').unwrap();
     let header = URL_SAFE_NO_PAD.decode(header).unwrap();
@@ -150,7 +150,7 @@ async fn what_was_given_up_is_listed_and_tried_anew() {
     receiver.wait("/hook", |got| got.len() == 1).await;
     let (done, said) = push(&["list", "--store", &store]);
     assert!(!done && said.contains("is in use"), "{said}");
-    // What was given up is kept a moment after the answer came; a restart would try again.
+    // The failure is stored a moment after the answer came; a restart would retry the delivery.
     let metrics = format!("{}/metrics", bridge.url());
     let given_up = r#"bridge_push_settings_given_up{agent="sample"} 1"#;
     let read = async || reqwest::get(&metrics).await?.text().await;

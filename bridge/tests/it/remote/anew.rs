@@ -15,7 +15,7 @@ fn in_contexts() -> RemoteSettings {
     }
 }
 
-/// One that ends the conversation, says one thing more in the same turn, and is told of cancels.
+/// Returns a bot that ends the conversation, sends another message in the same turn, and records cancelations.
 async fn ending() -> StandIn {
     StandIn::that(async |post: Post| {
         if post.activity["type"] == "message" {
@@ -43,7 +43,7 @@ async fn tasks(world: &World) -> Vec<Value> {
     tasks
 }
 
-/// Says news until they begin a task: as long as the turn is open that ended the last one, they do not.
+/// Sends messages until they begin a task; they do not as long as the turn that ended the last task is open.
 async fn begins(world: &World, post: &Post) {
     let begun = async || {
         post.say("news").await;
@@ -63,7 +63,7 @@ async fn news_after_the_end_of_a_task_begin_one_in_its_context() {
     let here = post.below("/activities");
     let end = post.reply(json!({"type": "endOfConversation", "replyToId": null}));
     assert_eq!(post.call("POST", &here, &end).await.0, 200);
-    // With and without the activity that it answers, and several at the same moment.
+    // They are sent with and without the activity that they answer, and several at the same moment.
     let news = post.reply(json!({"text": "more news", "replyToId": null}));
     tokio::join!(post.say("more news"), post.call("POST", &here, &news));
     post.say("the last news").await;
@@ -78,7 +78,7 @@ async fn news_after_the_end_of_a_task_begin_one_in_its_context() {
     assert_eq!(all_said(&tasks[0]), expected);
     assert_eq!(state(&tasks[0]), "TASK_STATE_INPUT_REQUIRED");
     assert_eq!(state(&tasks[1]), "TASK_STATE_COMPLETED");
-    // What was said in the turn that ended the conversation stays dropped.
+    // Messages of the turn that ended the conversation are still dropped.
     assert_eq!(all_said(&tasks[2]), ["bye"]);
 }
 

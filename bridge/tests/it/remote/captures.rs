@@ -1,5 +1,5 @@
-//! Recordings of bots on four SDKs, played back: each by a stand-in that makes the recorded calls and gives
-//! the recorded answer. What they are stands in `snapshots/wire/bots/README.md`.
+//! Recordings of bots on four SDKs are played back, each by a stand-in that makes the recorded calls and gives the
+//! recorded answer. `snapshots/wire/bots/README.md` describes them.
 
 use std::{fs, path::Path};
 
@@ -13,14 +13,14 @@ use super::{
     standin::{Post, StandIn},
 };
 
-/// What passed between a channel and a bot.
+/// The messages between a channel and a bot.
 #[derive(Clone)]
 struct Recording {
-    /// What the channel posted.
+    /// The channel's request.
     request: Value,
-    /// What the bot called.
+    /// The bot's calls.
     callbacks: Vec<Value>,
-    /// What the bot answered.
+    /// The bot's answer.
     answer: String,
 }
 
@@ -89,7 +89,7 @@ fn message(wanted: &Value) -> Value {
 
 /// The bridge posts all that the recorded channel posted.
 fn check(wanted: &Value, posted: &Value) {
-    // Only messages have text, and so a format of it.
+    // Only messages have text, and therefore a text format.
     let is_message = wanted["type"] == "message";
     let fields = wanted.as_object().unwrap().iter();
     for (name, value) in fields.filter(|(name, _)| is_message || *name != "textFormat") {
@@ -168,7 +168,7 @@ impl Recording {
         answer.body(Body::from(body)).unwrap()
     }
 
-    /// What was said at the recording as it is said here: with this conversation and these accounts.
+    /// Returns a recorded activity with this conversation and these accounts.
     fn here(&self, said: &Value, posted: &Value) -> Value {
         for name in ["from", "recipient", "conversation", "id", "serviceUrl"] {
             if *said == self.request[name] {

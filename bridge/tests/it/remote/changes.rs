@@ -1,5 +1,5 @@
-//! Messages that are changed or taken back: the task shows what the conversation shows, and whoever follows it
-//! sees the change.
+//! Tests messages that are changed or deleted: the task has the same content as the conversation, and followers receive
+//! the change.
 
 use axum::response::IntoResponse as _;
 use bridge::bot::remote::RemoteSettings;
@@ -18,7 +18,7 @@ async fn follow(world: &World, version: &str, method: &str, params: Value) -> Re
     request.send().await.unwrap()
 }
 
-/// What a stream says until it ends.
+/// Returns the items of a stream until it ends.
 async fn items(stream: Response) -> Vec<Value> {
     let text = stream.text().await.unwrap();
     let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
@@ -33,7 +33,7 @@ async fn change(post: &Post, id: &str) {
     assert_eq!(post.call("DELETE", &url, &Value::Null).await.0, 200);
 }
 
-/// Returns the type, the id and the text of the change that an update tells of.
+/// Returns the type, the id and the text of the change in an update.
 fn told(update: &Value) -> [&str; 3] {
     let change = &update["metadata"]["urn:activity:event"];
     ["type", "id", "text"].map(|name| change[name].as_str().unwrap_or_default())
@@ -60,7 +60,7 @@ async fn changes_reach_open_streams_of_every_version() {
         assert_eq!(told(updates[1]), ["messageDelete", id, ""]);
         assert_eq!(told(updates[2])[0], "endOfConversation");
     }
-    // The status is the one that the task has then: whoever applies the update has the same task.
+    // The status is the task's status at that time, so that a client that applies the update has the same task.
     let mut expected = task["status"].clone();
     expected["message"]["parts"] = json!([{"text": "Echo: ho"}]);
     let shown = |index: usize| &new[index]["statusUpdate"]["status"];
@@ -138,8 +138,8 @@ fn leaving(silent_end: SilentEnd) -> RemoteSettings {
     }
 }
 
-/// Starts a bot that says that it is at work, replaces that by its findings, and then, with `slips`, says something that it
-/// takes back.
+/// Starts a bot that reports its work, replaces that by its findings, and then, with `slips`, sends a message that it
+/// deletes.
 async fn at_work(slips: bool) -> StandIn {
     StandIn::that(move |post: Post| async move {
         let id = post.say("Working on it").await;
@@ -203,7 +203,7 @@ async fn a_placeholder_that_is_changed_later_is_changed_in_its_place() {
     assert_eq!(all_said(&changed), ["The answer"]);
     assert_eq!(state(&changed), "TASK_STATE_INPUT_REQUIRED");
     assert_eq!(said_id(&changed), said_id(&task));
-    // What the user says next follows on what the conversation shows.
+    // The user's next message follows the content of the conversation.
     let further = world.send("bot", super::further(&task, "again")).await;
     assert_eq!(all_said(&further), ["The answer", "Working on it"]);
 }

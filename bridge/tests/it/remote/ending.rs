@@ -1,5 +1,5 @@
-//! When turns end: bots of every kind, and one that answers 202 at once and speaks later, as the .NET
-//! adapter does.
+//! Tests the end of turns: bots of every kind, and one that answers 202 at once and sends messages later, like the .NET
+//! adapter.
 
 use std::time::Duration;
 

@@ -85,7 +85,7 @@ async fn a_client_fetches_what_the_bot_uploads() {
                 .call("POST", &post.below("/attachments"), &upload)
                 .await;
             assert_eq!(status, 200, "{kept}");
-            // As SDKs make it: below the service URL, which clients must not see.
+            // The URL has the form that SDKs use: below the service URL, which clients must not see.
             let url = post.route(&format!(
                 "/attachments/{}/views/original",
                 kept["id"].as_str().unwrap()

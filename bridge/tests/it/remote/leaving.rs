@@ -21,7 +21,7 @@ const HERE: &str = "http://127.0.0.1:3978";
 struct World {
     app: Router,
     store: Arc<dyn Store>,
-    /// Where the bot calls back, without a slash at the end.
+    /// The URL for the bot's calls, without a slash at the end.
     service: String,
     conversation: String,
     _folder: TempDir,
@@ -63,7 +63,7 @@ async fn world() -> World {
 }
 
 impl World {
-    /// Makes a call of which the bot leaves after so many polls; gives the answer if it was there to the end.
+    /// Makes a call whose bot leaves after this number of polls; returns the answer if it stayed to the end.
     async fn leave(&self, times: usize, path: &str, body: &Value) -> Option<Value> {
         let request = Request::post(format!("{}/v3{path}", self.service))
             .header("content-type", "application/json")
@@ -73,7 +73,7 @@ impl World {
         serde_json::from_str(&text(answer.unwrap()).await).ok()
     }
 
-    /// How many tasks there are, and how many of them have nothing in them.
+    /// Returns the number of tasks, and the number of empty ones.
     async fn tasks(&self) -> (usize, usize) {
         let query = ListQuery {
             page_size: 100,

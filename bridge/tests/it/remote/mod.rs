@@ -31,10 +31,10 @@ use tokio::{net::TcpListener, runtime::Runtime, sync::oneshot, time::Instant};
 use crate::client::Client;
 use standin::StandIn;
 
-/// How long a condition may take to come about.
+/// The time limit for a condition to become true.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// A bridge in a runtime of its own, so that it can be killed with all that it is doing.
+/// A bridge in a separate runtime, so that it can be killed with all its work.
 struct World {
     runtime: Option<Runtime>,
     address: SocketAddr,
@@ -43,7 +43,7 @@ struct World {
 }
 
 impl World {
-    /// With one bot called `bot` that is hosted in this way.
+    /// Starts a bridge with one bot called `bot`, hosted with these settings.
     async fn of(bot: &StandIn, settings: RemoteSettings) -> Self {
         Self::with(vec![remote("bot", bot, settings)]).await
     }
@@ -85,7 +85,7 @@ impl World {
         }
     }
 
-    /// Says something and waits for the task.
+    /// Sends a message and waits for the task.
     async fn say(&self, text: &str) -> Value {
         self.send("bot", message(text)).await
     }
@@ -95,7 +95,7 @@ impl World {
         answer["result"]["task"].clone()
     }
 
-    /// Says something and waits for nothing.
+    /// Sends a message without waiting.
     async fn begin(&self, text: &str) -> Value {
         let answer = self.ask("bot", message(text), true).await;
         answer["result"]["task"].clone()
@@ -193,7 +193,7 @@ fn state(task: &Value) -> &str {
     task["status"]["state"].as_str().unwrap_or("no task")
 }
 
-/// What the task's status says last, or else its last artifact, without the line break that sets a question apart.
+/// Returns the text of the task's status, or else of its last artifact, without the line break before a question.
 fn said(task: &Value) -> &str {
     let artifacts = task["artifacts"].as_array();
     let answer = artifacts.and_then(|artifacts| artifacts.last());
@@ -204,8 +204,8 @@ fn said(task: &Value) -> &str {
     texts.next().unwrap_or_default().trim_start_matches('\n')
 }
 
-/// All that the agent has said, wherever it stands: the history, the status, the answers. What follows another text in
-/// a question is on a line of its own.
+/// Returns all texts of the agent, in the history, the status and the answers. A text that follows another one in a
+/// question is on a separate line.
 pub(crate) fn all_said(task: &Value) -> Vec<String> {
     let list = |name: &str| task[name].as_array().into_iter().flatten();
     let own = list("history").filter(|message| message["role"] == "ROLE_AGENT");
@@ -222,7 +222,7 @@ fn answered(artifact: &Value) -> Option<&str> {
     artifact["artifactId"].as_str()?.strip_suffix(".answer")
 }
 
-/// Looks until something is there.
+/// Polls until there is a result.
 async fn eventually<T, F: Future<Output = Option<T>>>(
     what: &str,
     mut look: impl FnMut() -> F,

@@ -104,7 +104,7 @@ fn path() -> impl Strategy<Value = (&'static str, &'static str)> {
     ])
 }
 
-/// What a call came to.
+/// The outcome of a call.
 #[derive(Debug)]
 struct Outcome {
     /// The HTTP status; none if the connection broke.
@@ -117,7 +117,7 @@ struct Scene {
     world: World,
     /// Calls at random.
     caller: StandIn,
-    /// Has a conversation that must not change.
+    /// A conversation that must not change.
     other: Post,
     /// Its task.
     task: Value,
@@ -141,7 +141,7 @@ impl Scene {
         }
     }
 
-    /// Makes one call, in a conversation of its own or with the name of the other's.
+    /// Makes one call, in its own conversation or with the name of the other one.
     async fn call(&self, call: &Call) -> Outcome {
         let id = format!("m-{}", self.caller.posts().len());
         let hello = json!({"messageId": id, "role": "ROLE_USER", "parts": [{"text": "hello"}]});

@@ -102,7 +102,7 @@ async fn last_words_before_a_restart_stand_in_the_end() {
     assert_eq!(said(&task), "all I have to say");
 }
 
-/// A store in which an earlier process has begun a turn that is open for so long from now.
+/// Returns a store in which an earlier process has begun a turn that is still open for this time.
 async fn begun(open_for: Duration) -> Arc<dyn Store> {
     let store = MemoryStore::new();
     let (caller, now) = (Caller::anonymous(), Timestamp::now());

@@ -110,7 +110,7 @@ impl Post {
         self.activity["conversation"]["id"].as_str().unwrap()
     }
 
-    /// Where a route of the connector is for this bot.
+    /// Returns the URL of a route of the connector for this bot.
     pub(crate) fn route(&self, path: &str) -> String {
         let base = self.activity["serviceUrl"].as_str().unwrap();
         format!("{}/v3{path}", base.trim_end_matches('/'))
@@ -137,7 +137,7 @@ impl Post {
         reply
     }
 
-    /// Says something; the id that the channel gave it.
+    /// Sends a message; returns the id that the channel gave it.
     pub(crate) async fn say(&self, text: &str) -> String {
         self.send(json!({ "text": text })).await
     }

@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 
 use super::{StandIn, World, all_said, quick, remote, said, state};
 
-/// What is said of the only call of a bot that answers so.
+/// Returns the error text for the only call of a bot that gives this answer.
 async fn failure(status: StatusCode, body: &'static str, settings: RemoteSettings) -> String {
     let bot = StandIn::that(move |_| async move { (status, body).into_response() }).await;
     let world = World::of(&bot, settings).await;

@@ -24,7 +24,7 @@ fn with(turns: TurnMode) -> RemoteSettings {
     }
 }
 
-/// One that asks for a name, greets it by that, and remembers what was said in a conversation.
+/// Returns a bot that asks for a name, greets the user by it, and remembers the messages of a conversation.
 async fn host() -> StandIn {
     StandIn::that(async |post: Post| {
         let fields = match post.text() {
@@ -161,7 +161,7 @@ async fn a_bot_for_dotnet_works_until_it_ends_the_conversation() {
     );
 }
 
-/// What a stream's status updates report under `urn:activity:event`, and all texts of its artifacts.
+/// Returns the reports of a stream's status updates under `urn:activity:event`, and all texts of its artifacts.
 fn reported(items: &[Value]) -> (Vec<Value>, Vec<&str>) {
     let results = || items.iter().map(|item| &item["result"]);
     let events = results().filter_map(|one| one["metadata"].get("urn:activity:event").cloned());

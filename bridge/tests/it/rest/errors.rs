@@ -102,7 +102,7 @@ async fn errors_name_what_was_expected() {
     insta::assert_snapshot!(shown.replace(&id, "TASK"));
 }
 
-/// No version and an empty one are 0.3 (3.6.2), which has paths of its own.
+/// No version and an empty one mean 0.3 (3.6.2), which has separate paths.
 #[tokio::test]
 async fn who_names_no_version_speaks_0_3() {
     let app = app().await;

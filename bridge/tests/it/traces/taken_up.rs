@@ -20,7 +20,7 @@ use crate::{postgres::server::Server, program::Bridge};
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// What a collector is sent, as far as it is looked at: `opentelemetry/proto/trace/v1/trace.proto`.
+/// The fields of a collector's requests that are checked: `opentelemetry/proto/trace/v1/trace.proto`.
 #[derive(prost::Message)]
 struct Export {
     #[prost(message, repeated, tag = "1")]
@@ -77,7 +77,7 @@ impl Collector {
         Self { url, spans }
     }
 
-    /// Returns the span below `parent`, once it is there.
+    /// Returns the span below `parent`, once it has arrived.
     async fn below(&self, parent: &[u8], name: &str) -> Span {
         let begun = Instant::now();
         loop {
@@ -110,8 +110,8 @@ async fn call(bridge: &Bridge, traceparent: &str, method: &str, params: &Value) 
     answer["result"].clone()
 }
 
-/// Two messages of one conversation, each with a trace of its own: the first one's turn begins and fails when its bridge is
-/// gone, the second one's turn runs in the bridge that comes then.
+/// Two messages of one conversation have separate traces: the first one's turn begins and fails when its bridge has
+/// ended, the second one's turn runs in the next bridge.
 async fn stay_in_their_traces(start: impl Fn(&Collector) -> Bridge, comes_later: bool) {
     let collector = Collector::start().await;
     let mut one = start(&collector);

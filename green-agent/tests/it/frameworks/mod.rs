@@ -71,7 +71,7 @@ impl Workplace {
         fs::write(self.0.path().join(name), text).unwrap();
     }
 
-    /// Says up to which difficulty the agents are right.
+    /// Sets the difficulty up to which the agents answer correctly.
     fn skill(&self, skill: u32) {
         self.file("skill", &skill.to_string());
     }
@@ -185,8 +185,9 @@ fn every_trial_ran_once(records: &[TrialRecord]) {
     assert!(records.iter().all(|one| one.outcome.is_scored()));
 }
 
-/// Of ten samples with two trials each, those on ADK and Strands pass in six, and that on a2a-sdk once more or less: its second
-/// seed makes every sample harder. Wilson's interval at the effective number of trials: 20 / design effect * (t(19) / t(9))^2.
+/// Of ten samples with two trials each, those on ADK and Strands pass in six, and that on a2a-sdk in one more or less:
+/// its second seed makes every sample harder. Wilson's interval has the effective number of trials: 20 / design effect
+/// * (t(19) / t(9))^2.
 fn figures(report: &Value) {
     let [kept, fresh] = [0, 1].map(|at| &report["scenarios"][at]);
     for (scenario, rate, lower, upper) in [
@@ -283,7 +284,7 @@ fn differences(place: &Workplace, first: &str, second: &str) {
     ];
     assert_eq!(flips, expected, "{shown}");
     assert!(!shown.contains("  worse  "), "{shown}");
-    // What an agent said otherwise is shown.
+    // The difference between the agents' answers is shown.
     assert!(
         shown.contains("-        \"parts\": [{ \"text\": \"The sum is 19.\" }]"),
         "{shown}"

@@ -1,4 +1,4 @@
-//! The HTML report in a headless Chromium: large runs, hostile agents, two runs beside each other, a run that goes on.
+//! Tests the HTML report in a headless Chromium: large runs, hostile agents, two runs side by side, a running run.
 
 mod generator;
 
@@ -31,8 +31,8 @@ async fn the_report_opens_filters_expands_and_compares_in_a_browser() {
     drive("browser.py", &[&page]).await;
 }
 
-/// A run that goes on is looked at: two samples with three trials each, of which those of one sample fail. Each trial begins
-/// once the browser's script lets it.
+/// A running run with two samples and three trials each, of which those of one sample fail. Each trial begins when the
+/// browser's script allows it.
 const LIVE: &str = "[green_agent]\n[[participants]]\nrole = 'assistant'\nbuiltin = 'sample'\n\
      [[participants]]\nrole = 'gate'\nserver = 'http://127.0.0.1:9009'\n\
      cmd = 'sh -c \"until [ -e go/{row.id}-$HARNESS_TRIAL ]; do sleep 0.05; done; exec python3 -m http.server 9009 --bind 127.0.0.1\"'\n\

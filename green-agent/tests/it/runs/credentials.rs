@@ -1,10 +1,10 @@
-//! Conversations with agents that want to know who asks.
+//! Tests conversations with agents that require credentials.
 
 use std::{fs, path::Path};
 
 use super::{Folder, shown};
 
-/// An agent of the standard library: it answers whoever has the key, and repeats the key.
+/// An agent on the standard library: it answers callers that have the key, and repeats the key.
 const AGENT: &str = r#"
 import json, sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -74,7 +74,7 @@ fn an_agent_that_refuses_who_asks_is_told_with_what_to_write() {
     let folder = conversation("");
     let ended = folder.run(&["run", "a.toml"]);
     let said = shown(&ended);
-    // It is no fault of the agent.
+    // This is no fault of the agent.
     assert_eq!(ended.status.code(), Some(4), "{said}");
     assert!(said.contains("[[config.credential]] says"), "{said}");
 }

@@ -57,7 +57,7 @@ fn a_first_run_is_kept_as_the_one_that_later_runs_are_compared_with() {
     let folder = Folder::new(&format!("{SCENARIO}[harness.gate]\n{gate}\n"));
     folder.file("tasks.jsonl", TASKS);
     let first = folder.run(&["run", "a.toml", "--accept-baseline"]);
-    // Some trials fail, and this is what later runs may do too.
+    // Some trials fail, which later runs may do too.
     assert_eq!(first.status.code(), Some(0), "{}", shown(&first));
     assert!(
         shown(&first).contains("drop of pass_rate"),
@@ -121,7 +121,7 @@ fn a_resumed_run_has_the_gates_that_its_file_has_now() {
     let run = folder.only_run().display().to_string();
     let resumed = folder.run(&["run", "--resume", &run]);
     assert_eq!(resumed.status.code(), Some(0), "{}", shown(&resumed));
-    // What is reported later agrees.
+    // Later reports agree.
     folder.run(&["report", &run, "--report", "json=report.json"]);
     let report = folder.report("report.json");
     assert_eq!(report["exit"], 0);

@@ -1,4 +1,4 @@
-//! What a run says while it goes on, where nobody looks at a terminal.
+//! Tests the output of a running run without a terminal.
 
 use std::{
     fs,
@@ -54,7 +54,7 @@ fn a_report_that_is_printed_has_standard_output_for_itself() {
     assert!(trials.iter().all(|trial| state(trial).is_string()));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains(" FAILED  a  "), "{said}");
-    // Failures that are alike are told together, however many there are.
+    // Failures that are alike are reported together, however many there are.
     assert!(
         said.contains("name Ada, sample 2, trial 1 and 15 others: "),
         "{said}"

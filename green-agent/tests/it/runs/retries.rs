@@ -1,4 +1,4 @@
-//! What broke is tried again, if that is asked for.
+//! Tests that trials with broken infrastructure are retried on request.
 
 use green_agent::record::RunFolder;
 

@@ -45,7 +45,7 @@ fn the_runs_of_all_parts_join_to_a_whole_one() {
         "{}",
         shown(&output)
     );
-    // What is missing is run by resuming the joined run.
+    // Missing trials are run by resuming the joined run.
     let output = folder.run(&["run", "--resume", "parts"]);
     assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
     assert_eq!(keys(&records(&folder.0.path().join("parts"))), keys(&whole));

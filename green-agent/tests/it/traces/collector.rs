@@ -18,7 +18,7 @@ use prost::Message as _;
 /// The bodies of all posts to the collector.
 type Posts = Arc<Mutex<Vec<Bytes>>>;
 
-/// A collector on a port of its own.
+/// A collector on a new port.
 pub(super) struct Collector {
     pub(super) url: String,
     posts: Posts,
@@ -131,7 +131,7 @@ impl Spans {
         found[0]
     }
 
-    /// Returns the names of the spans above this one, the nearest first. Each parent has to be there.
+    /// Returns the names of the spans above this one, the nearest first. Each parent must exist.
     pub(super) fn above(&self, span: &Span) -> Vec<&str> {
         let mut names = Vec::new();
         let mut parent = span.parent.as_str();

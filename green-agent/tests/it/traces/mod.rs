@@ -1,4 +1,5 @@
-//! The spans of `green-agent run`, as a collector gets them: a run is one trace, which goes on in the agents and in calls of tools.
+//! Tests the spans of `green-agent run` with a collector: a run is one trace, which continues in the agents and in
+//! calls of tools.
 
 mod collector;
 
@@ -181,8 +182,8 @@ fn hops_are_below_trials(spans: &Spans) {
     }
 }
 
-/// Each request that an agent got is a span of its own below that of the hop; those by which its start is awaited are below the
-/// trial.
+/// Checks that each request that an agent received is a separate span below that of the hop; requests that wait for its
+/// start are below the trial.
 fn the_agents_go_on_with_it(spans: &Spans) {
     let mut posts = spans.named("SendMessage echo");
     posts.extend(spans.named("POST /"));

@@ -100,7 +100,7 @@ async fn a_token_that_does_not_do_is_told() {
     assert_eq!(given.tags("a/b").await.unwrap(), ["v1"]);
 }
 
-/// Some registries have uploads sent to another host, which has its authorization in the location.
+/// Some registries require uploads to another host, whose authorization is in the location.
 #[tokio::test]
 async fn an_upload_to_another_host_takes_no_credentials_along() {
     let (storage, asked) = served(None).await;

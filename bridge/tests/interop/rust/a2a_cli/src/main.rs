@@ -1,5 +1,5 @@
-//! The official command line client (crate `a2a-cli`), built beside the official client and server so that
-//! what they have in common is built once.
+//! The official command line client (crate `a2a-cli`), built beside the official client and server so that their common
+//! dependencies are built once.
 
 use std::process::ExitCode;
 

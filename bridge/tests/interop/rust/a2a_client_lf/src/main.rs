@@ -140,7 +140,7 @@ fn subscription(id: &str) -> SubscribeToTaskRequest {
     }
 }
 
-/// Returns the state, and what is said: the question of the status, or else the last artifact.
+/// Returns the state, and the agent's text: the question of the status, or else the last artifact.
 fn stands(task: &Task) -> (TaskState, Option<String>) {
     let answer = task.artifacts.iter().flatten().last();
     let answer = answer.and_then(|artifact| artifact.parts.iter().find_map(Part::as_text));
