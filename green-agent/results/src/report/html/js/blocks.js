@@ -1,30 +1,30 @@
-// The data of the page: compressed blocks that are only read when something of them is shown.
+// The data of the page: compressed blocks, each of which is read when it is first needed.
 
-/** The longest that a loop may take before others have their turn, in milliseconds. */
+/** The time after which a loop yields to the browser, in milliseconds. */
 const SLICE = 12;
 
-/** Lets the browser draw and answer keys. */
-function breathe() {
+/** Lets the browser draw and handle input. */
+function yieldToBrowser() {
   return globalThis.scheduler?.yield ? globalThis.scheduler.yield() : new Promise((done) => setTimeout(done));
 }
 
 /** Calls `each` for the numbers below `end`, in slices, until it returns false. */
-async function sliced(end, each) {
+async function forEachInSlices(end, each) {
   let until = performance.now() + SLICE;
   for (let at = 0; at < end; at += 1) {
     if (each(at) === false) return;
     if ((at & 63) === 63 && performance.now() > until) {
-      await breathe();
+      await yieldToBrowser();
       until = performance.now() + SLICE;
     }
   }
 }
 
-/** A view may be left while it reads: whoever is no longer shown stops. */
-class Gone extends Error {}
+/** Ends the work of a view that is no longer shown. */
+class Cancelled extends Error {}
 
 const blocks = {
-  /** Texts of blocks that were read lately, at most `MOST` of them. */
+  /** The texts of the blocks that were read last, at most `MOST`. */
   read: new Map(),
   MOST: 24,
 
@@ -45,14 +45,14 @@ const blocks = {
 
   async json(name) {
     const value = JSON.parse(await this.text(name));
-    await breathe();
+    await yieldToBrowser();
     return value;
   },
 
   async unpacked(name) {
     let element = document.getElementById(`block-${name}`);
     if (!element && document.readyState === 'loading') {
-      // Transcripts stand at the end of a file that may still be being read.
+      // Transcripts are at the end of the file, which the browser may still be reading.
       await new Promise((done) => document.addEventListener('DOMContentLoaded', done, { once: true }));
       element = document.getElementById(`block-${name}`);
     }
@@ -65,7 +65,7 @@ const blocks = {
 
 async function fromBase64(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-  // Older browsers decode by hand, a piece at a time. A piece of base64 whose length is a multiple of four stands for itself.
+  // In older browsers base64 is decoded here, in pieces. A piece whose length is a multiple of four can be decoded alone.
   const PIECE = 1 << 18;
   const whole = text.trim();
   const bytes = new Uint8Array(Math.floor(whole.length / 4) * 3);
@@ -74,7 +74,7 @@ async function fromBase64(text) {
     const piece = atob(whole.slice(at, at + PIECE));
     for (let index = 0; index < piece.length; index += 1) bytes[end + index] = piece.charCodeAt(index);
     end += piece.length;
-    await breathe();
+    await yieldToBrowser();
   }
   return bytes.subarray(0, end);
 }

@@ -1,4 +1,4 @@
-// Two runs: by scenario and cell, and the trials that ended differently.
+// The comparison of two runs, by scenario and cell, with the trials whose outcomes differ.
 
 async function comparePage(main) {
   const { run, other } = app;
@@ -8,10 +8,10 @@ async function comparePage(main) {
   }
   const wait = make('p', { class: 'wait', text: 'Comparing…' });
   main.append(wait);
-  const { pairs, flips, changed, better } = await paired(run, other);
+  const { pairs, flips, changed, better } = await pairTrials(run, other);
   if (!wait.isConnected) return;
   const table = differences(run, other);
-  await breathe();
+  await yieldToBrowser();
   if (!wait.isConnected) return;
   wait.remove();
   const outside = run.lastOf.size + other.lastOf.size - 2 * pairs.length;
@@ -38,12 +38,12 @@ async function comparePage(main) {
 }
 
 /**
- * The trials that both runs have: the same scenario, cell, sample and number. Among them those that ended differently.
+ * Pairs the trials that both runs have (with the same scenario, cell, sample and number), and finds those with different outcomes.
  */
-async function paired(run, other) {
+async function pairTrials(run, other) {
   const found = { pairs: [], flips: [], changed: [], better: 0 };
   const all = [...run.lastOf];
-  await sliced(all.length, (at) => {
+  await forEachInSlices(all.length, (at) => {
     const [task, now] = all[at];
     const before = other.lastOf.get(task);
     if (before === undefined) return;
@@ -58,7 +58,7 @@ async function paired(run, other) {
   return found;
 }
 
-/** The differences by scenario and cell, over the pairs, as the report has them; a rate without pairs is that of all trials. */
+/** Shows the differences by scenario and cell over the pairs, as the report has them. A rate without pairs is that of all trials. */
 function differences(run, other) {
   const known = new Map((run.comparison ?? []).map((one) => [[one.scenario, one.cell].filter(Boolean).join(' · '), one]));
   const names = new Map(other.groups.map((group) => [nameOf(other, group), group]));
@@ -86,7 +86,7 @@ function differences(run, other) {
     make('tbody', {}, ...rows.slice(0, 1000).map(({ row }) => row)))));
 }
 
-/** A difference of rates in percentage points. */
+/** Formats a difference of rates in percentage points. */
 function points(value) {
   if (value === null || value === undefined) return '';
   return `${value > 0 ? '+' : ''}${(value * 100).toFixed(1)}`;
@@ -100,7 +100,7 @@ function pairRow(run, other, { now, before }) {
     cell(brief(run.trials.problem[now] ?? other.trials.problem[before] ?? '', 200), 'extra'));
 }
 
-/** Returns what shows how the messages of a trial differ from those of the other run; null if there is no other. */
+/** Shows how the messages of a trial differ from those of the other run; null if there is no other run. */
 function changesOf(view) {
   const at = app.other?.sameAs(view.run, view.index);
   const block = at === undefined ? null : app.other.trials.block[at];
@@ -112,12 +112,12 @@ function changesOf(view) {
   };
 }
 
-/** The most messages of a hop that are compared. */
+/** The largest number of messages of a hop that are compared. */
 const MOST_COMPARED = 1500;
 
 async function transcriptChanges(view, block) {
   const before = await Transcript.of(block);
-  await before.read(() => {}, () => view.isGone());
+  await before.read(() => {}, () => view.isCancelled());
   const names = [...new Set([...before.hops, ...view.transcript.hops].map((hop) => hop.name))];
   const lines = [];
   for (const name of names) {
@@ -132,7 +132,7 @@ async function transcriptChanges(view, block) {
   return lines.length ? lines : [make('p', { class: 'empty', text: 'The same messages passed on every hop, as far as their beginnings tell.' })];
 }
 
-/** The messages of a hop, each by its label and the beginning of what it says. */
+/** Returns the messages of a hop, each as its label and the beginning of its text. */
 function messagesOn(transcript, name) {
   const found = [];
   for (let index = 0; index < transcript.known && found.length < MOST_COMPARED; index += 1) {
@@ -143,11 +143,11 @@ function messagesOn(transcript, name) {
   return found;
 }
 
-/** The longest common subsequence of two lists, as lines with a sign. */
+/** Compares two lists by their longest common subsequence. Returns lines with a sign. */
 async function different(old, fresh) {
   const width = fresh.length + 1;
   const table = new Uint16Array((old.length + 1) * width);
-  await sliced(old.length, (step) => {
+  await forEachInSlices(old.length, (step) => {
     const row = old.length - 1 - step;
     for (let at = fresh.length - 1; at >= 0; at -= 1) {
       table[row * width + at] = old[row] === fresh[at] ? table[(row + 1) * width + at + 1] + 1
@@ -172,7 +172,7 @@ async function different(old, fresh) {
   return lines;
 }
 
-/** Leaves out what is the same far from a change. */
+/** Omits equal lines that are far from a change. */
 function folded(lines) {
   const near = lines.map((_, at) => lines.slice(Math.max(0, at - 2), at + 3).some(([sign]) => sign !== ' '));
   return lines.flatMap((line, at) => {

@@ -1,9 +1,9 @@
-// JSON as it was sent: laid out for reading without a change to any number, key or order, which parsing would make.
+// Formats JSON for reading without parsing it, so that numbers, keys and their order stay as they were sent.
 
-/** The deepest indentation; what is deeper is indented no further. */
+/** The deepest indentation; deeper values are not indented further. */
 const DEEPEST = 40;
 
-/** Returns where the string that begins at `at` ends: behind its closing quote. */
+/** Returns the end of the string that begins at `at`: the position after its closing quote. */
 function endOfString(text, at) {
   for (let end = at + 1; ; end += 1) {
     end = text.indexOf('"', end);
@@ -14,7 +14,7 @@ function endOfString(text, at) {
   }
 }
 
-/** Returns the text of a member of the outermost object, as it stands there; undefined without such a member. */
+/** Returns the text of a member of the outermost object, unchanged; undefined without such a member. */
 function memberOf(text, wanted) {
   let depth = 0;
   let key = null;
@@ -37,7 +37,7 @@ function memberOf(text, wanted) {
   return undefined;
 }
 
-/** Returns the text of the value that begins at `start`, up to the comma or bracket behind it. */
+/** Returns the text of the value that begins at `start`, up to the comma or bracket after it. */
 function valueAt(text, start) {
   let depth = 0;
   for (let at = start; at < text.length; at += 1) {
@@ -52,8 +52,8 @@ function valueAt(text, start) {
   return text.slice(start);
 }
 
-/** Lays JSON out over lines, in slices; `isGone()` says that nobody waits for it any more. */
-async function laidOut(text, isGone) {
+/** Formats JSON over several lines, in slices. `isCancelled()` says that the result is no longer needed. */
+async function prettyPrint(text, isCancelled) {
   const out = [];
   let depth = 0;
   let until = performance.now() + SLICE;
@@ -84,23 +84,23 @@ async function laidOut(text, isGone) {
       out.push(one);
     }
     if (steps % 512 === 0 && performance.now() > until) {
-      await breathe();
-      if (isGone()) throw new Gone();
+      await yieldToBrowser();
+      if (isCancelled()) throw new Cancelled();
       until = performance.now() + SLICE;
     }
   }
   return out.join('');
 }
 
-/** Returns the texts that a message says to a reader: the text parts of A2A, the text of tools and activities. */
-function spoken(value, found = [], depth = 0) {
+/** Returns the texts of a message for a reader: text parts of A2A, and texts of tools and activities. */
+function readableTexts(value, found = [], depth = 0) {
   if (depth > 24 || found.length > 400) return found;
-  if (Array.isArray(value)) for (const item of value) spoken(item, found, depth + 1);
+  if (Array.isArray(value)) for (const item of value) readableTexts(item, found, depth + 1);
   else if (value && typeof value === 'object') {
     for (const [key, item] of Object.entries(value)) {
       if (key === 'text' && typeof item === 'string') found.push(item);
       else if (key === 'history') continue;
-      else spoken(item, found, depth + 1);
+      else readableTexts(item, found, depth + 1);
     }
   }
   return found;

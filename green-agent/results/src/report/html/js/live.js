@@ -1,9 +1,9 @@
-// A page that `green-agent view` serves asks the server for blocks, and for what is new. A file asks nobody.
+// A page that `green-agent view` serves gets blocks and updates from the server. A report in a file makes no requests.
 
 const live = {
   on: document.documentElement.dataset.source === 'server',
 
-  /** How long the server may take for an answer, in milliseconds. */
+  /** The time limit of a request, in milliseconds. */
   LIMIT: 60_000,
 
   async ask(path) {
@@ -17,8 +17,8 @@ const live = {
   },
 
   /**
-   * Asks again and again whether the records are as the page has them; `changed()` is called when they are not. A server that
-   * gives no answer may be back later, and a run that has ended may be resumed.
+   * Polls the state of the run, and calls `changed()` when there are new records. Polling never ends: a server that does not answer
+   * can come back, and a run that has ended can be resumed.
    */
   async follow(changed) {
     if (!this.on) return;
@@ -35,22 +35,22 @@ const live = {
         const all = state.total === null ? counted(done, 'trial') : `${count(done)} of ${counted(state.total, 'trial')}`;
         this.say(`${state.running ? 'running' : 'ended'}: ${all}`);
       } catch {
-        this.say('green-agent view gives no answer; asking again');
+        this.say('green-agent view does not answer; trying again');
       }
-      // Of a large run each reading takes a while; most of the time is left to whoever looks at it.
+      // Reading a large run takes a while. The pause leaves most of the time to the user.
       await new Promise((done) => setTimeout(done, Math.max(1000, 5 * (performance.now() - begun))));
     }
   },
 
-  /** Says something only once, for those who hear it. */
+  /** Announces a text to screen readers, once. */
   say(text) {
     const said = document.getElementById('live');
     if (said.textContent !== text) said.textContent = text;
   },
 };
 
-/** Draws a part of the page anew, and gives the focus back to what has the same name there. */
-function redrawn(place, draw) {
+/** Draws a part of the page again, and returns the focus to the element with the same name. */
+function redraw(place, draw) {
   const name = (element) => element.dataset.outcome ?? element.getAttribute('href') ?? element.getAttribute('aria-label');
   const held = place.contains(document.activeElement) ? name(document.activeElement) : null;
   draw();

@@ -1,4 +1,4 @@
-// Which page is shown, and the keys.
+// Chooses the page that is shown, and handles keys.
 
 const app = { run: null, other: null, view: null, opening: null };
 
@@ -8,13 +8,13 @@ async function begin() {
   document.getElementById('title').textContent = visible(app.other ? `${app.run.name} and ${app.other.name}` : app.run.name);
   document.getElementById('compare-link').hidden = !app.other;
   addEventListener('hashchange', show);
-  addEventListener('keydown', pressed);
+  addEventListener('keydown', onKeyDown);
   const help = document.getElementById('help');
   document.getElementById('help-button').addEventListener('click', () => help.showModal());
   await show();
   live.follow(async () => {
     const data = await blocks.json('run');
-    renew(app.run, data, await lookedUp(data));
+    updateList(app.run, data, await indexTrials(data));
     await (app.view ?? app.opening)?.refresh?.();
   });
 }
@@ -38,7 +38,7 @@ async function show() {
       await app.view.refresh();
     }
   } catch (error) {
-    if (!(error instanceof Gone)) main.append(make('p', { class: 'problem', text: String(error) }));
+    if (!(error instanceof Cancelled)) main.append(make('p', { class: 'problem', text: String(error) }));
   }
 }
 
@@ -61,7 +61,7 @@ function mark(page) {
   }
 }
 
-function pressed(event) {
+function onKeyDown(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || document.getElementById('help').open) return;
   const typing = event.target.matches('input, select, textarea');
   if (event.key === 'Escape') {
@@ -83,14 +83,14 @@ const KEYS = {
   't': () => { location.hash = '#/trials'; },
   'c': () => { location.hash = '#/compare'; },
   'f': () => (app.view ?? app.opening)?.nextFault?.(),
-  'n': () => beside(1),
-  'p': () => beside(-1),
+  'n': () => openNeighbour(1),
+  'p': () => openNeighbour(-1),
   'j': () => move(1),
   'k': () => move(-1),
 };
 
 /** Opens the next or the previous trial of the list. */
-function beside(step) {
+function openNeighbour(step) {
   const { view } = app;
   if (!(view instanceof TrialView) || view.run !== app.run) return;
   const order = listed.indexes.length ? listed.indexes : [...Array(app.run.length).keys()];
@@ -100,7 +100,7 @@ function beside(step) {
   location.hash = app.run.link(order[at]);
 }
 
-/** Moves in the list of the page, wherever the focus is. */
+/** Moves the cursor in the list of the page, wherever the focus is. */
 function move(step) {
   const rows = (app.view ?? app.opening)?.sequence?.rows;
   if (rows) rows.go(Math.max(0, rows.cursor + step));

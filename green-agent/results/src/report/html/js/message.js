@@ -1,6 +1,6 @@
-// One message as it was sent.
+// Shows one message as it was sent.
 
-/** The longest message whose texts are gathered for reading; parsing a longer one takes too long at once. */
+/** The longest message that is parsed to collect its texts; a longer one would block the browser. */
 const MOST_PARSED = 1_000_000;
 
 class Message {
@@ -39,14 +39,14 @@ class Message {
     this.index = index;
     this.title(index);
     for (const tab of this.tabs.children) tab.setAttribute('aria-pressed', String(tab.dataset.mode === this.mode));
-    const isGone = () => this.index !== index || !this.box.isConnected;
+    const isCancelled = () => this.index !== index || !this.box.isConnected;
     try {
       const line = await this.transcript.line(index);
-      if (isGone()) return;
-      const text = await this.textOf(line, isGone);
-      if (!isGone()) await this.viewer.show(text, { sought: this.sought });
+      if (isCancelled()) return;
+      const text = await this.textOf(line, isCancelled);
+      if (!isCancelled()) await this.viewer.show(text, { sought: this.sought });
     } catch (error) {
-      if (!(error instanceof Gone)) this.viewer.show(String(error));
+      if (!(error instanceof Cancelled)) this.viewer.show(String(error));
     }
   }
 
@@ -64,21 +64,21 @@ class Message {
         last === index ? null : step('Last answer', last, 'The last message of this exchange')].filter(Boolean));
   }
 
-  /** Returns what is shown of a line in the form that is chosen. */
-  async textOf(line, isGone) {
-    if (this.mode === 'entry') return laidOut(line, isGone);
+  /** Returns the text of a line in the chosen form. */
+  async textOf(line, isCancelled) {
+    if (this.mode === 'entry') return prettyPrint(line, isCancelled);
     const body = memberOf(line, 'body');
     const plain = memberOf(line, 'text') ?? memberOf(line, 'error');
     if (body === undefined) {
       if (plain !== undefined) return String(JSON.parse(plain));
       const omitted = memberOf(line, 'omitted');
-      return omitted === undefined ? '(no body)' : `(not kept) ${await laidOut(omitted, isGone)}`;
+      return omitted === undefined ? '(no body)' : `(not kept) ${await prettyPrint(omitted, isCancelled)}`;
     }
     if (this.mode === 'raw') return body;
     if (this.mode === 'text') {
       if (body.length > MOST_PARSED) return '(too long to gather its texts; see its body)';
-      return spoken(JSON.parse(body)).join('\n\n') || '(says no text; see its body)';
+      return readableTexts(JSON.parse(body)).join('\n\n') || '(says no text; see its body)';
     }
-    return laidOut(body, isGone);
+    return prettyPrint(body, isCancelled);
   }
 }

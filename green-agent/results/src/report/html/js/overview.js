@@ -1,4 +1,4 @@
-// The first page: how it went, by scenario and cell; what failed, and by whose fault; what cost most.
+// The first page: results by scenario and cell, failures with the party at fault, the most expensive trials.
 
 function overviewPage(main) {
   const { run, other } = app;
@@ -11,7 +11,7 @@ function overviewPage(main) {
   const parts = [
     [top, () => {
       const outcomes = run.outcomes();
-      top.replaceChildren(figures(run, outcomes), decisions(run), shares(outcomes));
+      top.replaceChildren(figures(run, outcomes), gatesAndUnfinished(run), outcomeBar(outcomes));
       empty.hidden = run.length > 0;
       rest.hidden = run.length === 0;
     }],
@@ -21,14 +21,14 @@ function overviewPage(main) {
     [all, () => all.replaceChildren(groups(run))],
   ];
   let drawing = 0;
-  /** Draws part by part, so that keys are answered between. A later call ends an earlier one, as leaving the page does. */
+  /** Draws part by part, so that input is handled in between. A later call, or leaving the page, ends an earlier one. */
   const refresh = async () => {
     drawing += 1;
     const mine = drawing;
     for (const [place, draw] of parts) {
       if (mine !== drawing || !top.isConnected) return;
-      redrawn(place, draw);
-      await breathe();
+      redraw(place, draw);
+      await yieldToBrowser();
     }
   };
   return { refresh };
@@ -55,15 +55,15 @@ function figures(run, outcomes) {
   return box;
 }
 
-/** What decides beside the trials: gates, and trials that have not ended. */
-function decisions(run) {
+/** Shows gates, and the number of trials that have not ended. */
+function gatesAndUnfinished(run) {
   const items = run.decisions.map(({ text, met }) => make('li', {},
     outcomeMark(met ? 'passed' : 'failed'), make('span', { text: ` ${text}` })));
   return make('ul', { class: 'decisions', hidden: items.length === 0 }, ...items);
 }
 
-/** All outcomes as one bar. */
-function shares(outcomes) {
+/** Shows all outcomes as one bar. */
+function outcomeBar(outcomes) {
   const names = Object.keys(OUTCOMES).filter((name) => outcomes[name]);
   const total = names.reduce((sum, name) => sum + outcomes[name], 0);
   const bar = make('div', { class: 'share', role: 'img', 'aria-label': names.map((name) => `${count(outcomes[name])} ${titleOf(name)}`).join(', ') });
@@ -77,7 +77,7 @@ function shares(outcomes) {
   return make('div', {}, bar, legend);
 }
 
-/** A plot of one measure, and the choice of it. */
+/** A plot of one measure, with a control to choose the measure. */
 class Scores {
   constructor(run, other) {
     Object.assign(this, { run, other });
@@ -86,12 +86,12 @@ class Scores {
     const bar = make('div', { class: 'bar' }, make('h2', { text: 'Scores' }), this.choice,
       make('span', { class: 'push', text: 'dot: mean; line: 95 % interval' }));
     this.box = make('section', { class: 'card' }, bar, this.place);
-    // The letters of a picture that the browser makes smaller or larger could not be read.
+    // The plot is drawn for its actual width: in a picture that the browser scales, text would be unreadable.
     new ResizeObserver(() => this.show()).observe(this.place);
   }
 
   draw() {
-    // A choice that is open stays so: measures are only added.
+    // Measures are only added, so that an open choice stays open.
     const known = [...this.choice.options].map(({ value }) => value);
     const fresh = measuresOf(this.run).filter((name) => !known.includes(name));
     this.choice.append(...fresh.map((name) => make('option', { value: name, text: name })));
@@ -105,13 +105,13 @@ class Scores {
   }
 }
 
-/** What failed: problems at the same place and by the same cause together, the most frequent first, each with a link to its first trial. */
+/** Shows the failures, grouped by place and cause, the most frequent first, each with a link to its first trial. */
 function faults(run) {
   const found = new Map();
-  // Many trials fail with the same words.
+  // Many trials fail with the same message.
   const kinds = new Map();
   const kindOf = (problem, outcome) => {
-    // Samples that fail at the same place expect and get other words.
+    // Samples that fail at the same place differ in the expected and the received text.
     const words = outcome === 'failed' ? withoutQuotes : (text) => text;
     const key = `${outcome}\n${problem}`;
     if (!kinds.has(key)) kinds.set(key, words(withoutPorts(problem)));
@@ -139,7 +139,7 @@ function faults(run) {
   return make('section', { class: 'card' }, make('h2', { text: 'What failed, and whose fault it was' }), body, rest);
 }
 
-/** What cost most: the longest trials and those with most tokens. */
+/** Shows the longest trials and those with the most tokens. */
 function costs(run) {
   const most = (column, said) => {
     return largest(column, 6).map((index) => make('tr', {}, make('td', { class: 'number', text: said(column[index]) }),
@@ -164,7 +164,7 @@ function largest(column, most) {
   return found;
 }
 
-/** All figures of all groups, as a table. */
+/** Shows all figures of all groups as a table. */
 function groups(run) {
   const measures = measuresOf(run).slice(1);
   const head = ['scenario', 'trials', 'pass rate', '95 % interval', ...measures, 'outcomes', 'seconds', 'tokens'];
@@ -183,8 +183,8 @@ function groups(run) {
     make('tbody', {}, ...shown));
 }
 
-/** How many trials of a group ended in which way, those that were not needed apart. */
-function ends({ outcomes, not_needed: notNeeded }) {
+/** Returns the counts of outcomes of a group, with unneeded trials separately. */
+function outcomeCounts({ outcomes, not_needed: notNeeded }) {
   const apart = Object.entries(outcomes).map(([name, number]) => [name, name === 'not-run' ? number - notNeeded : number]);
   const said = apart.filter(([, number]) => number > 0).map(([name, number]) => `${count(number)} ${titleOf(name)}`);
   return [...said, ...(notNeeded ? [`${count(notNeeded)} not needed`] : [])].join(', ');

@@ -1,4 +1,4 @@
-// What stands beside the messages of a trial: a summary, one message, the agents' logs, what the other run did.
+// The pane beside the messages of a trial: a summary, one message, the logs of the agents, the comparison with the other run.
 
 class Pane {
   constructor(view, head) {
@@ -29,7 +29,7 @@ class Pane {
   }
 }
 
-/** An agent's log, which is read when it is opened. */
+/** Shows an agent's log, which is read when it is opened. */
 function logOf(block, log, at) {
   const viewer = new Viewer(`Log of ${log.name}`);
   const search = make('input', { type: 'search', placeholder: 'Mark in the log', 'aria-label': 'Mark in the log',
@@ -44,7 +44,7 @@ function logOf(block, log, at) {
   return make('div', { class: 'list' }, make('div', { class: 'bar' }, search, make('span', { class: 'push', text: note })), viewer.box);
 }
 
-/** Who took part, who handed what to whom, what it cost. */
+/** The summary of a trial: parties, traffic between them, cost. */
 class Summary {
   constructor(run, index, transcript) {
     Object.assign(this, { run, index, transcript });
@@ -89,13 +89,13 @@ class Summary {
   results(head) {
     if (!head.results.length) return null;
     const viewer = new Viewer('Results');
-    laidOut(JSON.stringify(head.results), () => !this.box.isConnected).then((text) => viewer.show(text)).catch(() => {});
+    prettyPrint(JSON.stringify(head.results), () => !this.box.isConnected).then((text) => viewer.show(text)).catch(() => {});
     viewer.box.classList.add('low');
     return make('section', {}, make('h3', { text: 'Results' }), viewer.box);
   }
 }
 
-/** A count, of which none says nothing. */
+/** Formats a count; 0 becomes an empty text. */
 function some(number) {
   return number ? count(number) : '';
 }

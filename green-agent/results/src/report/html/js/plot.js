@@ -1,19 +1,19 @@
-// Rates and means with their intervals, a row for each scenario and cell.
+// Plots rates and means with their intervals, with a row for each scenario and cell.
 
 const PLOT = { row: 20, gap: 8, top: 26 };
 
-/** The width of a letter, about, and the room between the labels of two ticks. */
+/** The approximate width of a letter, and the distance between the labels of two ticks. */
 const LETTER = 7;
 const TICK = 46;
 
-/** The shape of a plot in a place of this width. A narrow one has no room for the numbers of trials. */
+/** Returns the layout of a plot of this width. A narrow plot does not show the numbers of trials. */
 function shapeOf(width) {
   const isWide = width >= 560;
   const names = Math.round(Math.min(250, width * 0.34));
   return { ...PLOT, width, names, letters: Math.floor((names - 12) / LETTER), values: isWide ? 150 : 72, isWide };
 }
 
-/** The most rows that are drawn; the table below the plot has all of them. */
+/** The largest number of rows that are drawn; the table below the plot has all rows. */
 const MOST_ROWS = 400;
 
 /** Returns the measures that can be plotted: the rate first. */
@@ -28,7 +28,7 @@ function estimateOf(group, measured) {
   return measured === 'pass rate' ? group.rate : group.metrics[measured];
 }
 
-/** Draws a measure of the groups. Of another run, the same groups are drawn below in another colour. */
+/** Draws a measure of the groups. The same groups of another run are drawn below in another colour. */
 function plot(run, measured, other, width) {
   const groups = run.groups.filter((group) => estimateOf(group, measured)).slice(0, MOST_ROWS);
   const [low, high] = rangeOf(run, measured, other);
@@ -64,7 +64,7 @@ function plot(run, measured, other, width) {
   return picture;
 }
 
-/** The name of a row of the other run, with that run's where there is room. */
+/** Returns the name of a row of the other run, with the name of the run if there is room. */
 function beforeName(other, { letters }) {
   const whole = `before (${other.name})`;
   return whole.length > letters ? 'before' : whole;
@@ -95,7 +95,7 @@ function rowOf({ shape, run, group, name, measured, x, y, colour, quiet }) {
   return row;
 }
 
-/** The end of a long name, which tells names apart more often than its beginning. */
+/** Shortens a long name to its end, which distinguishes names more often than the beginning. */
 function tail(text, most) {
   return text.length > most ? `…${text.slice(1 - most)}` : text;
 }
@@ -107,7 +107,7 @@ function rangeOf(run, measured, other) {
   return values.length ? [Math.min(0, ...values), Math.max(...values)] : [0, 1];
 }
 
-/** About five round numbers between two. */
+/** Returns about five round numbers between two numbers. */
 function ticks(low, high) {
   const step = high > low ? 10 ** Math.floor(Math.log10((high - low) / 2)) : 1;
   const width = [1, 2, 5, 10].map((factor) => factor * step).find((one) => (high - low) / one <= 6) ?? step * 10;

@@ -1,12 +1,12 @@
-// Windowed lists: of any number of rows of one height, those in sight exist.
+// Virtual lists: of any number of rows of equal height, only the visible ones exist.
 
-/** Rows beyond the edges of the box, so that scrolling by a little shows no gap. */
+/** The number of additional rows above and below the visible ones, so that scrolling shows no gap. */
 const BEYOND = 6;
 
 class Rows {
   /**
    * `label` names the list; `height` is that of a row in pixels; `row(index)` returns the row's element; `open(index)` is
-   * called when a row is chosen by mouse or Enter; `moved(index)` when the cursor moved to it.
+   * called when a row is chosen by mouse or Enter; `moved(index)` when the cursor moves to it.
    */
   constructor({ label, height, row, open, moved, role = 'listbox', rowRole = 'option' }) {
     Object.assign(this, { height, row, open, moved, rowRole, length: 0, cursor: -1, shown: new Map(), drawn: '' });
@@ -25,7 +25,7 @@ class Rows {
     this.watcher.observe(this.box);
   }
 
-  /** Shows this many rows from now on; all are drawn again. */
+  /** Sets the number of rows and draws all of them again. */
   reset(length, cursor = -1) {
     this.length = length;
     this.cursor = Math.min(cursor, length - 1);
@@ -34,7 +34,7 @@ class Rows {
     this.draw(true);
   }
 
-  /** Shows more rows without drawing those again that are there. */
+  /** Adds rows without drawing the present ones again. */
   grow(length) {
     this.length = length;
     this.all.style.height = `${length * this.height}px`;
@@ -76,7 +76,7 @@ class Rows {
     return element;
   }
 
-  /** Moves the cursor to a row and scrolls until it is in sight. */
+  /** Moves the cursor to a row and scrolls it into view. */
   go(index, middle = false) {
     if (!this.length) return;
     this.cursor = Math.max(0, Math.min(this.length - 1, index));

@@ -1,15 +1,15 @@
-// A run as the page knows it: its trials in columns, as the block `run` has them, and what is found in them.
+// A run: its trials in columns, as in the block `run`, with indexes over them.
 
-/** The name of what a trial tries, which is the same in every run of its scenario: by it the trials of two runs are paired. */
+/** Returns the identity of a trial, which is the same in every run of its scenario. It pairs the trials of two runs. */
 function taskOf({ scenarios, cells, trials }, index) {
   return JSON.stringify([scenarios[trials.scenario[index]], cells[trials.cell[index]], trials.sample[index], trials.trial[index]]);
 }
 
-/** What is found in the columns, in slices: where each trial is, which of its attempts counts, how many ended in which way. */
-async function lookedUp(data) {
+/** Indexes the columns, in slices: the position of each trial, its last attempt, the counts of outcomes. */
+async function indexTrials(data) {
   const { trials } = data;
   const found = { byKey: new Map(), lastOf: new Map(), ends: {} };
-  await sliced(trials.outcome.length, (index) => {
+  await forEachInSlices(trials.outcome.length, (index) => {
     found.byKey.set(`${trials.key[index]} ${trials.attempt[index]}`, index);
     if (!trials.last[index]) return;
     found.lastOf.set(taskOf(data, index), index);
@@ -24,11 +24,11 @@ class Run {
 
   static async of(data, prefix) {
     const run = new Run(prefix);
-    run.take(data, await lookedUp(data));
+    run.take(data, await indexTrials(data));
     return run;
   }
 
-  /** Takes the data of the block, also anew while the run goes on. Trials then have other indexes; their names stay. */
+  /** Sets the data of the block. While the run goes on this happens again; trials then have other indexes and the same names. */
   take(data, found) {
     Object.assign(this, data, found);
     this.hay = undefined;
@@ -41,7 +41,7 @@ class Run {
   sample(index) { return this.trials.sample[index] ?? ''; }
   outcome(index) { return this.trials.outcome[index]; }
 
-  /** The name of a trial for people. */
+  /** Returns the name of a trial for people. */
   title(index) {
     const { trial, attempt } = this.trials;
     const parts = [this.scenario(index), this.cell(index), this.sample(index) && `sample ${this.sample(index)}`, `trial ${trial[index]}`];
@@ -49,18 +49,18 @@ class Run {
     return parts.filter(Boolean).join(' · ');
   }
 
-  /** The name by which a trial is found again. */
+  /** Returns the name that identifies a trial. */
   id(index) { return `${this.trials.key[index]} ${this.trials.attempt[index]}`; }
 
-  /** Where this run has what a trial of another one tries, as the attempt that counts; undefined if it does not. */
+  /** Returns the index of the last attempt at the trial that a trial of another run is paired with; undefined without one. */
   sameAs(other, index) { return this.lastOf.get(taskOf(other, index)); }
 
-  /** Where the page shows a trial. */
+  /** Returns the link to a trial. */
   link(index) {
     return `#/trial/${this.prefix}${this.trials.key[index]}/${this.trials.attempt[index]}`;
   }
 
-  /** What is searched for a trial's name, problem, key. */
+  /** Returns the text in which a trial is searched: name, problem, key. */
   haystack(index) {
     this.hay ??= new Array(this.length);
     this.hay[index] ??= [this.title(index), this.outcome(index), this.trials.owner[index], this.trials.problem[index],
@@ -68,6 +68,6 @@ class Run {
     return this.hay[index];
   }
 
-  /** The numbers of trials by outcome, of those that count. */
+  /** Counts the trials by outcome, without repeated attempts. */
   outcomes() { return this.ends; }
 }

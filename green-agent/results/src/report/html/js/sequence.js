@@ -1,4 +1,4 @@
-// The sequence diagram: a row for each message, an arrow from the party that says it to the one that hears it.
+// The sequence diagram: a row for each message, with an arrow from sender to receiver.
 
 const MESSAGE_ROW = 36;
 
@@ -16,7 +16,7 @@ class Sequence {
     this.box = make('div', { class: 'list' }, this.lanes(), this.rows.box);
   }
 
-  /** Shows these messages, or all that are known. */
+  /** Shows these messages, or all messages that were read. */
   show(indexes = null, cursor = -1) {
     this.indexes = indexes;
     this.rows.reset(indexes ? indexes.length : this.transcript.known, cursor);
@@ -24,7 +24,7 @@ class Sequence {
 
   indexAt(at) { return this.indexes ? this.indexes[at] : at; }
 
-  /** Moves to a message; false if it is not among those that are shown. */
+  /** Moves to a message. Returns false if it is not shown. */
   go(index) {
     const at = this.indexes ? this.indexes.indexOf(index) : index;
     if (at < 0) return false;
@@ -54,7 +54,7 @@ class Sequence {
     return row;
   }
 
-  /** The message in words, for those who do not see the arrow. */
+  /** Describes a message for screen readers. */
   sentence(index) {
     const { transcript } = this;
     const [from, to] = transcript.between(index);

@@ -1,14 +1,14 @@
-// Text for people. Everything that comes from a run passes through `visible` and reaches the page as text, never as markup.
+// Text for people. All data of a run pass through `visible` and reach the page as text, never as markup.
 
-/** Control characters, and those that change the direction of text: shown by their code, so that no text can disguise itself. */
+/** Control characters and characters that change the direction of text. They are shown by their code, so that no text can disguise itself. */
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
 
-/** Shows characters that would not be seen. Line feeds and tabs remain. */
+/** Makes invisible characters visible. Line feeds and tabs remain. */
 function visible(text) {
   return String(text).replace(HIDDEN, (one) => `\\u{${one.codePointAt(0).toString(16)}}`);
 }
 
-/** The first `most` characters of a text on one line. */
+/** Returns the first `most` characters of a text on one line. */
 function brief(text, most) {
   const line = visible(text).replace(/\s+/g, ' ').trim();
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
@@ -16,13 +16,13 @@ function brief(text, most) {
 
 /**
  * Makes an element. `properties` are attributes, except `text` (its text, made visible), `class` and handlers such as `onclick`.
- * No text becomes markup, and no attribute takes a script: the names of handlers are properties with functions.
+ * No text becomes markup, and no attribute contains a script: handlers are functions in properties.
  */
 function make(name, properties = {}, ...children) {
   return fill(document.createElement(name), properties, children);
 }
 
-/** Makes an element of SVG. */
+/** Makes an SVG element. */
 function draw(name, properties = {}, ...children) {
   return fill(document.createElementNS('http://www.w3.org/2000/svg', name), properties, children);
 }
@@ -38,17 +38,17 @@ function fill(element, properties, children) {
   return element;
 }
 
-/** A text without the ports of this machine, which are others in every trial. */
+/** Removes local port numbers, which differ in every trial. */
 function withoutPorts(text) {
   return text.replace(/(127\.0\.0\.1|localhost|\[::1\]):\d+/g, '$1');
 }
 
-/** A text without what stands between quotation marks. A mark behind a backslash is none. */
+/** Removes quoted texts. A quotation mark after a backslash does not count. */
 function withoutQuotes(text) {
   return text.replace(/"(\\[^]|[^"\\])*("|$)/g, '""');
 }
 
-/** A number of seconds, as short as it can be read. */
+/** Formats seconds. */
 function seconds(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return '';
   if (value < 0.9995) return `${Math.round(value * 1000)} ms`;
@@ -57,29 +57,29 @@ function seconds(value) {
   return minutes < 60 ? `${minutes} min ${Math.round(value) % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** A time within a trial: to the millisecond, as far as it matters. */
+/** Formats a time within a trial, with milliseconds for short times. */
 function clock(value) {
   return value >= 1 && value < 100 ? `${value.toFixed(3)} s` : seconds(value) || '0';
 }
 
-/** A label of a message for people: an artifact without a name has an id that says nothing and is another one in every trial. */
+/** Shortens the label of a message: the id of an artifact without a name differs in every trial and is omitted. */
 function short(label) {
   return label.replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '…');
 }
 
-/** A count of things, with thin spaces between thousands. */
+/** Formats a count, with thin spaces between thousands. */
 function count(value) {
   if (value === null || value === undefined) return '';
   return String(Math.round(value)).replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
 }
 
-/** A count of bytes. */
+/** Formats a number of bytes. */
 function bytes(value) {
   if (value < 1000) return `${value} B`;
   return value < 1e6 ? `${(value / 1e3).toFixed(1)} kB` : `${(value / 1e6).toFixed(1)} MB`;
 }
 
-/** A measure: whole numbers as they are, others with three digits. */
+/** Formats a measure: whole numbers unchanged, others with three digits. */
 function measure(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return '';
   return Number.isInteger(value) ? count(value) : value.toFixed(3);
@@ -89,7 +89,7 @@ function percent(value) {
   return value === null || value === undefined ? '' : `${(value * 100).toFixed(1)} %`;
 }
 
-/** "1 trial", "2 trials". */
+/** Formats a count with its noun: "1 trial", "2 trials". */
 function counted(number, one, many = `${one}s`) {
   return `${count(number)} ${number === 1 ? one : many}`;
 }
@@ -100,19 +100,19 @@ const OUTCOMES = {
   'not-run': ['–', 'not run'], 'interrupted': ['‖', 'interrupted'],
 };
 
-/** The title of an outcome; one of a later version stands as it is. */
+/** Returns the title of an outcome; an unknown outcome is its own title. */
 function titleOf(outcome) {
   return (OUTCOMES[outcome] ?? ['?', outcome])[1];
 }
 
-/** An outcome with its sign and colour. */
+/** Shows an outcome with its sign and colour. */
 function outcomeMark(outcome) {
   const [sign, title] = OUTCOMES[outcome] ?? ['?', outcome];
   const known = Object.hasOwn(OUTCOMES, outcome) ? outcome : 'not-run';
   return make('span', { class: `outcome ${known}` }, make('span', { 'aria-hidden': 'true', text: sign }), make('span', { text: title }));
 }
 
-/** The party at fault, as a badge. */
+/** Shows the party at fault as a badge. */
 function ownerMark(owner) {
   return make('span', { class: 'owner', text: `fault: ${owner}` });
 }

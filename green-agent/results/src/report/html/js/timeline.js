@@ -1,9 +1,9 @@
-// When what passed: a lane for each hop. A light bar says that a request was open, a dark one that a message passed.
+// The timeline, with a lane for each hop. A light bar shows an open request, a dark bar a message.
 
 const STEPS = 800;
 
 class Timeline {
-  /** `chosen(index)` is called with the message that is nearest to where the user pointed. */
+  /** `chosen(index)` is called with the message that is nearest to the pointer. */
   constructor(transcript, chosen) {
     this.transcript = transcript;
     this.chosen = chosen;
@@ -13,7 +13,7 @@ class Timeline {
 
   draw() {
     const { transcript } = this;
-    // Until the first message agents only start, which may take longer than all that follows.
+    // Before the first message the agents only start, which can take longer than everything after it.
     this.first = transcript.known ? transcript.time[0] : 0;
     this.total = transcript.known ? Math.max(transcript.time[transcript.known - 1] - this.first, 0.001) : 1;
     const step = (time) => Math.min(STEPS - 1, Math.floor(((time - this.first) / this.total) * STEPS));
@@ -70,8 +70,8 @@ class Timeline {
   }
 }
 
-/** Runs of the same value: from, behind, value; runs of `none` are left out. */
-function stretches(values, none) {
+/** Returns the runs of equal values as start, end and value, without those of `none`. */
+function runsOfEqualValues(values, none) {
   const found = [];
   for (let from = 0; from < values.length;) {
     let to = from + 1;
@@ -82,10 +82,10 @@ function stretches(values, none) {
   return found;
 }
 
-/** The bars of a lane: one path for each kind, since a lane may have hundreds. */
+/** Draws the bars of a lane, with one path for each kind, because a lane can have hundreds of bars. */
 function bars(values, none, y, height, kindOf) {
   const paths = new Map();
-  for (const [from, to, value] of stretches(values, none)) {
+  for (const [from, to, value] of runsOfEqualValues(values, none)) {
     const kind = kindOf(value);
     paths.set(kind, `${paths.get(kind) ?? ''}M${from} ${y}H${to}V${y + height}H${from}Z`);
   }

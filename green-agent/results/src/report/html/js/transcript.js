@@ -1,4 +1,4 @@
-// The transcript of one trial: an index of all messages in columns, and the messages themselves in blocks.
+// The transcript of one trial: an index of all messages in columns, and the messages in blocks.
 
 const KINDS = ['request', 'reply', 'event', 'end', 'failure'];
 const PROTOCOLS = ['a2a', 'mcp', 'agent-card', 'activity', 'registry', 'model', 'http'];
@@ -38,15 +38,15 @@ class Transcript {
     return new Transcript(block, await blocks.json(block));
   }
 
-  /** Reads the index; `some()` is awaited when more of it is known, and `isGone()` asked whether anybody still looks. */
-  async read(some, isGone) {
+  /** Reads the index. `some()` is awaited after each part; `isCancelled()` says that the view is no longer shown. */
+  async read(some, isCancelled) {
     for (let part = 0; part < this.head.parts; part += 1) {
       const columns = await blocks.json(`${this.block}.i${part}`);
-      if (isGone()) throw new Gone();
+      if (isCancelled()) throw new Cancelled();
       const first = this.known;
-      await sliced(columns.time.length, (at) => this.take(first + at, columns, at));
+      await forEachInSlices(columns.time.length, (at) => this.take(first + at, columns, at));
       this.known = first + columns.time.length;
-      if (isGone()) throw new Gone();
+      if (isCancelled()) throw new Cancelled();
       await some();
     }
   }
@@ -68,7 +68,7 @@ class Transcript {
     else this.exchanges.set(columns.exchange[at], { first: index, last: index });
   }
 
-  /** The party that says a message, and the one that hears it. */
+  /** Returns the sender and the receiver of a message. */
   between(index) {
     const { from, to } = this.hops[this.hop[index]];
     return this.flags[index] & BACK ? [to, from] : [from, to];
@@ -77,36 +77,36 @@ class Transcript {
   protocolOf(index) { return PROTOCOLS[this.protocol[index]] ?? 'http'; }
   kindOf(index) { return KINDS[this.kind[index]] ?? 'event'; }
 
-  /** Who is to be asked about a fault: the party that answered with it or did not answer. */
+  /** Returns the party responsible for a fault: the one that answered with it or did not answer. */
   faultOf(index) { return this.hops[this.hop[index]].to; }
 
-  /** The transcript's line, as the recorder wrote it. */
+  /** Returns a line of the transcript as the recorder wrote it. */
   async line(index) {
     const chunk = this.chunkEnds.findIndex((end) => index < end);
     const lines = (await blocks.text(`${this.block}.c${chunk}`)).split('\n');
     return lines[index - (chunk === 0 ? 0 : this.chunkEnds[chunk - 1])] ?? '';
   }
 
-  /** Finds the messages in whose text all words are; tells `some(indexes, share)` after each block. */
-  async search(words, some, isGone) {
+  /** Finds the messages that contain all words. Calls `some(indexes, share)` after each block. */
+  async search(words, some, isCancelled) {
     let index = 0;
     for (let chunk = 0; chunk < this.chunkEnds.length; chunk += 1) {
       const text = await blocks.text(`${this.block}.c${chunk}`);
-      if (isGone()) throw new Gone();
+      if (isCancelled()) throw new Cancelled();
       const lines = text.split('\n');
       const base = index;
       const found = [];
-      await sliced(this.chunkEnds[chunk] - base, (at) => {
+      await forEachInSlices(this.chunkEnds[chunk] - base, (at) => {
         const line = (lines[at] ?? '').toLowerCase();
         if (words.every((word) => line.includes(word))) found.push(base + at);
       });
       index = this.chunkEnds[chunk];
-      if (isGone()) throw new Gone();
+      if (isCancelled()) throw new Cancelled();
       some(found, (chunk + 1) / this.chunkEnds.length);
     }
   }
 
-  /** What passed between each two parties: counts, bytes, faults, and for how long requests were open. */
+  /** Summarises the traffic between each two parties: counts, bytes, faults, and the time of open requests. */
   handOffs() {
     const all = this.hops.map((hop) => ({ ...hop, requests: 0, messages: 0, bytes: 0, faults: 0, retries: 0, seconds: 0, protocols: new Set() }));
     for (let index = 0; index < this.known; index += 1) {

@@ -1,4 +1,4 @@
-// One trial: its problems, its messages as a sequence, one message or log or its summary beside.
+// The page of one trial: its problems, its messages as a sequence, and a pane beside it.
 
 async function trialPage(main, run, index) {
   main.classList.add('fixed');
@@ -14,7 +14,7 @@ async function trialPage(main, run, index) {
   return view;
 }
 
-/** How often what takes a while is drawn while more is read, in milliseconds. */
+/** The interval at which a view is drawn while more is read, in milliseconds. */
 const DRAWN_EVERY = 300;
 
 class TrialView {
@@ -31,7 +31,7 @@ class TrialView {
       this.elsewhere()), this.problems);
   }
 
-  /** A link to the same trial in the other run. */
+  /** Returns a link to the same trial in the other run. */
   elsewhere() {
     const other = this.run === app.run ? app.other : app.run;
     const at = other?.sameAs(this.run, this.index);
@@ -39,15 +39,15 @@ class TrialView {
     return make('a', { href: other.link(at), text: `the same in ${other.name}: ${titleOf(other.outcome(at))}` });
   }
 
-  /** Finds its trial again among those that were added. What it shows of it does not change. */
+  /** Updates the index of the trial after others were added. The shown content does not change. */
   refresh() { this.index = this.run.byKey.get(this.id) ?? this.index; }
 
-  isGone() { return app.view !== this && app.opening !== this; }
+  isCancelled() { return app.view !== this && app.opening !== this; }
 
   async open(main, block) {
     app.opening = this;
     this.transcript = await Transcript.of(block);
-    if (this.isGone()) return;
+    if (this.isCancelled()) return;
     const { head } = this.transcript;
     this.problems.append(...head.problems.map(problemOf));
     this.message = new Message(this.transcript, (index) => this.go(index));
@@ -65,14 +65,14 @@ class TrialView {
     await this.transcript.read(async () => {
       await this.judge();
       this.refilter();
-      await breathe();
+      await yieldToBrowser();
       if (performance.now() - drawn < DRAWN_EVERY) return;
       this.timeline.draw();
       drawn = performance.now();
-    }, () => this.isGone());
+    }, () => this.isCancelled());
     this.timeline.draw();
-    await breathe();
-    if (this.isGone()) return;
+    await yieldToBrowser();
+    if (this.isCancelled()) return;
     this.pane.summary.draw();
     this.tell();
     this.sequence.rows.box.focus({ preventScroll: true });
@@ -95,7 +95,7 @@ class TrialView {
     return make('div', { class: 'bar' }, this.search, this.onHop, this.onProtocol, this.onFaults, this.status);
   }
 
-  /** Searches labels and beginnings first, and then the whole messages, block by block. */
+  /** Searches labels and beginnings of messages first, and then the complete messages, block by block. */
   async seek() {
     const sought = this.search.value.trim().toLowerCase();
     clearTimeout(this.waiting);
@@ -107,19 +107,19 @@ class TrialView {
     if (this.hits === hits) this.refilter(true);
   }
 
-  /** Begins to search: `hits` has a 1 for each message that has the words, `judged` is the number of those looked at. */
+  /** Begins a search: `hits` has a 1 for each message that contains the words, `judged` is the number of searched messages. */
   seekFor(sought) {
     this.message.sought = sought;
     Object.assign(this, { words: sought.split(/\s+/).filter(Boolean), hits: sought ? new Uint8Array(this.transcript.length) : null,
       judged: 0, searched: sought ? 0 : 1 });
   }
 
-  /** Looks for the words in the labels and beginnings of the messages that came since. */
+  /** Searches the labels and beginnings of new messages. */
   async judge() {
     const { transcript, hits, words } = this;
     if (!hits) return;
     const first = this.judged;
-    await sliced(transcript.known - first, (at) => {
+    await forEachInSlices(transcript.known - first, (at) => {
       if (this.hits !== hits) return false;
       const said = `${transcript.label[first + at]} ${transcript.gist[first + at]}`.toLowerCase();
       if (words.every((word) => said.includes(word))) hits[first + at] = 1;
@@ -137,9 +137,9 @@ class TrialView {
         if (share < 1 && performance.now() - drawn < DRAWN_EVERY) return;
         this.refilter();
         drawn = performance.now();
-      }, () => this.isGone() || this.hits !== hits);
+      }, () => this.isCancelled() || this.hits !== hits);
     } catch (error) {
-      if (!(error instanceof Gone)) throw error;
+      if (!(error instanceof Cancelled)) throw error;
     }
   }
 
@@ -182,7 +182,7 @@ class TrialView {
     this.message.show(index);
   }
 
-  /** Moves to a message, also one that the filters hide. */
+  /** Moves to a message, even if the filters hide it. */
   go(index) {
     if (this.sequence.go(index)) return;
     this.search.value = '';

@@ -1,4 +1,4 @@
-// The list of trials: filtered, searched, sorted.
+// The list of trials, with filters, search and sorting.
 
 const COLUMNS = [
   { name: 'outcome', value: (run, index) => run.outcome(index) },
@@ -15,11 +15,11 @@ const COLUMNS = [
 /** The height of a row, in pixels. */
 const TRIAL_ROW = 30;
 
-/** What the list shows; kept while other pages are shown, so that the way back leads to the same place. */
+/** The state of the list. It is kept while other pages are shown, so that the user returns to the same place. */
 const listed = { outcome: '', group: '', sought: '', sorted: null, down: false, indexes: [], cursor: 0, top: 0 };
 
-/** Takes new data of the run. What is listed, chosen and pointed at stays what it was, although its index may be another. */
-function renew(run, data, looked) {
+/** Updates the list after new data of the run. Listed, chosen and current trials stay the same although their indexes may change. */
+function updateList(run, data, looked) {
   const held = (at) => (at in listed.indexes ? run.id(listed.indexes[at]) : null);
   const first = Math.floor(listed.top / TRIAL_ROW);
   const [cursor, top] = [held(listed.cursor), held(first)];
@@ -30,7 +30,7 @@ function renew(run, data, looked) {
   listed.indexes = found(run);
   const now = (id, before) => (id === null ? before : Math.max(0, listed.indexes.indexOf(run.byKey.get(id))));
   listed.cursor = now(cursor, listed.cursor);
-  // Rows that come in above push nothing out of sight; at the very top they are to be seen.
+  // New rows above do not move the visible ones, except at the top of the list, where they are shown.
   if (listed.top > 0) listed.top += (now(top, first) - first) * TRIAL_ROW;
 }
 
@@ -71,8 +71,8 @@ function trialsPage(main, query) {
   rows.box.addEventListener('scroll', () => { listed.top = rows.box.scrollTop; }, { passive: true });
   rows.box.focus({ preventScroll: true });
   if (rows.length && listed.cursor > 0) rows.go(listed.cursor);
-  // Made ready before the first search.
-  sliced(run.length, (index) => rows.box.isConnected && Boolean(run.haystack(index)));
+  // The texts are prepared before the first search.
+  forEachInSlices(run.length, (index) => rows.box.isConnected && Boolean(run.haystack(index)));
   return { refresh: () => { filter.draw(); draw(); rows.box.scrollTop = listed.top; } };
 }
 
@@ -81,7 +81,7 @@ function scoreColumn(run) {
   return at < 0 ? null : run.trials.metric[at];
 }
 
-/** A button for each outcome that there is, and a choice of scenario and cell. */
+/** The filters: a button for each outcome that occurs, and a choice of scenario and cell. */
 class Filters {
   constructor(run, changed) {
     Object.assign(this, { run, changed, groups: -1 });
@@ -95,8 +95,8 @@ class Filters {
     const names = ['', ...(Object.keys(outcomes).some((name) => name !== 'passed') ? ['not-passed'] : []),
       ...Object.keys(OUTCOMES).filter((name) => outcomes[name])];
     const buttons = names.map((name) => this.button(name, outcomes[name]));
-    redrawn(this.outcomes, () => this.outcomes.replaceChildren(...buttons));
-    // Drawn only if there are more of them: a choice that is open would close.
+    redraw(this.outcomes, () => this.outcomes.replaceChildren(...buttons));
+    // The choice is drawn only if there are new groups, because drawing it would close it.
     if (this.groups === this.run.groups.length) return;
     this.groups = this.run.groups.length;
     this.group.replaceChildren(make('option', { value: '', text: 'all scenarios' }),
@@ -118,7 +118,7 @@ class Filters {
   }
 }
 
-/** Returns the trials that are to be shown, in order. */
+/** Returns the trials that match the filters, in order. */
 function found(run) {
   const { trials } = run;
   const [scenario, cell] = listed.group.split('.').map(Number);

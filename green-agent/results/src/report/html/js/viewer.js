@@ -1,8 +1,8 @@
-// Shows a text of any length: lines of one height, of which those in sight exist; long lines are folded.
+// Shows a text of any length as a virtual list of lines; long lines are folded.
 
 const LINE = 18;
 
-/** The width of a character of the viewer's font, in pixels, on average. */
+/** The average width of a character of the viewer's font, in pixels. */
 const CHARACTER = 7.6;
 
 class Viewer {
@@ -29,13 +29,13 @@ class Viewer {
     });
   }
 
-  /** Finds where lines begin, for the width that there is. */
+  /** Finds the beginnings of lines for the current width. */
   async fold() {
     const columns = Math.max(30, Math.floor((this.box.clientWidth - 24) / CHARACTER));
     if (columns === this.width) return this.draw();
     this.width = columns;
     const { text } = this;
-    const isGone = () => this.text !== text || this.width !== columns;
+    const isCancelled = () => this.text !== text || this.width !== columns;
     const starts = [];
     let until = performance.now() + SLICE;
     for (let at = 0, steps = 0; at <= text.length; steps += 1) {
@@ -47,8 +47,8 @@ class Viewer {
       }
       at = end + 1;
       if (steps % 256 === 0 && performance.now() > until) {
-        await breathe();
-        if (isGone()) return;
+        await yieldToBrowser();
+        if (isCancelled()) return;
         until = performance.now() + SLICE;
       }
     }
