@@ -40,6 +40,8 @@ pub struct GateResult {
     pub upper: Option<f64>,
     /// The number of trials; for a regression, of pairs.
     pub n: usize,
+    /// The condition, in the same words in every run.
+    pub demand: String,
     /// The condition, the measured value, its interval and n.
     pub message: String,
 }
@@ -169,6 +171,7 @@ fn result(
         lower: measured.lower,
         upper: measured.upper,
         n: measured.n,
+        demand: format!("{figure}{place}: {condition}"),
         message: format!(
             "{figure}{place}: wanted {condition}, {}",
             describe(measured, "trials")
@@ -194,6 +197,7 @@ fn check_regression(
         (Some(before), Some(now)) => format!(" (from {} to {})", number(before), number(now)),
         _ => String::new(),
     };
+    let (against, most) = (gate.against.display(), gate.max_drop);
     GateResult {
         cell: BTreeMap::new(),
         figure: figure.clone(),
@@ -202,10 +206,9 @@ fn check_regression(
         lower: measured.lower,
         upper: measured.upper,
         n: measured.n,
+        demand: format!("drop of {figure} against {against}: at most {most}"),
         message: format!(
-            "drop of {figure} against {}{values}: wanted at most {}, {}",
-            gate.against.display(),
-            gate.max_drop,
+            "drop of {figure} against {against}{values}: wanted at most {most}, {}",
             describe(&measured, "pairs of the same sample or trial"),
         ),
     }

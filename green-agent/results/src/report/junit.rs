@@ -1,12 +1,14 @@
 //! JUnit's XML, which most systems for continuous integration show: a test suite for each scenario and cell, a test
 //! case for each trial. Earlier attempts of a trial are reruns of its case. A gate has its own case; because it decides
 //! instead of single trials, failed trials are skipped, so that the failures agree with the run's exit code.
+//! Jenkins' xUnit plugin refuses files with elements or attributes that its schema lacks, so that none are added.
 
 use std::{collections::BTreeMap, io, time::Duration};
 
+use bridge_program::Exit;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestRerun, TestSuite};
 
-use super::source::{Decision, ReportSource, cell_name};
+use super::source::{Decision, ReportSource};
 use crate::{
     problem::{Outcome, Problem},
     record::TrialRecord,
@@ -34,25 +36,45 @@ pub(super) fn of(run: &ReportSource) -> io::Result<String> {
         }
         report.add_test_suite(suite);
     }
+    let mut suites: BTreeMap<(String, &str), TestSuite> = BTreeMap::new();
     for decision in run.decisions() {
-        let Decision {
-            scenario,
-            about,
-            text,
-            ..
-        } = &decision;
-        let mut status = match decision.met {
-            true => TestCaseStatus::success(),
-            false => TestCaseStatus::non_success(NonSuccessKind::Failure),
-        };
-        status.set_type(about.title()).set_message(text.as_str());
-        let mut case = TestCase::new(text.as_str(), status);
-        case.set_classname(scenario.as_str());
-        let mut suite = TestSuite::new(format!("{scenario}: {}", about.title()));
-        suite.add_test_case(case);
+        let (scenario, about) = (decision.scenario.clone(), decision.about.title());
+        let suite = suites.entry((scenario, about));
+        let suite = suite
+            .or_insert_with_key(|(scenario, about)| TestSuite::new(format!("{scenario}: {about}")));
+        suite.add_test_case(decided(&decision));
+    }
+    for suite in suites.into_values() {
         report.add_test_suite(suite);
     }
-    report.to_string().map_err(io::Error::other)
+    let text = report.to_string().map_err(io::Error::other)?;
+    Ok(without_skipped_of_all(text))
+}
+
+/// Leaves out how many cases of all suites were skipped: Jenkins' xUnit plugin refuses a file that says it.
+fn without_skipped_of_all(mut text: String) -> String {
+    let begin = text.find(" skipped=\"");
+    let end = begin.and_then(|begin| Some(begin + text[begin..].find("\" ")? + 1));
+    if let (Some(begin), Some(end)) = (begin, end) {
+        text.replace_range(begin..end, "");
+    }
+    text
+}
+
+/// Returns the case of a decision. Its name has no figures, so that systems find the same case in every run.
+fn decided(decision: &Decision) -> TestCase {
+    let mut status = match decision.met {
+        true => TestCaseStatus::success(),
+        false => TestCaseStatus::non_success(NonSuccessKind::Failure),
+    };
+    let text = decision.text.as_str();
+    status.set_type(decision.about.title()).set_message(text);
+    let mut case = TestCase::new(decision.demand.as_str(), status);
+    case.set_classname(decision.scenario.as_str());
+    if decision.met {
+        case.set_system_out(text);
+    }
+    case
 }
 
 fn case(record: &TrialRecord, earlier: &[&TrialRecord], suite: String, is_gated: bool) -> TestCase {
@@ -70,20 +92,18 @@ fn case(record: &TrialRecord, earlier: &[&TrialRecord], suite: String, is_gated:
                 .set_message(first_line(problem));
             rerun.set_description(problem.to_string());
         }
-        rerun.set_time(Duration::from_secs_f64(record.seconds));
         status.add_rerun(rerun);
     }
     let mut case = TestCase::new(name, status);
     case.set_classname(suite)
         .set_time(Duration::from_secs_f64(record.seconds));
-    if !cell_name(&record.cell).is_empty() {
-        case.add_property(("cell", cell_name(&record.cell).as_str()));
-    }
-    for (name, value) in &record.metrics {
-        case.add_property((
-            format!("metric.{name}").as_str(),
-            value.to_string().as_str(),
-        ));
+    // Not as properties of the case, which the schema of Jenkins' xUnit plugin does not have.
+    let metrics = record.metrics.iter();
+    let metrics: Vec<String> = metrics
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    if !metrics.is_empty() {
+        case.set_system_out(metrics.join("\n"));
     }
     case
 }
@@ -96,14 +116,18 @@ fn status(record: &TrialRecord, is_gated: bool) -> TestCaseStatus {
         .collect();
     let mut status = match record.outcome {
         Outcome::Passed => return TestCaseStatus::success(),
-        Outcome::NotRun | Outcome::Interrupted => TestCaseStatus::skipped(),
+        Outcome::NotRun | Outcome::Interrupted if record.exit == Exit::Passed => {
+            TestCaseStatus::skipped()
+        }
         Outcome::Failed | Outcome::AgentError if is_gated => TestCaseStatus::skipped(),
         Outcome::Failed
         | Outcome::AgentError
         | Outcome::ModelError
         | Outcome::EvaluatorError
         | Outcome::EnvironmentError
-        | Outcome::HarnessError => TestCaseStatus::non_success(kind(record.outcome)),
+        | Outcome::HarnessError
+        | Outcome::NotRun
+        | Outcome::Interrupted => TestCaseStatus::non_success(kind(record.outcome)),
     };
     if let Some(problem) = record.problems.first() {
         status

@@ -43,6 +43,8 @@ pub struct Decision {
     pub scenario: String,
     /// The subject of the decision.
     pub about: DecisionKind,
+    /// The condition, in the same words in every run.
+    pub demand: String,
     /// Whether the condition is met.
     pub met: bool,
     /// The result in a sentence.
@@ -228,6 +230,7 @@ impl ReportSource {
             let gates = gates.map(|gate| Decision {
                 scenario: scenario.name.clone(),
                 about: DecisionKind::Gate,
+                demand: gate.demand.clone(),
                 met: gate.met,
                 text: gate.message.clone(),
             });
@@ -256,6 +259,7 @@ impl ReportSource {
         (ended < wanted).then(|| Decision {
             scenario: scenario.name.clone(),
             about: DecisionKind::UnendedTrials,
+            demand: "all trials have ended".to_owned(),
             met: false,
             text: format!(
                 "only {ended} of {wanted} trials have ended; go on with: green-agent run --resume {path}"
