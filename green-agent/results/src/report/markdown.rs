@@ -18,6 +18,9 @@ const MOST: usize = 60_000;
 /// The most bytes of one failure's message.
 const MOST_OF_ONE: usize = 4_000;
 
+/// The most trials that are named of those that failed like another one.
+const OTHERS: usize = 20;
+
 /// The most metrics in the table.
 const METRICS: usize = 4;
 
@@ -26,11 +29,11 @@ pub(super) fn of(run: &ReportSource) -> String {
     let mut text = headline(run);
     text += &table(run);
     let mut more = 0;
-    for (record, trials) in failures(run) {
-        let shown = failure(record, trials);
+    for alike in failures(run) {
+        let shown = failure(&alike);
         match more == 0 && text.len() + shown.len() <= MOST {
             true => text += &shown,
-            false => more += trials,
+            false => more += alike.len(),
         }
     }
     if more > 0 {
@@ -39,9 +42,9 @@ pub(super) fn of(run: &ReportSource) -> String {
     text
 }
 
-/// Returns the first of the trials of a scenario that failed alike, with their number. Unneeded trials did not fail.
-fn failures(run: &ReportSource) -> Vec<(&TrialRecord, usize)> {
-    let mut groups: Vec<(&TrialRecord, usize)> = Vec::new();
+/// Returns the trials of each scenario that failed alike. Trials that were not needed did not fail.
+fn failures(run: &ReportSource) -> Vec<Vec<&TrialRecord>> {
+    let mut groups: Vec<Vec<&TrialRecord>> = Vec::new();
     let mut places = BTreeMap::new();
     for record in run.counted() {
         let mut problems = record.problems.iter();
@@ -52,8 +55,8 @@ fn failures(run: &ReportSource) -> Vec<(&TrialRecord, usize)> {
         let key = (&record.scenario, record.outcome, cause(&record.problems));
         let place = *places.entry(key).or_insert(groups.len());
         match groups.get_mut(place) {
-            Some((_, trials)) => *trials += 1,
-            None => groups.push((record, 1)),
+            Some(alike) => alike.push(record),
+            None => groups.push(vec![record]),
         }
     }
     groups
@@ -138,21 +141,43 @@ fn row(group: &Group, metrics: &[&String]) -> String {
     text
 }
 
-fn failure(record: &TrialRecord, trials: usize) -> String {
-    let mut title = record.scenario.clone();
-    for part in [
-        cell_name(&record.cell),
-        record.sample.clone().unwrap_or_default(),
-    ] {
-        if !part.is_empty() {
-            title += &format!(", {part}");
-        }
+/// Returns the name of a trial in its scenario.
+fn place(record: &TrialRecord) -> String {
+    let sample = record.sample.clone().unwrap_or_default();
+    let trial = format!("trial {}", record.trial);
+    let parts = [cell_name(&record.cell), sample, trial];
+    parts
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Returns which others failed like the first one.
+fn others(others: &[&TrialRecord]) -> String {
+    let named = others
+        .iter()
+        .take(OTHERS)
+        .map(|record| code(&place(record)));
+    let mut text = named.collect::<Vec<_>>().join("; ");
+    if others.len() > OTHERS {
+        let _ = write!(text, "; and {} more", others.len() - OTHERS);
     }
-    title += &format!(", trial {}", record.trial);
-    match trials {
-        0 | 1 => {}
-        2 => title += " and 1 other",
-        more => title += &format!(" and {} others", more - 1),
+    match others {
+        [] => String::new(),
+        _ => format!("Alike: {text}\n\n"),
+    }
+}
+
+fn failure(alike: &[&TrialRecord]) -> String {
+    let [record, more @ ..] = alike else {
+        return String::new();
+    };
+    let mut title = format!("{}, {}", record.scenario, place(record));
+    match more.len() {
+        0 => {}
+        1 => title += " and 1 other",
+        more => title += &format!(" and {more} others"),
     }
     let messages: Vec<String> = record.problems.iter().map(ToString::to_string).collect();
     let message: String = messages
@@ -163,9 +188,10 @@ fn failure(record: &TrialRecord, trials: usize) -> String {
         .collect();
     let fence = "`".repeat(longest_run(&message).max(2) + 1);
     format!(
-        "\n<details><summary>{}: {}</summary>\n\n{fence}text\n{message}\n{fence}\n\n</details>\n",
+        "\n<details><summary>{}: {}</summary>\n\n{fence}text\n{message}\n{fence}\n\n{}</details>\n",
         escaped(&title),
-        record.outcome.title()
+        record.outcome.title(),
+        others(more)
     )
 }
 

@@ -287,15 +287,19 @@ fn trials_that_were_not_needed_or_were_interrupted_are_counted_apart() {
         comment.contains("shop, trial 25 and 7 others: failed"),
         "{comment}"
     );
+    assert!(
+        comment.contains("Alike: `trial 26`; `trial 27`; "),
+        "{comment}"
+    );
     assert_eq!(comment.matches("<details>").count(), 2, "{comment}");
-}
-
-#[test]
-fn a_run_as_text() {
     // What was interrupted is not carried out, what was not needed is as it should be.
     let junit = junit::of(&run).unwrap();
     let suite = "tests=\"100\" skipped=\"64\" errors=\"4\" failures=\"8\"";
     assert!(junit.contains(suite), "{junit}");
+}
+
+#[test]
+fn a_run_as_text() {
     insta::assert_snapshot!(text::of(&run(Path::new("run"))));
 }
 
