@@ -5,7 +5,7 @@ use std::{error::Error, io};
 use rustls::CertificateError;
 
 /// Explains why a certificate was rejected, if that is the cause of the error.
-pub(crate) fn rejection(error: &(dyn Error + 'static)) -> Option<String> {
+pub fn rejection(error: &(dyn Error + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(rustls::Error::InvalidCertificate(wrong)) = error.downcast_ref() {

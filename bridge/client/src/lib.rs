@@ -57,6 +57,7 @@ pub use async_trait::async_trait;
 pub use bridge_protocol::a2a::Binding;
 pub use cache::CardCache;
 pub use card::fetch_card;
+pub use certificate::rejection as certificate_rejection;
 pub use check::CardCheck;
 pub use client::Client;
 pub use credentials::{CredentialError, Credentials, is_loopback};

@@ -50,7 +50,7 @@ impl Roots {
     }
 
     /// Adds the certificates to an HTTP client, which may speak HTTP/2 and HTTP/1.1.
-    pub(crate) fn add_to(&self, client: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
+    pub fn add_to(&self, client: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
         match &self.0 {
             Some(config) => client.use_preconfigured_tls(ClientConfig::clone(config)),
             None => with_shared_tls(client),

@@ -72,6 +72,17 @@ impl Scenario {
             Green::Agent(green) => green.knows(role),
         }
     }
+
+    /// Returns whether the participant in this role is shown a credential, so that its card may want one too.
+    pub fn shows_credential_to(&self, role: &str) -> bool {
+        let credentials = match &self.green {
+            Green::Builtin(Evaluator::Conversation(conversation)) => &conversation.credentials,
+            Green::Builtin(Evaluator::Pipeline(pipeline)) => &pipeline.credentials,
+            Green::Builtin(Evaluator::Episode(_)) | Green::Agent(_) => return false,
+        };
+        let mut receivers = credentials.iter().map(|one| &one.agent);
+        receivers.any(|agent| matches!(agent, Place::Role(named) if named == role))
+    }
 }
 
 /// The evaluator of a scenario.

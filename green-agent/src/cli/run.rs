@@ -18,6 +18,7 @@ use crate::{
     scenario::{files::ScenarioFile, supplied::AgentOverrides},
     snapshot::SnapshotMode,
 };
+use bridge_client::Roots;
 use bridge_program::Exit;
 
 const EXAMPLES: &str = "\
@@ -54,7 +55,7 @@ pub(super) struct Run {
     /// Continue the run in this folder: run its trials that have not ended, with its original settings
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "paths", "filter", "snapshots", "trials", "seed", "shard", "agents", "overlay", "rewrite_cards",
-        "serve_only", "runs",
+        "ca", "serve_only", "runs",
     ])]
     resume: Option<PathBuf>,
     /// Run only a part of the trials, such as 3/8 for the third of eight; `merge` joins the runs of all parts
@@ -95,6 +96,9 @@ pub(super) struct Conditions {
     /// Rewrite every address in agent cards to the recorder's, also one at which the agent was not reached
     #[arg(long)]
     rewrite_cards: bool,
+    /// Trust the certificates in this PEM file too, such as those of a company's own authority, when agents are called over https
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// Install what scenarios require, into a cache folder that later runs use again
     #[arg(long)]
     install: bool,
@@ -199,6 +203,7 @@ impl Run {
             agents,
             seed,
             rewrite_cards,
+            ca,
             ..
         } = &self.conditions;
         let overlay = agents.overlay.as_ref();
@@ -211,6 +216,7 @@ impl Run {
             agents: agents.agents.clone(),
             overlay: overlay.map(|path| path.display().to_string()),
             rewrite_cards: *rewrite_cards,
+            ca: ca.as_ref().map(|path| path.display().to_string()),
         }
     }
 
@@ -227,7 +233,18 @@ impl Run {
             Ok(supplied) => supplied,
             Err(exit) => return Ok(exit),
         };
-        let options = self.options(asked, supplied, terminal.clone())?;
+        let roots = match settings
+            .ca
+            .as_deref()
+            .map_or_else(|| Ok(Roots::default()), roots)
+        {
+            Ok(roots) => roots,
+            Err(error) => {
+                complain(&error);
+                return Ok(Exit::Unreadable);
+            }
+        };
+        let options = self.options(asked, supplied, roots, terminal.clone())?;
         let ticking = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(Duration::from_secs(1)).await;
@@ -268,6 +285,7 @@ impl Run {
         &self,
         asked: &Asked,
         supplied: AgentOverrides,
+        roots: Roots,
         terminal: Arc<Terminal>,
     ) -> std::io::Result<RunOptions> {
         let settings = &asked.settings;
@@ -297,6 +315,7 @@ impl Run {
             working_dir,
             supplied,
             rewrite_cards: settings.rewrite_cards,
+            roots,
             engine: install::engine(),
             installer,
             supervisor,
@@ -342,6 +361,18 @@ impl Run {
         let errors = written.into_iter().filter_map(Result::err);
         errors.map(|error| error.to_string()).collect()
     }
+}
+
+/// Reads further certificates that are trusted.
+fn roots(path: &str) -> Result<Roots, String> {
+    let text = std::fs::read(path).map_err(|error| format!("--ca {path}: {error}"))?;
+    Roots::from_pem(&text).map_err(|error| format!("--ca {path}: {error}"))
+}
+
+/// Says how a run that was ended goes on.
+fn resume_with(folder: &Path) -> String {
+    let folder = folder.display();
+    format!("go on with: green-agent run --resume {folder}")
 }
 
 /// Returns a folder name that is unique to this run and sorts by time.

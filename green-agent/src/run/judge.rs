@@ -304,7 +304,9 @@ fn write(path: &Path, value: &Value) -> Result<(), String> {
 pub(super) fn not_ready(scenario: &Scenario, role: &str, error: &ReadyError) -> Problem {
     let message = chain(error);
     match error {
-        ReadyError::AgentExited { .. } | ReadyError::NeverReady { .. } => {
+        ReadyError::AgentExited { .. }
+        | ReadyError::NeverReady { .. }
+        | ReadyError::Untrusted { .. } => {
             let owner = owner::owner_of(scenario, role);
             ProblemKind::NeverReady.because(message).owned_by(owner)
         }

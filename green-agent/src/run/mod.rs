@@ -41,6 +41,7 @@ mod watch;
 
 use std::{path::PathBuf, sync::Arc, time::Instant};
 
+use bridge_client::Roots;
 use bridge_program::Exit;
 use bridge_telemetry::{Instrument as _, Kind, Span, fail, span};
 use futures_util::future::join_all;
@@ -96,6 +97,8 @@ pub struct RunOptions {
     /// Whether to rewrite all addresses in agents' cards to the recorder's, wherever they lead.
     pub rewrite_cards: bool,
     /// The container engine for images that files name.
+    /// The certificates of agents that are trusted beside those of public authorities.
+    pub roots: Roots,
     pub engine: Option<Engine>,
     /// Installs what scenarios require.
     pub installer: Installer,

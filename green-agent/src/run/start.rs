@@ -53,8 +53,9 @@ pub(super) fn started(launch: &Launch) -> Result<AgentProcess, Problem> {
 }
 
 /// Returns the response that shows that an agent is ready.
-fn awaited(listens: Listens) -> Awaited {
-    match listens {
+fn awaited(handle: &AgentHandle, scenario: &Scenario) -> Awaited {
+    match handle.listens {
+        Listens::Agent if scenario.shows_credential_to(&handle.role) => Awaited::CardOrRefusal,
         Listens::Agent => Awaited::Card,
         Listens::Server => Awaited::Answer,
     }
@@ -76,14 +77,23 @@ pub(super) async fn ready(
         return served.map_err(|why| not_served(scenario, &handle.role, &why));
     }
     let process = processes.iter().find(|agent| agent.role() == handle.role);
-    let awaited = awaited(handle.listens);
+    let awaited = awaited(handle, scenario);
     let program = handle.program();
     let quiet = program
         .as_deref()
         .map(|one| options.start_times.quiet(one))
         .unwrap_or_default();
     let begun = Instant::now();
-    let ready = wait_ready(&handle.role, endpoint, awaited, process, quiet, limit).await;
+    let ready = wait_ready(
+        &handle.role,
+        endpoint,
+        awaited,
+        process,
+        quiet,
+        limit,
+        &options.roots,
+    )
+    .await;
     ready.map_err(|error| not_ready(scenario, &handle.role, &error))?;
     if let Some(program) = program {
         options.start_times.add(&program, begun.elapsed());

@@ -181,6 +181,7 @@ impl Trial<'_> {
             },
         );
         let mut recorder = recorder
+                roots: self.options.roots.clone(),
             .await
             .map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
         let seed = seed(self.scenario, self.options, self.number);

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
+use bridge_client::Roots;
 use green_agent::participant::{
     AgentExit, AgentProcess, StartError,
     ready::{Awaited, ReadyError, wait_ready},
@@ -152,6 +153,7 @@ async fn waiting_for_a_card_ends_when_the_agent_does() {
         Some(&agent),
         Duration::ZERO,
         LIMIT,
+        &Roots::default(),
     )
     .await
     .unwrap_err();

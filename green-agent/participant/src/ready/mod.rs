@@ -10,7 +10,7 @@ mod tests;
 
 use std::{fmt, time::Duration};
 
-use bridge_client::with_shared_tls;
+use bridge_client::Roots;
 use reqwest::{Client, redirect::Policy};
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -35,6 +35,8 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(2);
 pub enum Awaited {
     /// An agent's card.
     Card,
+    /// An agent's card, or that it is shown only to those who say who they are.
+    CardOrRefusal,
     /// Any HTTP response.
     Answer,
 }
@@ -42,7 +44,7 @@ pub enum Awaited {
 impl fmt::Display for Awaited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Card => "agent card",
+            Self::Card | Self::CardOrRefusal => "agent card",
             Self::Answer => "answer over HTTP",
         })
     }
@@ -88,6 +90,16 @@ pub enum ReadyError {
         /// The last lines of its output.
         last_lines: Vec<String>,
     },
+    /// Its certificate is not trusted.
+    #[error("the certificate of {role} at {endpoint} is not accepted: {why}")]
+    Untrusted {
+        /// The agent's role.
+        role: String,
+        /// The address.
+        endpoint: Url,
+        /// The cause.
+        why: String,
+    },
     /// No HTTP client can be created on this machine.
     #[error("cannot make HTTP requests")]
     Client(#[from] reqwest::Error),
@@ -101,11 +113,11 @@ fn said(last_lines: &[String]) -> String {
 }
 
 /// Waits until the awaited response comes from `endpoint`. Returns an agent's card, which is a JSON object with a
-/// `name`, or null for a server.
+/// `name`; null for a server, and for an agent that refuses to show its card.
 ///
-/// Returns an error immediately when `process` ends, and after `limit` in any case. The card is searched for below the
-/// endpoint and, if the endpoint has a path, also below its origin. A program that refuses the first connection gets no
-/// further requests until `quiet` is over, see [`StartTimes::quiet`].
+/// Returns an error immediately when `process` ends or its certificate is not trusted by `roots`, and after `limit` in any
+/// case. The card is searched for below the endpoint and, if the endpoint has a path, also below its origin. A program that
+/// refuses the first connection gets no further requests until `quiet` is over, see [`StartTimes::quiet`].
 pub async fn wait_ready(
     role: &str,
     endpoint: &Url,
@@ -113,8 +125,10 @@ pub async fn wait_ready(
     process: Option<&AgentProcess>,
     quiet: Duration,
     limit: Duration,
+    roots: &Roots,
 ) -> Result<Value, ReadyError> {
-    let client = with_shared_tls(Client::builder())
+    let client = roots
+        .add_to(Client::builder())
         .no_proxy()
         .redirect(Policy::none())
         .timeout(REQUEST_LIMIT)
@@ -131,13 +145,20 @@ pub async fn wait_ready(
             exit,
             last_lines: last_lines(),
         }),
-        found = poll(&client, endpoint, awaited, quiet, limit) => found.map_err(|seen| ReadyError::NeverReady {
-            role: role.to_owned(),
-            awaited,
-            endpoint: endpoint.clone(),
-            limit,
-            seen,
-            last_lines: last_lines(),
+        found = poll(&client, endpoint, awaited, quiet, limit) => found.map_err(|seen| match seen {
+            CardProbe::Untrusted { why } => ReadyError::Untrusted {
+                role: role.to_owned(),
+                endpoint: endpoint.clone(),
+                why,
+            },
+            seen => ReadyError::NeverReady {
+                role: role.to_owned(),
+                awaited,
+                endpoint: endpoint.clone(),
+                limit,
+                seen,
+                last_lines: last_lines(),
+            },
         }),
     }
 }
@@ -158,7 +179,7 @@ async fn poll(
     limit: Duration,
 ) -> Result<Value, CardProbe> {
     let places = match awaited {
-        Awaited::Card => card_urls(endpoint),
+        Awaited::Card | Awaited::CardOrRefusal => card_urls(endpoint),
         Awaited::Answer => vec![endpoint.clone()],
     };
     let begun = Instant::now();
@@ -169,7 +190,10 @@ async fn poll(
             // A starting program refuses dozens of connections. An attempt to connect costs a tenth of a request.
             match &seen {
                 CardProbe::NoConnection { .. } => connects(endpoint).await?,
-                CardProbe::Silence | CardProbe::Status { .. } | CardProbe::NotACard { .. } => {}
+                CardProbe::Silence
+                | CardProbe::Untrusted { .. }
+                | CardProbe::Status { .. }
+                | CardProbe::NotACard { .. } => {}
             }
             ask_all(client, &places).await
         };
@@ -181,6 +205,10 @@ async fn poll(
             {
                 return Ok(Value::Null);
             }
+            Ok(Err(CardProbe::Status {
+                status: 401 | 403, ..
+            })) if awaited == Awaited::CardOrRefusal => return Ok(Value::Null),
+            Ok(Err(untrusted @ CardProbe::Untrusted { .. })) => return Err(untrusted),
             Ok(Err(instead)) => seen = instead,
             Err(_) => return Err(seen),
         }
@@ -200,6 +228,7 @@ fn pause(seen: &CardProbe, waited: Duration, quiet: Duration) -> Duration {
         }
         CardProbe::NoConnection { .. }
         | CardProbe::Silence
+        | CardProbe::Untrusted { .. }
         | CardProbe::Status { .. }
         | CardProbe::NotACard { .. } => (waited / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE),
     }

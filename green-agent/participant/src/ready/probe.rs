@@ -2,6 +2,7 @@
 
 use std::{fmt, io};
 
+use bridge_client::certificate_rejection;
 use bridge_protocol::dialect::places;
 use bridge_telemetry::TraceContext;
 use reqwest::{Client, StatusCode};
@@ -28,6 +29,11 @@ pub enum CardProbe {
         /// The cause, such as `connection refused`.
         why: String,
     },
+    /// The certificate is not trusted. Waiting does not help.
+    Untrusted {
+        /// The cause.
+        why: String,
+    },
     /// An HTTP status other than 200.
     Status {
         /// Whether the URL exists, because the status is not 404. A refusal has more information than an address that
@@ -52,10 +58,12 @@ impl CardProbe {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Silence | Self::NoConnection { .. } => {
-                "it must listen there, or `timeout.ready` be longer"
+                "it must listen there, or the limit be longer: [harness] timeout = { ready = \"3m\" }"
             }
+            Self::Untrusted { .. } => "it must show another one, or its authority be trusted",
             Self::Status { .. } | Self::NotACard { .. } => {
-                "its card must be there for anyone who asks, without credentials"
+                "its card must be there for anyone who asks, or, in a conversation or a pipeline, for the \
+                 [[config.credential]] of its role"
             }
         }
     }
@@ -66,6 +74,7 @@ impl fmt::Display for CardProbe {
         match self {
             Self::Silence => f.write_str("no answer came"),
             Self::NoConnection { why } => f.write_str(why),
+            Self::Untrusted { why } => write!(f, "its certificate is rejected: {why}"),
             Self::Status { status, url, .. } => write!(f, "{url} answered HTTP {status}"),
             Self::NotACard { what, url } => write!(f, "{url} answered with {what}"),
         }
@@ -96,7 +105,9 @@ pub(super) async fn ask_all(client: &Client, places: &[Url]) -> Result<Value, Ca
         match ask(client, url).await {
             Ok(card) => return Ok(card),
             // All places have the same host and port, so the others would fail in the same way.
-            Err(seen @ CardProbe::NoConnection { .. }) => return Err(seen.max(closest)),
+            Err(seen @ (CardProbe::NoConnection { .. } | CardProbe::Untrusted { .. })) => {
+                return Err(seen.max(closest));
+            }
             Err(seen) => closest = closest.max(seen),
         }
     }
@@ -149,6 +160,9 @@ async fn read(mut response: reqwest::Response) -> Result<Option<Vec<u8>>, CardPr
 fn no_answer(error: &reqwest::Error) -> CardProbe {
     if error.is_timeout() {
         return CardProbe::Silence;
+    }
+    if let Some(why) = certificate_rejection(error) {
+        return CardProbe::Untrusted { why };
     }
     // The innermost cause is the informative one, such as a refused connection.
     let mut cause: &dyn std::error::Error = error;

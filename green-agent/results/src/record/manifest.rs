@@ -82,6 +82,9 @@ pub struct RunSettings {
     /// Whether all addresses in cards are rewritten.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rewrite_cards: bool,
+    /// The file of further certificates that are trusted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
 }
 
 /// A part of the trials of a run: `3/8` is the third of eight.

@@ -4,42 +4,27 @@ use std::{fs, path::Path};
 
 use super::{Folder, shown};
 
-/// An agent on the standard library: it answers callers that have the key, and repeats the key.
-const AGENT: &str = r#"
-import json, sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-port = int(sys.argv[1])
-CARD = {"name": "a", "description": "d", "version": "1", "protocolVersion": "0.3.0", "url": f"http://127.0.0.1:{port}/",
-        "preferredTransport": "JSONRPC", "capabilities": {}, "defaultInputModes": ["text"], "defaultOutputModes": ["text"],
-        "skills": [{"id": "s", "name": "s", "description": "s", "tags": ["s"]}],
-        "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-API-Key"}}, "security": [{"key": []}]}
-class Agent(BaseHTTPRequestHandler):
-    def log_message(self, *_): pass
-    def send(self, code, value):
-        body = json.dumps(value).encode()
-        self.send_response(code)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-    def do_GET(self): self.send(200, CARD)
+/// An agent that answers callers with the key, and repeats the key.
+const AGENT: &str = r#"import sys
+from agent import Agent, server
+class Guarded(Agent):
+    card = {**Agent.card, "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-API-Key"}},
+            "security": [{"key": []}]}
     def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        key = self.headers.get("X-API-Key")
-        if key != "hunter2-hunter2": return self.send(401, {"error": "no key"})
-        message = {"kind": "message", "role": "agent", "messageId": "1", "parts": [{"kind": "text", "text": "hello, " + key}]}
-        self.send(200, {"jsonrpc": "2.0", "id": request["id"], "result": message})
-ThreadingHTTPServer(("127.0.0.1", port), Agent).serve_forever()
+        if self.headers.get("X-API-Key") != "hunter2-hunter2": return self.send(401, {"error": "no key"})
+        super().do_POST()
+    def answer(self): return "hello, " + self.headers["X-API-Key"]
+server(sys.argv[1], Guarded).serve_forever()
 "#;
 
 fn conversation(credential: &str) -> Folder {
     let folder = Folder::new(&format!(
-        "[green_agent]\n[[participants]]\nrole = 'a'\ncmd = 'python3 agent.py 9009'\nendpoint = 'http://127.0.0.1:9009'\n\
+        "[green_agent]\n[[participants]]\nrole = 'a'\ncmd = 'python3 mine.py 9009'\nendpoint = 'http://127.0.0.1:9009'\n\
          [config]\nevaluator = 'conversation'\n{credential}\
          [[config.turn]]\nto = 'a'\ntext = 'Hello'\ncontains = 'hello, hunter2-hunter2'\n\
          [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n"
     ));
-    folder.file("agent.py", AGENT);
+    folder.agent(AGENT);
     folder.file(".env", "HOSTED_AGENT=hunter2-hunter2\n");
     folder
 }
@@ -53,6 +38,19 @@ fn is_said(folder: &Path, text: &str) -> bool {
         true => is_said(&path, text),
         false => String::from_utf8_lossy(&fs::read(path).unwrap()).contains(text),
     })
+}
+
+#[test]
+fn an_agent_whose_card_wants_the_credential_too_is_waited_for_and_shown_it() {
+    let credential = "[[config.credential]]\nagent = 'a'\nheader = 'X-API-Key'\nsecret = { env = 'HOSTED_AGENT' }\n";
+    let folder = conversation(credential);
+    let guarded = "    def do_GET(self):\n        \
+                   if self.headers.get(\"X-API-Key\") != \"hunter2-hunter2\": return self.send(401, {})\n        \
+                   super().do_GET()\n    def answer";
+    folder.agent(&AGENT.replace("    def answer", guarded));
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", shown(&ended));
+    assert!(!is_said(&folder.0.path().join("runs"), "hunter2"));
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod retries;
 mod schedulers;
 mod shards;
 mod watch;
+mod tls;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -37,6 +38,12 @@ impl Folder {
     }
 
     fn program(&self, args: &[&str]) -> Command {
+    /// Writes an agent in Python as `mine.py`, which imports what agents have in common from `agent`.
+    fn agent(&self, text: &str) {
+        self.file("agent.py", include_str!("agent.py"));
+        self.file("mine.py", text);
+    }
+
         let mut command = Command::new(env!("CARGO_BIN_EXE_green-agent"));
         command.current_dir(self.0.path()).args(args);
         command
