@@ -39,7 +39,7 @@ use crate::{
     recorder::{Recorder, RecorderOptions},
     scenario::{
         files::ScenarioFile,
-        model::{Green, Reuse, Scenario},
+        model::{Green, Listens, Reuse, Scenario},
     },
     snapshot::SnapshotMode,
     transcript::{Content, Transcript},
@@ -383,6 +383,11 @@ impl Trial<'_> {
                 Green::Builtin(_) => running
                     .agents
                     .environment_server
+        // A green agent knows by its `cmd` and `env` the servers that it uses; to it, participants are who is evaluated.
+        let is_told = |listens| match &self.scenario.green {
+            Green::Agent(_) => listens == Listens::Agent,
+            Green::Builtin(_) => true,
+        };
                     .as_ref()
                     .map(|environment_server| environment_server.url().clone()),
             },
@@ -396,6 +401,7 @@ impl Trial<'_> {
     }
 
     /// Returns the role behind each address: the agent's own, and the recorder's in front of it.
+                .filter(|agent| is_told(agent.listens))
     fn parties(
         &self,
         agents: &TrialAgents,
