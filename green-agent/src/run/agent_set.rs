@@ -1,7 +1,7 @@
 //! The programs of one trial, or of many, with their ports, tokens and the addresses at which they reach each other.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::Path,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
@@ -22,7 +22,7 @@ use super::{
 use crate::{
     participant::{ActivityListener, AgentProcess, ports::PortLease},
     recorder::{HopListeners, Masker},
-    scenario::model::{Agent, Green, Scenario},
+    scenario::model::{Agent, Green, Listens, Scenario},
     transcript::{Transcript, task},
 };
 
@@ -39,6 +39,8 @@ pub(super) struct AgentSet {
     /// All agents of the scenario, as they were when the programs were started.
     agents: Vec<Agent>,
     pub(super) processes: Vec<AgentProcess>,
+    /// The roles of those that are no agents.
+    servers: BTreeSet<String>,
     /// The addresses of the programs that run, by role.
     endpoints: BTreeMap<String, Url>,
     /// The reservations of their ports.
@@ -91,6 +93,10 @@ impl AgentSet {
             .transcript
             .write()
             .unwrap_or_else(PoisonError::into_inner) = Some(transcript.clone());
+        let servers = scenario
+            .agents()
+            .filter(|one| one.listens == Listens::Server);
+        self.servers = servers.map(|one| one.role.clone()).collect();
         for process in &self.processes {
             let switched = process.log_to(&log_path(folder, process.role()));
             switched.map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
@@ -167,9 +173,15 @@ impl AgentSet {
         Some(watch::exit_message(process, exit, "between two trials"))
     }
 
-    /// Stops the programs and releases their ports.
+    /// Stops the programs and releases their ports. Agents end first, because they may end sessions with the servers that
+    /// they use, such as those of MCP.
     pub(super) async fn stop(self, grace: Duration) {
-        watch::stop(self.processes, grace).await;
+        let (servers, agents) = self
+            .processes
+            .into_iter()
+            .partition(|process| self.servers.contains(process.role()));
+        watch::stop(agents, grace).await;
+        watch::stop(servers, grace).await;
     }
 }
 

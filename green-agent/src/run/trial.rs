@@ -12,6 +12,7 @@ use bridge_program::Exit;
 use bridge_program::lock;
 use bridge_telemetry::{Instrument as _, Kind, fail, set, span};
 use futures_util::future::try_join_all;
+use tokio::time::sleep;
 use url::Url;
 
 use super::{
@@ -44,6 +45,9 @@ use crate::{
     snapshot::SnapshotMode,
     transcript::{Content, Transcript},
 };
+
+/// How long an evaluator's last lines are waited for when it breaks.
+const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// An attempt at a trial.
 pub(super) struct Attempt {
@@ -177,11 +181,11 @@ impl Trial<'_> {
             agents.masker.clone(),
             RecorderOptions {
                 rewrite_cards: self.options.rewrite_cards,
+                roots: self.options.roots.clone(),
                 ..RecorderOptions::default()
             },
         );
         let mut recorder = recorder
-                roots: self.options.roots.clone(),
             .await
             .map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
         let seed = seed(self.scenario, self.options, self.number);
@@ -320,7 +324,12 @@ impl Trial<'_> {
                 failed
             }
             Some(Err(error)) => {
-                let problem = judge::no_assessment(self.scenario, &error);
+                let mut problem = judge::no_assessment(self.scenario, &error);
+                if problem.kind == ProblemKind::EvaluationRejected {
+                    // What it printed about the request may come after its answer.
+                    sleep(LAST_WORDS).await;
+                    problem.message += &watch::last_printed(self.scenario, processes);
+                }
                 seen.problems.push(problem);
                 !matches!(error, EvaluationError::NoSuchRole(_))
             }
@@ -374,6 +383,11 @@ impl Trial<'_> {
 
     fn evaluation<'b>(&'b self, running: &'b RunningTrial<'_>) -> Evaluation<'b> {
         let url = |role: &str| running.recorder.url(&hop_to(self.scenario, role));
+        // A green agent knows by its `cmd` and `env` the servers that it uses; to it, participants are who is evaluated.
+        let is_told = |listens| match &self.scenario.green {
+            Green::Agent(_) => listens == Listens::Agent,
+            Green::Builtin(_) => true,
+        };
         let participants = self.scenario.participants.iter();
         Evaluation {
             green: &self.scenario.green,
@@ -383,15 +397,11 @@ impl Trial<'_> {
                 Green::Builtin(_) => running
                     .agents
                     .environment_server
-        // A green agent knows by its `cmd` and `env` the servers that it uses; to it, participants are who is evaluated.
-        let is_told = |listens| match &self.scenario.green {
-            Green::Agent(_) => listens == Listens::Agent,
-            Green::Builtin(_) => true,
-        };
                     .as_ref()
                     .map(|environment_server| environment_server.url().clone()),
             },
             participants: participants
+                .filter(|agent| is_told(agent.listens))
                 .filter_map(|agent| Some((agent.role.clone(), url(&agent.role)?)))
                 .collect(),
             keyring: &running.agents.keyring,
@@ -401,7 +411,6 @@ impl Trial<'_> {
     }
 
     /// Returns the role behind each address: the agent's own, and the recorder's in front of it.
-                .filter(|agent| is_told(agent.listens))
     fn parties(
         &self,
         agents: &TrialAgents,

@@ -104,13 +104,23 @@ fn crashed(agent: &AgentProcess, exit: AgentExit, scenario: &Scenario) -> Proble
 
 /// Returns the exit status of an agent, the time, and its last output.
 pub(super) fn exit_message(agent: &AgentProcess, exit: AgentExit, when: &str) -> String {
-    let mut message = format!("{} {exit} {when}", agent.role());
+    format!("{} {exit} {when}{}", agent.role(), printed(agent))
+}
+
+/// Returns what the evaluator's program last printed, as the end of a message; nothing if it is none of these programs.
+pub(super) fn last_printed(scenario: &Scenario, agents: &[AgentProcess]) -> String {
+    let mut agents = agents.iter();
+    let evaluator =
+        agents.find(|agent| owner::owner_of(scenario, agent.role()) == Owner::Evaluator);
+    evaluator.map(printed).unwrap_or_default()
+}
+
+fn printed(agent: &AgentProcess) -> String {
     let lines = agent.last_lines();
-    if !lines.is_empty() {
-        message.push_str("; it last printed:\n");
-        message.push_str(&lines.join("\n"));
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!("; it last printed:\n{}", lines.join("\n")),
     }
-    message
 }
 
 /// Waits until nothing has happened for too long, or the whole trial has taken too long.

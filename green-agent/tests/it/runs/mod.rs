@@ -2,6 +2,7 @@
 
 mod credentials;
 mod datasets;
+mod ending;
 mod gates;
 mod kills;
 mod progress;
@@ -9,8 +10,8 @@ mod regrade;
 mod retries;
 mod schedulers;
 mod shards;
-mod watch;
 mod tls;
+mod watch;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -37,13 +38,13 @@ impl Folder {
         fs::write(self.0.path().join(name), text).unwrap();
     }
 
-    fn program(&self, args: &[&str]) -> Command {
     /// Writes an agent in Python as `mine.py`, which imports what agents have in common from `agent`.
     fn agent(&self, text: &str) {
         self.file("agent.py", include_str!("agent.py"));
         self.file("mine.py", text);
     }
 
+    fn program(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_green-agent"));
         command.current_dir(self.0.path()).args(args);
         command

@@ -1,0 +1,58 @@
+//! The order in which the programs of a trial end.
+
+use std::fs;
+
+use super::{Folder, shown};
+
+/// It asks a site once more when it is told to end.
+const AGENT: &str = r#"import os, signal, sys, time, urllib.request
+from agent import server
+def leave(*_):
+    time.sleep(0.5)
+    print("took leave:", urllib.request.urlopen(sys.argv[2]).status, flush=True)
+    os._exit(0)
+signal.signal(signal.SIGTERM, leave)
+server(sys.argv[1]).serve_forever()
+"#;
+
+#[test]
+fn servers_end_after_the_agents_that_use_them() {
+    let folder = Folder::new(
+        "[green_agent]\n[[participants]]\nrole = 'site'\nserver = 'http://127.0.0.1:9008'\n\
+         cmd = 'python3 -m http.server 9008 --bind 127.0.0.1'\n\
+         [[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009 {site}'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\ncontains = 'hello'\n\
+         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n",
+    );
+    folder.agent(AGENT);
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", shown(&ended));
+    let log = folder.only_run().join("a/trial-1/a.log");
+    let log = fs::read_to_string(log).unwrap();
+    assert!(log.contains("took leave: 200"), "{log}");
+}
+
+/// It prints why it cannot evaluate, and answers with an internal error.
+const EVALUATOR: &str = r#"import json, sys
+from agent import Agent, server
+class Broken(Agent):
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        print("KeyError: no such task in the dataset", file=sys.stderr, flush=True)
+        self.send(200, {"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32603, "message": "'task'"}})
+server(sys.argv[1], Broken).serve_forever()
+"#;
+
+#[test]
+fn an_evaluator_that_breaks_is_shown_with_what_it_printed() {
+    let folder = Folder::new(
+        "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009'\n\
+         [[participants]]\nrole = 'assistant'\nbuiltin = 'echo'\n\
+         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n",
+    );
+    folder.agent(EVALUATOR);
+    let ended = folder.run(&["run", "a.toml"]);
+    assert_eq!(ended.status.code(), Some(4), "{}", shown(&ended));
+    let printed = "(-32603); it last printed:\n           KeyError: no such task in the dataset\n";
+    assert!(shown(&ended).contains(printed), "{}", shown(&ended));
+}
