@@ -325,7 +325,7 @@ impl Run {
                 true => Arc::new(|_| ()),
                 false => Arc::new(move |event| terminal.show(&event)),
             },
-            interrupt: stop::on_signal()?,
+            interrupt: stop::on_signal((!self.serve_only).then(|| resume_with(&asked.folder)))?,
         })
     }
 

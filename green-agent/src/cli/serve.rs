@@ -118,7 +118,7 @@ impl Serve {
     }
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {
-        let stop = stop::on_signal()?;
+        let stop = stop::on_signal(None)?;
         let listener = listen(self.listen).await?;
         let address = listener.local_addr()?;
         let public_url = match &self.public_url {

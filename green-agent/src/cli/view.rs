@@ -75,7 +75,7 @@ impl View {
     }
 
     async fn serve(&self, run: &Path) -> Result<(), Box<dyn Error>> {
-        let stop = stop::on_signal()?;
+        let stop = stop::on_signal(None)?;
         let listener = listen(self.listen).await?;
         outln!("{} at http://{}/", run.display(), listener.local_addr()?);
         serve_until(stop, |stop| serve(listener, html::live(run), stop)).await?;

@@ -138,6 +138,39 @@ fn no_snapshot_is_accepted_of_a_trial_that_failed() {
 }
 
 /// A green agent that answers and exits before its answer was read.
+#[test]
+fn a_run_that_is_ended_at_once_says_how_it_goes_on() {
+    let folder = Folder::new();
+    let site = folder.path().join("site.sh");
+    let deaf = format!("trap '' TERM INT\n{}", fs::read_to_string(&site).unwrap());
+    fs::write(site, deaf).unwrap();
+    let file = folder.scenario("first", "never", 1, "");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("'60s'", "'60s', stop = '30s'")).unwrap();
+    let said = folder.path().join("stderr");
+    let mut running = folder.program(&[file], &[]);
+    running.stdout(Stdio::null());
+    running.stderr(fs::File::create(&said).unwrap());
+    let mut running = running.spawn().unwrap();
+    let pid = Pid::from_raw(running.id().try_into().unwrap());
+    eventually("the site", || (folder.started("first") > 0).then_some(()));
+    kill(pid, Signal::SIGINT).unwrap();
+    let says = |words: &str| {
+        eventually(words, || {
+            let said = fs::read_to_string(&said).ok()?;
+            said.contains(words).then_some(())
+        });
+    };
+    says("press Ctrl-C again");
+    kill(pid, Signal::SIGINT).unwrap();
+    assert_eq!(running.wait().unwrap().code(), Some(4));
+    let runs = folder.path().join("runs");
+    says(&format!(
+        "go on with: green-agent run --resume {}",
+        runs.display()
+    ));
+}
+
 const GREEN: &str = r#"
 import json, os, sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
