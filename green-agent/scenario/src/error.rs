@@ -97,6 +97,9 @@ pub enum Problem {
         /// Every known key of the table.
         known: Vec<&'static str>,
     },
+    /// A key of another table, in which it would mean something.
+    #[error("not read here; write it as {0}")]
+    Misplaced(String),
     /// A key that cannot be combined with another one.
     #[error("expected it without {other}, found both: {advice}")]
     Together {

@@ -135,6 +135,9 @@ fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
     if keys.green_agent.node().is_none() && root.has("agents") {
         return first::scenario(path, root, &keys);
     }
+    if keys.harness.node().is_some() {
+        reject_misplaced(root);
+    }
     let roles = agents::participants(&keys.participants, StartFile::Scenario);
     let mut config = keys.config.table();
     let green = green::green(&keys.green_agent, config.as_mut(), &roles);
@@ -150,6 +153,26 @@ fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
     };
     check_reuse(&keys, &scenario);
     Some(scenario)
+}
+
+/// Reports keys of `[harness]` at the top level, where nothing reads them, so that a gate or an expectation would never be
+/// checked. Other names may be keys of other programs.
+fn reject_misplaced(root: &Table<'_>) {
+    const OWN: [&str; 10] = [
+        "dataset",
+        "expect",
+        "gate",
+        "matrix",
+        "pass_score",
+        "retries",
+        "reuse",
+        "snapshot",
+        "stop_when",
+        "trials",
+    ];
+    for (name, node) in root.entries().filter(|(name, _)| OWN.contains(name)) {
+        node.report(Problem::Misplaced(format!("harness.{name}")));
+    }
 }
 
 /// Reports why the agents cannot be kept, if the scenario asks for that.
@@ -182,6 +205,25 @@ mod tests {
         ] {
             assert_eq!(name(Path::new(path)), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn keys_of_the_harness_that_stand_beside_it_are_refused() {
+        let text = |beside: &str, harness: &str| {
+            format!(
+                "[green_agent]\nendpoint = 'http://127.0.0.1:1'\n[gate]\npass_rate = {{ ge = 1 }}\n[tool]\nx = 1\n\
+                 {beside}\n{harness}"
+            )
+        };
+        let beside = "[[expect]]\non = 'score'\nge = 1";
+        let error = parse(Path::new("a.toml"), &text(beside, "[harness]\nversion = 1"));
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "a.toml:3:1: gate: not read here; write it as harness.gate\n\
+             a.toml:7:1: expect: not read here; write it as harness.expect"
+        );
+        // Without the table, it is a file of AgentBeats, whose programs may read them.
+        assert!(parse(Path::new("a.toml"), &text(beside, "")).is_ok());
     }
 
     #[test]
