@@ -63,10 +63,11 @@ fn judge(number: usize, turn: &ConversationTurn, talk: &Collected) -> Option<Str
     }
     let state = talk.state();
     if let Some(wanted) = turn.state.as_ref().filter(|wanted| **wanted != state) {
-        return Some(format!(
-            "{place}: expected {wanted}, got {state}: {}",
-            talk.text()
-        ));
+        let said = match talk.text().as_str() {
+            "" => " without a word".to_owned(),
+            text => format!(": {text}"),
+        };
+        return Some(format!("{place}: expected {wanted}, got {state}{said}"));
     }
     let wanted = turn.contains.as_ref()?;
     if talk.says(wanted) {
@@ -267,23 +268,43 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_cancelation_with_nothing_to_cancel_is_wrong() {
-        let turn = ConversationTurn {
+    fn turn(parts: Vec<Value>, state: Option<&str>) -> ConversationTurn {
+        ConversationTurn {
             line: 7,
             to: "a".to_owned(),
-            parts: Vec::new(),
+            cancel: parts.is_empty(),
+            parts,
             version: None,
             binding: None,
             extensions: Vec::new(),
             stream: false,
-            cancel: true,
             after: None,
             fresh: false,
-            state: None,
+            state: state.map(str::to_owned),
             contains: None,
-        };
-        let said = judge(2, &turn, &Collected::default()).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_agent_that_fails_without_a_word_is_said_to() {
+        let asked = turn(vec![json!({"text": "Hello"})], Some("completed"));
+        let mut talk = Collected::default();
+        talk.take(StreamResponse::Task(
+            bridge_protocol::a2a::Task::read(
+                json!({"id": "t", "status": {"state": "TASK_STATE_FAILED"}}),
+            )
+            .unwrap(),
+        ));
+        let said = judge(1, &asked, &talk).unwrap();
+        assert_eq!(
+            said,
+            "turn 1 (line 7): expected completed, got failed without a word"
+        );
+    }
+
+    #[test]
+    fn a_cancelation_with_nothing_to_cancel_is_wrong() {
+        let said = judge(2, &turn(Vec::new(), None), &Collected::default()).unwrap();
         assert_eq!(
             said,
             "turn 2 (line 7): nothing to cancel, a has begun no task"

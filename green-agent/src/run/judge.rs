@@ -255,7 +255,7 @@ fn different(path: &Path, outcome: &SnapshotOutcome) -> Option<Problem> {
     match outcome {
         SnapshotOutcome::Same | SnapshotOutcome::NotCompared | SnapshotOutcome::Accepted(_) => None,
         SnapshotOutcome::Missing { new } => Some(ProblemKind::Snapshot.because(format!(
-            "there is no snapshot {path}; this run's is {}: {accept}",
+            "there is no snapshot {path}; this run's is {}: {accept}, or write snapshot = false in [harness]",
             new.display()
         ))),
         SnapshotOutcome::Different { diff, new } => Some(ProblemKind::Snapshot.because(format!(

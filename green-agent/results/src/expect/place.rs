@@ -54,11 +54,13 @@ fn size(value: &Value) -> Result<usize, String> {
 /// Describes why a path selects nothing, and what is found in its place.
 pub(super) fn absence(path: Option<&ValuePath>, noun: &str, value: &Value) -> String {
     match path {
-        None => format!("{noun} {}", holds(value)),
-        Some(ValuePath::JsonPath(path)) => format!("nothing at {path}; {noun} {}", holds(value)),
+        None => format!("{noun} {}", holds("", value)),
+        Some(ValuePath::JsonPath(path)) => {
+            format!("nothing at {path}; {noun} {}", holds("", value))
+        }
         Some(ValuePath::Pointer(pointer)) => match nearest(value, pointer) {
-            ("", value) => format!("nothing at {pointer}; {noun} {}", holds(value)),
-            (above, value) => format!("nothing at {pointer}; {above} {}", holds(value)),
+            ("", value) => format!("nothing at {pointer}; {noun} {}", holds("", value)),
+            (above, value) => format!("nothing at {pointer}; {above} {}", holds(above, value)),
         },
     }
 }
@@ -71,13 +73,16 @@ fn nearest<'a, 'b>(value: &'a Value, pointer: &'b str) -> (&'b str, &'a Value) {
         .unwrap_or(("", value))
 }
 
-fn holds(value: &Value) -> String {
+/// Returns what is in a value, which stands at the place `at`.
+fn holds(at: &str, value: &Value) -> String {
     match value {
         Value::Object(members) if !members.is_empty() => {
             let keys: Vec<&str> = members.keys().map(String::as_str).collect();
             format!("has: {}", keys.join(", "))
         }
-        Value::Array(items) if !items.is_empty() => format!("is a list of {}", items.len()),
+        Value::Array(items) if !items.is_empty() => {
+            format!("is a list of {}, the first at {at}/0", items.len())
+        }
         Value::Object(_) | Value::Array(_) => "is empty".to_owned(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             format!("is {}", shown(value))
@@ -101,7 +106,7 @@ mod tests {
             ("/by/name", "nothing at /by/name; /by has: role"),
             (
                 "/answers/7",
-                "nothing at /answers/7; /answers is a list of 2",
+                "nothing at /answers/7; /answers is a list of 2, the first at /answers/0",
             ),
             ("/accuracy/x/y", "nothing at /accuracy/x/y; /accuracy is 1"),
             ("/none/x", "nothing at /none/x; /none is empty"),

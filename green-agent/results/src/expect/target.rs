@@ -4,7 +4,12 @@ use serde_json::{Value, json};
 
 use super::{Subject, calls, content};
 use green_agent_scenario::expectation::Target;
-use green_agent_transcript::{Entry, label::labels, task, wire};
+use green_agent_transcript::{
+    Entry,
+    label::labels,
+    task,
+    wire::{self, RequestKind},
+};
 
 pub(super) struct TargetValue {
     /// The value in which paths are resolved.
@@ -101,6 +106,12 @@ fn status(position: i64, statuses: &[Value]) -> Result<TargetValue, String> {
 fn mcp(tool: &str, entries: &[Entry]) -> Result<TargetValue, String> {
     let calls = calls::calls(entries, tool);
     if calls.is_empty() {
+        if !entries.iter().any(is_mcp) {
+            return Err(format!(
+                "no call of {tool}; nothing was asked over MCP where it is recorded, which a server that an agent starts \
+                 itself is not"
+            ));
+        }
         let tools = calls::tools(entries).into_iter();
         return Err(absent(&format!("no call of {tool}"), "tools called", tools));
     }
@@ -108,6 +119,10 @@ fn mcp(tool: &str, entries: &[Entry]) -> Result<TargetValue, String> {
         at: calls.iter().flat_map(|call| call.at.clone()).collect(),
         value: calls.into_iter().map(|call| call.value).collect(),
     })
+}
+
+fn is_mcp(entry: &Entry) -> bool {
+    matches!(wire::ask(&entry.content), Some(RequestKind::Mcp { .. }))
 }
 
 fn metric(name: &str, subject: &Subject<'_>) -> Result<TargetValue, String> {

@@ -231,6 +231,10 @@ fn a_missing_target_says_what_there_is() {
         let unmet = of_value(on, "", Check::Exists(true), false).unwrap();
         assert_eq!(unmet.actual, expected);
     }
+    let (on, path, check) = (Target::Mcp("echo".to_owned()), None, Check::Exists(true));
+    let unmet = outcome(Rule::Value { on, path, check }, false, &[]).unwrap();
+    let expected = "no call of echo; nothing was asked over MCP where it is recorded, ";
+    assert!(unmet.actual.starts_with(expected), "{}", unmet.actual);
 }
 
 #[test]

@@ -19,7 +19,9 @@ table! {
     pub(super) struct ExpectationKeys<'a> as "Expectation", closed, with(either_rule) {
         /// Whether the check is negated.
         default not: bool = false,
-        /// The target: artifact:NAME, task:ROLE, status:N, mcp:TOOL, result, or a metric's name.
+        /// The target: artifact:NAME, the content of an artifact, of several with that name a list; task:ROLE, the last
+        /// task seen from that role, as in A2A 1.0; status:N, the evaluation's Nth status, -1 for the last; mcp:TOOL, the
+        /// calls of a tool, a list of {arguments, result}; result, the list of results; or a metric's name.
         later on: Key<'a> as String {"minLength": 1},
         /// The path in the target: a JSON pointer such as "/score" or a JSONPath such as "$.score"; the whole
         /// target if absent.
