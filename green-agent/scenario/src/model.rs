@@ -464,7 +464,7 @@ table! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Timeouts as "Timeout", closed {
         /// The time from an agent's start until its card can be read.
-        default ready: Duration as Limit = "30s",
+        default ready: Duration as Limit = "1m",
         /// The time without activity: no byte passes between any two agents, on open replies too, and no agent that was
         /// started prints anything.
         default idle: Duration as Limit = "5m",
