@@ -350,7 +350,14 @@ const GREEN: Rooms = &[
 const RESULTS: Rooms = &[
     (
         "report",
-        &["problem", "record", "run", "statistics", "summary"],
+        &[
+            "comparison",
+            "problem",
+            "record",
+            "run",
+            "statistics",
+            "summary",
+        ],
     ),
     (
         "run",

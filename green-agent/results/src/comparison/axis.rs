@@ -1,11 +1,14 @@
 //! Compares the values of an axis of one run's matrix, such as models or agents.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::Comparison;
-use crate::record::{RunFolder, TrialRecord};
+use super::{Comparison, differences};
+use crate::{
+    record::{RunFolder, TrialRecord},
+    summary::{Difference, SummaryBuilder},
+};
 
 /// The largest number of values that are compared with each other.
 const MOST_VALUES: usize = 16;
@@ -20,6 +23,19 @@ pub struct AxisPair {
     /// The comparison of the trials with these two values.
     #[serde(flatten)]
     pub comparison: Comparison,
+}
+
+/// Two values of an axis, and how each figure differs between their trials.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AxisDifference {
+    /// The axis.
+    pub axis: String,
+    /// The value on side `a`.
+    pub value_a: String,
+    /// The value on side `b`.
+    pub value_b: String,
+    /// The figures that both have; the pass rate first.
+    pub differences: Vec<Difference>,
 }
 
 /// The reason why an axis cannot be compared.
@@ -84,9 +100,14 @@ pub fn by_axis(
             });
         }
     }
-    let sides: Vec<RunFolder> = values.iter().map(|value| side(run, axis, value)).collect();
-    let pairs = (0..sides.len()).flat_map(|a| (a + 1..sides.len()).map(move |b| (a, b)));
-    let compared = pairs.map(|(a, b)| AxisPair {
+    let side = |value: &&String| RunFolder {
+        path: run.path.clone(),
+        manifest: run.manifest.clone(),
+        records: side(&run.records, axis, value),
+        torn: None,
+    };
+    let sides: Vec<RunFolder> = values.iter().map(side).collect();
+    let compared = pairs(sides.len()).map(|(a, b)| AxisPair {
         value_a: values[a].clone(),
         value_b: values[b].clone(),
         comparison: Comparison::new(&sides[a], &sides[b], transcripts, bootstrap),
@@ -94,10 +115,37 @@ pub fn by_axis(
     Ok(compared.collect())
 }
 
+/// Returns the differences of the figures between the values of each axis, as [`by_axis`] does. Axes that cannot be compared
+/// are omitted.
+pub fn axis_differences(records: &[TrialRecord], bootstrap: Option<u64>) -> Vec<AxisDifference> {
+    let mut axes: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (axis, value) in records.iter().flat_map(|record| &record.cell) {
+        axes.entry(axis).or_default().insert(value);
+    }
+    axes.retain(|_, values| (2..=MOST_VALUES).contains(&values.len()));
+    let of_axis = |(axis, values): (&str, BTreeSet<&str>)| {
+        let side = |value: &&str| SummaryBuilder::of(&side(records, axis, value));
+        let sides: Vec<SummaryBuilder> = values.iter().map(side).collect();
+        let values = Vec::from_iter(values);
+        let compared = pairs(values.len()).map(|(a, b)| AxisDifference {
+            axis: axis.to_owned(),
+            value_a: values[a].to_owned(),
+            value_b: values[b].to_owned(),
+            differences: differences(&sides[a], &sides[b], bootstrap),
+        });
+        compared.collect::<Vec<_>>()
+    };
+    axes.into_iter().flat_map(of_axis).collect()
+}
+
+/// Returns all pairs of different indexes.
+fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..count).flat_map(move |a| (a + 1..count).map(move |b| (a, b)))
+}
+
 /// Returns the trials with a value of the axis, without the axis itself.
-fn side(run: &RunFolder, axis: &str, value: &str) -> RunFolder {
-    let of_it = run
-        .records
+fn side(records: &[TrialRecord], axis: &str, value: &str) -> Vec<TrialRecord> {
+    let of_it = records
         .iter()
         .filter(|record| record.cell.get(axis).is_some_and(|one| one == value));
     let without = |record: &TrialRecord| {
@@ -105,10 +153,5 @@ fn side(run: &RunFolder, axis: &str, value: &str) -> RunFolder {
         record.cell.remove(axis);
         record
     };
-    RunFolder {
-        path: run.path.clone(),
-        manifest: run.manifest.clone(),
-        records: of_it.map(without).collect(),
-        torn: None,
-    }
+    of_it.map(without).collect()
 }

@@ -8,7 +8,7 @@ mod transcripts;
 use serde::Serialize;
 
 pub use self::{
-    axis::{AxisError, AxisPair, by_axis},
+    axis::{AxisDifference, AxisError, AxisPair, axis_differences, by_axis},
     problems::ProblemChange,
 };
 use crate::{
@@ -52,20 +52,11 @@ impl Comparison {
     /// seed of bootstrap intervals.
     pub fn new(a: &RunFolder, b: &RunFolder, transcripts: usize, bootstrap: Option<u64>) -> Self {
         let (rows_a, rows_b) = (rows(a), rows(b));
-        let both = rows_a.figures();
-        let both = both
-            .intersection(&rows_b.figures())
-            .cloned()
-            .collect::<Vec<_>>();
-        let metrics = both.into_iter().filter(|figure| figure != PASS_RATE);
-        let figures = std::iter::once(PASS_RATE.to_owned()).chain(metrics);
         Self {
             version: VERSION,
             a: RunSummary::of(a, bootstrap).total,
             b: RunSummary::of(b, bootstrap).total,
-            differences: figures
-                .map(|figure| rows_a.difference(&rows_b, &figure, bootstrap))
-                .collect(),
+            differences: differences(&rows_a, &rows_b, bootstrap),
             flips: flips(rows_a.pairs(&rows_b, PASS_RATE), (a, b), transcripts),
             problems: problems::changes(&a.counted(), &b.counted()),
         }
@@ -84,6 +75,24 @@ impl Comparison {
             is_better(&one.figure) && one.difference.upper.is_some_and(|upper| upper < 0.0)
         })
     }
+}
+
+/// Returns the differences of all figures that both sides have: the pass rate first, the time last.
+fn differences(a: &SummaryBuilder, b: &SummaryBuilder, bootstrap: Option<u64>) -> Vec<Difference> {
+    let figures = a.figures();
+    let both = figures
+        .intersection(&b.figures())
+        .cloned()
+        .collect::<Vec<_>>();
+    let metrics = both
+        .into_iter()
+        .filter(|figure| figure != PASS_RATE && figure != SECONDS);
+    let figures = std::iter::once(PASS_RATE.to_owned())
+        .chain(metrics)
+        .chain([SECONDS.to_owned()]);
+    figures
+        .map(|figure| a.difference(b, &figure, bootstrap))
+        .collect()
 }
 
 /// Returns the records of a run in the form for comparisons.

@@ -139,6 +139,13 @@ fn the_values_of_an_axis_are_paired_in_one_run() {
     assert!(close(rate.difference.mean, -2.0 / 3.0), "{rate:?}");
     assert!(close(rate.difference.lower, -2.0 / 3.0 - half), "{rate:?}");
     assert_eq!(pairs[0].comparison.flips[0].pair.task.cell.len(), 1);
+    // The other axis has one value.
+    let alone = axis_differences(&run.records, None);
+    let same = |(one, pair): (&AxisDifference, &AxisPair)| {
+        one.differences == pair.comparison.differences && one.value_b == pair.value_b
+    };
+    assert_eq!(alone.len(), pairs.len());
+    assert!(alone.iter().zip(&pairs).all(same), "{alone:?}");
     assert!(pairs[1].comparison.flips.is_empty());
 }
 

@@ -40,6 +40,9 @@ def overview(page):
     # Failures with the same cause are one row, whatever each trial quotes.
     most = page.locator("section", has=page.get_by_text("What failed")).locator("td.number").first
     assert int(re.sub(r"\D", "", most.inner_text())) > 1000, most.inner_text()
+    # The two cells of the run, each sample with each.
+    compared = page.locator("section", has=page.get_by_text("Compared, paired by sample"))
+    assert "model: large → small" in compared.inner_text(), compared.inner_text()
     shot(page, "overview-light")
 
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::{
+    comparison::axis_differences,
     record::TrialRecord,
     report::source::{Decision, ReportSource, cell_name},
 };
@@ -66,6 +67,7 @@ pub(super) fn of(
         "seconds": run.seconds(), "retried": run.records.len() - run.counted,
         "scenarios": scenarios.0, "cells": cells.0, "metrics": metrics, "groups": groups, "all": run.all,
         "trials": trials, "comparison": comparison, "decisions": decisions(run),
+        "axes": axis_differences(run.counted(), run.bootstrap()),
     })
 }
 

@@ -5,7 +5,8 @@ function overviewPage(main) {
   const [top, failed, cost, all] = [make('div'), make('div'), make('div'), make('div', { class: 'wide' })];
   const plot = new Scores(run, other);
   const empty = make('p', { class: 'empty', text: 'No trial has ended yet.' });
-  const rest = make('div', {}, make('div', { class: 'columns' }, plot.box, make('div', {}, failed, cost)),
+  const axes = make('div');
+  const rest = make('div', {}, make('div', { class: 'columns' }, make('div', {}, plot.box, axes), make('div', {}, failed, cost)),
     make('section', { class: 'card' }, make('h2', { text: 'All figures' }), all));
   main.append(top, empty, rest);
   const parts = [
@@ -16,6 +17,7 @@ function overviewPage(main) {
       rest.hidden = run.length === 0;
     }],
     [plot.box, () => plot.draw()],
+    [axes, () => axes.replaceChildren(...axisPairs(run))],
     [failed, () => failed.replaceChildren(faults(run))],
     [cost, () => cost.replaceChildren(costs(run))],
     [all, () => all.replaceChildren(groups(run))],
@@ -103,6 +105,34 @@ class Scores {
     if (!width || !this.choice.value) return;
     this.place.replaceChildren(plot(this.run, this.choice.value, this.other, width));
   }
+}
+
+/** Compares the values of each axis, paired by sample; nothing without a matrix. */
+function axisPairs(run) {
+  const most = 20;
+  const compared = run.axes.filter(({ differences }) => differences.some(({ pairs }) => pairs > 0));
+  if (compared.length === 0) return [];
+  const head = ['figure', 'from', 'to', 'difference', '95 % interval', ''];
+  const table = make('table', {},
+    make('thead', {}, make('tr', {}, ...head.map((name, at) => make('th', { scope: 'col', class: at === 0 || at === 5 ? null : 'number', text: name })))),
+    ...compared.slice(0, most).map(axisPair));
+  const rest = compared.length > most ? [make('p', { class: 'quiet', text: `and ${counted(compared.length - most, 'other pair')} of values, which green-agent diff RUN --by AXIS prints` })] : [];
+  return [make('section', { class: 'card' }, make('h2', { text: 'Compared, paired by sample' }), make('div', { class: 'wide' }, table), ...rest)];
+}
+
+function axisPair({ axis, value_a: a, value_b: b, differences }) {
+  const name = make('th', { scope: 'rowgroup', colspan: '6', class: 'said', text: `${axis}: ${a} → ${b}` });
+  return make('tbody', {}, make('tr', {}, name), ...differences.filter(({ pairs }) => pairs > 0).map(differenceRow));
+}
+
+function differenceRow({ figure: name, a, b, difference, pairs, greater, smaller }) {
+  const number = (text) => make('td', { class: 'number', text });
+  const isKnown = difference.lower !== null && difference.lower !== undefined;
+  const isCertain = isKnown && (difference.lower > 0 || difference.upper < 0);
+  const verdict = !isKnown ? 'too few to tell' : isCertain ? 'changed' : 'could be chance';
+  return make('tr', {}, make('td', { class: 'said', text: name }), number(measure(a)), number(measure(b)),
+    number(measure(difference.mean)), number(range(difference, measure)),
+    make('td', { class: 'quiet', title: `of ${counted(pairs, 'pair')} ${count(greater)} greater, ${count(smaller)} smaller`, text: verdict }));
 }
 
 /** Shows the failures, grouped by place and cause, the most frequent first, each with a link to its first trial. */
