@@ -13,7 +13,7 @@ pub use self::{
 };
 use crate::{
     record::{RunFolder, TrialRecord},
-    summary::{Difference, Figures, PASS_RATE, Pair, RunSummary, SummaryBuilder, Task},
+    summary::{Difference, Figures, PASS_RATE, Pair, RunSummary, SECONDS, SummaryBuilder, Task},
 };
 
 /// The version of this form.

@@ -7,8 +7,8 @@
 //! | a tool that it calls over MCP | a step of `agent` with the call and, as observation, its result |
 //! | a message that it sends to another agent | a step of `agent`; the observation refers to the other agent's file |
 //!
-//! Cards, polls and other requests are no steps. Models are not on a recorded hop, so no step has metrics; the tokens
-//! that an agent reported are in `final_metrics`.
+//! Cards, polls, calls of models and other requests of both protocols are no steps. No step has metrics; the tokens that an
+//! agent reported are in `final_metrics`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

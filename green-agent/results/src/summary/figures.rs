@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Figures, Retried, SummaryOptions, row::Row};
+use super::{Figures, Retried, SECONDS, SummaryOptions, row::Row};
 use crate::{
     problem::{Outcome, is_worth},
     record::TokenCounts,
@@ -85,6 +85,7 @@ impl<'a> Group<'a> {
             },
             usage: self.usage(),
             seconds: seconds(&self.counted),
+            time: self.estimated(SECONDS, units, options),
         }
     }
 
@@ -92,11 +93,13 @@ impl<'a> Group<'a> {
         let scored = self.counted.iter().filter(|row| row.outcome.is_scored());
         let metrics = scored.flat_map(|row| row.metrics.iter());
         let names: BTreeSet<&str> = metrics.map(|(name, _)| &**name).collect();
-        let estimate = |name: &str| {
-            let values = self.values(|row| unit(row, units), |row| row.metric(name));
-            (name.to_owned(), estimate(name, &values, options))
-        };
+        let estimate = |name: &str| (name.to_owned(), self.estimated(name, units, options));
         names.into_iter().map(estimate).collect()
+    }
+
+    fn estimated(&self, name: &str, units: Units, options: &SummaryOptions) -> Estimate {
+        let values = self.values(|row| unit(row, units), |row| row.metric(name));
+        estimate(name, &values, options)
     }
 
     /// Returns the values of the trials, grouped by `key`.

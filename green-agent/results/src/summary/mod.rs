@@ -120,6 +120,8 @@ pub struct Figures {
     pub usage: Option<TokenCounts>,
     /// The sum of the trials' durations in seconds.
     pub seconds: f64,
+    /// How long a trial was evaluated, in seconds, without the start and the end of its agents; the figure `seconds`.
+    pub time: Estimate,
 }
 
 /// The attempts that do not count, because their trial was retried.
@@ -175,17 +177,23 @@ impl ScenarioSummary {
 }
 
 impl Figures {
-    /// Returns the figure of this name: `pass_rate` or a metric.
+    /// Returns the figure of this name: `pass_rate`, a metric, or `seconds`.
     pub fn named(&self, name: &str) -> Option<&Estimate> {
         match name {
             PASS_RATE => Some(&self.pass_rate),
-            metric => self.metrics.get(metric),
+            metric => self
+                .metrics
+                .get(metric)
+                .or((metric == SECONDS).then_some(&self.time)),
         }
     }
 }
 
 /// The name of the pass rate beside the metrics' names.
 pub const PASS_RATE: &str = "pass_rate";
+
+/// The name of the time for which trials were evaluated, unless an evaluator has a metric of this name.
+pub const SECONDS: &str = "seconds";
 
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,14 @@ use std::{
     sync::Arc,
 };
 
+use super::SECONDS;
 use crate::{
     problem::{Outcome, ProblemKind},
     record::{TokenCounts, TrialRecord},
 };
+
+/// The metric of the reported tokens, unless an evaluator has a metric of this name.
+const TOTAL_TOKENS: &str = "total_tokens";
 
 /// One attempt at a trial. It has no results, which may be large, and shares names with other rows, because memory
 /// grows with the number of rows.
@@ -22,10 +26,12 @@ pub(super) struct Row {
     pub(super) attempt: u32,
     pub(super) outcome: Outcome,
     pub(super) stopped_early: bool,
-    /// The metrics that are finite numbers, by name.
+    /// The metrics that are finite numbers, by name, and the tokens, if they were told.
     pub(super) metrics: Box<[(Arc<str>, f64)]>,
     pub(super) usage: Option<Box<TokenCounts>>,
     pub(super) seconds: f64,
+    /// The duration of the evaluation in seconds, without the start and the end of the agents.
+    evaluating: Option<f32>,
 }
 
 /// The names that many rows have in common, each stored once.
@@ -59,9 +65,14 @@ impl Row {
     pub(super) fn new(record: &TrialRecord, names: &mut SharedNames) -> Self {
         let mut problems = record.problems.iter();
         let finite = record.metrics.iter().filter(|(_, value)| value.is_finite());
-        let metrics = finite.map(|(name, value)| (names.text(name), *value));
+        let mut metrics: Vec<_> = finite
+            .map(|(name, value)| (names.text(name), *value))
+            .collect();
+        let tokens = record.usage.as_ref().map(|usage| usage.total_tokens as f64);
+        let tokens = tokens.filter(|_| !record.metrics.contains_key(TOTAL_TOKENS));
+        metrics.extend(tokens.map(|tokens| (names.text(TOTAL_TOKENS), tokens)));
         Self {
-            metrics: metrics.collect(),
+            metrics: metrics.into(),
             key: record.key.as_str().into(),
             scenario: names.text(&record.scenario),
             cell: names.cell(&record.cell),
@@ -78,6 +89,10 @@ impl Row {
                 })
             }),
             seconds: record.seconds,
+            evaluating: record
+                .phases
+                .get("evaluating")
+                .map(|seconds| *seconds as f32),
         }
     }
 
@@ -85,8 +100,9 @@ impl Row {
     pub(super) fn metric(&self, name: &str) -> Option<f64> {
         let mut metrics = self.metrics.iter();
         let measured = metrics.find(|(of, _)| **of == *name);
-        self.outcome
-            .counted(name, measured.map(|(_, value)| *value))
+        let measured = measured.map(|(_, value)| *value);
+        let time = || self.evaluating.map(f64::from).filter(|_| name == SECONDS);
+        self.outcome.counted(name, measured.or_else(time))
     }
 }
 

@@ -99,6 +99,39 @@ fn the_trials_of_a_sample_are_no_independent_samples() {
 }
 
 #[test]
+fn tokens_and_time_are_figures_unless_the_evaluator_has_them_itself() {
+    let told = |total_tokens, evaluating| TrialRecord {
+        usage: Some(Usage {
+            total_tokens,
+            ..Usage::default()
+        }),
+        phases: BTreeMap::from([("evaluating".to_owned(), evaluating)]),
+        ..trial(1, Outcome::Passed, None)
+    };
+    let figures = summary(&[told(240, 1.5)]).total;
+    let mean = |name: &str| figures.named(name).and_then(|one| one.mean);
+    assert_eq!(
+        (mean("total_tokens"), mean("seconds")),
+        (Some(240.0), Some(1.5))
+    );
+    assert_eq!(
+        summary(&[trial(1, Outcome::Passed, None)]).total.time.mean,
+        None
+    );
+
+    let mut own = told(240, 1.5);
+    own.metrics = BTreeMap::from(
+        [("total_tokens", 7.0), ("seconds", 9.0)].map(|(name, value)| (name.to_owned(), value)),
+    );
+    let figures = summary(&[own]).total;
+    let mean = |name: &str| figures.named(name).and_then(|one| one.mean);
+    assert_eq!(
+        (mean("total_tokens"), mean("seconds")),
+        (Some(7.0), Some(9.0))
+    );
+}
+
+#[test]
 fn each_cell_has_figures_and_the_scenario_those_of_all() {
     let cell = |model: &str, passed: bool| {
         let trials = (1..=2).map(|number| of_sample("a", number, passed));
