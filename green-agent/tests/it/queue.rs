@@ -84,6 +84,27 @@ fn trials_of_one_scenario_run_at_once() {
     assert_eq!(folder.started("all"), 4);
 }
 
+/// Each of the four becomes ready when all have started.
+#[test]
+fn the_agents_of_a_scenario_start_at_once() {
+    let folder = Folder::new();
+    let file = folder.scenario("all", "all", 4, "");
+    let path = folder.path().display();
+    let another = |port: u16| {
+        format!(
+            "[[participants]]\nrole = 'site_{port}'\nserver = 'http://127.0.0.1:{port}'\n\
+             cmd = 'sh {path}/site.sh {path} all all 4 {port}'\n"
+        )
+    };
+    let others: String = (9010..9013).map(another).collect();
+    let text = fs::read_to_string(&file).unwrap();
+    let text = text.replace("[config]", &format!("{others}[config]"));
+    fs::write(&file, text).unwrap();
+    let output = folder.program(&[file], &[]).output().unwrap();
+    assert!(output.status.success(), "{}", shown(&output));
+    assert_eq!(folder.started("all"), 4);
+}
+
 /// The first scenario becomes ready when the third has started, which takes the second one's place in the
 /// queue.
 #[test]
@@ -118,27 +139,6 @@ fn a_run_that_was_interrupted_starts_nothing_more() {
 }
 
 #[test]
-fn no_snapshot_is_accepted_of_a_trial_that_failed() {
-    let folder = Folder::new();
-    let expected = "\n[[harness.expect]]\non = 'score'\neq = 7\n";
-    let file = folder.scenario("failing", "failing", 1, expected);
-    let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace("snapshot = false\n", "")).unwrap();
-    let output = folder
-        .program(std::slice::from_ref(&file), &["--snapshots", "accept"])
-        .output();
-    let output = output.unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
-    assert!(
-        shown(&output).contains("not accepted"),
-        "{}",
-        shown(&output)
-    );
-    assert!(!path_for(&file).exists());
-}
-
-/// A green agent that answers and exits before its answer was read.
-#[test]
 fn a_run_that_is_ended_at_once_says_how_it_goes_on() {
     let folder = Folder::new();
     let site = folder.path().join("site.sh");
@@ -171,6 +171,27 @@ fn a_run_that_is_ended_at_once_says_how_it_goes_on() {
     ));
 }
 
+#[test]
+fn no_snapshot_is_accepted_of_a_trial_that_failed() {
+    let folder = Folder::new();
+    let expected = "\n[[harness.expect]]\non = 'score'\neq = 7\n";
+    let file = folder.scenario("failing", "failing", 1, expected);
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("snapshot = false\n", "")).unwrap();
+    let output = folder
+        .program(std::slice::from_ref(&file), &["--snapshots", "accept"])
+        .output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
+    assert!(
+        shown(&output).contains("not accepted"),
+        "{}",
+        shown(&output)
+    );
+    assert!(!path_for(&file).exists());
+}
+
+/// A green agent that answers and exits before its answer was read.
 const GREEN: &str = r#"
 import json, os, sys
 from http.server import BaseHTTPRequestHandler, HTTPServer

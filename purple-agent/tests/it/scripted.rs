@@ -1,5 +1,16 @@
 //! The policy `scripted`: steps from its settings, with values from earlier results.
 
+use std::sync::Arc;
+
+use mcp_tools::{
+    async_trait,
+    context::AgentContext,
+    rmcp::{
+        self,
+        model::{CallToolResult, JsonObject},
+    },
+    tools::Tool,
+};
 use purple_agent::{agent::StopReason, policy, run::Verdict};
 use serde_json::{Value, json};
 
@@ -43,6 +54,37 @@ async fn steps_use_what_earlier_results_said() {
     let data = data.unwrap();
     assert_eq!(data["query_found"], 3);
     assert_eq!(data["address"], data["wanted"]);
+}
+
+/// A tool of one's own, which doubles a number.
+struct Double;
+
+#[async_trait]
+impl Tool for Double {
+    fn describe(&self) -> rmcp::model::Tool {
+        rmcp::model::Tool::new("double", "Doubles a number.", JsonObject::new())
+    }
+
+    async fn call(&self, _context: &AgentContext, arguments: JsonObject) -> CallToolResult {
+        let number = arguments.get("number").and_then(Value::as_i64);
+        CallToolResult::structured(json!({"doubled": number.map(|number| 2 * number)}))
+    }
+}
+
+#[tokio::test]
+async fn a_tool_of_ones_own_stands_beside_the_standard_ones() {
+    let script = json!({
+        "steps": [
+            {"tool": "connect_to_mcp_server"},
+            {"tool": "double", "arguments": {"number": 21}},
+            {"tool": "submit"},
+        ],
+        "finish": {"text": "${1/connected} ${2/doubled}"},
+    });
+    let green = Green::start(Plan::of("sum", 1)).await;
+    let agent = agent("scripted", &script).with_tool(Arc::new(Double));
+    let outcome = evaluated(&green, &agent).await.outcome.unwrap();
+    assert_eq!(outcome.text, "true 42");
 }
 
 #[tokio::test]

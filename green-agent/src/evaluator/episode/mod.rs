@@ -270,11 +270,15 @@ mod tests {
     use crate::scenario::episode::DetailsShape;
 
     fn evaluator() -> EpisodeEvaluator {
+        evaluator_of("sum")
+    }
+
+    fn evaluator_of(environment: &str) -> EpisodeEvaluator {
         let reach = EnvironmentAccess {
             url: "http://127.0.0.1:9/mcp".parse().unwrap(),
             relay: Vec::new(),
         };
-        EpisodeEvaluator::new(Episode::new("sum"), 7, Episodes::new(1), reach)
+        EpisodeEvaluator::new(Episode::new(environment), 7, Episodes::new(1), reach)
     }
 
     fn configured(config: Value) -> Result<(Episode, u64), String> {
@@ -311,6 +315,20 @@ mod tests {
             let error = configured(config).unwrap_err();
             assert!(error.starts_with(expected), "{error}");
         }
+    }
+
+    #[tokio::test]
+    async fn environments_of_ones_own_replace_the_builtin_ones() {
+        let own: NewEnvironment = Arc::new(|name, seed| match name {
+            "moon" => environments::builtin("sum", seed),
+            _ => None,
+        });
+        let moon = evaluator_of("moon").with_environments(own.clone());
+        assert!(moon.open_ahead().await.is_ok());
+        let error = evaluator_of("sum").with_environments(own);
+        let error = error.open_ahead().await.unwrap_err();
+        let expected = "config.environment: there is none called \"sum\"";
+        assert_eq!(error.to_string(), expected);
     }
 
     #[tokio::test]
