@@ -43,6 +43,15 @@ pub(super) fn missed(scenario: &Scenario, assessment: &Assessment) -> Option<Str
     })
 }
 
+/// Returns whether nothing but its completion decides about an evaluation whose program may give a score.
+pub fn passes_by_completing(scenario: &Scenario) -> bool {
+    let harness = &scenario.harness;
+    let is_foreign = matches!(scenario.green, Green::Agent(_));
+    let says_what_is_good =
+        harness.pass_score.is_some() || !harness.expect.is_empty() || !harness.gate.is_empty();
+    is_foreign && !says_what_is_good
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +60,21 @@ mod tests {
     const EPISODE: &str = "[green_agent]\n[[participants]]\nrole = 'purple'\npolicy = 'lies'\n\
                            [config]\nevaluator = 'episode'\nenvironment = 'shop'\n";
     const DEBATE: &str = "[green_agent]\nendpoint = 'http://h'\n";
+
+    #[test]
+    fn a_green_agent_that_completes_passes_if_nothing_says_what_is_good() {
+        let expect = "[[harness.expect]]\non = 'score'\nge = 1";
+        for (file, harness, passes) in [
+            (DEBATE, "", true),
+            (DEBATE, "pass_score = 0.5", false),
+            (DEBATE, "[harness.gate]\nscore = { ge = 1 }", false),
+            (DEBATE, expect, false),
+            (EPISODE, "", false),
+        ] {
+            let scenario = scenario_of(&format!("{file}[harness]\nversion = 1\n{harness}\n"));
+            assert_eq!(passes_by_completing(&scenario), passes, "{file}{harness}");
+        }
+    }
 
     fn missed_with(file: &str, harness: &str, metrics: &[(&str, f64)]) -> Option<String> {
         let scenario = scenario_of(&format!("{file}[harness]\nversion = 1\n{harness}\n"));

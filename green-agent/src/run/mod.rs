@@ -48,6 +48,7 @@ use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 
 pub use agents::misplaced;
+pub use criterion::passes_by_completing;
 pub use green_agent_results::run::{
     FinishedRun, Phase, RunEvent, RunReport, ScenarioReport, TrialCounts, TrialReport, Verdict,
     event, report, tally,
@@ -96,9 +97,9 @@ pub struct RunOptions {
     pub supplied: AgentOverrides,
     /// Whether to rewrite all addresses in agents' cards to the recorder's, wherever they lead.
     pub rewrite_cards: bool,
-    /// The container engine for images that files name.
     /// The certificates of agents that are trusted beside those of public authorities.
     pub roots: Roots,
+    /// The container engine for images that files name.
     pub engine: Option<Engine>,
     /// Installs what scenarios require.
     pub installer: Installer,
