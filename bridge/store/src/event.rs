@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use bridge_protocol::{
     a2a::{
-        Artifact, Message, Metadata, StreamResponse, TaskArtifactUpdateEvent, TaskState,
-        TaskStatus, TaskStatusUpdateEvent,
+        Artifact, Message, Metadata, StreamResponse, TaskArtifactUpdateEvent, TaskStatus,
+        TaskStatusUpdateEvent,
     },
     wire::Wire,
 };
@@ -229,14 +229,13 @@ impl Event {
     }
 }
 
-/// The status of a task that says something beside its messages. What a working agent has said is not repeated: it may
-/// become an answer, which streams show at the end.
+/// The status of a task that says something beside its messages. What the agent has said is not repeated: of a task that
+/// waits clients would show the question twice, and of a working one it may become an answer, which is shown at the end.
 fn beside(present: &TaskStatus) -> TaskStatus {
-    let mut status = present.clone();
-    if status.state == TaskState::Working {
-        status.message = None;
+    TaskStatus {
+        message: None,
+        ..present.clone()
     }
-    status
 }
 
 /// Truncates a time to milliseconds, the precision of A2A timestamps (specification 5.6.1).

@@ -101,6 +101,8 @@ async fn what_is_told_beside_the_messages_of_a_waiting_task_is_not_final() {
     let items = items(stream).await;
     let finals: Vec<_> = items[1..].iter().map(|item| &item["final"]).collect();
     assert_eq!(finals, [false, false, false, true], "{items:#?}");
+    // Clients would show the question again.
+    assert_eq!(items[1]["status"].get("message"), None);
 }
 
 #[tokio::test]
