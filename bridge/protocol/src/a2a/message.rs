@@ -55,9 +55,16 @@ impl Message {
         }
     }
 
-    /// Returns the texts of all parts, one in each line.
+    /// Returns the texts of all parts, each on a line of its own.
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self.parts.iter().filter_map(Part::as_text).collect();
-        texts.join("\n")
+        let mut texts = self.parts.iter().filter_map(Part::as_text);
+        let mut all = String::from(texts.next().unwrap_or_default());
+        for text in texts {
+            if !text.starts_with('\n') {
+                all.push('\n');
+            }
+            all.push_str(text);
+        }
+        all
     }
 }
