@@ -7,13 +7,13 @@ use serde_json::Value;
 use super::{
     TranslationContext, full_activity,
     keys::{ADDRESS, ADDRESS_FIELDS, FIELDS, MESSAGE, SERVICE_URL, STREAM},
-    media, patch, plain_text, quote,
+    markup, media, patch, plain_text, quote,
     service_url::without_secret,
     sign_in, skeleton, structured, to_activity,
 };
 use bridge_protocol::{
     a2a::{Message, Metadata, Part, Role},
-    activity::{Activity, StreamInfo},
+    activity::{Activity, Entity, StreamInfo},
     wire::to_object,
 };
 
@@ -59,7 +59,7 @@ fn parts(activity: &Activity, turn: &TranslationContext) -> Vec<Part> {
 }
 
 fn content(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Item = Part> {
-    let text = sign_in::words(activity).or_else(|| quote::text(activity));
+    let text = sign_in::words(activity).or_else(|| markup::text(activity));
     let text = text.filter(|text| !text.is_empty());
     let value_type = activity.value_type.as_deref();
     let value = activity.value.as_ref();
@@ -78,7 +78,8 @@ fn content(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Item
         .chain(entities(activity, turn))
 }
 
-/// Returns all entities except `streaminfo` and a quote of the answered message, which is in the task.
+/// Returns all entities except those that the text or the task already shows: `streaminfo`, mentions, a quote of the answered
+/// message, and a label, such as that a model has written the text.
 fn entities(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Item = Part> {
     let stream = activity
         .entities
@@ -88,7 +89,13 @@ fn entities(activity: &Activity, turn: &TranslationContext) -> impl Iterator<Ite
     others
         .filter(move |(index, _)| Some(*index) != stream)
         .filter(|(_, entity)| quote::quoted(entity) != Some(turn.activity_id.as_str()))
+        .filter(|(_, entity)| !(markup::is_mention(entity) || is_label(entity)))
         .map(|(_, entity)| structured::entity(entity))
+}
+
+/// Returns whether the entity is a label of the text itself, without citations.
+fn is_label(entity: &Entity) -> bool {
+    entity.kind == "https://schema.org/Message" && entity.citations().is_empty()
 }
 
 /// Returns the fields that are missing when the parts are converted back.

@@ -35,6 +35,7 @@ pub mod full_activity;
 mod ids;
 mod invoke_response;
 pub mod keys;
+mod markup;
 mod media;
 mod patch;
 pub mod plain_text;

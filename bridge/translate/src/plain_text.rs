@@ -11,7 +11,7 @@ use alloc::{
 
 use serde_json::{Map, Value};
 
-use crate::keys::PLAIN_TEXT;
+use crate::{keys::PLAIN_TEXT, markup};
 use bridge_protocol::{
     a2a::{Content, Metadata, Part},
     activity::{Activity, Attachment},
@@ -102,7 +102,8 @@ fn card(attachment: &Attachment, lines: &mut Vec<String>) {
     };
     if kind == "adaptive" {
         let before = lines.len();
-        element(content, DEEPEST, lines);
+        let shows_hidden = content.values().any(has_toggle);
+        element(content, DEEPEST, shows_hidden, lines);
         // This is the card's text for hosts that cannot show the card.
         if lines[before..].iter().all(|line| line.trim().is_empty()) {
             line(content.get("fallbackText").or(content.get("speak")), lines);
@@ -127,12 +128,29 @@ fn card(attachment: &Attachment, lines: &mut Vec<String>) {
     buttons(content.get("buttons"), lines);
 }
 
+/// Whether there is a button that shows what is hidden. Where nobody can press it, all is shown.
+fn has_toggle(within: &Value) -> bool {
+    match within {
+        Value::Object(members) => {
+            let kind = members.get("type").and_then(Value::as_str);
+            kind == Some("Action.ToggleVisibility") || members.values().any(has_toggle)
+        }
+        Value::Array(items) => items.iter().any(has_toggle),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
 /// Adds an element of an adaptive card and those in it, in the order in which they are shown.
-fn element(element: &Map<String, Value>, depth: usize, lines: &mut Vec<String>) {
+fn element(
+    element: &Map<String, Value>,
+    depth: usize,
+    shows_hidden: bool,
+    lines: &mut Vec<String>,
+) {
     let Some(depth) = depth.checked_sub(1) else {
         return;
     };
-    if element.get("isVisible") == Some(&Value::Bool(false)) {
+    if !shows_hidden && element.get("isVisible") == Some(&Value::Bool(false)) {
         return;
     }
     let is_field = element
@@ -159,13 +177,13 @@ fn element(element: &Map<String, Value>, depth: usize, lines: &mut Vec<String>) 
     .into_iter();
     for one in within.flat_map(|name| all(element.get(name))) {
         if let Value::Object(one) = one {
-            self::element(one, depth, lines);
+            self::element(one, depth, shows_hidden, lines);
         }
     }
     for action in all(element.get("actions")).filter_map(Value::as_object) {
         button(action, lines);
         if let Some(Value::Object(card)) = action.get("card") {
-            self::element(card, depth, lines);
+            self::element(card, depth, shows_hidden, lines);
         }
     }
 }
@@ -212,7 +230,7 @@ fn choice(label: Option<&str>, lines: &mut Vec<String>) {
 fn line(text: Option<&Value>, lines: &mut Vec<String>) {
     lines.extend(
         text.and_then(Value::as_str)
-            .map(|text| text.trim().to_string()),
+            .map(|text| markup::without_mentions(text.trim())),
     );
 }
 
@@ -248,6 +266,9 @@ mod tests {
             "items": [{"title": "Tea", "price": "3 EUR"}], "total": "3 EUR"});
         let video = json!({"title": "Film", "media": [{"url": "https://h/film.mp4"}],
             "buttons": [{"type": "openUrl", "title": "More", "value": "https://h/film"}]});
+        let toggled = json!({"type": "AdaptiveCard", "body": [
+            {"type": "TextBlock", "text": "<at>Ann</at>'s order", "selectAction": {"type": "Action.ToggleVisibility"}},
+            {"type": "TextBlock", "text": "details", "isVisible": false}]});
         let newer = json!({"type": "AdaptiveCard", "fallbackText": "Please update."});
         let hero = json!({"title": "Hero", "text": "Of the day", "buttons": [{"type": "imBack", "title": "More", "value": "more"}]});
         let attached = |kind: &str, content: Value| json!({"attachments": [{"contentType": format!("application/vnd.microsoft.card.{kind}"), "content": content}]});
@@ -275,6 +296,7 @@ mod tests {
                 attached("video", video),
                 Some("Film\nhttps://h/film.mp4\n- More (https://h/film)"),
             ),
+            (attached("adaptive", toggled), Some("Ann's order\ndetails")),
             (attached("adaptive", newer), Some("Please update.")),
             (attached("hero", hero), Some("Hero\nOf the day\n- More")),
             (suggested("Which?"), Some("- Car\n- Bus")),

@@ -3,7 +3,7 @@
 use alloc::{string::String, vec, vec::Vec};
 
 use super::{Output, Translation, waits_for};
-use crate::{from_activity, plain_text, stream::Piece};
+use crate::{from_activity, markup, plain_text, stream::Piece};
 use bridge_protocol::{
     a2a::{Artifact, Metadata, Part, TaskState},
     activity::{Activity, StreamInfo},
@@ -21,8 +21,10 @@ impl Translation {
         let message_id = self.ids.take(activity.id.as_deref());
         let named = info.stream_id.clone().filter(|id| !id.is_empty());
         let id = named.unwrap_or_else(|| message_id.clone());
-        let text = activity.text.as_deref().unwrap_or_default();
-        let piece = self.streams.take(&id, info.stream_sequence, text, is_final);
+        let text = markup::text(activity).unwrap_or_default();
+        let piece = self
+            .streams
+            .take(&id, info.stream_sequence, &text, is_final);
         let message = from_activity::message(activity, &self.context, message_id);
         let plain = message
             .parts
