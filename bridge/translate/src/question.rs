@@ -3,7 +3,7 @@
 //! Most clients show nothing but the status of a task that waits for its user. A bot that thanks for the last answer
 //! and then asks for the next one sends two messages. The log keeps these messages apart, because the bot may still
 //! change each of them. The question refers to the messages before it, and callers get all of them as parts of the
-//! question, each on a separate line.
+//! question, each on a separate line. The message with which a task fails is shown in the same way.
 
 use alloc::{string::String, sync::Arc, vec::Vec};
 use core::mem;

@@ -13,7 +13,7 @@ use bridge::{
 };
 use jiff::Timestamp;
 use reqwest::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::{StandIn, World, all_said, quick, remote, said, state};
@@ -44,17 +44,14 @@ fn hides_the_bot(task: &Value) {
 #[tokio::test]
 async fn a_bot_that_refuses_is_not_asked_again() {
     for (status, found) in [
-        (StatusCode::UNAUTHORIZED, "401 Unauthorized"),
-        (StatusCode::FORBIDDEN, "403 Forbidden"),
-        (StatusCode::NOT_FOUND, "404 Not Found"),
-        (
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "500 Internal Server Error",
-        ),
-        (StatusCode::SERVICE_UNAVAILABLE, "503 Service Unavailable"),
+        (401, "it refused the message with status 401 Unauthorized"),
+        (403, "it refused the message with status 403 Forbidden"),
+        (404, "it refused the message with status 404 Not Found"),
+        (500, "it failed with status 500 Internal Server Error"),
+        (503, "it failed with status 503 Service Unavailable"),
     ] {
-        let expected =
-            format!("The agent could not answer: it refused the message with status {found}.");
+        let status = StatusCode::from_u16(status).unwrap();
+        let expected = format!("The agent could not answer: {found}.");
         assert_eq!(
             failure(status, "a trace of the bot", quick()).await,
             expected
@@ -125,6 +122,21 @@ async fn a_bot_that_never_answers_fails_the_task_after_all_that_it_said() {
         said[1].ends_with("it did not answer within 2s."),
         "{said:?}"
     );
+}
+
+#[tokio::test]
+async fn the_status_of_a_failure_has_what_the_bot_said_before_it() {
+    let bot = StandIn::that(async |post| {
+        post.say("Who is there?").await;
+        StatusCode::INTERNAL_SERVER_ERROR.into_response()
+    })
+    .await;
+    let task = World::of(&bot, quick()).await.say("hi").await;
+    assert_eq!(state(&task), "TASK_STATE_FAILED");
+    let failed = "\nThe agent could not answer: it failed with status 500 Internal Server Error.";
+    let expected = json!([{"text": "Who is there?"}, {"text": failed}]);
+    assert_eq!(task["status"]["message"]["parts"], expected);
+    assert_eq!(all_said(&task).len(), 2);
 }
 
 #[tokio::test]

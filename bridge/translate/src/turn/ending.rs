@@ -90,29 +90,26 @@ impl Translation {
         metadata: Option<Metadata>,
     ) {
         self.close_streams();
-        let message = match state {
-            TaskState::Completed => {
-                self.answer(message);
-                None
-            }
-            // Clients look for the reason of a failure in the status, even if it is repeated there.
-            TaskState::Failed | TaskState::Rejected => self.last_status(message),
-            TaskState::InputRequired | TaskState::AuthRequired if !self.context.in_full => {
-                let message = message.filter(|one| !self.is_answer(one));
-                message.map(|message| self.question(message))
-            }
-            _ => {
-                let message = message.filter(|one| !self.is_answer(one));
-                self.last_status(message)
+        // Clients look for the reason of a failure in the status, even if it is repeated there.
+        let is_failure = matches!(state, TaskState::Failed | TaskState::Rejected);
+        let is_waiting = matches!(state, TaskState::InputRequired | TaskState::AuthRequired);
+        let message = if state == TaskState::Completed {
+            self.answer(message);
+            None
+        } else {
+            let message = message.filter(|one| is_failure || !self.is_answer(one));
+            match (is_failure || is_waiting) && !self.context.in_full {
+                true => message.map(|message| self.with_others(message)),
+                false => self.last_status(message),
             }
         };
         self.status(state, message, metadata);
         self.finish();
     }
 
-    /// Returns the message with which the task waits. It includes the bot's messages before it that were not sent yet,
-    /// and the message that asks if the bot continued after it.
-    fn question(&mut self, mut last: Message) -> Message {
+    /// Returns the message with which the task waits or fails: most clients show only this one. It includes the bot's messages
+    /// before it that were not sent yet, and the message that asks if the bot continued after it.
+    fn with_others(&mut self, mut last: Message) -> Message {
         let held = core::mem::take(&mut self.held);
         let asking = self
             .asking

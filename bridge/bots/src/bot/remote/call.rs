@@ -73,6 +73,9 @@ impl CallError {
                 format!("it cannot be reached, tried {tries} times")
             }
             Self::Late { limit, .. } => format!("it did not answer within {limit:?}"),
+            Self::Status { status, .. } if status.is_server_error() => {
+                format!("it failed with status {status}")
+            }
             Self::Status { status, .. } => format!("it refused the message with status {status}"),
             Self::TooLarge { limit, .. } => format!("its answer is larger than {limit} bytes"),
             Self::Broken { .. } => "the connection to it broke".into(),
