@@ -8,13 +8,15 @@ use std::{
     time::Duration,
 };
 
+use axum::response::IntoResponse as _;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use serde_json::Value;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
 
-use crate::running::output;
+use crate::{client::Client, remote::standin::StandIn, running::output};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -95,6 +97,48 @@ fn each_line_of_a_log_in_json_is_an_object() {
     assert_eq!(told[0].0, "ERROR");
     bridge.signal(Signal::SIGTERM);
     assert_eq!(bridge.child.wait().unwrap().code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_bot_that_fails_or_is_silent_has_one_line_and_not_one_for_each_message() {
+    let bot = StandIn::that(async |post| match post.text() {
+        "nothing" => StatusCode::OK.into_response(),
+        "fail" => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        text => {
+            post.say(text).await;
+            StatusCode::OK.into_response()
+        }
+    })
+    .await;
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("bridge.toml");
+    let agent = format!("[[agents]]\nname = 'a'\nbot = '{}'\n", bot.url);
+    fs::write(&config, format!("store = 'memory'\n{agent}")).unwrap();
+    let mut bridge = Logging::serve(&config);
+    let told = bridge.until("listening on ");
+    let client = Client::of(&told.last().unwrap().1.replace("listening on ", ""));
+    for (index, text) in ["nothing", "nothing", "fail", "fail", "hi"]
+        .iter()
+        .enumerate()
+    {
+        let message =
+            json!({"messageId": index.to_string(), "role": "ROLE_USER", "parts": [{"text": text}]});
+        let answer = client
+            .call("a", "SendMessage", &json!({ "message": message }))
+            .await;
+        assert!(answer.unwrap()["result"]["task"].is_object());
+    }
+    let told = bridge.until("the calls of a bot succeed again");
+    let told: Vec<_> = told
+        .iter()
+        .map(|(level, message)| (level.as_str(), message.split(';').next().unwrap()))
+        .collect();
+    let expected = [
+        ("WARN", "a bot took a message and said nothing"),
+        ("WARN", "a call of a bot failed"),
+        ("WARN", "the calls of a bot succeed again"),
+    ];
+    assert_eq!(told, expected);
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ pub(super) enum CallError {
     },
     #[error("POST {bot}: expected an answer within {limit:?}")]
     Late { bot: String, limit: Duration },
-    #[error("POST {bot}: expected a success status, found {status}{}", after_colon(.said))]
+    #[error("POST {bot}: expected a success status, found {status}{}{}", after_colon(.said), hint(*.status))]
     Status {
         bot: String,
         status: StatusCode,
@@ -88,6 +88,19 @@ fn after_colon(said: &str) -> String {
     match said.trim() {
         "" => String::new(),
         said => format!(": {said:?}"),
+    }
+}
+
+/// What the operator may do about a status.
+fn hint(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            "; the bot wants a credential, which `auth` in bridge.toml is for, and `bridge doctor` tells which"
+        }
+        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
+            "; most bots take messages at the path /api/messages"
+        }
+        _ => "",
     }
 }
 

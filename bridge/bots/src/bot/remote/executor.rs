@@ -17,6 +17,7 @@ use super::{
     RemoteBot, TurnEndRules,
     acceptance_timing::AcceptanceTiming,
     call::{self, CallError},
+    call_log::CallLog,
     channel_state::ChannelInner,
     open_turns::{OpenTurn, TurnOwner},
     redactor::Redactor,
@@ -42,6 +43,7 @@ pub(super) struct RemoteExecutor {
     bot: Arc<RemoteBot>,
     /// The timing of the bot's 202.
     acceptance: Arc<AcceptanceTiming>,
+    log: CallLog,
 }
 
 /// The common data of the calls of one turn.
@@ -110,6 +112,7 @@ impl RemoteExecutor {
             channel,
             bot,
             acceptance,
+            log: CallLog::default(),
         }
     }
 
@@ -201,7 +204,7 @@ impl RemoteExecutor {
             talked = timeout(self.bot.settings.limit, talk) => match talked {
                 Ok(Ok(())) => Input::TurnEnded,
                 Ok(Err(error)) => {
-                    self.log_call_error(&turn.task.id, &error);
+                    self.log.failed(&self.bot.name, &turn.task.id, &error);
                     Input::Failed(format!("The agent could not answer: {}.", error.told()))
                 }
                 Err(_) => {
@@ -233,6 +236,13 @@ impl RemoteExecutor {
                 self.wait_until_finished(open_turn).await;
             }
         }
+        let agent = &self.bot.name;
+        self.log.succeeded(agent);
+        if open_turn.progress().borrow().count == 0 {
+            let callback = self.channel.callback_base(&self.bot);
+            self.log
+                .was_silent(agent, &remote_turn.turn.task.id, callback);
+        }
         Ok(())
     }
 
@@ -261,7 +271,8 @@ impl RemoteExecutor {
     async fn greet(&self, remote_turn: &RemoteTurn<'_>, open_turn: &OpenTurn) {
         let greeting = request::greeting(&remote_turn.turn.task, &remote_turn.place);
         if let Err(error) = self.call(remote_turn, open_turn, greeting).await {
-            self.log_call_error(&remote_turn.place.task_id, &error);
+            self.log
+                .failed(&self.bot.name, &remote_turn.place.task_id, &error);
         }
         open_turn.reset_progress(TurnProgress::Silent);
     }
@@ -301,11 +312,6 @@ impl RemoteExecutor {
         };
         turn_progress::wait_until_finished(progress, &ending, &AcceptanceTiming::default()).await;
         Ok(())
-    }
-
-    fn log_call_error(&self, task: &str, error: &CallError) {
-        let cause = std::error::Error::source(error).map(ToString::to_string);
-        tracing::warn!(agent = self.bot.name, task, %error, cause, "a call of a bot failed");
     }
 
     /// Notifies a bot of the cancelation of a task that it knows. Its answer is dropped.

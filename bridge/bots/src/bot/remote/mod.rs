@@ -9,7 +9,7 @@
 //! - [`Credential`], [`Admission`]: authentication of calls to the bot, and of calls from it
 //!
 //! Private modules:
-//! - `executor`, `request`, `call`, `response`: calls to the bot and its HTTP answers
+//! - `executor`, `request`, `call`, `response`, `call_log`: calls to the bot, its HTTP answers, the log of calls
 //! - `open_turns`, `turn_progress`, `acceptance_timing`: open turns, and their ends
 //! - `connector_access`, `connector_session`, `incoming_activities`, `edits`, `follow_up_task`: calls from the bot
 //! - `turn_placement`: delivers activities to their turns, in this bridge or another
@@ -20,6 +20,7 @@
 mod acceptance_timing;
 mod access;
 mod call;
+mod call_log;
 mod channel;
 mod channel_state;
 mod connector_access;
