@@ -74,6 +74,8 @@ pub struct AgentConfig {
     /// The end of a turn where the bot's HTTP answer does not show it.
     #[serde(default)]
     pub ending: EndingConfig,
+    /// The length of silence after which those who watch a turn are shown what the bot has said so far; 1s if absent.
+    pub shown_after: Option<Period>,
     /// The time limit of the bot's HTTP answer; 120s if absent.
     pub request_timeout: Option<Period>,
     /// The time limit of a turn; 5m if absent.

@@ -130,6 +130,7 @@ fn only_for_bots(agent: &AgentConfig) -> Option<&'static str> {
         ("ending", agent.ending != EndingConfig::default()),
         ("request_timeout", agent.request_timeout.is_some()),
         ("answer_limit", agent.answer_limit.is_some()),
+        ("shown_after", agent.shown_after.is_some()),
         ("callback_url", agent.callback_url.is_some()),
     ];
     keys.into_iter()

@@ -154,6 +154,7 @@ impl AgentConfig {
             turn_limit: None,
             queue: None,
             answer_limit: None,
+            shown_after: None,
             callback_url: None,
             repeats: None,
             expire_after: None,

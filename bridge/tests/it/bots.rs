@@ -173,11 +173,14 @@ async fn talk(name: &str, bot: &Bridge, more: &[Kind]) {
 }
 
 /// Returns the bot as three agents: on the usual channel, on one that bots do not know, and as one whose tasks stay
-/// open, so that what comes after a turn comes in the same task.
+/// open, so that what comes after a turn comes in the same task. Messages are shown at the end of a turn, so that the speed
+/// of the machine does not matter.
 fn serve(folder: &TempDir, bot: &Bridge) -> Bridge {
     let url = bot.url();
     let agent = |name: &str, more: &str| {
-        format!("[[agents]]\nname = '{name}'\nbot = '{url}/api/messages'\n{more}\n")
+        format!(
+            "[[agents]]\nname = '{name}'\nbot = '{url}/api/messages'\nshown_after = '1h'\n{more}\n"
+        )
     };
     let open = "silent_end = 'input-required'";
     let a2a = "channel_id = 'a2a'";

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The default silence of a bot after which text that the translation holds back is logged.
-const FLUSH_DELAY: Duration = Duration::from_secs(1);
+pub(super) const FLUSH_DELAY: Duration = Duration::from_secs(1);
 
 /// Translates a bot's activities and writes the changes to the task's log, in order.
 ///
@@ -26,6 +26,7 @@ pub(super) struct LogWriter {
     machine: Translation,
     handle: TaskHandle,
     queue: mpsc::Receiver<OutputItem>,
+    flush_delay: Duration,
     /// Changes that are not logged yet.
     updates: Vec<Update>,
     /// Whether the bot has changed the task's status.
@@ -56,11 +57,18 @@ impl LogWriter {
             machine,
             handle,
             queue,
+            flush_delay: FLUSH_DELAY,
             updates: Vec::new(),
             has_status: false,
             flush_waiters: Vec::new(),
             log_state: LogState::Open,
         }
+    }
+
+    /// Sets the silence of the bot after which text that the translation holds back is logged.
+    pub(super) fn flush_after(mut self, silence: Duration) -> Self {
+        self.flush_delay = silence;
+        self
     }
 
     /// Logs the bot's activities until the bot can send no more. The last ones are not logged here, but together with
@@ -80,7 +88,7 @@ impl LogWriter {
     async fn receive(&mut self, batch: &mut Vec<OutputItem>) -> usize {
         if self.machine.has_untold() {
             let heard = self.queue.recv_many(batch, QUEUE_CAPACITY);
-            let heard = timeout(FLUSH_DELAY, heard).await;
+            let heard = timeout(self.flush_delay, heard).await;
             match heard {
                 Ok(count) => return count,
                 Err(_) => {

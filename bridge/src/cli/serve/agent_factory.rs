@@ -220,6 +220,7 @@ pub(super) fn remote_settings(said: &AgentConfig) -> RemoteSettings {
         silent_end: silent_end(said, usual.silent_end),
         first_contact: said.first_contact,
         ending: ending(&said.ending, &usual.ending),
+        shown_after: or(said.shown_after, usual.shown_after),
         request_timeout: or(said.request_timeout, usual.request_timeout),
         limit: or(said.turn_limit, usual.limit),
         answer_limit: said.answer_limit.unwrap_or(usual.answer_limit),

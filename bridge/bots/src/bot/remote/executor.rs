@@ -180,7 +180,8 @@ impl RemoteExecutor {
             .with_artifacts(artifacts.map(|one| one.artifact_id.clone()))
             .with_unanswered(sign_in::unanswered(&remote_turn.turn.task).cloned());
         let machine = machine.watched(remote_turn.turn.is_watched);
-        let mut log_writer = LogWriter::new(machine, remote_turn.turn.handle.clone(), queue);
+        let mut log_writer = LogWriter::new(machine, remote_turn.turn.handle.clone(), queue)
+            .flush_after(self.bot.settings.shown_after);
         let talking = async move {
             let how = self.end_of_turn(remote_turn.turn, talk(&open_turn)).await;
             drop(open_turn);

@@ -6,7 +6,10 @@ use bridge_protocol::activity::DeliveryMode;
 use bridge_translate::SilentEnd;
 use url::Url;
 
-use crate::{agent::ConversationScope, bot::TurnMode};
+use crate::{
+    agent::ConversationScope,
+    bot::{TurnMode, log_writer::FLUSH_DELAY},
+};
 
 /// The silence that ends a turn of a bot that answers after its turn.
 const LATE: Duration = Duration::from_secs(10);
@@ -39,6 +42,8 @@ pub struct RemoteSettings {
     pub first_contact: bool,
     /// The signals that end a turn if the bot's HTTP answer does not.
     pub ending: TurnEndRules,
+    /// The silence of a bot after which those who watch the turn are shown what it has said so far.
+    pub shown_after: Duration,
     /// The time limit for the bot's HTTP answer. Most bots answer at the end of their turn.
     pub request_timeout: Duration,
     /// The time limit for a turn, including a restart of the bridge. A longer turn fails the task.
@@ -70,6 +75,7 @@ impl RemoteSettings {
             silent_end: turns.silent_end(),
             first_contact: false,
             ending: TurnEndRules::of(turns),
+            shown_after: FLUSH_DELAY,
             request_timeout: Duration::from_secs(120),
             limit: Duration::from_secs(300),
             answer_limit: 16 << 20,
