@@ -1,6 +1,6 @@
 //! Tests the meaning of the end of a turn for each turn mode.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::response::IntoResponse as _;
 use bridge::bot::{
@@ -9,6 +9,7 @@ use bridge::bot::{
 };
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::{StandIn, World, all_said, eventually, message, said, standin::Post, state};
 
@@ -123,7 +124,10 @@ async fn a_late_bot_is_waited_for_until_it_is_quiet() {
         StatusCode::OK.into_response()
     })
     .await;
-    let world = World::of(&bot, with(TurnMode::Late)).await;
+    let mut settings = with(TurnMode::Late);
+    // Only after this long is its first message taken for its last.
+    settings.ending.settle = Some(Duration::from_secs(20));
+    let world = World::of(&bot, settings).await;
     let task = world.say("hi").await;
     assert_eq!(
         (state(&task), said(&task)),
@@ -229,12 +233,17 @@ async fn what_a_bot_answers_to_the_button_of_a_card_is_shown() {
 
 #[tokio::test]
 async fn a_late_answer_to_an_ended_task_is_no_part_of_the_answer_to_the_next() {
-    let bot = StandIn::that(async |post: Post| {
-        if post.text() == "two" {
-            tokio::time::sleep(Duration::from_millis(600)).await;
+    let is_late_said = Arc::new(Notify::new());
+    let late_said = is_late_said.clone();
+    let bot = StandIn::that(move |post: Post| {
+        let is_late_said = is_late_said.clone();
+        async move {
+            if post.text() == "two" {
+                is_late_said.notified().await;
+            }
+            post.say(&format!("did {}", post.text())).await;
+            StatusCode::OK.into_response()
         }
-        post.say(&format!("did {}", post.text())).await;
-        StatusCode::OK.into_response()
     })
     .await;
     let world = World::of(&bot, with(TurnMode::Answers)).await;
@@ -244,6 +253,7 @@ async fn a_late_answer_to_an_ended_task_is_no_part_of_the_answer_to_the_next() {
     let both = async || Some(bot.posts()).filter(|posts| posts.len() == 2);
     let posts = eventually("the bot works on the second message", both).await;
     posts[0].say("late, for one").await;
+    late_said.notify_one();
     let two = world
         .until(&two["id"], |task| state(task) == "TASK_STATE_COMPLETED")
         .await;
