@@ -190,7 +190,7 @@ impl TryFrom<String> for HttpUrl {
 
     fn try_from(text: String) -> Result<Self, String> {
         let url = Url::parse(&text).map_err(|error| {
-            format!("expected a URL such as http://localhost:3979/api/messages: {error}")
+            format!("expected a URL such as https://agents.example.com: {error}")
         })?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(format!(
