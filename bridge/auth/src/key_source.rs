@@ -8,11 +8,14 @@ use std::{
 
 use jiff::Timestamp;
 use serde_json::Value;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::{
+    sync::{Mutex, MutexGuard},
+    time::Instant,
+};
 use url::Url;
 
 use super::{
-    FetchError, Jwks,
+    FetchError, Jwks, Refusal,
     fetch::{Fetcher, unexpected},
     keyring::age,
 };
@@ -23,8 +26,8 @@ const FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 /// The time for which old keys are used if newer ones cannot be fetched.
 const STALE: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
-/// The interval at which keys are fetched for tokens with an unknown key id, since anyone can send such
-/// tokens.
+/// The interval at which keys are fetched for tokens that none of the known ones signed, since anyone can send
+/// such tokens.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The pause after a failed fetch if there are no keys at all.
@@ -56,6 +59,8 @@ struct Known {
 #[derive(Debug)]
 struct Attempt {
     at: Timestamp,
+    /// Whole seconds. Those who came meanwhile share the result, and the pause begins at the end.
+    took: Duration,
     failed: Option<FetchError>,
 }
 
@@ -95,20 +100,25 @@ impl KeySource {
         })
     }
 
-    /// Returns the issuer's keys, fetched again if this one is not among them. It may still be missing afterwards.
-    pub(super) async fn find(
+    /// Calls `judge` with the issuer's keys. They are fetched again if the known ones are not accepted: a key can be new, or
+    /// replace another one with the same id.
+    pub(super) async fn judged(
         &self,
         issuer: &str,
-        kid: Option<&str>,
         now: Timestamp,
-    ) -> Result<Arc<Jwks>, FetchError> {
-        if let Some(keys) = self.fresh(kid, now) {
-            return Ok(keys);
+        judge: impl Fn(&Jwks) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        let satisfies = || {
+            let fresh = self.known(FRESH, now);
+            fresh.is_some_and(|keys| judge(&keys).is_ok())
+        };
+        if satisfies() {
+            return Ok(());
         }
         let flight = self.flight.lock().await;
-        match self.fresh(kid, now) {
-            Some(keys) => Ok(keys),
-            None => self.fetch(flight, issuer, now).await,
+        match satisfies() {
+            true => Ok(()),
+            false => judge(&*self.fetch(flight, issuer, now).await?),
         }
     }
 
@@ -122,13 +132,15 @@ impl KeySource {
         let wait = if old.is_some() { PATIENCE } else { PAUSE };
         if let Some(attempt) = &*flight
             && attempt.at <= now
-            && age(attempt.at, now) < wait
+            && age(attempt.at, now) < attempt.took + wait
         {
             return old.ok_or_else(|| attempt.failed.clone().unwrap_or_else(|| self.none()));
         }
+        let began = Instant::now();
         let fetched = self.read(issuer).await.map(Arc::new);
         *flight = Some(Attempt {
             at: now,
+            took: Duration::from_secs(began.elapsed().as_secs()),
             failed: fetched.as_ref().err().cloned(),
         });
         match fetched {
@@ -160,8 +172,10 @@ impl KeySource {
     async fn place_of_keys(&self, url: &Url, issuer: &str) -> Result<Url, FetchError> {
         let metadata = self.fetcher.get(url).await?;
         let member = |name: &str| metadata.get(name).and_then(Value::as_str);
-        if member("issuer") != Some(issuer) {
-            return Err(unexpected(url, format!("the metadata of {issuer}")));
+        let named = member("issuer").unwrap_or_default();
+        if !is_same_issuer(named, issuer) {
+            let expected = format!("the metadata of {issuer}: its issuer is {named:.200}");
+            return Err(unexpected(url, expected));
         }
         let keys = member("jwks_uri").and_then(|text| text.parse().ok());
         keys.ok_or_else(|| unexpected(url, "metadata with a jwks_uri"))
@@ -178,17 +192,20 @@ impl KeySource {
         }
     }
 
-    fn fresh(&self, kid: Option<&str>, now: Timestamp) -> Option<Arc<Jwks>> {
-        let keys = self.known(FRESH, now)?;
-        let has = keys.named(kid).next().is_some();
-        has.then_some(keys)
-    }
-
     fn known(&self, limit: Duration, now: Timestamp) -> Option<Arc<Jwks>> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let known = known.as_ref().filter(|known| age(known.read, now) < limit);
         known.map(|known| known.keys.clone())
     }
+}
+
+/// Whether two names are the same issuer. Both have the same metadata if only a slash at the end differs
+/// (OpenID Connect Discovery 1.0, section 4.1), so the operator need not know whether there is one.
+pub(super) fn is_same_issuer(one: &str, other: &str) -> bool {
+    fn bare(name: &str) -> &str {
+        name.strip_suffix('/').unwrap_or(name)
+    }
+    bare(one) == bare(other)
 }
 
 async fn read_file(path: &Path) -> Result<Jwks, FetchError> {

@@ -6,7 +6,9 @@ use bridge_verify::Verify as _;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::{Algorithm, FetchError, Jwks, KeySource, claims::Expected, jws::Jws};
+use super::{
+    Algorithm, FetchError, Jwks, KeySource, claims::Expected, jws::Jws, key_source::is_same_issuer,
+};
 
 /// The default tolerance for differences between the clocks of issuer and bridge.
 const LEEWAY: Duration = Duration::from_secs(300);
@@ -137,8 +139,8 @@ impl Verifier {
         let text = |name: &str| jws.claims.get(name).and_then(Value::as_str);
         let issuer = self.issuer(text("iss").unwrap_or_default())?;
         let kid = jws.header.kid.as_deref();
-        let keys = issuer.keys.find(&issuer.issuer, kid, now).await?;
-        check_signature(&keys, kid, algorithm, &jws)?;
+        let judge = |keys: &Jwks| check_signature(keys, kid, algorithm, &jws);
+        issuer.keys.judged(&issuer.issuer, now, judge).await?;
         self.expected.check(&jws.claims, now)?;
         Ok(Identity {
             issuer: issuer.issuer.clone(),
@@ -159,7 +161,8 @@ impl Verifier {
     }
 
     fn issuer(&self, name: &str) -> Result<&TrustedIssuer, Refusal> {
-        let known = self.issuers.iter().find(|trusted| trusted.issuer == name);
+        let is_named = |trusted: &&TrustedIssuer| is_same_issuer(&trusted.issuer, name);
+        let known = self.issuers.iter().find(is_named);
         known.ok_or_else(|| Refusal::Issuer(shown(name)))
     }
 }

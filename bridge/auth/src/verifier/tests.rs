@@ -236,7 +236,7 @@ async fn metadata_of_somebody_else_is_not_believed() {
     for (metadata, expected) in [
         (
             json!({"issuer": "https://evil"}),
-            "answered something else than the metadata of",
+            "/: its issuer is https://evil",
         ),
         (
             json!({"issuer": standin.url("/")}),
@@ -258,4 +258,63 @@ async fn metadata_of_somebody_else_is_not_believed() {
     let issuer = standin.url("/").to_string();
     let direct = Verifier::new([TrustedIssuer { issuer, keys }], ["us".to_owned()]);
     direct.verify(&token, moment(NOW)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_slash_at_the_end_of_an_issuer_makes_no_difference() {
+    let standin = FakeEndpoint::start().await;
+    publish(&standin, &[0]);
+    let token = key(0).sign(&claims(&standin)).unwrap();
+    let base = standin.url("/").to_string();
+    let issuer = base.trim_end_matches('/').to_owned();
+    let keys = KeySource::metadata(standin.url("/metadata"), false).unwrap();
+    let trusted = TrustedIssuer {
+        issuer: issuer.clone(),
+        keys,
+    };
+    let verifier = Verifier::new([trusted], ["us".to_owned()]);
+    let identity = verifier.verify(&token, moment(NOW)).await.unwrap();
+    assert_eq!(identity.issuer, issuer, "one caller has one name");
+}
+
+#[tokio::test]
+async fn a_key_that_was_replaced_under_its_id_is_found() {
+    let standin = FakeEndpoint::start().await;
+    publish(&standin, &[1]);
+    let mut former = key(0).public().clone();
+    former.kid = Some(key(1).id().to_owned());
+    standin.answer("/keys", &json!({"keys": [former]}));
+    let verifier = verifier(&standin);
+    let token = key(1).sign(&claims(&standin)).unwrap();
+    let at = async |now: i64| verifier.verify(&token, moment(now)).await.map(drop);
+    assert_eq!(at(NOW).await, Err(Refusal::Signature));
+    publish(&standin, &[1]);
+    assert_eq!(at(NOW + 59).await, Err(Refusal::Signature));
+    assert_eq!(at(NOW + 60).await, Ok(()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_an_issuer_that_hangs_longer_than_for_one_request() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url: url::Url = format!("http://{}/keys", listener.local_addr().unwrap())
+        .parse()
+        .unwrap();
+    let keys = KeySource::keys(url.clone(), false).unwrap();
+    let issuer = "https://id.test".to_owned();
+    let verifier = Verifier::new([TrustedIssuer { issuer, keys }], ["us".to_owned()]);
+    let claims = json!({"iss": "https://id.test", "aud": "us", "sub": "ada", "exp": NOW + 600});
+    let token = key(0).sign(&claims).unwrap();
+    let began = tokio::time::Instant::now();
+    let all = [0, 3, 6, 9].map(|second| verifier.verify(&token, moment(NOW + second)));
+    for verified in join_all(all).await {
+        assert!(matches!(
+            verified,
+            Err(Refusal::Keys(FetchError::Timeout { .. }))
+        ));
+    }
+    assert_eq!(began.elapsed().as_secs(), 10);
+    verifier.verify(&token, moment(NOW + 14)).await.unwrap_err();
+    assert_eq!(began.elapsed().as_secs(), 10, "the pause begins at the end");
+    verifier.verify(&token, moment(NOW + 16)).await.unwrap_err();
+    assert_eq!(began.elapsed().as_secs(), 20);
 }

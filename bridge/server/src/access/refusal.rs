@@ -27,6 +27,10 @@ use super::{
 };
 use crate::quota::Exceeded;
 
+/// The time after which credentials may be sent again that cannot be checked now: an issuer whose keys cannot be read
+/// is asked again then.
+const RETRY_AFTER_SECONDS: u32 = 5;
+
 /// A refusal of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
@@ -87,7 +91,10 @@ impl Refusal {
             Decision::Forbidden(lack) => Self::forbidden(demand, lack),
             Decision::Unavailable(scheme) => {
                 let message = "the credentials cannot be checked now: try again later";
-                Self::new(Kind::Unavailable, message, Vec::new()).with("scheme", scheme)
+                Self {
+                    retry_after: Some(RETRY_AFTER_SECONDS),
+                    ..Self::new(Kind::Unavailable, message, Vec::new()).with("scheme", scheme)
+                }
             }
         };
         Some(match demand.skill {
