@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use tokio::sync::Mutex;
 
 use super::{
     committer::Publisher,
@@ -24,12 +25,18 @@ use crate::{
 /// The number of events that are read at a time when a task is computed.
 const PAGE: usize = 256;
 
+/// The size in bytes from which tasks are read from the disk one after another: each takes several times its size
+/// meanwhile, and who waited mostly finds the task in the cache.
+const LARGE: u64 = 1 << 20;
+
 /// A reader with the caches in front of it.
 #[derive(Clone, Debug)]
 pub(super) struct CachedReader {
     pub(super) disk: Reader,
     pub(super) publisher: Publisher,
     threads: Arc<ReaderThreads>,
+    /// Held by whoever reads a large task.
+    large: Arc<Mutex<()>>,
 }
 
 impl CachedReader {
@@ -38,6 +45,7 @@ impl CachedReader {
             disk,
             publisher,
             threads: Arc::new(ReaderThreads::new()?),
+            large: Arc::default(),
         })
     }
 
@@ -82,10 +90,18 @@ impl CachedReader {
 
     /// Returns the task after its newest append, from the cache if possible.
     pub(super) async fn snapshot(&self, tip: Tip) -> Result<Snapshot, StoreError> {
-        match self.publisher.cache.get(&tip.head.task, tip.head.seq) {
-            Some(snapshot) => Ok(snapshot),
-            None => self.blocking(move |reader| reader.compute(&tip)).await,
+        if let Some(snapshot) = self.publisher.cache.get(&tip.head.task, tip.head.seq) {
+            return Ok(snapshot);
         }
+        let alone = match tip.bytes {
+            0..LARGE => None,
+            LARGE.. => Some(self.large.clone().lock_owned().await),
+        };
+        self.blocking(move |reader| {
+            let _alone = alone;
+            reader.compute(&tip)
+        })
+        .await
     }
 
     /// Runs work that waits for the disk on a thread of the store.
@@ -102,7 +118,11 @@ impl CachedReader {
         let places = self.disk.places(caller, query)?;
         let load = |place: &ListPosition| {
             let tip = self.owned(self.disk.find(&place.task)?, caller, &place.task);
-            match tip.and_then(|tip| self.compute(&tip)) {
+            let read = |tip: Tip| {
+                let _alone = (tip.bytes >= LARGE).then(|| self.large.blocking_lock());
+                self.compute(&tip)
+            };
+            match tip.and_then(read) {
                 // The page does not keep what was not requested.
                 Ok(Snapshot { task, seq }) => Ok(Some(Snapshot {
                     task: query.wanted(task),

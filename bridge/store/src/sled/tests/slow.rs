@@ -1,7 +1,7 @@
 //! A disk that hangs.
 
 use super::*;
-use crate::sled::reader_threads::READERS;
+use crate::{sled::reader_threads::READERS, testing::status};
 
 /// Returns a store with twenty tasks on a disk that can hang, and without a cache of tasks.
 async fn filled() -> (Sled, SledSettings, SimulatedDisk, Arc<SledStore>) {
@@ -102,4 +102,47 @@ async fn so_many_reads_wait_for_the_disk_at_a_time() {
     for read in reads {
         read.await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_large_task_is_read_once_for_all_who_want_it() {
+    let backend = Sled::new();
+    let (settings, disk) = (backend.settings(), SimulatedDisk::new(1));
+    let store = SledStore::open_simulated(&settings, &disk).unwrap();
+    let sample = Sample::new("t");
+    sample.create(&store, 1).await;
+    let done = status(TaskState::Completed, &"x".repeat(2 << 20));
+    sample.then(&store, 2, done).await;
+    drop(store);
+    let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
+    disk.reads().shut(true);
+    let reads = [(); READERS / 2].map(|()| {
+        let (store, alice) = (store.clone(), sample.caller.clone());
+        tokio::spawn(async move { store.task(&alice, "t").await.unwrap().task })
+    });
+    let lists = [(); READERS / 2 - 1].map(|()| {
+        let (store, alice) = (store.clone(), sample.caller.clone());
+        let query = ListQuery {
+            history: Some(9),
+            artifacts: true,
+            ..ListQuery::of("sample")
+        };
+        tokio::spawn(async move {
+            let mut page = store.list(&alice, &query).await.unwrap();
+            page.tasks.remove(0).task
+        })
+    });
+    while disk.reads().waiting() < 1 {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+        assert_eq!(disk.reads().waiting(), 1);
+    }
+    disk.reads().shut(false);
+    let mut tasks = Vec::new();
+    for read in reads.into_iter().chain(lists) {
+        tasks.push(read.await.unwrap());
+    }
+    assert!(tasks.iter().all(|task| Arc::ptr_eq(task, &tasks[0])));
 }
