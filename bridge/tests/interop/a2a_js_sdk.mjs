@@ -29,8 +29,9 @@ function equal(what, expected, seen) {
   }
 }
 
+// An error in a stream's event is the cause of another without a name of its own.
 async function refused(what, error, asked) {
-  const seen = await asked.then(() => 'no error', (raised) => raised.name ?? raised.constructor.name);
+  const seen = await asked.then(() => 'no error', (raised) => (raised.name === 'Error' ? raised.cause ?? raised : raised).name);
   equal(what, error, seen);
 }
 
@@ -128,6 +129,8 @@ async function errors(client, ended) {
   await refused('an ended task takes no message', 'UnsupportedOperationError', ask(client, 'more', ended));
   const cancel = client.cancelTask({ tenant: '', id: ended.id, metadata: undefined });
   await refused('an ended task is not canceled', 'TaskNotCancelableError', cancel);
+  const again = client.resubscribeTask({ tenant: '', id: ended.id }).next();
+  await refused('an ended task is not subscribed to', 'UnsupportedOperationError', again);
 }
 
 const sample = await agent('sample');

@@ -102,12 +102,15 @@ pub(crate) async fn post(
     app.clone().oneshot(request.unwrap()).await.unwrap()
 }
 
+/// The one answer to a call: the body, or the only event of a stream, as of one that is refused.
 pub(crate) async fn rpc(app: &Router, version: Option<&str>, method: &str, params: Value) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
     let header = version.map(|version| ("a2a-version", version));
     let response = post(app, "/a2a", header.as_slice(), &body).await;
     assert_eq!(response.status(), StatusCode::OK);
-    let answer: Value = serde_json::from_str(&text(response).await).unwrap();
+    let said = text(response).await;
+    let answer = said.strip_prefix("data: ").unwrap_or(&said);
+    let answer: Value = serde_json::from_str(answer).unwrap();
     assert_eq!(answer["id"], 7);
     answer
 }

@@ -120,10 +120,7 @@ async fn every_binding_and_version_says_which_field_is_wrong() {
     let is_expected = |text: &str| assert!(text.contains(expected), "{text}");
     rpc(&app, Some("1.0"), "SendMessage", say("m-1", "hi")).await;
     for method in ["SendMessage", "SendStreamingMessage"] {
-        let body =
-            json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": say("m-1", "bye")});
-        let answer = post(&app, "/a2a", &[("a2a-version", "1.0")], &body).await;
-        let answer: Value = serde_json::from_str(&text(answer).await).unwrap();
+        let answer = rpc(&app, Some("1.0"), method, say("m-1", "bye")).await;
         assert_eq!(answer["error"]["code"], -32602, "{method}: {answer}");
         is_expected(answer["error"]["message"].as_str().unwrap());
     }

@@ -247,18 +247,26 @@ async fn an_ended_task_is_neither_canceled_nor_subscribed_to_nor_continued() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_refused_is_an_event_where_readers_take_nothing_else() {
+async fn a_stream_that_is_refused_is_an_event_as_readers_take_nothing_else() {
     let app = app().await;
-    for (version, method, content_type) in [
-        (Some("1.0"), "SubscribeToTask", "application/json"),
-        (None, "tasks/resubscribe", "text/event-stream"),
+    let unknown = json!({"id": "x"});
+    for (version, method, params, code) in [
+        (Some("1.0"), "SubscribeToTask", &unknown, -32001),
+        (Some("1.0"), "SendStreamingMessage", &json!({}), -32602),
+        (Some("0.3"), "SubscribeToTask", &unknown, -32601),
+        (None, "tasks/resubscribe", &unknown, -32001),
     ] {
-        let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": {"id": "x"}});
+        let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
         let header = version.map(|version| ("a2a-version", version));
         let response = post(&app, "/a2a", header.as_slice(), &body).await;
-        assert_eq!(response.headers()["content-type"], content_type, "{method}");
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
         let said = text(response).await;
-        assert!(said.contains("-32001"), "{method}: {said}");
+        let error = said
+            .strip_prefix("data: ")
+            .unwrap_or_else(|| panic!("{method}: {said}"));
+        let error: Value = serde_json::from_str(error).unwrap();
+        assert_eq!(error["error"]["code"], code, "{method}: {said}");
+        assert_eq!(error["id"], 7, "{method}: {said}");
     }
 }
 

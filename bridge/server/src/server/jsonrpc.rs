@@ -1,6 +1,6 @@
 //! Serves JSON-RPC 2.0 over HTTP, all versions at one address (specification, section 9).
 
-use std::{future::ready, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     extract::State,
@@ -12,7 +12,6 @@ use bridge_protocol::{
     dialect::{Call, Version},
     jsonrpc::{BadRequest, Id, RawRequest, Request},
 };
-use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
 use super::{
@@ -74,16 +73,19 @@ pub(super) async fn answer(
         Err(body_error) => return self::body_error(endpoint, body_error),
     };
     let mut context = requester.context(&endpoint.agent);
-    let refused = |id, error| {
+    let refused = |id, error, refusal: fn(Id, Error) -> Response| {
         endpoint.service.refused(&endpoint.agent, &error);
-        render::error(id, error)
+        refusal(id, error)
     };
     let asked = match block_if_large(body.len(), || RawRequest::from_slice(&body)) {
         Ok(asked) => asked,
-        Err(BadRequest { id, error }) => return refused(id, of_content(&headers, error)),
+        Err(BadRequest { id, error }) => {
+            return refused(id, of_content(&headers, error), render::error);
+        }
     };
+    let refusal = refusal_of(&asked.method);
     if let Err(error) = body::is_json(&headers) {
-        return refused(asked.id, error);
+        return refused(asked.id, error, refusal);
     }
     let understood = endpoint.understand(&mut context, &headers, &uri, &asked);
     let (version, call) = match understood.await {
@@ -92,8 +94,8 @@ pub(super) async fn answer(
             // The parameters may be invalid JSON, which is reported before any other error.
             let whole = block_if_large(body.len(), || Request::from_slice(&body));
             return match whole {
-                Ok(_) => refused(asked.id, error),
-                Err(BadRequest { id, error }) => refused(id, error),
+                Ok(_) => refused(asked.id, error, refusal),
+                Err(BadRequest { id, error }) => refused(id, error, refusal),
             };
         }
     };
@@ -101,18 +103,16 @@ pub(super) async fn answer(
     // Otherwise the body would stay in memory until the answer is sent.
     drop(body);
     if let Err(error) = id.answerable() {
-        return refused(id, error);
+        return refused(id, error, refusal);
     }
     if let Err(refusal) = endpoint.permit(&requester, &call) {
         return refusal.response(Binding::JsonRpc, &headers, Some(&id));
     }
     // Headers and URI share the connection's read buffer, which would stay in memory until the answer is sent.
     drop((headers, uri));
-    let streams = call.operation().streams();
     let (reply, permit) = match call_with_permit(&endpoint.service, &context, call).await {
         Ok(answered) => answered,
-        Err(error) if version == Version::V0_3 && streams => (refused_stream(error), None),
-        Err(error) => return render::error(id, error),
+        Err(error) => return refusal(id, error),
     };
     let client_id = context.client_id.as_deref();
     let write = || self::response(endpoint, version, id, shape(reply), client_id);
@@ -132,10 +132,17 @@ fn of_content(headers: &HeaderMap, error: Error) -> Error {
     }
 }
 
-/// Returns a stream with one error. Clients of streams in 0.3 accept only events, which can be errors (specification
-/// 0.3.0, 7.2.1); they do not read the error in any other body.
-fn refused_stream(error: Error) -> Reply {
-    Reply::Stream(stream::once(ready(Err(error))).boxed())
+/// Returns what refuses a request for this method. Many clients of streams read nothing but events, which can be errors
+/// (specification 9.4.2; 0.3.0, 7.2.1): in another body they do not see the error.
+fn refusal_of(method: &str) -> fn(Id, Error) -> Response {
+    let mut operations = Version::ALL
+        .into_iter()
+        .filter_map(|version| version.operation(method));
+    if operations.any(Operation::streams) {
+        sse::refusal
+    } else {
+        render::error
+    }
 }
 
 impl Endpoint {

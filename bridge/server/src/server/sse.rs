@@ -70,15 +70,22 @@ fn event(
         }
         Err(error) if is_stopping(&error) => write_item(0, stopping),
         Err(error) => {
-            let outcome: Result<(), RpcError> = Err(error.into());
             let id = client.0.clone();
-            write_item(0, || {
-                write_event(ROOM, &[], |to| {
-                    render::write(to, &RpcResponse { id, outcome });
-                })
-            })
+            write_item(0, || error_event(id, error))
         }
     }
+}
+
+/// Returns a stream whose only event is a JSON-RPC error.
+pub(super) fn refusal(id: Id, error: Error) -> Response {
+    response(stream::iter([error_event(id, error)]))
+}
+
+fn error_event(id: Id, error: Error) -> Bytes {
+    let outcome: Result<(), RpcError> = Err(error.into());
+    write_event(ROOM, &[], |to| {
+        render::write(to, &RpcResponse { id, outcome });
+    })
 }
 
 /// Returns a comment that the stream continues elsewhere, with the time after which a browser retries. [`response`]

@@ -171,8 +171,9 @@ fn shown(mut config: TaskPushNotificationConfig, context: &Context) -> TaskPushN
     config
 }
 
+/// Zero is no size: the field has no presence in `a2a.proto`, and some clients write it always.
 fn page_size(wanted: Option<i32>) -> Result<usize, Error> {
-    match wanted.unwrap_or(PAGE) {
+    match wanted.filter(|&size| size != 0).unwrap_or(PAGE) {
         size @ 1..=PAGE => Ok(size.unsigned_abs() as usize),
         other => {
             let expected = format!("a number from 1 to {PAGE}");

@@ -214,9 +214,9 @@ async fn what_is_wrong_is_named_by_its_field() {
         (
             Some("1.0"),
             "ListTaskPushNotificationConfigs",
-            json!({"taskId": task, "pageSize": 0}),
+            json!({"taskId": task, "pageSize": -1}),
             -32602,
-            "pageSize: expected a number from 1 to 100, found 0",
+            "pageSize: expected a number from 1 to 100, found -1",
         ),
         (
             Some("1.0"),
@@ -233,7 +233,8 @@ async fn what_is_wrong_is_named_by_its_field() {
     let list = call(
         &app,
         "ListTaskPushNotificationConfigs",
-        json!({"taskId": task}),
+        // As the Java SDK writes it.
+        json!({"taskId": task, "pageSize": 0, "pageToken": "", "tenant": ""}),
     )
     .await;
     assert_eq!(list["configs"], json!([]));

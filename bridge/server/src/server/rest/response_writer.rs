@@ -25,7 +25,8 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResponseWriter {
     format: ResponseFormat,
-    /// Whether the client accepts `application/json` but not `application/a2a+json`.
+    /// Whether the client accepts `application/json`, or only events, but not `application/a2a+json`. Some who ask for
+    /// events read an error in `application/json` alone.
     is_plain: bool,
 }
 
@@ -39,7 +40,8 @@ impl ResponseWriter {
         };
         Self {
             format,
-            is_plain: accepts("application/json") && !accepts("application/a2a+json"),
+            is_plain: !accepts("application/a2a+json")
+                && (accepts("application/json") || accepts("text/event-stream")),
         }
     }
 
