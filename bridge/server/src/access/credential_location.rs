@@ -192,7 +192,7 @@ mod tests {
             ("connection", &[(key.clone(), "s e")], "", None),
         ];
         for (number, (place, headers, query, expected)) in cases.iter().enumerate() {
-            let seen = look(&at(place), headers, query).await;
+            let seen = check(&at(place), headers, query).await;
             assert_eq!(seen, *expected, "case {number} ({place})");
         }
     }
