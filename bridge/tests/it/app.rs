@@ -64,7 +64,7 @@ pub(crate) async fn get(app: &Router, path: &str, header: Option<(&str, &str)>) 
     app.clone().oneshot(request).await.unwrap()
 }
 
-/// A request that names 1.0 where HTTP+JSON has to (3.6.2), unless it says something else.
+/// Returns a request that names 1.0 where HTTP+JSON has to (3.6.2), unless it names another version.
 pub(crate) fn named(request: request::Builder) -> request::Builder {
     let path = request.uri_ref().unwrap().to_string();
     // 0.3 has its own paths, and 0.1 has those of its methods.

@@ -223,7 +223,7 @@ async fn the_outcome_of_a_task_is_the_programs() {
     );
 }
 
-/// An agent that ends its stream, or says nothing more, before its task is over.
+/// Starts an agent that ends its stream, or sends nothing more, before its task has ended.
 async fn start_unfinished(ends: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap().to_string();

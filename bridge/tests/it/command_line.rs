@@ -31,7 +31,7 @@ fn helps(program: &str, words: &[String]) -> Vec<(String, String)> {
     std::iter::once(own).chain(below).collect()
 }
 
-/// No line is too wide, and none ends early: a paragraph is wrapped once, by the program.
+/// Checks that no line of the help texts is too wide and none ends early: a paragraph is wrapped once, by the program.
 pub(crate) fn helps_wrap_evenly(program: &str) {
     let helps = helps(program, &[]);
     assert!(helps.len() > 2, "{program} has subcommands");
@@ -63,7 +63,7 @@ fn would_fit(line: &str, next: &str) -> bool {
     line.trim_end().chars().count() + 1 + word.chars().count() <= COLUMNS
 }
 
-/// A reader that leaves after the first bytes, as `head` does, ends a program quietly.
+/// Checks that a program ends without an error when its reader leaves after the first bytes, as `head` does.
 pub(crate) fn ends_quietly(command: &mut Command) {
     let shown = format!("{command:?}");
     let mut child = command

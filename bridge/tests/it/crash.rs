@@ -122,7 +122,7 @@ fn start_writer(folder: &Path, round: usize) -> Child {
         .unwrap()
 }
 
-/// A line that the kill tore has no full stop at its end.
+/// Reads the acknowledgement of an append. A line that the kill cut off has no full stop at its end.
 fn acknowledgement(line: &str) -> Option<(String, Seq)> {
     let (task, seq) = line
         .strip_prefix("ack ")?
@@ -131,7 +131,7 @@ fn acknowledgement(line: &str) -> Option<(String, Seq)> {
     Some((task.into(), seq.parse().unwrap()))
 }
 
-/// The same of a deletion that begins, or is acknowledged.
+/// Reads the beginning or the acknowledgement of a deletion.
 fn deletion(line: &str) -> Option<(String, bool)> {
     let (what, task) = line.strip_suffix('.')?.split_once(' ')?;
     match what {
@@ -162,7 +162,7 @@ fn verify(folder: &Path, acknowledged: &mut Acknowledged, figures: &mut Figures)
     });
 }
 
-/// A deletion that was not acknowledged was made or not; from now on it stays so.
+/// Records whether a deletion that was not acknowledged was made; from now on it must stay so.
 async fn settle_deletions(
     store: &SledStore,
     acknowledged: &mut Acknowledged,
@@ -183,7 +183,7 @@ async fn settle_deletions(
     acknowledged.deletions = settled;
 }
 
-/// Every task that lists show, acknowledged or not, must be the beginning of what was to be written.
+/// Checks that a task in the lists, acknowledged or not, holds the first part of its planned events.
 async fn verify_task(store: &SledStore, task: &str, figures: &mut Figures) {
     let events = store.read(&caller(), task, 0, 999).await.unwrap();
     let mut seq = 0;
@@ -281,7 +281,7 @@ fn say(line: &str) {
     std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
 }
 
-/// All that is written to a task, append by append; it follows from the task's name.
+/// Returns all appends that are planned for a task; they follow from its name.
 fn plan(task: &str) -> Vec<Vec<Event>> {
     let created = Event::Created(Created {
         agent: "agent".into(),

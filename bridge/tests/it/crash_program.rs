@@ -245,7 +245,7 @@ async fn settle(client: &Client, figures: &mut Figures) {
     }
 }
 
-/// Every agent's tasks, all pages of them.
+/// Returns the tasks of every agent, from all pages.
 async fn list(client: &Client, filter: &Value) -> Vec<Value> {
     let mut tasks = Vec::new();
     for agent in AGENTS {

@@ -81,7 +81,7 @@ async fn post(app: &Router, metadata: &[(&str, &str)], method: &str, message: &[
     read(response.headers().clone(), response.into_body()).await
 }
 
-/// A refusal has its status among the headers, all else behind its messages.
+/// Reads an answer. A refusal has its status among the headers, any other answer after its messages.
 async fn read(mut status: HeaderMap, body: Body) -> Answered {
     use http_body_util::BodyExt as _;
     let whole = body.collect().await.unwrap();

@@ -14,7 +14,7 @@ fn structure() -> String {
     format!("[{}]", vec!["{\"\":0}"; 100_000].join(","))
 }
 
-/// The status and the body that a body is answered with.
+/// Posts a body and returns the status and the body of the answer.
 async fn asked(app: &Router, path: &str, version: &str, body: String) -> (u16, Value) {
     let request = Request::post(path)
         .header("content-type", "application/json")

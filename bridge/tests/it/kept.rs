@@ -12,8 +12,8 @@ use crate::running::target;
 /// Written last: a folder without it was not filled to its end.
 const MARKER: &str = "ready";
 
-/// A folder of this kind with what is wanted in it. Tests that want the same at the same time wait for the
-/// first.
+/// Returns a folder of this kind that contains the wanted packages. Tests that want the same at the same time wait for
+/// the first.
 pub(crate) async fn folder(
     kind: &str,
     wanted: &[&str],

@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// The lines as the document prints them.
 const LINES: &str = include_str!("minimal.sh");
 
-/// A bot that says one thing.
+/// Starts a bot that says one thing.
 async fn bot() -> String {
     let answer = json!({"activities": [
         {"type": "message", "text": "Hi! How can I help?"},

@@ -67,7 +67,7 @@ async fn answers(bot: &Bridge) {
     }
 }
 
-/// The newest task of a context as soon as it has the answer.
+/// Returns the newest task of a context as soon as it has the answer.
 async fn answered(client: &Client, agent: &str, task: &Value) -> Value {
     let deadline = Instant::now() + LIMIT;
     let params = json!({"contextId": task["contextId"]});

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use serde_json::{Value, json};
 
-/// A conversation as a snapshot shows it: every answer on a line, tasks by their status alone, then the
-/// whole of the task at the end. `bot` is the bot's own address.
+/// Returns a conversation as text for a snapshot: every answer on a line, tasks by their status alone, then the
+/// complete task at the end. `bot` is the bot's own address.
 pub(crate) fn shown(title: &str, seen: &Value, bot: &str) -> String {
     let mut names = Names::at(bot);
     let mut text = format!("# {title}\n");
@@ -29,7 +29,7 @@ pub(crate) fn shown(title: &str, seen: &Value, bot: &str) -> String {
     text
 }
 
-/// A task without what is shown of it at the end, but with what it answers; anything else as it is.
+/// Returns a task without the fields that are shown at the end, but with its answers; anything else stays as it is.
 fn brief(mut item: Value) -> Value {
     let task = match item.get("task") {
         Some(_) => &mut item["task"],
@@ -43,7 +43,7 @@ fn brief(mut item: Value) -> Value {
     item
 }
 
-/// A task whose artifacts have their pieces of text joined, for there may be any number of them.
+/// Returns a task whose artifacts have their pieces of text joined, since their number varies.
 fn whole(task: &Value) -> Value {
     let mut task = task.clone();
     let artifacts = task.get_mut("artifacts").and_then(Value::as_array_mut);
@@ -88,7 +88,7 @@ fn join(last: &mut Value, next: &Value) {
     *last = whole;
 }
 
-/// The artifact's update that an item is in 1.0, or the item as it is in 0.3.
+/// Returns the artifact update within an item of 1.0, or the item itself in 0.3.
 fn update(item: &Value) -> &Value {
     item.get("artifactUpdate").unwrap_or(item)
 }
@@ -144,7 +144,7 @@ impl Names {
         }
     }
 
-    /// A text in which ids have their names; the longest first, since an id may be the beginning of another.
+    /// Replaces ids in a text by their names; the longest first, since an id may be the beginning of another.
     fn without_ids(&self, text: &str) -> String {
         let mut given: Vec<_> = self.given.iter().collect();
         given.sort_by_key(|(id, _)| std::cmp::Reverse(id.len()));

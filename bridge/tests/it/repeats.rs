@@ -37,7 +37,7 @@ fn refused(outcome: Result<Task, Error>, differs: &str) {
     assert!(error.message.ends_with(&end), "{error}");
 }
 
-/// The tasks that there are.
+/// Returns the number of tasks.
 async fn count(world: &World) -> usize {
     let query = bridge::store::ListQuery::of("agent");
     let store = world.service.turns().store();
@@ -230,7 +230,7 @@ fn messages_are_compared_over_a_restart_too() {
     });
 }
 
-/// A task of which an older program did not log whether its message named the context.
+/// Stores a task as an older program did, which did not log whether its message named the context.
 async fn left_by_an_older_program(store: &dyn Store) {
     let created = Created {
         agent: "agent".into(),

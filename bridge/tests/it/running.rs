@@ -4,13 +4,13 @@ use std::{path::Path, time::Duration};
 
 use tokio::{process::Command, time::timeout};
 
-/// The output of a program that has to end within a limit, and whether it ended well.
+/// Returns the output of a program that has to end within a limit, and whether it succeeded.
 pub(crate) async fn run(command: &mut Command, limit: Duration) -> (bool, String) {
     let (code, stdout, stderr) = output(command, limit).await;
     (code == Some(0), stdout + &stderr)
 }
 
-/// The exit code of a program that has to end within a limit, its output, and its errors.
+/// Returns the exit code of a program that has to end within a limit, its output, and its errors.
 pub(crate) async fn output(
     command: &mut Command,
     limit: Duration,

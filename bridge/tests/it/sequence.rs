@@ -118,7 +118,7 @@ fn of_item(item: &Value) -> Option<u64> {
     number(&item["metadata"])
 }
 
-/// The id of a task that has ended, and the number of its last event.
+/// Returns the id of a task that has ended, and the number of its last event.
 async fn ended(app: &Router) -> (String, u64) {
     let sent = rpc(app, Some("1.0"), "SendMessage", say("m-1", "hi")).await;
     let id = sent["result"]["task"]["id"].as_str().unwrap().to_owned();
@@ -233,7 +233,7 @@ async fn a_task_is_waited_for_until_it_has_news_over_every_binding() {
     }
 }
 
-/// A message for a task that its sender has seen up to an event.
+/// Returns a message for a task that its sender has seen up to an event.
 fn further(id: &str, task: &str, seen: &Value) -> Value {
     let mut request = say(id, "two");
     request["message"]["taskId"] = task.into();

@@ -52,7 +52,7 @@ impl Talk {
         self.say(json!({"data": value, "metadata": mark})).await
     }
 
-    /// The user is still asked to sign in, with all that is needed for it.
+    /// Checks that the user is still asked to sign in, with all that this needs.
     fn asks(&self) {
         let status = &self.task["status"];
         assert_eq!(status["state"], "TASK_STATE_AUTH_REQUIRED", "{status}");

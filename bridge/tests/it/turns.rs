@@ -279,7 +279,7 @@ async fn every_stream_of_a_task_shows_the_same() {
     );
 }
 
-/// A task as a process left it: one turn begun, and one that waits.
+/// Stores a task as a process left it: one turn begun, and one that waits.
 async fn left_open(store: &dyn Store) {
     let message = |id: &str| Message::new(id, Role::User, vec![Part::text(id)]);
     let queued = |turn, id: &str| Event::TurnQueued {

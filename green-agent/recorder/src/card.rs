@@ -109,7 +109,7 @@ fn leave_grpc(card: &mut Map<String, Value>) -> bool {
     removed
 }
 
-/// If a 0.3 card prefers gRPC, makes the first of its other interfaces the preferred one.
+/// Makes the first other interface of a 0.3 card the preferred one if the card prefers gRPC.
 fn prefer_another(card: &mut Map<String, Value>) -> bool {
     if !is_grpc(card.get("preferredTransport")) {
         return false;

@@ -6,9 +6,9 @@ use super::{CredentialError, Credentials, basic};
 use crate::Fault;
 
 impl Credentials {
-    /// The credentials for the agent with this card: those that are always sent, and those named for the
-    /// first security requirement that can be met. If the card has no requirement, all named ones whose
-    /// scheme it declares.
+    /// Chooses the credentials for the agent with this card: those that are always sent, and those named for the first
+    /// security requirement that can be met. If the card has no requirement, all named ones whose scheme it declares
+    /// are chosen.
     pub(crate) fn chosen(&self, card: &AgentCard) -> Result<Self, Fault> {
         if self.named.is_empty() {
             return Ok(self.clone());

@@ -7,7 +7,7 @@ use bridge_protocol::a2a::{
 
 use super::recent_set::RecentSet;
 
-/// The events between the task as it was reported and the task as it is now: messages that are in the history
+/// Returns the events between the task as it was reported and the task as it is now: messages that are in the history
 /// (without those in `messages`, which were reported), then artifacts, then the status.
 pub(super) fn between(shown: &Task, now: &Task, messages: &RecentSet) -> Vec<StreamResponse> {
     let passed = passed(now, messages).map(|message| said(now, message));

@@ -73,7 +73,7 @@ fn shown_error(document: &Value) -> Value {
     json!({"is": "error", "kind": kind, "error": to_value(&error)})
 }
 
-/// An answer with a wrapped task comes from an agent of 0.3.
+/// Returns a reply as the snapshot shows it. An answer with a wrapped task comes from an agent of 0.3.
 fn shown_reply(document: &Value) -> Value {
     let result = Response::read(document.clone()).unwrap().outcome.unwrap();
     if result.get("final").or(result.get("artifact")).is_some() {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{AUDIENCE, ISSUER, guarded, key, secrets, tokens, ways::Way};
 
-/// Every binding, asked for something that any caller may have.
+/// Returns a request in every binding for something that any caller may have.
 fn ways() -> Vec<Way> {
     vec![
         Way::Rpc("1.0", "ListTasks", json!({})),

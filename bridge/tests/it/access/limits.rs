@@ -86,7 +86,7 @@ fn say(id: usize) -> Value {
     app::say(&format!("m-{id}"), "hello")
 }
 
-/// The same question in every binding.
+/// Returns the same request in every binding.
 fn ways() -> Vec<Way> {
     vec![
         Way::Rpc("1.0", "ListTasks", json!({})),
@@ -96,7 +96,7 @@ fn ways() -> Vec<Way> {
     ]
 }
 
-/// A refusal says in the form of its binding what is exceeded, and when to come again.
+/// Checks that a refusal says, in the form of its binding, which limit is exceeded and when to try again.
 async fn assert_refused(app: &Router, way: &Way, shown: (&str, &str), message: &str) {
     let told = way.ask(app, &[shown]).await;
     let said = told.json();

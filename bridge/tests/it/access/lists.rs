@@ -12,7 +12,7 @@ use super::{
 };
 use crate::app as whole;
 
-/// A page of the list in every binding that has pages, with where the tasks stand.
+/// Returns a request for a page of the list in every binding that has pages, with the path to the tasks in its answer.
 fn pages(token: &str) -> Vec<(&'static str, Way)> {
     let asked = json!({"pageSize": 1, "pageToken": token});
     vec![
@@ -111,7 +111,7 @@ async fn anothers_page_is_refused_as_one_that_never_was() {
     }
 }
 
-/// A stream that is taken up again, of this task.
+/// Returns a request in every binding that resubscribes to this task.
 fn streams(id: &str) -> Vec<Way> {
     vec![
         Way::Rpc("1.0", "SubscribeToTask", json!({"id": id})),

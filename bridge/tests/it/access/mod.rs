@@ -92,7 +92,7 @@ fn secrets(all: &[(&str, &str)]) -> Check {
     }
 }
 
-/// An agent that asks for what these requirements say of these schemes.
+/// Returns an agent whose card has these schemes and requirements.
 async fn guarded(schemes: &Value, requirements: &Value, checks: &[(&str, Check)]) -> Router {
     let card = json!({"securitySchemes": schemes, "securityRequirements": requirements});
     hosted(&card, checks).await
@@ -108,7 +108,7 @@ async fn hosted(more: &Value, checks: &[(&str, Check)]) -> Router {
     host.router("http://localhost:3978").await.unwrap()
 }
 
-/// The same before it is started, with another executor.
+/// Returns the host of such an agent, not yet started, with this executor.
 fn host(more: &Value, checks: &[(&str, Check)], executor: Arc<dyn Executor>) -> Host {
     let mut card =
         json!({"name": "Echo", "supportedInterfaces": [], "description": "Says it again."});

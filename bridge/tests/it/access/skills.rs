@@ -39,13 +39,14 @@ fn either() -> Value {
     json!([{"schemes": {"staff": {"list": []}}}, {"schemes": {"key": {"list": []}}}])
 }
 
-/// A message id that no other message has.
+/// Returns a message id that no other message has.
 fn fresh() -> String {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     format!("m-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Every way to name a skill, in every binding. In 0.1 clients name their tasks, each round another one.
+/// Returns a request for every way to name a skill, in every binding. In 0.1, clients name their tasks: each round uses
+/// another one.
 fn ways(skill: &str, round: usize) -> Vec<(&'static str, Way)> {
     let message = |more: &Value| {
         let mut message =

@@ -75,7 +75,7 @@ fn said(task: &Task) -> String {
     parts.filter_map(Part::as_text).collect()
 }
 
-/// A message that is waited for.
+/// Sends a message and waits for its task.
 async fn answer(client: &Client) -> Task {
     let task = send(client, "hi", None).await;
     assert_eq!(
@@ -90,7 +90,7 @@ async fn answer(client: &Client) -> Task {
     task
 }
 
-/// The same as events, whether the agent streams or has to be asked.
+/// Receives the same answer as events, whether the agent streams or has to be polled.
 async fn streamed(client: &Client) {
     let stream = client
         .send_streaming_message(request("hi", None))
@@ -106,7 +106,7 @@ async fn streamed(client: &Client) {
     );
 }
 
-/// A task of two turns.
+/// Runs a task of two turns.
 async fn asked(client: &Client) {
     let task = send(client, "ask", None).await;
     assert_eq!(task.status.state, TaskState::InputRequired);
@@ -117,7 +117,7 @@ async fn asked(client: &Client) {
     );
 }
 
-/// A task that is subscribed to, listed and canceled while it is worked on.
+/// Subscribes to a task, lists it and cancels it while it is worked on.
 async fn canceled(client: &Client, life: Life) {
     let mut stream = client
         .send_streaming_message(request("wait", None))
@@ -161,7 +161,7 @@ fn last_state(events: &[StreamResponse]) -> Option<&TaskState> {
     })
 }
 
-/// The settings of a task's deliveries.
+/// Creates, reads, lists and deletes a push configuration of a task.
 async fn pushed(client: &Client, task: &Task, life: Life) {
     let config = json!({"taskId": task.id, "id": "p", "url": "https://hook.test/", "token": "t"});
     let config: TaskPushNotificationConfig = read(config);
@@ -196,7 +196,7 @@ async fn pushed(client: &Client, task: &Task, life: Life) {
     assert!(all.configs.is_empty());
 }
 
-/// A task that never was.
+/// Asks for a task that does not exist.
 async fn refused(client: &Client) {
     let unknown = GetTaskRequest::new(Uuid::now_v7().to_string());
     let error = client.get_task(unknown).await.unwrap_err();

@@ -30,7 +30,7 @@ impl Saved {
     }
 }
 
-/// The card is at its own address alone, query and all.
+/// Serves the card, and only at its own address with its query.
 async fn answer(State(said): State<Value>, uri: Uri, body: String) -> Response {
     let asked = uri.path_and_query().map(ToString::to_string);
     if asked.as_deref() == said["place"].as_str() {

@@ -31,7 +31,7 @@ pub(super) fn recorded(is_it: impl Fn(&Value) -> bool) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// The documents of a folder's files and lines, in the order of their names.
+/// Collects the documents of a folder's files and lines, in the order of their names.
 fn collect(folder: &Path, found: &mut Vec<Value>) {
     let mut paths: Vec<_> = fs::read_dir(folder)
         .unwrap()
@@ -87,7 +87,7 @@ fn read<T: Wire>(value: Value) -> T {
     T::read(value).unwrap()
 }
 
-/// Every method of every version with its parameters: `[VERSION, OPERATION, PARAMS]`.
+/// Returns every method of every version with its parameters: `[VERSION, OPERATION, PARAMS]`.
 pub(super) fn params() -> Vec<(Version, Operation, Value)> {
     let all = Version::ALL.into_iter().flat_map(|version| {
         calls().into_iter().filter_map(move |call| {

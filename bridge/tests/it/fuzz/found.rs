@@ -68,7 +68,7 @@ fn found_cards() {
     });
 }
 
-/// The version in which an agent is spoken to, by an interface of its card.
+/// Returns the version that an interface of a card selects for the agent.
 fn spoken(found: &Discovered) -> Option<Version> {
     match &found.endpoint {
         AgentEndpoint::Interface { version, .. } => Some(*version),

@@ -168,7 +168,7 @@ impl Asked {
         request
     }
 
-    /// The version that is named, if one is, in the header.
+    /// Returns the version in the header, if there is one.
     fn version(&self) -> Option<&str> {
         self.headers.get("a2a-version")?.to_str().ok()
     }
@@ -234,7 +234,7 @@ fn names_what(error: &Value) -> bool {
     message.starts_with("Last-Event-ID: ") || fields(error).iter().any(|field| !field.is_empty())
 }
 
-/// The fields that an error of HTTP+JSON names.
+/// Returns the fields that an error of HTTP+JSON names.
 pub(super) fn fields(error: &Value) -> BTreeSet<String> {
     let details = error["details"].as_array().into_iter().flatten();
     let violations = details.filter_map(|detail| detail["fieldViolations"].as_array());

@@ -200,7 +200,7 @@ fn activities() {
     });
 }
 
-/// A turn ends once, and nothing follows.
+/// Checks that a turn ends once and nothing follows.
 fn turn(activities: &[Activity]) -> Verdict {
     let mut turn = Translation::new(context(), SilentEnd::Completed);
     for activity in activities {

@@ -109,7 +109,7 @@ fn bearer_tokens() {
     });
 }
 
-/// A refusal is one line of a sensible length, whatever was shown.
+/// Checks that a refusal is one line of a sensible length, whatever the card contained.
 fn told(refusal: &str) -> Verdict {
     match refusal.len() < 1_000 && !refusal.contains(char::is_control) {
         true => Ok(()),
@@ -167,7 +167,7 @@ fn stays(card: &Value) -> Verdict {
     }
 }
 
-/// The header of a signature comes back.
+/// Checks that the header of a signature survives being written and read.
 fn headers(card: &Value) -> Verdict {
     let signatures = card["signatures"].as_array().into_iter().flatten();
     let protected = signatures.filter_map(|one| one["protected"].as_str());

@@ -53,7 +53,7 @@ fn add(value: &mut Value, at: &mut usize) -> bool {
     }
 }
 
-/// The same without the field.
+/// Returns the value without the stray field.
 fn without(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(without).collect(),

@@ -137,7 +137,7 @@ fn bots_streams() {
     });
 }
 
-/// A task that has come to something, whatever the bot said.
+/// Checks that the task has ended or waits for its caller, whatever the bot said.
 fn judge(answer: &Value) -> Verdict {
     let state = answer["result"]["task"]["status"]["state"].as_str();
     match state {

@@ -100,7 +100,7 @@ impl Cli {
         printed.documents.remove(0)
     }
 
-    /// The code under which a command fails.
+    /// Returns the code with which a command fails.
     async fn fail(&self, arguments: &[&str]) -> Value {
         let printed = self.run(arguments).await;
         let error = printed.error.as_ref().map(|error| error["code"].clone());
@@ -113,7 +113,7 @@ impl Cli {
     }
 }
 
-/// The error object that is the last line of what a command said; before it stand warnings.
+/// Returns the error object in the last line of what a command printed; warnings may precede it.
 fn error(said: &str) -> Value {
     let last = said.lines().last().unwrap_or_default();
     let object: Value = serde_json::from_str(last).unwrap_or_else(|_| panic!("no error: {said}"));
@@ -200,7 +200,7 @@ async fn streamed(cli: &Cli) {
     );
 }
 
-/// A waiting task is found by its context and state, and canceled.
+/// Finds a waiting task by its context and state, and cancels it.
 async fn listed(cli: &Cli) {
     let task = cli.say(&["--", "-multi"]).await;
     let context = task["contextId"].as_str().unwrap();
@@ -256,7 +256,7 @@ async fn refused(cli: &Cli, ended: &Value) {
     }
 }
 
-/// A task that is only begun with, followed, and canceled by another.
+/// Follows a task that was begun without waiting, and cancels it with another command.
 async fn subscribed(hanging: &Cli) {
     let task = hanging
         .say(&["hi", "--async", "--return-immediately"])

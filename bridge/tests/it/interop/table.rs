@@ -59,7 +59,7 @@ fn every_version_is_the_one_that_is_installed() {
     }
 }
 
-/// A crate with the version that is insisted on.
+/// Returns the name and the version of a crate that is required in exactly that version.
 fn exact(line: &str) -> Option<(&str, &str)> {
     let (key, rest) = line.split_once(" = ")?;
     let quoted = |after: &str| rest.split_once(after)?.1.split('"').next();

@@ -84,7 +84,7 @@ impl Replicas {
     }
 }
 
-/// A bot that takes messages and says nothing by itself.
+/// Starts a bot that accepts messages and sends nothing by itself.
 async fn silent() -> StandIn {
     StandIn::that(async |_| StatusCode::ACCEPTED.into_response()).await
 }

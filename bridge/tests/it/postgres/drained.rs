@@ -26,7 +26,7 @@ enum Begins {
     Silently,
 }
 
-/// A bot that ends the conversation when it may, and answers the bridge's request only then.
+/// Starts a bot that ends the conversation when it may, and answers the bridge's request only then.
 async fn slow(begins: Begins, may: Arc<Semaphore>) -> StandIn {
     StandIn::that(move |post| {
         let may = may.clone();

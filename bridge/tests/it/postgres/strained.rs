@@ -70,7 +70,7 @@ async fn nobody_is_dead_because_the_database_stood_still() {
     }
 }
 
-/// The settings of a user who may have as many connections.
+/// Returns the settings of a database user who may open this number of connections.
 async fn limited(database: &Database, connections: usize) -> PostgresSettings {
     let user = format!("few_{connections}");
     let create = format!(

@@ -96,7 +96,7 @@ async fn talk(client: &Client, name: &str, receiver: &Receiver) -> Vec<(String, 
     told
 }
 
-/// The state that a task ends in; turns that a kill cut off fail.
+/// Returns the state in which a task ends; turns that were running at a kill fail.
 async fn ended(client: &Client, task: &str) -> String {
     loop {
         let got = client

@@ -56,7 +56,7 @@ impl World {
         answer.is_some()
     }
 
-    /// A task that waits for its caller.
+    /// Creates a task that waits for its caller.
     async fn task(&self, name: &str) -> String {
         let sent = call(&self.app, "SendMessage", said(name, "ask", None)).await;
         sent["task"]["id"].as_str().unwrap().to_owned()

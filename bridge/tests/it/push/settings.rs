@@ -9,7 +9,7 @@ use crate::app::rpc;
 
 const HOOK: &str = "https://client.example/hook";
 
-/// A task that waits.
+/// Creates a task that waits.
 async fn task(app: &Router) -> String {
     let mut params = say("m-1", "ask", &Value::Null);
     params["configuration"] = json!({});

@@ -32,7 +32,7 @@ async fn first(bot: &StandIn) -> Post {
     eventually("the bot is called", async || bot.posts().into_iter().next()).await
 }
 
-/// The tasks there are, newest first.
+/// Returns all tasks, newest first.
 async fn tasks(world: &World) -> Vec<Value> {
     let answer = world.client.call("bot", "ListTasks", &json!({})).await;
     let answer = answer.unwrap();

@@ -60,7 +60,7 @@ async fn play(recording: Recording) -> Value {
     redacted(&task, &bot.url)
 }
 
-/// The settings under which the bridge posts what was recorded.
+/// Returns the settings with which the bridge posts the recorded requests.
 fn settings(wanted: &Value) -> RemoteSettings {
     RemoteSettings {
         delivery: match wanted["deliveryMode"].as_str() {
@@ -75,7 +75,7 @@ fn settings(wanted: &Value) -> RemoteSettings {
     }
 }
 
-/// The message for which the bridge posts what was recorded.
+/// Returns the message for which the bridge posts the recorded requests.
 fn message(wanted: &Value) -> Value {
     let part = match wanted["type"].as_str() {
         Some("invoke") => json!({
@@ -87,7 +87,7 @@ fn message(wanted: &Value) -> Value {
     json!({"messageId": "m-1", "role": "ROLE_USER", "parts": [part]})
 }
 
-/// The bridge posts all that the recorded channel posted.
+/// Checks that the bridge posts all fields that the recorded channel posted.
 fn check(wanted: &Value, posted: &Value) {
     // Only messages have text, and therefore a text format.
     let is_message = wanted["type"] == "message";
@@ -187,7 +187,7 @@ impl Recording {
     }
 }
 
-/// The task with stable names for what is new each time, and without the bytes of files.
+/// Returns the task with stable names for values that are new each time, and without the bytes of files.
 fn redacted(task: &Value, bot: &str) -> Value {
     let id = |field: &str| task[field].as_str().unwrap().to_owned();
     let names = [

@@ -165,7 +165,7 @@ async fn overhaul(post: &Post, id: &str, text: &str) {
     assert_eq!((status, body), (200, json!({ "id": id })));
 }
 
-/// The id of the only thing that the agent has said.
+/// Returns the id of the only message of the agent.
 fn said_id(task: &Value) -> &str {
     let history = task["history"].as_array().into_iter().flatten();
     let mut all = history.chain([&task["status"]["message"]]);

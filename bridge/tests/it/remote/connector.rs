@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{StandIn, World, all_said, message, quick, remote, said, standin::Post, state};
 
-/// A bot that has been spoken to, in an open conversation.
+/// Returns a bot that has received a message, in an open conversation.
 async fn spoken_to() -> (StandIn, World, Post, Value) {
     let bot = StandIn::echo().await;
     let world = World::of(&bot, quick()).await;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{StandIn, World, all_said, further, message, quick, said, standin::Post, state};
 
-/// A bot that takes a message at once and says these things afterwards.
+/// Starts a bot that accepts a message at once and sends these activities afterwards.
 async fn later(says: &'static [Value]) -> StandIn {
     StandIn::that(move |post: Post| async move {
         tokio::spawn(async move {

@@ -115,7 +115,7 @@ impl World {
         answer.expect("the bridge answers")["result"].clone()
     }
 
-    /// The task as soon as it is as it should be.
+    /// Returns the task as soon as the condition holds.
     async fn until(&self, id: &Value, is_so: impl Fn(&Value) -> bool) -> Value {
         let looked = async || Some(self.task(id).await).filter(|task| is_so(task));
         eventually("the task is as it should be", looked).await
@@ -217,7 +217,7 @@ pub(crate) fn all_said(task: &Value) -> Vec<String> {
     parts.filter_map(text).collect()
 }
 
-/// The id of the message that an artifact is the answer of.
+/// Returns the id of the message that an artifact answers.
 fn answered(artifact: &Value) -> Option<&str> {
     artifact["artifactId"].as_str()?.strip_suffix(".answer")
 }

@@ -73,7 +73,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A body that often is an activity.
+/// Generates a body that often is an activity.
 fn body() -> impl Strategy<Value = Value> {
     (any_json(), option::of(select(&WORDS[..]))).prop_map(|(mut body, kind)| {
         if let (Some(fields), Some(kind)) = (body.as_object_mut(), kind) {

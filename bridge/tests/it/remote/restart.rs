@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{StandIn, World, all_said, eventually, quick, remote, said, standin::Post, state};
 
-/// A bot that takes messages and says nothing by itself.
+/// Starts a bot that accepts messages and sends nothing by itself.
 async fn silent() -> StandIn {
     StandIn::that(async |_| StatusCode::ACCEPTED.into_response()).await
 }

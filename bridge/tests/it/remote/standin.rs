@@ -45,7 +45,7 @@ impl StandIn {
         Self::at("127.0.0.1:0".parse().unwrap(), does).await
     }
 
-    /// The same at this address.
+    /// Starts the bot at this address.
     pub(crate) async fn at<F, R>(address: SocketAddr, does: F) -> Self
     where
         F: Fn(Post) -> R + Send + Sync + 'static,
@@ -116,7 +116,7 @@ impl Post {
         format!("{}/v3{path}", base.trim_end_matches('/'))
     }
 
-    /// The same below the conversation.
+    /// Returns the URL of a path below the conversation.
     pub(crate) fn below(&self, path: &str) -> String {
         self.route(&format!("/conversations/{}{path}", self.conversation()))
     }

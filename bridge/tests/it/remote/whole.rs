@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{StandIn, World, message, quick};
 
-/// A message of a client that knows activities, which carries this one.
+/// Returns a message of a client that supports the activity extension, with this activity.
 fn carrying(text: &str, activity: &Value) -> Value {
     let mut message = message(text);
     message["extensions"] = json!([EXTENSION]);

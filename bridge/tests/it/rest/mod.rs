@@ -46,7 +46,7 @@ async fn json_of(response: Response<Body>) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// The answer to a request that is in order.
+/// Sends a valid request and returns its answer.
 async fn ok(app: &Router, what: &str, body: Option<&Value>) -> Value {
     let response = ask(app, what, &[], body).await;
     let status = response.status();

@@ -175,7 +175,7 @@ fn serve(collector: &Collector, arguments: &[&str]) -> Bridge {
     Bridge::listening(&mut command)
 }
 
-/// The same for bridges with these keys of the store.
+/// Checks the same for bridges with these keys of the store.
 async fn stay_with(keys: &str, comes_later: bool) {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("bridge.toml");

@@ -185,9 +185,9 @@ fn every_trial_ran_once(records: &[TrialRecord]) {
     assert!(records.iter().all(|one| one.outcome.is_scored()));
 }
 
-/// Of ten samples with two trials each, those on ADK and Strands pass in six, and that on a2a-sdk in one more or less:
-/// its second seed makes every sample harder. Wilson's interval has the effective number of trials: 20 / design effect
-/// * (t(19) / t(9))^2.
+/// Checks the figures. Of ten samples with two trials each, those on ADK and Strands pass in six, and that on a2a-sdk
+/// in one more or less: its second seed makes every sample harder. Wilson's interval has the effective number of
+/// trials: 20 / design effect * (t(19) / t(9))^2.
 fn figures(report: &Value) {
     let [kept, fresh] = [0, 1].map(|at| &report["scenarios"][at]);
     for (scenario, rate, lower, upper) in [

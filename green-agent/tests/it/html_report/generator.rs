@@ -238,7 +238,7 @@ impl Lines {
         self.out.write_all(b"\n").unwrap();
     }
 
-    /// A request and its answer, over MCP to the environment and over A2A to agents.
+    /// Writes a request and its answer, over MCP to the environment and over A2A to agents.
     fn exchange(&mut self, hop: &str, at: usize, text: &str) {
         self.exchange += 1;
         let (asked, answered) = match hop.ends_with("environment") {

@@ -195,7 +195,7 @@ fn the_agents_go_on_with_it(spans: &Spans) {
     assert_eq!(services, BTreeSet::from(["assistant", "green-agent"]));
 }
 
-/// A call of a tool has a span at both ends, and the call itself has the context.
+/// Checks that a call of a tool has a span at both ends, and the call itself has the context.
 fn tools_go_on_with_it(spans: &Spans, requests: &[Value]) {
     let calls = spans.named("execute_tool submit");
     let at_client = calls.iter().filter(|call| {

@@ -145,8 +145,8 @@ impl Key {
         })
     }
 
-    /// The nonce is derived from the text: different texts never share one, and the same text always has the same
-    /// result.
+    /// Encrypts a text. The nonce is derived from the text: different texts never share one, and the same text always
+    /// has the same result.
     fn seal(&self, mut text: Vec<u8>) -> Option<Vec<u8>> {
         let tag = hmac::sign(&self.nonce, &text);
         let nonce: [u8; NONCE_LEN] = tag.as_ref()[..NONCE_LEN].try_into().ok()?;

@@ -49,7 +49,7 @@ impl Route {
         Ok(Self { method, url, body })
     }
 
-    /// The same with only the `config` as body, as the annotations in the `a2a.proto` of 0.3 say for the
+    /// Returns the route with only the `config` as body, as the annotations in the `a2a.proto` of 0.3 say for the
     /// creation of a push configuration. npm @a2a-js/sdk expects this, PyPI a2a-sdk the whole request.
     pub(super) fn annotated(&self, version: Version, operation: Operation) -> Option<Self> {
         let is_disputed =
