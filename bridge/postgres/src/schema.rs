@@ -29,8 +29,12 @@ const READABLE_BY: u32 = 2;
 /// The key of the lock that is held while the schema is looked at and changed.
 const LOCK: i64 = 0x6272_6964_6765;
 
-const STATE: &str = "CREATE SCHEMA IF NOT EXISTS bridge;
-    CREATE TABLE IF NOT EXISTS bridge.schema (number integer NOT NULL, readable_by integer NOT NULL)";
+/// Nothing is made that is there: a user who may only use the tables needs no right to make any.
+const STATE: &str = "DO $$ BEGIN
+    IF to_regclass('bridge.schema') IS NULL THEN
+        CREATE SCHEMA IF NOT EXISTS bridge;
+        CREATE TABLE bridge.schema (number integer NOT NULL, readable_by integer NOT NULL);
+    END IF; END $$";
 
 /// Checks the server and its tables, and makes those that are missing. `address` is shown in errors.
 ///

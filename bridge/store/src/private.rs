@@ -11,6 +11,10 @@ use std::{
 /// Makes a folder, and those above it, where there is none; their names are durable when this returns. One that is
 /// there is its owner's to open or close.
 pub(crate) fn folder(path: &Path) -> io::Result<()> {
+    if path.exists() && !path.is_dir() {
+        let reason = "it is a file: name a folder, which need not exist";
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, reason));
+    }
     let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let made: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
@@ -65,4 +69,16 @@ pub(crate) fn file() -> OpenOptions {
     let mut options = File::options();
     options.mode(0o600);
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_in_the_place_of_a_folder_is_told() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = folder(file.path()).unwrap_err().to_string();
+        assert_eq!(error, "it is a file: name a folder, which need not exist");
+    }
 }

@@ -16,7 +16,10 @@ mod webhooks;
 
 use std::sync::Arc;
 
-use bridge::store::{PostgresStore, Store, testing::Backend};
+use bridge::store::{
+    PostgresStore, Store,
+    testing::{Backend, Sample},
+};
 use tokio::{runtime::Handle, task::block_in_place};
 
 use server::{Database, Server};
@@ -45,3 +48,22 @@ impl Backend for Postgres {
 }
 
 bridge::store_tests!(Postgres::new());
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_uses_the_tables_of_another_user_need_not_make_any() {
+    let database = Server::shared().database().await;
+    drop(PostgresStore::open(&database.settings()).await.unwrap());
+    let guest = database.for_user("guest");
+    database.execute("CREATE ROLE guest LOGIN").await;
+    let refused = PostgresStore::open(&guest.settings()).await.unwrap_err();
+    let expected = "permission denied for schema bridge";
+    assert!(refused.to_string().contains(expected), "{refused}");
+    let rights = "GRANT USAGE ON SCHEMA bridge TO guest;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA bridge TO guest;
+        GRANT USAGE ON ALL SEQUENCES IN SCHEMA bridge TO guest";
+    database.execute(rights).await;
+    let store = PostgresStore::open(&guest.settings()).await.unwrap();
+    let sample = Sample::new("t");
+    sample.create(&store, 1).await;
+    assert_eq!(sample.head(&store).await.seq, 3);
+}

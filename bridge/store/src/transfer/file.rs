@@ -69,7 +69,9 @@ impl FileTarget {
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, TransferError> {
         let path = path.into();
         if path.exists() {
-            return Err(failed(&path, io::ErrorKind::AlreadyExists.into()));
+            let reason = "it exists already: name a file that does not";
+            let error = io::Error::new(io::ErrorKind::AlreadyExists, reason);
+            return Err(failed(&path, error));
         }
         let mut partial = path.clone().into_os_string();
         partial.push(".partial");

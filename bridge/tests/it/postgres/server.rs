@@ -152,6 +152,12 @@ impl Database {
         self.url.parse().unwrap()
     }
 
+    /// The same database for another user.
+    pub(crate) fn for_user(&self, user: &str) -> Self {
+        let url = self.url.replace("user=bridge", &format!("user={user}"));
+        Self { url }
+    }
+
     pub(crate) async fn connect(&self) -> tokio_postgres::Client {
         let (client, connection) = tokio_postgres::connect(&self.url, NoTls).await.unwrap();
         tokio::spawn(connection);
