@@ -2,18 +2,28 @@
 
 use bridge_program::{LARGE_RESPONSE, large_responses};
 use futures_util::future::{BoxFuture, Either, FutureExt as _, Ready, ready};
-use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    sync::Semaphore,
+};
+
+/// The number of threads that are added to those of the runtime for large bodies. Each keeps some megabytes of memory that
+/// it has used, and tokio starts hundreds of them if it is not limited.
+static ADDED: Semaphore = Semaphore::const_new(4);
 
 /// Runs work whose duration depends on the size of a body. For a large body, the other tasks of this thread are moved
-/// to another one first.
+/// to another one first, unless several large bodies are being processed already.
 pub(super) fn block_if_large<T>(size: usize, work: impl FnOnce() -> T) -> T {
     let has_threads = || {
         let runtime = Handle::try_current();
         runtime.is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
     };
-    match size >= LARGE_RESPONSE && has_threads() {
-        true => tokio::task::block_in_place(work),
-        false => work(),
+    if size < LARGE_RESPONSE || !has_threads() {
+        return work();
+    }
+    match ADDED.try_acquire() {
+        Ok(_added) => tokio::task::block_in_place(work),
+        Err(_) => work(),
     }
 }
 
@@ -36,5 +46,26 @@ pub(super) fn write_item<T: Send + 'static>(
     match size {
         0..LARGE_RESPONSE => Either::Left(ready(write())),
         LARGE_RESPONSE.. => Either::Right(write_large(size, write).boxed()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, thread, time::Duration};
+
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn large_bodies_take_few_threads() {
+        let work = || {
+            thread::sleep(Duration::from_millis(5));
+            format!("{:?}", thread::current().id())
+        };
+        let all = (0..200).map(|_| tokio::spawn(async move { block_if_large(LARGE_RESPONSE, work) }));
+        let threads = join_all(all).await.into_iter();
+        let threads: BTreeSet<String> = threads.map(Result::unwrap).collect();
+        assert!(threads.len() < 20, "{} threads", threads.len());
     }
 }
