@@ -70,7 +70,12 @@ impl Prepared {
         let body = rows::written("an event", &append.events)?;
         check_size("an append to", &append.task, body.len(), APPEND_LIMIT)?;
         let json = rows::written("a head", &*head)?;
-        check_size("the ids of", &append.task, json.len(), HEAD_LIMIT)?;
+        check_size(
+            "the ids and open turns of",
+            &append.task,
+            json.len(),
+            HEAD_LIMIT,
+        )?;
         let Head { owner, agent, .. } = &*head;
         let client_id = head.client_id.as_ref().filter(|_| before.is_none());
         let messages = append.message_ids();

@@ -7,7 +7,7 @@ use axum::{
     extract::{FromRef, FromRequest, FromRequestParts as _, Request},
     http::{
         HeaderMap, Method, StatusCode, Uri,
-        header::{CONTENT_LENGTH, CONTENT_TYPE, ORIGIN},
+        header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ORIGIN},
     },
 };
 use bridge_program::{self as program, InFlight, LARGE_RESPONSE};
@@ -162,6 +162,12 @@ pub(super) async fn reserve_memory(weight: usize) -> bool {
 /// (Fetch, section 4.8, "CORS-safelisted request-header"), but JSON only if the address allows it. So a body without a
 /// type is accepted as JSON only if the request has no `Origin`, which browsers always send.
 pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Error> {
+    if let Some(coding) = headers.get(CONTENT_ENCODING)
+        && coding != "identity"
+    {
+        let message = format!("Content-Encoding: expected a body as it is, found {coding:?}");
+        return Err(Error::new(ErrorKind::ContentTypeNotSupported, message));
+    }
     match media_type(headers) {
         Some(said) if is_json_type(&said) => Ok(()),
         None if !headers.contains_key(ORIGIN) => Ok(()),
@@ -206,6 +212,16 @@ mod tests {
     use axum::http::{HeaderName, HeaderValue};
 
     use super::*;
+
+    #[test]
+    fn a_compressed_body_is_refused_as_that() {
+        for (coding, expected) in [("identity", true), ("gzip", false), ("br", false)] {
+            let mut headers = headers(Some("application/json"), false);
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
+            let accepted = is_json(&headers);
+            assert_eq!(accepted.is_ok(), expected, "{accepted:?}");
+        }
+    }
 
     fn headers(said: Option<&'static str>, has_origin: bool) -> HeaderMap {
         let origin = has_origin.then_some((ORIGIN, "https://app.example"));

@@ -88,9 +88,9 @@ pub(super) fn of_store(error: StoreError) -> Error {
             let error = FieldError::new("the nextPageToken of the last page", "something else");
             error.inside("pageToken").into()
         }
-        StoreError::TooLarge { size, limit, .. } => {
-            let found = format!("{size} bytes");
-            FieldError::new(format!("at most {limit} bytes"), found)
+        StoreError::TooLarge { what, size, limit } => {
+            let expected = format!("at most {limit} bytes in {what}");
+            FieldError::new(expected, format!("{size} bytes"))
                 .inside("message")
                 .into()
         }
@@ -135,5 +135,23 @@ pub(super) fn of_store(error: StoreError) -> Error {
             }
             Error::new(ErrorKind::Internal, "the task log failed")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_large_is_named() {
+        let error = of_store(StoreError::TooLarge {
+            what: "the ids and open turns of task t".to_owned(),
+            size: 9,
+            limit: 8,
+        });
+        assert_eq!(
+            error.message,
+            "message: expected at most 8 bytes in the ids and open turns of task t, found 9 bytes"
+        );
     }
 }
