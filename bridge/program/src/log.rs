@@ -48,8 +48,9 @@ impl Drop for Log {
 pub fn init(program: &'static str, format: LogFormat, level: Level) -> Log {
     let _ = FORMAT.set(format);
     // `rmcp` logs ordinary events, such as the end of a connection, as errors, and the pool of connections to a database
-    // has two lines for each one that breaks, without a reason; the programs report those themselves.
-    let usual = |_| EnvFilter::new(format!("{level},rmcp=off,deadpool=error"));
+    // has two lines for each one that breaks, without a reason; the programs report those themselves. `h2` has a line for
+    // each connection that misbehaves, without its address, with which anyone could fill the disk.
+    let usual = |_| EnvFilter::new(format!("{level},rmcp=off,deadpool=error,h2=error"));
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(usual);
     match bridge_telemetry::start(program) {
         Ok(None) => alone(format, filter),
