@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use serde_json::{Value, json};
+use url::Url;
 
 use super::{
     Outcome, Owner, TrialReport, criterion, owner,
@@ -342,6 +343,23 @@ pub(super) fn no_assessment(scenario: &Scenario, error: &EvaluationError) -> Pro
         EvaluationError::NoSuchRole(_) => (ProblemKind::Harness, Owner::Harness),
     };
     kind.because(error).owned_by(owner)
+}
+
+/// Returns what helps if an agent's card led to an address where nothing is; `parties` has the addresses of the trial.
+pub(super) fn led_astray(
+    error: &EvaluationError,
+    parties: &BTreeMap<String, String>,
+) -> Option<&'static str> {
+    let (EvaluationError::Green(source) | EvaluationError::Participant { source, .. }) = error
+    else {
+        return None;
+    };
+    let address = Url::parse(&source.agent).ok()?;
+    let is_elsewhere = !parties.contains_key(&address.origin().ascii_serialization());
+    let is_nowhere = matches!(source.fault, bridge_client::Fault::Unconnected(_));
+    (is_elsewhere && is_nowhere).then_some(
+        "; its card says that address: with --rewrite-cards it is called where the card was found",
+    )
 }
 
 fn broken(fault: &bridge_client::Fault) -> ProblemKind {

@@ -325,6 +325,7 @@ impl Trial<'_> {
             }
             Some(Err(error)) => {
                 let mut problem = judge::no_assessment(self.scenario, &error);
+                problem.message += judge::led_astray(&error, &seen.parties).unwrap_or_default();
                 if problem.kind == ProblemKind::EvaluationRejected {
                     // What it printed about the request may come after its answer.
                     sleep(LAST_WORDS).await;

@@ -1,5 +1,6 @@
 //! Whole runs of scenarios with several trials, and what is made of them: a file a concern.
 
+mod cards;
 mod credentials;
 mod datasets;
 mod ending;

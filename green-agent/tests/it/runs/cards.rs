@@ -1,0 +1,28 @@
+//! Agents whose cards say another address than that at which they are reached.
+
+use super::{Folder, shown};
+
+/// Its card says where it would be in production.
+const AGENT: &str = r#"import sys
+from agent import Agent, server
+class Elsewhere(Agent):
+    def do_GET(self): self.send(200, {**self.card, "url": "http://127.0.0.1:9/"})
+server(sys.argv[1], Elsewhere).serve_forever()
+"#;
+
+#[test]
+fn a_card_that_leads_to_where_nothing_is_is_told_with_what_helps() {
+    let folder = Folder::new(
+        "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'python3 mine.py 9009'\n\
+         [config]\nevaluator = 'conversation'\n[[config.turn]]\nto = 'a'\ntext = 'Hello'\ncontains = 'hello'\n\
+         [harness]\nversion = 1\nports = 'auto'\nsnapshot = false\n",
+    );
+    folder.agent(AGENT);
+    let astray = folder.run(&["run", "a.toml"]);
+    assert_eq!(astray.status.code(), Some(1), "{}", shown(&astray));
+    let told =
+        "; its card says that address: with --rewrite-cards it is called where the card was found";
+    assert!(shown(&astray).contains(told), "{}", shown(&astray));
+    let found = folder.run(&["run", "a.toml", "--rewrite-cards"]);
+    assert_eq!(found.status.code(), Some(0), "{}", shown(&found));
+}
