@@ -1,4 +1,4 @@
-//! The address of a database: `postgres://USER@HOST/DATABASE`, with the choice of encryption.
+//! Parses the address of a database: `postgres://USER@HOST/DATABASE`, with options for encryption.
 
 use std::{
     env, fmt, fs,
@@ -9,34 +9,35 @@ use std::{
 
 use tokio_postgres::{Config, config::Host};
 
-/// The number of connections of one process, if the settings name none.
-const CONNECTIONS: usize = 12;
+/// The default limit of connections of one process.
+const DEFAULT_CONNECTIONS: usize = 12;
 
-/// The time after which others take up the work of a process, if the settings name none.
-const LEASE: Duration = Duration::from_secs(10);
+/// The default time after which other processes take over the work of a process that sends no heartbeat.
+const DEFAULT_LEASE: Duration = Duration::from_secs(10);
 
 /// The settings of a store in PostgreSQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresSettings {
     pub(super) config: Config,
     pub(super) encryption: Encryption,
-    /// The largest number of connections that this process opens, at least 3. Two more: one waits for notifications,
-    /// and by one the process says that it lives.
+    /// The largest number of connections for statements, at least 3. The process opens two more: one for notifications
+    /// and one for its heartbeat.
     pub connections: usize,
-    /// The time after which others take up the work of a process that is not heard of.
+    /// The time after which other processes take over the work of a process that sends no heartbeat.
     pub lease: Duration,
 }
 
-/// How connections are encrypted.
+/// The encryption of connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Encryption {
-    /// Not at all.
+    /// Connections are not encrypted.
     Plain,
-    /// With TLS. The server's certificate is verified with the certificates in this file, or those of public authorities.
+    /// Connections use TLS. The server's certificate is verified with the root certificates in this file, or else with
+    /// those of public authorities.
     Tls { roots: Option<PathBuf> },
 }
 
-/// Why an address is refused. It never shows the address, which may hold a password.
+/// The reason for which an address is refused. It never shows the address, which may contain a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// The address is not one of PostgreSQL.
@@ -56,7 +57,7 @@ impl FromStr for PostgresSettings {
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
                 Some(("sslmode", value)) => mode = Some(value.to_owned()),
-                Some(("sslrootcert", value)) => roots = Some(PathBuf::from(decoded(value))),
+                Some(("sslrootcert", value)) => roots = Some(PathBuf::from(percent_decoded(value))),
                 Some(_) | None => others.push(pair),
             }
         }
@@ -73,7 +74,7 @@ impl FromStr for PostgresSettings {
         let encryption = match mode.as_deref() {
             Some("disable") => Encryption::Plain,
             Some("require" | "verify-full") => Encryption::Tls { roots },
-            None if roots.is_none() && config.get_hosts().iter().all(is_here) => Encryption::Plain,
+            None if roots.is_none() && config.get_hosts().iter().all(is_local) => Encryption::Plain,
             None => Encryption::Tls { roots },
             Some(found) => {
                 let found = found.to_owned();
@@ -83,14 +84,14 @@ impl FromStr for PostgresSettings {
         Ok(Self {
             config,
             encryption,
-            connections: CONNECTIONS,
-            lease: LEASE,
+            connections: DEFAULT_CONNECTIONS,
+            lease: DEFAULT_LEASE,
         })
     }
 }
 
-/// Whether what is sent to this host stays on this machine.
-fn is_here(host: &Host) -> bool {
+/// Returns whether the host is this machine.
+fn is_local(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => {
             let address = name.parse::<std::net::IpAddr>();
@@ -100,7 +101,7 @@ fn is_here(host: &Host) -> bool {
     }
 }
 
-fn decoded(value: &str) -> String {
+fn percent_decoded(value: &str) -> String {
     let pair = format!("v={value}");
     let mut pairs = url::form_urlencoded::parse(pair.as_bytes());
     pairs
@@ -109,19 +110,19 @@ fn decoded(value: &str) -> String {
 }
 
 impl PostgresSettings {
-    /// The settings for connections, with the password from the address, or else from the environment variable
+    /// Returns the configuration of connections, with the password from the address, or else from the environment variable
     /// `PGPASSWORD` or the file that `PGPASSFILE` names (`~/.pgpass` if absent).
     pub(super) fn with_password(&self) -> Config {
         let mut config = self.config.clone();
         if config.get_password().is_none()
-            && let Some(password) = self.found_password()
+            && let Some(password) = self.external_password()
         {
             config.password(password);
         }
         config
     }
 
-    fn found_password(&self) -> Option<String> {
+    fn external_password(&self) -> Option<String> {
         if let Ok(password) = env::var("PGPASSWORD") {
             return Some(password);
         }
@@ -143,7 +144,7 @@ impl PostgresSettings {
         let user = self.config.get_user().unwrap_or_default();
         let wanted = [&host, &port, self.database(), user];
         let lines = file.lines().filter(|line| !line.starts_with('#'));
-        let mut entries = lines.map(fields).filter(|fields| fields.len() == 5);
+        let mut entries = lines.map(split_fields).filter(|fields| fields.len() == 5);
         let matches = |fields: &Vec<String>| {
             let mut pairs = fields.iter().zip(wanted);
             pairs.all(|(field, wanted)| field == "*" || field == wanted)
@@ -163,8 +164,8 @@ impl PostgresSettings {
     }
 }
 
-/// Splits a line of a password file. A colon or backslash in a field is written behind a backslash.
-fn fields(line: &str) -> Vec<String> {
+/// Splits a line of a password file into its fields. A backslash escapes a colon or a backslash.
+fn split_fields(line: &str) -> Vec<String> {
     let (mut fields, mut letters) = (vec![String::new()], line.chars());
     while let Some(letter) = letters.next() {
         let letter = match letter {
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_machine_is_encrypted_unless_said_otherwise() {
+    fn connections_to_other_machines_are_encrypted_by_default() {
         let public = Encryption::Tls { roots: None };
         let own = Encryption::Tls {
             roots: Some("/ca dir/ca.pem".into()),

@@ -1,7 +1,9 @@
-//! Appends that become true in one transaction.
+//! Writes a batch of appends in one transaction.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio_postgres::Row;
@@ -17,16 +19,16 @@ use bridge_store::{Append, Head, Seq, StoreError};
 /// The largest append, in bytes.
 const APPEND_LIMIT: usize = 64 << 20;
 
-/// The largest head, in bytes. Clients choose some of what is in it, and every append writes it again.
+/// The largest head, in bytes. Clients choose some of its content, and every append writes it again.
 const HEAD_LIMIT: usize = 16 << 10;
 
-/// The bounds of a batch.
-const APPENDS: usize = 256;
-const BYTES: usize = 1 << 20;
+/// The largest number of appends in a batch, and the size from which a batch takes no further append.
+const MAX_APPENDS: usize = 256;
+const MAX_BYTES: usize = 1 << 20;
 
 /// An append that is ready to be committed.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedAppend {
     pub(super) append: Append,
     pub(super) head: Arc<Head>,
     pub(super) body: Vec<u8>,
@@ -34,31 +36,31 @@ pub(super) struct Prepared {
     list: Key,
     client: Option<Key>,
     messages: Vec<(Key, Seq)>,
-    /// By how much the number of tasks that are not in a terminal state changes.
+    /// The change of the number of tasks that are not in a terminal state.
     unfinished: i32,
     token: i64,
 }
 
-/// Why an append was not written.
+/// The reason for which an append was not written.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// One of its messages was received before.
+    /// The agent has received one of its messages before.
     MessageUsed,
-    /// The task has another last event than expected, or exists already, or its client's id is used.
-    Moved,
+    /// The last event of the task is not the expected one, or the task exists already, or the client used its id before.
+    Conflict,
     Failed(StoreError),
 }
 
-/// An append with the one who waits for it, and its share of the queue.
+/// An append in the queue, with the channel to its caller.
 #[derive(Debug)]
-pub(super) struct Pending {
-    pub(super) prepared: Prepared,
+pub(super) struct QueuedAppend {
+    pub(super) prepared: PreparedAppend,
     pub(super) done: oneshot::Sender<Result<(), Refusal>>,
     pub(super) room: OwnedSemaphorePermit,
 }
 
-impl Prepared {
-    /// Writes what the tables will hold. `before` is the task's head without the append, if there is one.
+impl PreparedAppend {
+    /// Serializes an append for the tables. `before` is the head of the task before the append; `None` for a new task.
     ///
     /// # Errors
     /// `TooLarge`.
@@ -67,9 +69,9 @@ impl Prepared {
         head: Arc<Head>,
         append: Append,
     ) -> Result<Self, StoreError> {
-        let body = rows::written("an event", &append.events)?;
+        let body = rows::to_json("an event", &append.events)?;
         check_size("an append to", &append.task, body.len(), APPEND_LIMIT)?;
-        let json = rows::written("a head", &*head)?;
+        let json = rows::to_json("a head", &*head)?;
         check_size(
             "the ids and open turns of",
             &append.task,
@@ -79,11 +81,11 @@ impl Prepared {
         let Head { owner, agent, .. } = &*head;
         let client_id = head.client_id.as_ref().filter(|_| before.is_none());
         let messages = append.message_ids();
-        let messages = messages.map(|(id, seq)| (rows::message(owner, agent, id), seq));
+        let messages = messages.map(|(id, seq)| (rows::message_key(owner, agent, id), seq));
         let unfinished = |head: &Head| i32::from(!head.state.is_terminal());
         Ok(Self {
-            list: rows::list(owner, agent),
-            client: client_id.map(|id| rows::client(owner, agent, id)),
+            list: rows::list_key(owner, agent),
+            client: client_id.map(|id| rows::client_key(owner, agent, id)),
             messages: messages.collect(),
             unfinished: unfinished(&head) - before.map_or(0, unfinished),
             token: clock::random_u64().cast_signed(),
@@ -110,15 +112,16 @@ fn check_size(what: &str, task: &str, size: usize, limit: usize) -> Result<(), S
     }
 }
 
-/// Takes the next batch out of what waits, oldest first. Appends that cannot be in it together stay.
-pub(super) fn take(waiting: &mut std::collections::VecDeque<Pending>) -> Vec<Pending> {
+/// Takes the next batch from the queue, oldest appends first. An append to a task that the batch contains already, or
+/// with a message that it contains already, stays in the queue.
+pub(super) fn take_batch(waiting: &mut VecDeque<QueuedAppend>) -> Vec<QueuedAppend> {
     let (mut tasks, mut keys) = (BTreeSet::new(), BTreeSet::new());
     let (mut batch, mut bytes) = (Vec::new(), 0);
     let mut at = 0;
-    while at < waiting.len() && batch.len() < APPENDS {
+    while at < waiting.len() && batch.len() < MAX_APPENDS {
         let one = &waiting[at].prepared;
         let size = one.bytes();
-        if bytes + size > BYTES && !batch.is_empty() {
+        if bytes + size > MAX_BYTES && !batch.is_empty() {
             break;
         }
         let shares = tasks.contains(&one.append.task)
@@ -135,25 +138,25 @@ pub(super) fn take(waiting: &mut std::collections::VecDeque<Pending>) -> Vec<Pen
     batch
 }
 
-const WRITE: &str = "SELECT refused, has_used_message FROM bridge.append_2(
+const APPEND: &str = "SELECT refused, has_used_message FROM bridge.append_2(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)";
 
-/// Writes all appends in one transaction, and returns those that were refused, by their places in the batch.
+/// Writes all appends in one transaction. Returns the refused ones with their positions in the batch.
 pub(super) async fn write(
     connections: &Connections,
     replica: i64,
-    batch: &[Pending],
+    batch: &[QueuedAppend],
 ) -> Result<Vec<(usize, Refusal)>, Failure> {
     let all = || batch.iter().map(|pending| &pending.prepared);
     let tasks: Vec<&str> = all().map(|one| one.append.task.as_str()).collect();
-    let agents: Vec<_> = all().map(|one| rows::name(&one.head.agent)).collect();
+    let agents: Vec<_> = all().map(|one| rows::storable(&one.head.agent)).collect();
     let lists: Vec<&[u8]> = all().map(|one| one.list.as_slice()).collect();
     let contexts: Vec<Key> = all()
-        .map(|one| rows::context(&one.head.context_id))
+        .map(|one| rows::context_key(&one.head.context_id))
         .collect();
     let clients: Vec<Option<&[u8]>> = all().map(|one| one.client.as_deref()).collect();
     let states: Vec<_> = all()
-        .map(|one| rows::name(one.head.state.as_str()))
+        .map(|one| rows::storable(one.head.state.as_str()))
         .collect();
     let status_times: Vec<i64> = all()
         .map(|one| one.head.status_time.as_millisecond())
@@ -171,12 +174,12 @@ pub(super) async fn write(
     let messages = (1_i64..).zip(all());
     let messages = messages.flat_map(|(at, one)| one.messages.iter().map(move |own| (at, own)));
     let messages: Vec<(i64, &(Key, Seq))> = messages.collect();
-    let message_places: Vec<i64> = messages.iter().map(|(at, _)| *at).collect();
+    let message_positions: Vec<i64> = messages.iter().map(|(at, _)| *at).collect();
     let message_keys: Vec<&[u8]> = messages.iter().map(|(_, own)| own.0.as_slice()).collect();
     let message_seqs: Vec<i64> = messages.iter().map(|(_, own)| signed(own.1)).collect();
     let refused = connections
         .write(
-            WRITE,
+            APPEND,
             &[
                 &replica,
                 &tasks,
@@ -197,7 +200,7 @@ pub(super) async fn write(
                 &tokens,
                 &FORMAT,
                 &bodies,
-                &message_places,
+                &message_positions,
                 &message_keys,
                 &message_seqs,
             ],
@@ -206,32 +209,35 @@ pub(super) async fn write(
     let refusal = |row: Row| {
         let refusal = match row.get(1) {
             true => Refusal::MessageUsed,
-            false => Refusal::Moved,
+            false => Refusal::Conflict,
         };
-        (place(&row), refusal)
+        (position(&row), refusal)
     };
     Ok(refused.into_iter().map(refusal).collect())
 }
 
-const WRITTEN: &str = "SELECT g.at FROM unnest($1::text[], $2::bigint[], $3::bigint[])
+const COMMITTED: &str = "SELECT g.at FROM unnest($1::text[], $2::bigint[], $3::bigint[])
     WITH ORDINALITY AS g (task, last, token, at)
     JOIN bridge.events AS e ON e.task = g.task AND e.last = g.last AND e.token = g.token";
 
-/// Returns which appends of the batch are in the log, after a commit whose answer was lost.
-pub(super) async fn written(
+/// Returns the positions of those appends of the batch that are in the log. It is called after a commit whose result
+/// was lost.
+pub(super) async fn find_committed(
     connections: &Connections,
-    batch: &[Pending],
+    batch: &[QueuedAppend],
 ) -> Result<BTreeSet<usize>, StoreError> {
     let all = || batch.iter().map(|pending| &pending.prepared);
     let tasks: Vec<&str> = all().map(|one| one.append.task.as_str()).collect();
     let last: Vec<i64> = all().map(|one| signed(one.append.last())).collect();
     let tokens: Vec<i64> = all().map(|one| one.token).collect();
-    let rows = connections.read(WRITTEN, &[&tasks, &last, &tokens]).await?;
-    Ok(rows.iter().map(place).collect())
+    let rows = connections
+        .read(COMMITTED, &[&tasks, &last, &tokens])
+        .await?;
+    Ok(rows.iter().map(position).collect())
 }
 
-/// The place in the batch that a row names in its first column, counted from 1.
-fn place(row: &Row) -> usize {
+/// Returns the position in the batch from the first column of a row, which counts from 1.
+fn position(row: &Row) -> usize {
     let at: i64 = row.get(0);
     usize::try_from(at - 1).unwrap_or_default()
 }

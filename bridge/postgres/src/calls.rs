@@ -1,8 +1,8 @@
-//! Calls that one process hands to another, through the database.
+//! Hands calls from one process to another, through the database.
 //!
-//! A call is a row that names the process that is to answer it; the answer is written into the same row. Notifications
-//! tell of both, and who waits looks by itself now and then. Only who can write to the database can make a call, and each
-//! call, and all that wait together, have a largest size.
+//! A call is a row with the process that has to answer it; the answer is written into the same row. Each side sends a
+//! notification, and each side also polls, in case a notification is lost. Only programs that can write to the database
+//! can make calls. The size of a call and the size of all waiting calls are limited.
 
 use std::{
     collections::BTreeMap,
@@ -24,36 +24,37 @@ use crate::{
 };
 use bridge_store::{Call, Conversation, StoreError};
 
-/// The largest call or answer, and the size of all calls of this process that wait, in KiB.
-const LARGEST: usize = 24 << 20;
-const ROOM: usize = 64 << 10;
+/// The largest call or answer in bytes, and the size of all waiting calls of this process in KiB.
+const MAX_CALL_BYTES: usize = 24 << 20;
+const MAX_WAITING_KIB: usize = 64 << 10;
 
-/// The time for an answer. It is longer than that after which a dead process is replaced, unless the setting is unusual.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time for which an answer is awaited. It is longer than usual leases, so that the conversation of a dead process is
+/// taken over meanwhile.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The time for which an answer is kept for those who make the same call again.
-const KEPT: Duration = Duration::from_secs(120);
+/// The time for which an answer is kept, for a caller that makes the same call again.
+const ANSWER_RETENTION: Duration = Duration::from_secs(120);
 
-/// The time after which those who wait look without a notification.
-const FLOOR: Duration = Duration::from_secs(1);
+/// The interval at which calls and answers are polled without a notification.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The number of calls that are taken at once.
-const AT_ONCE: i32 = 16;
+/// The largest number of calls that one statement takes.
+const MAX_TAKEN: i32 = 16;
 
-/// The calls of this process, and those for it.
+/// The calls that this process makes and receives.
 #[derive(Debug)]
 pub(super) struct Calls {
     room: Arc<Semaphore>,
-    /// Those who wait for answers, by the keys of their calls.
+    /// The signals of the waiting callers, by the keys of their calls.
     waiting: Mutex<BTreeMap<Key, Arc<Notify>>>,
-    /// Notified when a call may be there for this process.
+    /// Notified when there may be a call for this process.
     arrived: Notify,
 }
 
 impl Default for Calls {
     fn default() -> Self {
         Self {
-            room: Arc::new(Semaphore::new(ROOM)),
+            room: Arc::new(Semaphore::new(MAX_WAITING_KIB)),
             waiting: Mutex::default(),
             arrived: Notify::new(),
         }
@@ -61,13 +62,13 @@ impl Default for Calls {
 }
 
 impl Calls {
-    /// A call for this process may be there.
-    pub(super) fn called(&self) {
+    /// Signals that there may be a call for this process.
+    pub(super) fn notify_call(&self) {
         self.arrived.notify_one();
     }
 
-    /// There is news of the call with this key.
-    pub(super) fn answered(&self, key: &[u8]) {
+    /// Signals the caller of this call that its state has changed.
+    pub(super) fn notify_answer(&self, key: &[u8]) {
         if let Some(waiter) = lock(&self.waiting).get(key) {
             waiter.notify_waiters();
         }
@@ -78,81 +79,83 @@ impl Calls {
     }
 }
 
-/// Waits for news of a call, until it is dropped.
+/// A caller that waits for a call. Dropping the last one of a call removes the call's signal.
 struct Waiter<'a> {
     calls: &'a Calls,
     key: &'a Key,
-    news: Arc<Notify>,
+    changed: Arc<Notify>,
 }
 
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let mut waiting = lock(&self.calls.waiting);
-        // The map has one, and this.
-        if Arc::strong_count(&self.news) <= 2 {
+        // The map and this waiter hold one reference each.
+        if Arc::strong_count(&self.changed) <= 2 {
             waiting.remove(self.key);
         }
     }
 }
 
 impl Shared {
-    /// Hands a call over, and notes who was told of it last.
+    /// Hands a call over and waits for the answer. `notified` becomes the last process that was notified of the call.
     pub(super) async fn hand_over_call(
         &self,
         conversation: Conversation<'_>,
         call: &Call,
-        told: &mut Option<i64>,
+        notified: &mut Option<i64>,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         check_size(&call.body)?;
-        let kilobytes = (call.body.len() >> 10).clamp(1, ROOM) as u32;
-        let room = timeout(PATIENCE, self.calls.room.acquire_many(kilobytes)).await;
+        let kilobytes = (call.body.len() >> 10).clamp(1, MAX_WAITING_KIB) as u32;
+        let room = timeout(ANSWER_TIMEOUT, self.calls.room.acquire_many(kilobytes)).await;
         let Ok(Ok(_room)) = room else {
             return Err(unavailable("too many calls wait for other bridges"));
         };
         let waiter = Waiter {
             calls: &self.calls,
             key: &call.key,
-            news: self.calls.wait(&call.key),
+            changed: self.calls.wait(&call.key),
         };
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + ANSWER_TIMEOUT;
         while Instant::now() < deadline {
-            let news = waiter.news.notified();
-            tokio::pin!(news);
-            // Answers from now on are heard.
-            news.as_mut().enable();
-            match self.look_after_call(conversation, call).await? {
+            let changed = waiter.changed.notified();
+            tokio::pin!(changed);
+            // The signal is received from now on.
+            changed.as_mut().enable();
+            match self.ensure_call(conversation, call).await? {
                 None => return Ok(None),
                 Some((_, Some(answer))) => return Ok(Some(answer)),
-                Some((replica, None)) if *told != Some(replica) => {
-                    *told = Some(replica);
+                Some((replica, None)) if *notified != Some(replica) => {
+                    *notified = Some(replica);
                     self.changes.add_call(replica);
                 }
                 Some((_, None)) => {}
             }
-            let _ = timeout(FLOOR, news).await;
+            let _ = timeout(POLL_INTERVAL, changed).await;
         }
         self.withdraw_call(call).await
     }
 
-    /// Hands a call over if it is not, and returns who is to answer it, and the answer.
-    async fn look_after_call(
+    /// Writes the call's row if there is none for the process that has the conversation. Returns the process that has to
+    /// answer, and the answer.
+    async fn ensure_call(
         &self,
         conversation: Conversation<'_>,
         call: &Call,
     ) -> Result<Option<(i64, Option<Vec<u8>>)>, StoreError> {
         let Conversation { agent, caller, id } = conversation;
-        let conversation = rows::conversation(caller, agent, id);
-        let (own, kept) = (self.membership.replica, KEPT.as_secs_f64());
+        let conversation = rows::conversation_key(caller, agent, id);
+        let (own, kept) = (self.membership.replica, ANSWER_RETENTION.as_secs_f64());
         let hand_over = "SELECT replica, answer FROM bridge.hand_over_1($1, $2, $3, $4, $5)";
         let values: Values<'_> = &[&own, &conversation, &call.key, &call.body, &kept];
-        let found = self.connections.write_again(hand_over, values).await?;
+        let found = self.connections.write_idempotent(hand_over, values).await?;
         Ok(found.first().map(|row| (row.get(0), row.get(1))))
     }
 
-    /// Takes a call back that nobody has answered in time, unless it was seen.
+    /// Removes a call that was not answered in time, unless a process has taken it.
     async fn withdraw_call(&self, call: &Call) -> Result<Option<Vec<u8>>, StoreError> {
-        let withdraw = "DELETE FROM bridge.calls WHERE key = $1 AND NOT is_taken RETURNING true";
-        let found = self.connections.write_again(withdraw, &[&call.key]).await?;
+        let values: Values<'_> = &[&call.key];
+        let delete = "DELETE FROM bridge.calls WHERE key = $1 AND NOT is_taken RETURNING true";
+        let found = self.connections.write_idempotent(delete, values).await?;
         match found.is_empty() {
             false => Ok(None),
             true => Err(unavailable("another bridge has not answered in time")),
@@ -160,14 +163,14 @@ impl Shared {
     }
 
     pub(super) async fn take_calls(&self) -> Vec<Call> {
-        let _ = timeout(FLOOR, self.calls.arrived.notified()).await;
+        let _ = timeout(POLL_INTERVAL, self.calls.arrived.notified()).await;
         let take = "SELECT key, body FROM bridge.take_calls_1($1, $2)";
-        let values: Values<'_> = &[&self.membership.replica, &AT_ONCE];
-        match self.connections.write_again(take, values).await {
+        let values: Values<'_> = &[&self.membership.replica, &MAX_TAKEN];
+        match self.connections.write_idempotent(take, values).await {
             Ok(found) => {
                 if !found.is_empty() {
-                    // There may be more.
-                    self.calls.called();
+                    // There may be more calls.
+                    self.calls.notify_call();
                 }
                 let call = |row: &tokio_postgres::Row| Call {
                     key: row.get(0),
@@ -177,7 +180,7 @@ impl Shared {
             }
             Err(error) => {
                 tracing::debug!(%error, "calls of other bridges could not be read");
-                tokio::time::sleep(FLOOR).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
                 Vec::new()
             }
         }
@@ -194,32 +197,33 @@ impl Shared {
                 check_size(&answer)?;
                 let write = "UPDATE bridge.calls SET answer = $3, body = '' WHERE key = $1 AND replica = $2";
                 let values: Values<'_> = &[&key, &own, &answer];
-                self.connections.write_again(write, values).await?;
+                self.connections.write_idempotent(write, values).await?;
             }
             None => {
                 let forget = "DELETE FROM bridge.calls WHERE key = $1 AND replica = $2";
                 let values: Values<'_> = &[&key, &own];
-                self.connections.write_again(forget, values).await?;
+                self.connections.write_idempotent(forget, values).await?;
             }
         }
         self.changes.add_answer(key);
         Ok(())
     }
 
-    /// Forgets calls and answers that are old.
-    pub(super) async fn forget_calls(&self) -> Result<(), StoreError> {
+    /// Removes expired calls and answers.
+    pub(super) async fn remove_expired_calls(&self) -> Result<(), StoreError> {
         let forget = "DELETE FROM bridge.calls WHERE until < clock_timestamp()";
-        self.connections.write_again(forget, &[]).await.map(drop)
+        let deleted = self.connections.write_idempotent(forget, &[]);
+        deleted.await.map(drop)
     }
 }
 
 fn check_size(body: &[u8]) -> Result<(), StoreError> {
-    match body.len() <= LARGEST {
+    match body.len() <= MAX_CALL_BYTES {
         true => Ok(()),
         false => Err(StoreError::TooLarge {
             what: "a call that belongs to another bridge".to_owned(),
             size: body.len(),
-            limit: LARGEST,
+            limit: MAX_CALL_BYTES,
         }),
     }
 }

@@ -1,8 +1,8 @@
-//! Tells the other processes which tasks have new events, and hears it from them.
+//! Notifies other processes of tasks with new events, and receives their notifications.
 //!
-//! PostgreSQL takes a lock over the whole server when a transaction with a notification commits, so appends carry none.
-//! Instead each process tells of all its appends in a transaction of its own, every 10 ms at most. The log is the
-//! truth: a notification that is lost only delays, until the tasks that someone here waits for are looked at again.
+//! PostgreSQL takes a lock over the whole server when a transaction with a notification commits, so appends send none.
+//! Instead each process sends notifications of all its appends in a separate transaction, at most every 10 ms. A lost
+//! notification only causes a delay: the tasks that someone in this process waits for are polled.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,48 +22,48 @@ use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Socket};
 
 use crate::{
     Shared,
-    connections::Plan,
-    failure::{told, unavailable},
+    connections::ConnectionConfig,
+    failure::{describe, unavailable},
     rows::{Key, signed, unsigned},
 };
 use bridge_program::{clock, lock};
 use bridge_store::{Head, Seq, StoreError};
 
-/// The least time between two notifications of a process.
-const EVERY: Duration = Duration::from_millis(10);
+/// The shortest interval between two transactions with notifications.
+const SEND_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The time after which tasks that someone waits for are looked at without a notification.
-const FLOOR: Duration = Duration::from_secs(1);
+/// The interval at which tasks with watchers are polled.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The same for tasks that only webhooks wait for.
-const RARE_FLOOR: Duration = Duration::from_secs(10);
+/// The interval at which tasks are polled that only listeners, such as webhooks, wait for.
+const LISTENER_POLL_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The pause after the connection for notifications was lost, and the time for a new one.
-const AGAIN: Duration = Duration::from_millis(500);
-const CONNECT: Duration = Duration::from_secs(10);
+/// The pause after the connection for notifications was lost, and the time limit for a new connection.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(500);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The largest notification that PostgreSQL takes is 8000 bytes.
-const PAYLOAD: usize = 7_000;
+/// The largest notification that this process sends; PostgreSQL accepts 8000 bytes.
+const MAX_PAYLOAD: usize = 7_000;
 
-/// The number of calls or answers that one notification tells of.
-const NAMES: usize = 200;
+/// The largest number of calls or answers in one notification.
+const MAX_KEYS: usize = 200;
 
-/// The number of tasks that are looked at with one statement.
-const TASKS: usize = 1_000;
+/// The largest number of tasks in one query.
+const MAX_TASKS: usize = 1_000;
 
 const CHANNEL: &str = "bridge_changes";
 
-/// What other processes have not been told of: tasks with appends, calls and answers.
+/// The changes of which other processes are to be notified: tasks with appends, calls and answers.
 #[derive(Debug)]
 pub(super) struct Changes {
-    /// Names this process, which need not hear what it said.
+    /// The id of this process, by which it ignores its own notifications.
     process: String,
-    untold: Mutex<Untold>,
+    pending: Mutex<PendingChanges>,
     added: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Untold {
+struct PendingChanges {
     tasks: BTreeMap<String, Seq>,
     calls: BTreeSet<i64>,
     answers: BTreeSet<Key>,
@@ -71,19 +71,19 @@ struct Untold {
     is_any_free: bool,
 }
 
-/// A notification: who sends it, the tasks with the numbers of their last events, the processes that are called, and the
-/// calls that were answered.
+/// A notification: the sending process, tasks with the numbers of their last events, processes for which there are calls,
+/// and calls that were answered.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Told {
+struct Notification {
     from: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tasks: Vec<(String, i64)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     calls: Vec<i64>,
-    /// The keys in base64.
+    /// The keys of the calls in base64.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     answers: Vec<String>,
-    /// Whether leases became free, because a process ended.
+    /// Whether leases became free because a process ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     leaves: bool,
 }
@@ -92,7 +92,7 @@ impl Default for Changes {
     fn default() -> Self {
         Self {
             process: clock::new_id(),
-            untold: Mutex::default(),
+            pending: Mutex::default(),
             added: Notify::new(),
         }
     }
@@ -100,120 +100,119 @@ impl Default for Changes {
 
 impl Changes {
     pub(super) fn add(&self, head: &Head) {
-        self.change(|untold| {
-            untold.tasks.insert(head.task.clone(), head.seq);
+        self.change(|pending| {
+            pending.tasks.insert(head.task.clone(), head.seq);
         });
     }
 
-    /// A deleted task has no last event.
+    /// Adds a deleted task, which is sent with event number 0.
     pub(super) fn add_deleted(&self, task: &str) {
-        self.change(|untold| {
-            untold.tasks.insert(task.to_owned(), 0);
+        self.change(|pending| {
+            pending.tasks.insert(task.to_owned(), 0);
         });
     }
 
     pub(super) fn add_call(&self, replica: i64) {
-        self.change(|untold| {
-            untold.calls.insert(replica);
+        self.change(|pending| {
+            pending.calls.insert(replica);
         });
     }
 
     pub(super) fn add_answer(&self, key: &[u8]) {
-        self.change(|untold| {
-            untold.answers.insert(key.to_owned());
+        self.change(|pending| {
+            pending.answers.insert(key.to_owned());
         });
     }
 
-    /// Leases of a process that is gone became free.
+    /// Adds that leases of a dead process became free.
     pub(super) fn add_freed(&self) {
-        self.change(|untold| untold.is_any_free = true);
+        self.change(|pending| pending.is_any_free = true);
     }
 
-    fn change(&self, change: impl FnOnce(&mut Untold)) {
-        change(&mut lock(&self.untold));
+    fn change(&self, change: impl FnOnce(&mut PendingChanges)) {
+        change(&mut lock(&self.pending));
         self.added.notify_one();
     }
 
-    /// Returns all that is to be told, in texts that fit into notifications.
+    /// Takes all pending changes, as texts that fit into notifications.
     fn take(&self) -> Vec<String> {
-        let Untold {
-            tasks: untold,
+        let PendingChanges {
+            tasks: pending,
             calls,
             answers,
             is_any_free,
         } = {
-            let mut untold = lock(&self.untold);
-            std::mem::take(&mut *untold)
+            let mut pending = lock(&self.pending);
+            std::mem::take(&mut *pending)
         };
         let (mut texts, mut tasks, mut size) = (Vec::new(), Vec::new(), 0);
-        for (task, seq) in untold {
-            // A character takes six bytes at most. Waiters for a task with a longer id read it again.
+        for (task, seq) in pending {
+            // A character takes at most six bytes. A task whose id is too long is found by polling.
             let own = 6 * task.len() + 24;
-            if own > PAYLOAD {
+            if own > MAX_PAYLOAD {
                 continue;
             }
-            if size + own > PAYLOAD {
-                texts.extend(self.of_tasks(std::mem::take(&mut tasks)));
+            if size + own > MAX_PAYLOAD {
+                texts.extend(self.task_notification(std::mem::take(&mut tasks)));
                 size = 0;
             }
             size += own;
             tasks.push((task, signed(seq)));
         }
         if !tasks.is_empty() {
-            texts.extend(self.of_tasks(tasks));
+            texts.extend(self.task_notification(tasks));
         }
         if is_any_free {
-            texts.push(self.farewell());
+            texts.push(self.leases_freed());
         }
         let (calls, answers) = (Vec::from_iter(calls), Vec::from_iter(answers));
-        for calls in calls.chunks(NAMES) {
+        for calls in calls.chunks(MAX_KEYS) {
             let calls = calls.to_vec();
-            texts.extend(self.text(Told {
+            texts.extend(self.text(Notification {
                 calls,
-                ..Told::default()
+                ..Notification::default()
             }));
         }
-        for answers in answers.chunks(NAMES) {
+        for answers in answers.chunks(MAX_KEYS) {
             let answers = answers.iter().map(|key| STANDARD.encode(key)).collect();
-            texts.extend(self.text(Told {
+            texts.extend(self.text(Notification {
                 answers,
-                ..Told::default()
+                ..Notification::default()
             }));
         }
         texts
     }
 
-    fn of_tasks(&self, tasks: Vec<(String, i64)>) -> Option<String> {
-        self.text(Told {
+    fn task_notification(&self, tasks: Vec<(String, i64)>) -> Option<String> {
+        self.text(Notification {
             tasks,
-            ..Told::default()
+            ..Notification::default()
         })
     }
 
-    fn text(&self, told: Told) -> Option<String> {
-        let from = self.process.clone();
-        serde_json::to_string(&Told { from, ..told }).ok()
+    fn text(&self, mut notification: Notification) -> Option<String> {
+        notification.from.clone_from(&self.process);
+        serde_json::to_string(&notification).ok()
     }
 
-    /// The notification that leases became free, which is also the last one of a process.
-    pub(super) fn farewell(&self) -> String {
-        let leaves = true;
-        let told = self.text(Told {
-            leaves,
-            ..Told::default()
+    /// Returns the notification that leases became free. A process that ends sends it as its last one.
+    pub(super) fn leases_freed(&self) -> String {
+        let text = self.text(Notification {
+            leaves: true,
+            ..Notification::default()
         });
-        told.unwrap_or_default()
+        text.unwrap_or_default()
     }
 
-    /// Reads a notification of another process.
-    fn heard(&self, text: &str) -> Option<Told> {
-        let told: Told = serde_json::from_str(text).ok()?;
-        (told.from != self.process).then_some(told)
+    /// Parses a notification. Returns `None` for one of this process.
+    fn parse(&self, text: &str) -> Option<Notification> {
+        let notification: Notification = serde_json::from_str(text).ok()?;
+        (notification.from != self.process).then_some(notification)
     }
 }
 
-/// Tells the other processes of appends, for ever.
-pub(super) async fn tell_others(shared: Arc<Shared>) {
+/// Sends notifications to other processes, for ever.
+pub(super) async fn send_notifications(shared: Arc<Shared>) {
     let mut next = Instant::now();
     loop {
         shared.changes.added.notified().await;
@@ -225,145 +224,149 @@ pub(super) async fn tell_others(shared: Arc<Shared>) {
         {
             tracing::debug!(error = %failure.into_error(), "a notification was not sent");
         }
-        next = Instant::now() + EVERY;
+        next = Instant::now() + SEND_INTERVAL;
     }
 }
 
-/// Hears of the appends of other processes, and passes them to those who wait here, for ever.
-pub(super) async fn hear_others(shared: Arc<Shared>) {
+/// Receives notifications from other processes and passes them to the waiters in this process, for ever.
+pub(super) async fn receive_notifications(shared: Arc<Shared>) {
     loop {
-        let ended = match shared.connections.plan.clone() {
-            Plan { config, tls: None } => {
+        let ended = match shared.connections.config.clone() {
+            ConnectionConfig { config, tls: None } => {
                 let connecting = config.connect(NoTls);
-                hear(&shared, connecting).await
+                receive_on_connection(&shared, connecting).await
             }
-            Plan {
+            ConnectionConfig {
                 config,
                 tls: Some(tls),
             } => {
                 let connecting = config.connect(tls);
-                hear(&shared, connecting).await
+                receive_on_connection(&shared, connecting).await
             }
         };
-        tracing::debug!(error = %ended, "notifications of other bridges are not heard");
-        // Without notifications, the floor is all there is.
-        look_at_awaited(&shared).await;
-        sleep(AGAIN).await;
+        tracing::debug!(error = %ended, "notifications of other bridges are not received");
+        // Without notifications, tasks are only polled.
+        poll_watched(&shared).await;
+        sleep(RECONNECT_PAUSE).await;
     }
 }
 
-/// Hears until the connection is lost.
-async fn hear<S>(
+/// Receives notifications until the connection is lost. Returns the reason for which it was lost.
+async fn receive_on_connection<S>(
     shared: &Shared,
     connecting: impl Future<Output = Result<(Client, Connection<Socket, S>), tokio_postgres::Error>>,
 ) -> StoreError
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (client, mut connection) = match timeout(CONNECT, connecting).await {
+    let (client, mut connection) = match timeout(CONNECT_TIMEOUT, connecting).await {
         Ok(Ok(connected)) => connected,
-        Ok(Err(error)) => return unavailable(told(&error)),
-        Err(_) => return unavailable(format!("no connection within {CONNECT:?}")),
+        Ok(Err(error)) => return unavailable(describe(&error)),
+        Err(_) => return unavailable(format!("no connection within {CONNECT_TIMEOUT:?}")),
     };
-    let (say, mut said) = mpsc::channel(64);
+    let (sender, mut received) = mpsc::channel(64);
     // The connection is driven here, so that it ends together with this function.
     let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
-    let driving = async {
+    let drive = async {
         while let Some(message) = messages.next().await {
             match message {
-                Ok(AsyncMessage::Notification(told)) if told.channel() == CHANNEL => {
-                    // If too many wait, looking at all awaited tasks makes up for it.
-                    let _ = say.try_send(told.payload().to_owned());
+                Ok(AsyncMessage::Notification(news)) if news.channel() == CHANNEL => {
+                    // Polling makes up for notifications that do not fit into the channel.
+                    let _ = sender.try_send(news.payload().to_owned());
                 }
                 Ok(_) => {}
-                Err(error) => return unavailable(told(&error)),
+                Err(error) => return unavailable(describe(&error)),
             }
         }
         unavailable("the server has closed the connection")
     };
-    let hearing = async {
-        // Of everything that was appended after this, there is a notification; before it, none.
+    let receive = async {
+        // Notifications are received for all appends after this statement.
         let listening = client.batch_execute("LISTEN bridge_changes");
-        match timeout(CONNECT, listening).await {
+        match timeout(CONNECT_TIMEOUT, listening).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => return unavailable(told(&error)),
-            Err(_) => return unavailable(format!("no answer within {CONNECT:?}")),
+            Ok(Err(error)) => return unavailable(describe(&error)),
+            Err(_) => return unavailable(format!("no answer within {CONNECT_TIMEOUT:?}")),
         }
-        // Processes that left before were not heard.
-        shared.membership.tell_freed();
-        let mut rare_floor = interval(RARE_FLOOR);
-        rare_floor.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut floor = interval(FLOOR);
-        floor.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // Processes may have ended before this connection was made.
+        shared.membership.notify_freed();
+        let mut listener_poll = interval(LISTENER_POLL_INTERVAL);
+        listener_poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut poll = interval(POLL_INTERVAL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                text = said.recv() => {
+                text = received.recv() => {
                     let Some(text) = text else {
                         return unavailable("the connection has ended");
                     };
-                    if let Some(told) = shared.changes.heard(&text) {
-                        let Told { tasks, calls, answers, leaves, .. } = told;
+                    if let Some(notification) = shared.changes.parse(&text) {
+                        let Notification { tasks, calls, answers, leaves, .. } = notification;
                         if leaves {
-                            shared.membership.tell_freed();
+                            shared.membership.notify_freed();
                         }
                         if calls.contains(&shared.membership.replica) {
-                            shared.calls.called();
+                            shared.calls.notify_call();
                         }
                         let keys = answers.iter().filter_map(|key| STANDARD.decode(key).ok());
-                        keys.for_each(|key| shared.calls.answered(&key));
+                        keys.for_each(|key| shared.calls.notify_answer(&key));
                         let changed = tasks.into_iter().map(|(task, seq)| (task, unsigned(seq)));
-                        look_at_changed(shared, changed.collect()).await;
+                        publish_changed(shared, changed.collect()).await;
                     }
                 }
-                _ = floor.tick() => look_at_awaited(shared).await,
-                // There may be many webhooks, and each of their tasks is looked at.
-                _ = rare_floor.tick() => {
-                    look_at_all(shared, shared.feed.awaited_by_listeners()).await;
+                _ = poll.tick() => poll_watched(shared).await,
+                // There may be many webhooks, and each of their tasks is queried.
+                _ = listener_poll.tick() => {
+                    publish_all_newer(shared, shared.feed.awaited_by_listeners()).await;
                 }
             }
         }
     };
     tokio::select! {
-        error = driving => error,
-        error = hearing => error,
+        error = drive => error,
+        error = receive => error,
     }
 }
 
-/// Passes on the heads of tasks that have changed.
-async fn look_at_changed(shared: &Shared, changed: Vec<(String, Seq)>) {
+/// Publishes the heads of changed tasks that someone in this process waits for, and forgets deleted tasks.
+async fn publish_changed(shared: &Shared, changed: Vec<(String, Seq)>) {
     let (deleted, changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, seq)| *seq == 0);
     deleted.iter().for_each(|(task, _)| shared.forget(task));
     let wanted = changed
         .into_iter()
         .filter(|(task, _)| shared.feed.is_awaited(task));
-    look_at(shared, wanted.map(|(task, seq)| (task, seq - 1)).collect()).await;
+    publish_newer(shared, wanted.map(|(task, seq)| (task, seq - 1)).collect()).await;
 }
 
-/// Looks at all tasks for which someone waits.
-async fn look_at_awaited(shared: &Shared) {
-    look_at_all(shared, shared.feed.awaited()).await;
+/// Publishes the new heads of all watched tasks.
+async fn poll_watched(shared: &Shared) {
+    publish_all_newer(shared, shared.feed.awaited()).await;
 }
 
-async fn look_at_all(shared: &Shared, mut awaited: Vec<(String, Seq)>) {
+async fn publish_all_newer(shared: &Shared, mut awaited: Vec<(String, Seq)>) {
     while !awaited.is_empty() {
-        let next = awaited.split_off(awaited.len().saturating_sub(TASKS));
-        look_at(shared, next).await;
+        let next = awaited.split_off(awaited.len().saturating_sub(MAX_TASKS));
+        publish_newer(shared, next).await;
     }
 }
 
-/// The heads of tasks that have changed; of a task that was deleted, none.
-const HEADS: &str =
+/// Selects the heads of tasks that have changed; the head of a deleted task is null.
+const SELECT_NEWER_HEADS: &str =
     "SELECT known.task, t.head FROM unnest($1::text[], $2::bigint[]) AS known (task, seq)
     LEFT JOIN bridge.tasks AS t ON t.task = known.task WHERE t.task IS NULL OR t.seq > known.seq";
 
-/// Passes on the heads of those tasks that have events after the given ones.
-async fn look_at(shared: &Shared, known: Vec<(String, Seq)>) {
+/// Publishes the heads of those tasks that have events after the given numbers.
+async fn publish_newer(shared: &Shared, known: Vec<(String, Seq)>) {
     if known.is_empty() {
         return;
     }
     let seqs: Vec<i64> = known.iter().map(|(_, seq)| signed(*seq)).collect();
     let tasks: Vec<String> = known.into_iter().map(|(task, _)| task).collect();
-    match shared.connections.read(HEADS, &[&tasks, &seqs]).await {
+    match shared
+        .connections
+        .read(SELECT_NEWER_HEADS, &[&tasks, &seqs])
+        .await
+    {
         Ok(rows) => {
             for row in rows {
                 let (task, json): (&str, Option<&[u8]>) = (row.get(0), row.get(1));
@@ -375,6 +378,6 @@ async fn look_at(shared: &Shared, known: Vec<(String, Seq)>) {
                 }
             }
         }
-        Err(error) => tracing::debug!(%error, "awaited tasks could not be looked at"),
+        Err(error) => tracing::debug!(%error, "awaited tasks could not be read"),
     }
 }

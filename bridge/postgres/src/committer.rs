@@ -1,7 +1,7 @@
-//! Commits appends: those that wait together are one transaction.
+//! Commits appends. Appends that wait at the same time are committed in one transaction.
 //!
-//! Several lanes commit at the same time, each one batch after the other. A lane takes all that waits when it becomes
-//! free, so a lone append waits for nobody, and batches grow with the load.
+//! Several committers run concurrently, each of which commits one batch at a time. A committer that becomes free takes all
+//! waiting appends, so a single append does not wait, and batches grow with the load.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -17,32 +17,32 @@ use tokio::{
 
 use crate::{
     Shared,
-    batch::{self, Pending, Prepared, Refusal},
+    batch::{self, PreparedAppend, QueuedAppend, Refusal},
     failure::{Failure, unavailable},
 };
 use bridge_store::StoreError;
 
-/// The size of all appends that wait or are being committed, in KiB.
-const ROOM: usize = 64 << 10;
+/// The largest size of all appends that wait or are being committed, in KiB.
+const MAX_QUEUED_KIB: usize = 64 << 10;
 
-/// The time that an append waits for room.
-const WAIT: Duration = Duration::from_secs(10);
+/// The time for which an append waits for room in the queue.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time in which a commit without answer is asked about, and the first and longest pause between two questions.
-const PATIENCE: Duration = Duration::from_secs(10);
-const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
+/// The time for which a failed commit is retried, and the first and the longest pause between two attempts.
+const RETRY_TIMEOUT: Duration = Duration::from_secs(10);
+const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
 
-/// The time for which a refusal says that nothing can be written. After it somebody may try again: a bridge that is not
-/// ready may get no requests, and then writes nothing by itself.
-const REFUSED: Duration = Duration::from_secs(30);
+/// The time for which a failed write makes the store count as not writable. Afterwards it counts as writable again, since
+/// a bridge that is not ready may get no requests, and then it would never write again.
+const FAILURE_AGE: Duration = Duration::from_secs(30);
 
 /// The appends that wait to be committed.
 #[derive(Debug)]
 pub(super) struct CommitQueue {
-    waiting: Mutex<VecDeque<Pending>>,
+    waiting: Mutex<VecDeque<QueuedAppend>>,
     added: Notify,
     room: Arc<Semaphore>,
-    /// The last refusal of all, with its time, until something is written again.
+    /// The last failed write with its time; `None` after a write that succeeded.
     refusal: Mutex<Option<(Instant, StoreError)>>,
 }
 
@@ -51,53 +51,53 @@ impl Default for CommitQueue {
         Self {
             waiting: Mutex::default(),
             added: Notify::new(),
-            room: Arc::new(Semaphore::new(ROOM)),
+            room: Arc::new(Semaphore::new(MAX_QUEUED_KIB)),
             refusal: Mutex::default(),
         }
     }
 }
 
 impl CommitQueue {
-    /// Has an append committed, and returns when it is durable or refused.
-    pub(super) async fn commit(&self, prepared: Prepared) -> Result<(), Refusal> {
-        let kilobytes = (prepared.bytes() >> 10).clamp(1, ROOM) as u32;
+    /// Queues an append, and returns when it is durable or refused.
+    pub(super) async fn commit(&self, prepared: PreparedAppend) -> Result<(), Refusal> {
+        let kilobytes = (prepared.bytes() >> 10).clamp(1, MAX_QUEUED_KIB) as u32;
         let room = Arc::clone(&self.room).acquire_many_owned(kilobytes);
-        let Ok(Ok(room)) = timeout(WAIT, room).await else {
+        let Ok(Ok(room)) = timeout(QUEUE_TIMEOUT, room).await else {
             let busy = unavailable("too many appends wait for the database");
             return Err(Refusal::Failed(busy));
         };
         let (done, committed) = oneshot::channel();
-        lock(&self.waiting).push_back(Pending {
+        lock(&self.waiting).push_back(QueuedAppend {
             prepared,
             done,
             room,
         });
         self.added.notify_one();
         committed.await.unwrap_or_else(|_| {
-            // The program ends, which takes the lanes away. Whether the append is in the log, only the log knows.
+            // The program ends, and with it the committers. It is unknown whether the append is in the log.
             Err(Refusal::Failed(unavailable("the bridge ends")))
         })
     }
 
-    /// Returns why nothing could be written lately.
+    /// Returns the error of the last write if it failed a short time ago.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         match lock(&self.refusal).as_ref() {
-            Some((at, error)) if at.elapsed() < REFUSED => Err(as_refusal(error)),
+            Some((at, error)) if at.elapsed() < FAILURE_AGE => Err(as_check_error(error)),
             Some(_) | None => Ok(()),
         }
     }
 
-    /// Notes that something, or nothing, could be written.
-    fn note(&self, refusal: Option<&StoreError>) {
-        let refusal = refusal.map(|error| (Instant::now(), as_refusal(error)));
+    /// Records that a write succeeded (`None`) or failed.
+    fn record_outcome(&self, refusal: Option<&StoreError>) {
+        let refusal = refusal.map(|error| (Instant::now(), as_check_error(error)));
         *lock(&self.refusal) = refusal;
     }
 
-    async fn next(&self) -> Vec<Pending> {
+    async fn next_batch(&self) -> Vec<QueuedAppend> {
         loop {
             let (batch, is_any_left) = {
                 let mut waiting = lock(&self.waiting);
-                let batch = batch::take(&mut waiting);
+                let batch = batch::take_batch(&mut waiting);
                 (batch, !waiting.is_empty())
             };
             if is_any_left {
@@ -111,100 +111,100 @@ impl CommitQueue {
     }
 }
 
-/// Commits one batch after the other, for ever.
-pub(super) async fn run_lane(shared: Arc<Shared>) {
+/// Commits batches, for ever.
+pub(super) async fn run_committer(shared: Arc<Shared>) {
     loop {
-        let batch = shared.queue.next().await;
+        let batch = shared.queue.next_batch().await;
         commit(&shared, batch).await;
     }
 }
 
-/// Commits a batch and tells everyone who waits for it. If the answer to a commit is lost, the log tells what became of
-/// it, as soon as it can be read.
-async fn commit(shared: &Shared, mut batch: Vec<Pending>) {
-    let deadline = Instant::now() + PATIENCE;
-    let (mut is_unsure, mut pause) = (false, PAUSES[0]);
+/// Commits a batch and answers its callers. If the result of a commit is lost, the log is read to find out whether the
+/// commit was made.
+async fn commit(shared: &Shared, mut batch: Vec<QueuedAppend>) {
+    let deadline = Instant::now() + RETRY_TIMEOUT;
+    let (mut may_be_committed, mut pause) = (false, RETRY_PAUSES[0]);
     while !batch.is_empty() {
-        let failure = match attempt(shared, &mut batch, is_unsure).await {
+        let failure = match try_commit(shared, &mut batch, may_be_committed).await {
             Ok(()) => return,
             Err(failure) => failure,
         };
-        let may_pass = match &failure {
-            Failure::Again => true,
+        let can_retry = match &failure {
+            Failure::RolledBack => true,
             Failure::Unknown(_) => {
-                is_unsure = true;
+                may_be_committed = true;
                 true
             }
-            Failure::Refused(error) => is_unsure && error.is_passing(),
+            Failure::Refused(error) => may_be_committed && error.is_temporary(),
         };
-        if may_pass && Instant::now() < deadline {
+        if can_retry && Instant::now() < deadline {
             sleep(pause).await;
-            pause = (pause * 2).min(PAUSES[1]);
+            pause = (pause * 2).min(RETRY_PAUSES[1]);
             continue;
         }
         let error = failure.into_error();
-        let is_of_one = !error.is_passing() && !matches!(error, StoreError::Closed);
-        if batch.len() > 1 && is_of_one {
-            // One of them is at fault, and only that one fails.
+        let is_of_one_append = !error.is_temporary() && !matches!(error, StoreError::Closed);
+        if batch.len() > 1 && is_of_one_append {
+            // One append causes the error, and only that one fails.
             for one in batch {
                 Box::pin(commit(shared, vec![one])).await;
             }
             return;
         }
-        if error.is_passing() {
-            shared.queue.note(Some(&error));
+        if error.is_temporary() {
+            shared.queue.record_outcome(Some(&error));
         }
-        fail(batch, error);
+        fail_all(batch, error);
         return;
     }
 }
 
-/// Writes a batch once. When it is unsure whether an earlier attempt was committed, what is in the log is left out.
-async fn attempt(
+/// Tries once to write a batch. If an earlier attempt may have been committed, appends that are in the log are left out.
+async fn try_commit(
     shared: &Shared,
-    batch: &mut Vec<Pending>,
-    is_unsure: bool,
+    batch: &mut Vec<QueuedAppend>,
+    may_be_committed: bool,
 ) -> Result<(), Failure> {
-    if is_unsure {
-        finish_written(shared, batch).await?;
+    if may_be_committed {
+        finish_committed(shared, batch).await?;
     }
     let refused = batch::write(&shared.connections, shared.membership.replica, batch).await?;
-    let places: BTreeSet<usize> = refused.iter().map(|(place, _)| *place).collect();
+    let positions: BTreeSet<usize> = refused.iter().map(|(position, _)| *position).collect();
     let mut refusals = refused.into_iter().collect::<Vec<_>>();
-    refusals.sort_by_key(|(place, _)| *place);
+    refusals.sort_by_key(|(position, _)| *position);
     let refusals = refusals.into_iter().map(|(_, refusal)| refusal);
     let mut left = Vec::new();
-    for (place, pending) in batch.drain(..).enumerate() {
-        match places.contains(&place) {
+    for (position, pending) in batch.drain(..).enumerate() {
+        match positions.contains(&position) {
             false => finish(shared, pending),
             true => left.push(pending),
         }
     }
-    let mut written = BTreeSet::new();
-    if is_unsure && !left.is_empty() {
-        // An attempt that was still under way may have come first, or another process.
+    let mut committed = BTreeSet::new();
+    if may_be_committed && !left.is_empty() {
+        // The earlier attempt may have been committed meanwhile; then its appends are in the log.
         *batch = left;
-        let found = batch::written(&shared.connections, batch).await;
-        written = found.map_err(Failure::Refused)?;
+        let found = batch::find_committed(&shared.connections, batch).await;
+        committed = found.map_err(Failure::Refused)?;
         left = std::mem::take(batch);
     }
-    for (place, (pending, refusal)) in left.into_iter().zip(refusals).enumerate() {
-        match written.contains(&place) {
+    for (position, (pending, refusal)) in left.into_iter().zip(refusals).enumerate() {
+        match committed.contains(&position) {
             true => finish(shared, pending),
-            // The waiter may be gone.
+            // The caller may have left.
             false => drop(pending.done.send(Err(refusal))),
         }
     }
     Ok(())
 }
 
-/// Takes those out of the batch that are in the log.
-async fn finish_written(shared: &Shared, batch: &mut Vec<Pending>) -> Result<(), Failure> {
-    let written = batch::written(&shared.connections, batch).await;
-    let written = written.map_err(Failure::Refused)?;
+/// Removes the appends that are in the log from the batch, and answers their callers.
+async fn finish_committed(shared: &Shared, batch: &mut Vec<QueuedAppend>) -> Result<(), Failure> {
+    let committed = batch::find_committed(&shared.connections, batch).await;
+    let committed = committed.map_err(Failure::Refused)?;
     let mut left = Vec::new();
-    for (place, pending) in batch.drain(..).enumerate() {
-        match written.contains(&place) {
+    for (position, pending) in batch.drain(..).enumerate() {
+        match committed.contains(&position) {
             true => finish(shared, pending),
             false => left.push(pending),
         }
@@ -213,32 +213,32 @@ async fn finish_written(shared: &Shared, batch: &mut Vec<Pending>) -> Result<(),
     Ok(())
 }
 
-/// Tells everyone of an append that is durable.
-fn finish(shared: &Shared, pending: Pending) {
-    let Pending {
+/// Publishes a durable append and answers its caller.
+fn finish(shared: &Shared, pending: QueuedAppend) {
+    let QueuedAppend {
         prepared,
         done,
         room,
     } = pending;
-    let Prepared { append, head, .. } = prepared;
-    shared.queue.note(None);
+    let PreparedAppend { append, head, .. } = prepared;
+    shared.queue.record_outcome(None);
     shared.recent.put(&head);
     shared.cache.publish(&shared.feed, &head, append);
     shared.changes.add(&head);
     drop(room);
-    // The waiter may be gone.
+    // The caller may have left.
     let _ = done.send(Ok(()));
 }
 
-/// The refusal of an append, for somebody who asks whether anything can be written.
-fn as_refusal(error: &StoreError) -> StoreError {
+/// Converts the error of a write to the error of [`CommitQueue::check`].
+fn as_check_error(error: &StoreError) -> StoreError {
     match error {
         StoreError::Full { .. } => error.replicate(),
         other => unavailable(other.to_string()),
     }
 }
 
-fn fail(batch: Vec<Pending>, error: StoreError) {
+fn fail_all(batch: Vec<QueuedAppend>, error: StoreError) {
     let mut error = Some(error);
     let mut batch = batch.into_iter().peekable();
     while let Some(pending) = batch.next() {

@@ -1,5 +1,5 @@
-//! Connections to the database: pools for readers and writers, one by which this process says that it lives, and single
-//! ones for notifications.
+//! Connects to the database: pools for readers, for writers and for the heartbeat of this process, and the configuration of
+//! single connections for notifications.
 
 use std::{
     fmt, fs, io,
@@ -22,20 +22,20 @@ use crate::{
     PostgresSettings,
     address::Encryption,
     failure::{Failure, unavailable},
-    limited_pool::{Lent, LimitedPool, NotLent},
+    limited_pool::{AcquireError, LimitedPool, PooledConnection},
     schema,
 };
 use bridge_store::StoreError;
 
-/// The time for making a connection, and for waiting until one is free.
-const CONNECT: Duration = Duration::from_secs(5);
+/// The time limit for making a connection, and for waiting until one is free.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The time after which the server gives up a statement, and the time after which it is not waited for.
-const STATEMENT: Duration = Duration::from_secs(10);
-const ANSWER: Duration = Duration::from_secs(15);
+/// The time after which the server cancels a statement, and the time for which this process waits for the result.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
+const RESULT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The first and the longest pause after a failed attempt to connect, in which operations fail at once.
-const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(3)];
+/// The first and the longest pause after a failed attempt to connect. During the pause all operations fail at once.
+const RECONNECT_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(3)];
 
 /// The parameters of a statement.
 pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -44,20 +44,20 @@ pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 pub(super) struct Connections {
     readers: LimitedPool,
     writers: LimitedPool,
-    /// That by which this process says that it lives, whatever readers and writers wait for.
-    member: LimitedPool,
-    pub(super) plan: Plan,
+    /// The connection for the heartbeat of this process, which does not wait for readers and writers.
+    heartbeat: LimitedPool,
+    pub(super) config: ConnectionConfig,
     outage: Mutex<Option<Outage>>,
 }
 
-/// How a connection is made.
+/// The configuration of a connection.
 #[derive(Clone)]
-pub(super) struct Plan {
+pub(super) struct ConnectionConfig {
     pub(super) config: Config,
     pub(super) tls: Option<MakeRustlsConnect>,
 }
 
-/// A time in which the database could not be reached.
+/// A period in which the database could not be reached.
 #[derive(Debug)]
 struct Outage {
     until: Instant,
@@ -66,47 +66,47 @@ struct Outage {
 }
 
 impl Connections {
-    /// Prepares connections. None is made yet.
+    /// Creates the pools without connecting.
     ///
     /// # Errors
     /// If the root certificates cannot be read.
     pub(super) fn new(settings: &PostgresSettings) -> Result<Self, StoreError> {
-        let plan = Plan::of(settings)?;
+        let config = ConnectionConfig::new(settings)?;
         let writers = (settings.connections / 3).max(1);
         let readers = settings.connections.saturating_sub(writers).max(1);
         Ok(Self {
-            readers: LimitedPool::new(plan.pool(readers)?, ANSWER),
-            writers: LimitedPool::new(plan.pool(writers)?, ANSWER),
-            member: LimitedPool::new(plan.pool(1)?, ANSWER.min(settings.lease / 2)),
-            plan,
+            readers: LimitedPool::new(config.pool(readers)?, RESULT_TIMEOUT),
+            writers: LimitedPool::new(config.pool(writers)?, RESULT_TIMEOUT),
+            heartbeat: LimitedPool::new(config.pool(1)?, RESULT_TIMEOUT.min(settings.lease / 2)),
+            config,
             outage: Mutex::default(),
         })
     }
 
-    /// Checks the server and makes the tables that are missing.
+    /// Checks the server and creates missing tables.
     ///
     /// # Errors
     /// `Unavailable`, and those of [`schema::prepare`].
     pub(super) async fn prepare(&self, address: &str) -> Result<(), StoreError> {
-        let mut lent = self.lend(&self.writers).await?;
-        schema::prepare(&mut lent.connection, address).await
+        let mut pooled = self.acquire(&self.writers).await?;
+        schema::prepare(&mut pooled.connection, address).await
     }
 
-    /// The number of connections for writers.
+    /// Returns the largest number of connections for writers.
     pub(super) fn writers(&self) -> usize {
-        self.writers.largest()
+        self.writers.max_size()
     }
 
-    /// Runs a statement that changes nothing. A connection that was lost meanwhile is replaced once.
+    /// Runs a read-only statement. If the connection is lost, the statement runs once more on another one.
     pub(super) async fn read(
         &self,
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        self.run_again(&self.readers, sql, values).await
+        self.run_with_retry(&self.readers, sql, values).await
     }
 
-    /// Runs a statement that changes something, as one transaction.
+    /// Runs a statement that changes data, as one transaction.
     pub(super) async fn write(
         &self,
         sql: &'static str,
@@ -115,32 +115,32 @@ impl Connections {
         self.run(&self.writers, sql, values).await
     }
 
-    /// Runs a statement that may be run twice without harm.
-    pub(super) async fn write_again(
+    /// Runs an idempotent statement that changes data. If the connection is lost, the statement runs once more.
+    pub(super) async fn write_idempotent(
         &self,
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        self.run_again(&self.writers, sql, values).await
+        self.run_with_retry(&self.writers, sql, values).await
     }
 
-    /// Runs a statement about the life of this process that may be run twice without harm. It does not wait for writers.
-    pub(super) async fn write_as_member(
+    /// Runs an idempotent statement on the connection for the heartbeat, which does not wait for writers.
+    pub(super) async fn write_heartbeat(
         &self,
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        self.run_again(&self.member, sql, values).await
+        self.run_with_retry(&self.heartbeat, sql, values).await
     }
 
-    async fn run_again(
+    async fn run_with_retry(
         &self,
         pool: &LimitedPool,
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         match self.run(pool, sql, values).await {
-            Err(Failure::Unknown(_) | Failure::Again) => {
+            Err(Failure::Unknown(_) | Failure::RolledBack) => {
                 let again = self.run(pool, sql, values).await;
                 again.map_err(Failure::into_error)
             }
@@ -154,64 +154,64 @@ impl Connections {
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, Failure> {
-        let lent = self.lend(pool).await.map_err(Failure::Refused)?;
-        let answered = timeout(pool.answer, async {
-            let statement = lent.connection.prepare_cached(sql).await?;
-            lent.connection.query(&statement, values).await
+        let pooled = self.acquire(pool).await.map_err(Failure::Refused)?;
+        let answered = timeout(pool.result_timeout, async {
+            let statement = pooled.connection.prepare_cached(sql).await?;
+            pooled.connection.query(&statement, values).await
         });
         match answered.await {
             Ok(Ok(rows)) => Ok(rows),
-            Ok(Err(error)) => Err(Failure::of(&error)),
+            Ok(Err(error)) => Err(Failure::new(&error)),
             Err(_) => {
-                // What it answers later would be taken for the answer to something else.
-                drop(Object::take(lent.connection));
+                // A late result would be taken for the result of another statement.
+                drop(Object::take(pooled.connection));
                 Err(Failure::Unknown(format!(
                     "no answer within {:?}",
-                    pool.answer
+                    pool.result_timeout
                 )))
             }
         }
     }
 
-    /// Lends a connection of this pool, or of another one if this has none and the server allows no more.
-    async fn lend(&self, pool: &LimitedPool) -> Result<Lent, StoreError> {
-        if !pool.lives()
+    /// Returns a connection of this pool, or of another pool if this one has none and the server allows no more.
+    async fn acquire(&self, pool: &LimitedPool) -> Result<PooledConnection, StoreError> {
+        if !pool.has_connections()
             && let Some(outage) = lock(&self.outage).as_ref()
             && Instant::now() < outage.until
         {
             return Err(unavailable(outage.reason.clone()));
         }
-        let until = Instant::now() + CONNECT;
-        let mut not_lent = match pool.lend(until).await {
-            Ok(lent) => return Ok(self.without_outage(lent)),
+        let until = Instant::now() + CONNECT_TIMEOUT;
+        let mut failure = match pool.acquire(until).await {
+            Ok(pooled) => return Ok(self.end_outage(pooled)),
             Err(reason) => reason,
         };
         for other in [&self.writers, &self.readers] {
-            if matches!(not_lent, NotLent::NoneLives(_)) && other.lives() {
-                match other.lend(until).await {
-                    Ok(lent) => return Ok(self.without_outage(lent)),
-                    Err(reason) => not_lent = reason,
+            if matches!(failure, AcquireError::NoConnection(_)) && other.has_connections() {
+                match other.acquire(until).await {
+                    Ok(pooled) => return Ok(self.end_outage(pooled)),
+                    Err(reason) => failure = reason,
                 }
             }
         }
-        match not_lent {
-            NotLent::Busy => Err(unavailable("no connection became free in time")),
-            NotLent::NoneLives(reason) => {
+        match failure {
+            AcquireError::Busy => Err(unavailable("no connection became free in time")),
+            AcquireError::NoConnection(reason) => {
                 self.note_outage(reason.clone());
                 Err(unavailable(reason))
             }
         }
     }
 
-    fn without_outage(&self, lent: Lent) -> Lent {
+    fn end_outage(&self, pooled: PooledConnection) -> PooledConnection {
         *lock(&self.outage) = None;
-        lent
+        pooled
     }
 
     fn note_outage(&self, reason: String) {
         let mut outage = lock(&self.outage);
         let before = outage.as_ref().map(|before| before.pause * 2);
-        let pause = before.map_or(PAUSES[0], |pause| pause.min(PAUSES[1]));
+        let pause = before.map_or(RECONNECT_PAUSES[0], |pause| pause.min(RECONNECT_PAUSES[1]));
         let until = Instant::now() + pause;
         *outage = Some(Outage {
             until,
@@ -224,24 +224,24 @@ impl Connections {
 impl fmt::Debug for Connections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connections")
-            .field("readers", &self.readers.largest())
-            .field("writers", &self.writers.largest())
+            .field("readers", &self.readers.max_size())
+            .field("writers", &self.writers.max_size())
             .finish_non_exhaustive()
     }
 }
 
-impl Plan {
-    fn of(settings: &PostgresSettings) -> Result<Self, StoreError> {
+impl ConnectionConfig {
+    fn new(settings: &PostgresSettings) -> Result<Self, StoreError> {
         let mut config = settings.with_password();
         let options = config.get_options().unwrap_or_default().to_owned();
-        let limit = STATEMENT.as_millis();
+        let limit = STATEMENT_TIMEOUT.as_millis();
         config
             .options(format!(
                 "{options} -c statement_timeout={limit} -c idle_in_transaction_session_timeout={limit} \
                  -c default_transaction_isolation=read\\ committed"
             ))
-            .connect_timeout(CONNECT)
-            .tcp_user_timeout(ANSWER)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_user_timeout(RESULT_TIMEOUT)
             .keepalives_idle(Duration::from_secs(15))
             .keepalives_interval(Duration::from_secs(5))
             .keepalives_retries(3);
@@ -255,8 +255,8 @@ impl Plan {
             }
             Encryption::Tls { roots } => {
                 config.ssl_mode(SslMode::Require);
-                let trusted = trusted(roots.as_deref())?;
-                Some(MakeRustlsConnect::new(trusted))
+                let tls_config = tls_config(roots.as_deref())?;
+                Some(MakeRustlsConnect::new(tls_config))
             }
         };
         Ok(Self { config, tls })
@@ -273,19 +273,19 @@ impl Plan {
         let pool = Pool::builder(manager)
             .max_size(size)
             .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(CONNECT))
-            .create_timeout(Some(CONNECT))
-            .recycle_timeout(Some(CONNECT))
+            .wait_timeout(Some(CONNECT_TIMEOUT))
+            .create_timeout(Some(CONNECT_TIMEOUT))
+            .recycle_timeout(Some(CONNECT_TIMEOUT))
             .build();
         pool.map_err(|error| unavailable(error.to_string()))
     }
 }
 
-/// The settings of TLS, with the certificates in this file or those of public authorities.
-fn trusted(roots: Option<&std::path::Path>) -> Result<ClientConfig, StoreError> {
-    let mut trusted = RootCertStore::empty();
+/// Creates the TLS configuration, with the root certificates in this file or those of public authorities.
+fn tls_config(roots: Option<&std::path::Path>) -> Result<ClientConfig, StoreError> {
+    let mut root_store = RootCertStore::empty();
     match roots {
-        None => trusted.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+        None => root_store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
         Some(path) => {
             let wrong = |reason: String| StoreError::Io {
                 doing: format!("sslrootcert: reading {}", path.display()),
@@ -294,10 +294,10 @@ fn trusted(roots: Option<&std::path::Path>) -> Result<ClientConfig, StoreError> 
             let text = fs::read(path).map_err(|error| wrong(error.to_string()))?;
             for certificate in CertificateDer::pem_slice_iter(&text) {
                 let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
-                let added = trusted.add(certificate);
+                let added = root_store.add(certificate);
                 added.map_err(|error| wrong(error.to_string()))?;
             }
-            if trusted.is_empty() {
+            if root_store.is_empty() {
                 return Err(wrong("expected certificates in PEM, found none".to_owned()));
             }
         }
@@ -305,5 +305,7 @@ fn trusted(roots: Option<&std::path::Path>) -> Result<ClientConfig, StoreError> 
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| unavailable(error.to_string()))?;
-    Ok(config.with_root_certificates(trusted).with_no_client_auth())
+    Ok(config
+        .with_root_certificates(root_store)
+        .with_no_client_auth())
 }

@@ -1,4 +1,4 @@
-//! Deletes tasks, and finds those that have ended.
+//! Deletes tasks, and lists ended tasks.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
 };
 use bridge_store::{Deletion, EndedTasks, Head, ListPosition, StoreError, caller::Caller};
 
-/// The number of attempts when others append to the task, or connections are lost.
+/// The number of attempts if others append to the task meanwhile, or connections are lost.
 const ATTEMPTS: usize = 16;
 
 impl Shared {
@@ -22,18 +22,18 @@ impl Shared {
         task: &str,
         deletion: Deletion,
     ) -> Result<(), StoreError> {
-        let mut is_unsure = false;
+        let mut may_be_deleted = false;
         for _ in 0..ATTEMPTS {
-            let seq = match self.deletable(caller, task, deletion).await {
-                // The answer of an earlier attempt was lost.
-                Err(StoreError::NotFound { .. }) if is_unsure => break,
+            let seq = match self.check_deletable(caller, task, deletion).await {
+                // An earlier attempt, whose result was lost, has deleted the task.
+                Err(StoreError::NotFound { .. }) if may_be_deleted => break,
                 found => found?,
             };
             let delete = "SELECT bridge.delete_1($1, $2)";
             match self.connections.write(delete, &[&task, &seq]).await {
                 Ok(rows) if rows.first().is_some_and(|row| row.get(0)) => break,
-                Ok(_) | Err(Failure::Again) => {}
-                Err(Failure::Unknown(_)) => is_unsure = true,
+                Ok(_) | Err(Failure::RolledBack) => {}
+                Err(Failure::Unknown(_)) => may_be_deleted = true,
                 Err(Failure::Refused(error)) => return Err(error),
             }
         }
@@ -45,7 +45,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Forgets a task that was deleted here or by another process.
+    /// Removes a task that this or another process has deleted from all caches, and ends its watchers.
     pub(super) fn forget(&self, task: &str) {
         self.recent.forget(task);
         self.quarantine.remove(task);
@@ -58,8 +58,8 @@ impl Shared {
         Ok(!self.connections.read(select, &[&task]).await?.is_empty())
     }
 
-    /// Returns the number of the task's last event if it may be deleted.
-    async fn deletable(
+    /// Checks that a task may be deleted. Returns the number of its last event.
+    async fn check_deletable(
         &self,
         caller: &Caller,
         task: &str,
@@ -71,11 +71,11 @@ impl Shared {
         let select = "SELECT agent, list, seq, head FROM bridge.tasks WHERE task = $1";
         let found = self.connections.read(select, &[&task]).await?;
         let is_own =
-            |row: &&Row| rows::list(caller, row.get(0)).as_slice() == row.get::<_, &[u8]>(1);
+            |row: &&Row| rows::list_key(caller, row.get(0)).as_slice() == row.get::<_, &[u8]>(1);
         let Some(row) = found.first().filter(is_own) else {
             return Err(StoreError::not_found(task));
         };
-        match (rows::head(task, row.get(3)), deletion) {
+        match (rows::read_head(task, row.get(3)), deletion) {
             (Ok(head), _) => deletion.check(&head)?,
             (Err(error), Deletion::Ended) => return Err(error),
             (Err(_), Deletion::Forced) => {}
@@ -93,7 +93,7 @@ impl Shared {
         let select = "SELECT task, head, status_time FROM bridge.tasks
             WHERE agent = $1 AND NOT is_open AND (status_time, task) > ($2, $3) AND status_time <= $4
             ORDER BY status_time, task LIMIT $5";
-        self.since(select, agent, after, until, limit).await
+        self.heads_since(select, agent, after, until, limit).await
     }
 
     pub(super) async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {

@@ -8,25 +8,25 @@ use tokio_postgres::{Error, error::SqlState};
 
 use bridge_store::StoreError;
 
-/// What a failed statement means for the operation that sent it.
+/// The effect of a failed statement.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The transaction was rolled back because of others, and can be tried again at once.
-    Again,
-    /// The connection was lost or the server is stopping: nobody knows whether the transaction was committed.
+    /// The transaction was rolled back because of a concurrent one, and can be retried at once.
+    RolledBack,
+    /// The connection was lost or the server is stopping: it is unknown whether the transaction was committed.
     Unknown(String),
     /// Nothing was changed.
     Refused(StoreError),
 }
 
 impl Failure {
-    /// The failure of a statement.
-    pub(super) fn of(error: &Error) -> Self {
+    /// Classifies the error of a statement.
+    pub(super) fn new(error: &Error) -> Self {
         let Some(reported) = error.as_db_error() else {
-            return Self::Unknown(told(error));
+            return Self::Unknown(describe(error));
         };
         let code = reported.code();
-        // The detail of an error shows data, so it is left out.
+        // The detail of an error can contain data, so it is left out.
         let reason = format!("{} ({})", reported.message(), code.code());
         if [
             SqlState::T_R_SERIALIZATION_FAILURE,
@@ -34,33 +34,33 @@ impl Failure {
         ]
         .contains(code)
         {
-            return Self::Again;
+            return Self::RolledBack;
         }
         match code.code().get(..2) {
-            // Connections, and stops by the operator or a crash.
+            // Connection errors, and stops by the operator or after a crash.
             Some("08") => Self::Unknown(reason),
             Some("57") if *code != SqlState::QUERY_CANCELED => Self::Unknown(reason),
-            _ => Self::Refused(refused(code, reason)),
+            _ => Self::Refused(to_store_error(code, reason)),
         }
     }
 
     pub(super) fn into_error(self) -> StoreError {
         match self {
-            Self::Again => unavailable("the transaction met too many others"),
+            Self::RolledBack => unavailable("the transaction met too many others"),
             Self::Unknown(reason) => unavailable(reason),
             Self::Refused(error) => error,
         }
     }
 }
 
-fn refused(code: &SqlState, reason: String) -> StoreError {
+fn to_store_error(code: &SqlState, reason: String) -> StoreError {
     match code.code().get(..2) {
-        // Raised by our own functions: this process was taken for dead.
+        // The bridge's own SQL functions raise it if this process was taken for dead.
         Some("BR") => unavailable(reason),
         _ if *code == SqlState::DISK_FULL => StoreError::Full {
             doing: "the database".to_owned(),
         },
-        // A statement that took too long, a server that only reads, and one without memory or connections left.
+        // A statement that took too long, a read-only server, and a server without memory or connections left.
         Some("57" | "25" | "53") => unavailable(reason),
         _ => StoreError::Io {
             doing: "the database refused a statement".to_owned(),
@@ -69,10 +69,10 @@ fn refused(code: &SqlState, reason: String) -> StoreError {
     }
 }
 
-/// Why there is no connection.
-pub(super) fn of_pool(error: &PoolError) -> String {
+/// Describes the error of a pool.
+pub(super) fn describe_pool_error(error: &PoolError) -> String {
     match error {
-        PoolError::Backend(error) => told(error),
+        PoolError::Backend(error) => describe(error),
         PoolError::Timeout(_) => "no connection became free in time".to_owned(),
         other => other.to_string(),
     }
@@ -84,13 +84,13 @@ pub(super) fn unavailable(reason: impl Into<String>) -> StoreError {
     }
 }
 
-/// What a process is told that wants to write after others took it for dead.
+/// Returns the error of a write by a process that other processes took for dead.
 pub(super) fn taken_for_dead() -> StoreError {
     unavailable("this bridge was taken for dead")
 }
 
-/// The error with its cause, which alone says what happened.
-pub(super) fn told(error: &Error) -> String {
+/// Describes an error with its cause, which has the details.
+pub(super) fn describe(error: &Error) -> String {
     match error.as_db_error() {
         Some(reported) => format!("{} ({})", reported.message(), reported.code().code()),
         None => match error.source() {
@@ -100,7 +100,7 @@ pub(super) fn told(error: &Error) -> String {
     }
 }
 
-/// What to do about a server whose identity or encryption is refused.
+/// Returns advice for operators if the server's certificate or encryption is refused.
 fn advice(cause: &(dyn std::error::Error + 'static)) -> &'static str {
     let tls = cause
         .downcast_ref::<io::Error>()

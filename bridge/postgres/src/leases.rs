@@ -1,4 +1,4 @@
-//! Leases of conversations, and which processes are heard of.
+//! Manages the leases of conversations and the heartbeats of processes.
 
 use std::{
     sync::{
@@ -24,37 +24,37 @@ use crate::{
 };
 use bridge_store::{Call, Conversation, Lease, Leases, Sharing, StoreError};
 
-/// The longest time until tasks of processes that ended are looked for without a notification.
-const LOOK: Duration = Duration::from_secs(60);
+/// The longest time for which [`Leases::freed`] waits.
+const FREED_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The time for leaving.
-const LEAVE: Duration = Duration::from_secs(2);
+/// The time limit for leaving.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// This process among those on the database.
+/// The membership of this process among the processes on the database.
 #[derive(Debug)]
 pub(super) struct Membership {
-    /// Its number, which no later process gets.
+    /// The id of this process. It is never used again.
     pub(super) replica: i64,
-    /// The time after which it is taken for dead when it is not heard of.
+    /// The time after which a process without a heartbeat is taken for dead.
     pub(super) lease: Duration,
-    /// How often leases of other processes became free.
+    /// The number of times that leases of other processes became free.
     freed: watch::Sender<u64>,
     is_lost: watch::Sender<bool>,
     has_left: AtomicBool,
-    heard: Mutex<Heard>,
+    heartbeat: Mutex<Heartbeat>,
 }
 
-/// What this process could say of itself, as others could, too.
+/// The heartbeat of this process.
 #[derive(Clone, Copy, Debug)]
-struct Heard {
-    /// Since when it could say in time that it lives.
+struct Heartbeat {
+    /// The time since which heartbeats succeed without long gaps. Other processes could send theirs since then, too.
     since: Instant,
-    /// Until when it is heard of, in seconds by the database's clock.
+    /// The time at which the heartbeat expires, in seconds by the database's clock.
     until: f64,
 }
 
 impl Membership {
-    /// Makes this process known.
+    /// Registers this process.
     pub(super) async fn join(
         connections: &Connections,
         lease: Duration,
@@ -62,7 +62,7 @@ impl Membership {
         let join = "INSERT INTO bridge.replicas (until, answers_calls)
             VALUES (clock_timestamp() + make_interval(secs => $1), true) RETURNING id";
         let rows = connections
-            .write_as_member(join, &[&lease.as_secs_f64()])
+            .write_heartbeat(join, &[&lease.as_secs_f64()])
             .await?;
         let replica = rows.first().map(|row| row.get(0));
         Ok(Self {
@@ -71,36 +71,36 @@ impl Membership {
             freed: watch::Sender::new(0),
             is_lost: watch::Sender::new(false),
             has_left: AtomicBool::new(false),
-            heard: Mutex::new(Heard {
+            heartbeat: Mutex::new(Heartbeat {
                 since: Instant::now(),
                 until: 0.0,
             }),
         })
     }
 
-    /// Begins again to give everybody the time to be heard of.
-    fn hear_from_now(&self) {
-        lock(&self.heard).since = Instant::now();
+    /// Gives all processes the time of a lease to send a heartbeat, because this process could not send its own.
+    fn restart_grace_period(&self) {
+        lock(&self.heartbeat).since = Instant::now();
     }
 
-    /// Notes that this process said that it lives, this long after it did so before.
-    fn note(&self, until: f64, after: Duration) {
-        let mut heard = lock(&self.heard);
-        heard.until = until;
-        // When the database stood still, nobody was heard of.
+    /// Records a heartbeat that expires at `until`; `after` is the time since the previous heartbeat.
+    fn record_heartbeat(&self, until: f64, after: Duration) {
+        let mut heartbeat = lock(&self.heartbeat);
+        heartbeat.until = until;
+        // While the database was blocked, no process could send a heartbeat.
         if after > self.lease / 2 {
-            heard.since = Instant::now();
+            heartbeat.since = Instant::now();
         }
     }
 
-    /// Tells that leases of other processes became free, or may have.
-    pub(super) fn tell_freed(&self) {
+    /// Signals that leases of other processes became free, or may have become free.
+    pub(super) fn notify_freed(&self) {
         self.freed.send_modify(|count| *count += 1);
     }
 }
 
-/// Says again and again that this process lives, for ever.
-pub(super) async fn stay(shared: Arc<Shared>) {
+/// Sends heartbeats, for ever.
+pub(super) async fn send_heartbeats(shared: Arc<Shared>) {
     let own = &shared.membership;
     let mut before = Instant::now();
     loop {
@@ -109,100 +109,103 @@ pub(super) async fn stay(shared: Arc<Shared>) {
             return;
         }
         match renew(&shared).await {
-            Ok(Some(until)) => own.note(until, before.elapsed()),
+            Ok(Some(until)) => own.record_heartbeat(until, before.elapsed()),
             Ok(None) => {
-                tracing::error!("this bridge was not heard of in time, and others do its work");
+                tracing::error!(
+                    "this bridge sent no heartbeat in time, and others have taken over its work"
+                );
                 own.is_lost.send_replace(true);
                 return;
             }
             Err(error) => {
-                tracing::debug!(%error, "this bridge could not say that it lives");
-                own.hear_from_now();
+                tracing::debug!(%error, "a heartbeat could not be sent");
+                own.restart_grace_period();
             }
         }
         before = Instant::now();
     }
 }
 
-/// Takes the leases of processes that do not live, and forgets old calls, for ever. The loop in which this process says
-/// that it lives does not wait for these statements.
-pub(super) async fn tidy(shared: Arc<Shared>) {
+/// Frees the leases of dead processes and removes expired calls, for ever. Heartbeats do not wait for these statements.
+pub(super) async fn clean_up(shared: Arc<Shared>) {
     let own = &shared.membership;
     loop {
         sleep(own.lease / 4).await;
         if own.has_left.load(Ordering::Acquire) {
             return;
         }
-        if let Err(error) = shared.forget_calls().await {
-            tracing::debug!(%error, "old calls were not forgotten");
+        if let Err(error) = shared.remove_expired_calls().await {
+            tracing::debug!(%error, "expired calls were not removed");
         }
-        // After an outage of the database, everybody gets the time to be heard of again.
-        let heard = *lock(&own.heard);
-        if heard.since.elapsed() <= own.lease {
+        // After an outage of the database, all processes get time to send a heartbeat.
+        let heartbeat = *lock(&own.heartbeat);
+        if heartbeat.since.elapsed() <= own.lease {
             continue;
         }
-        match bury(&shared, heard.until).await {
+        match remove_dead(&shared, heartbeat.until).await {
             Ok(false) => {}
             Ok(true) => {
-                own.tell_freed();
-                // This process may be one that takes up no turns.
+                own.notify_freed();
+                // This process may be one that takes over no turns.
                 shared.changes.add_freed();
             }
-            Err(error) => tracing::debug!(%error, "dead bridges could not be looked for"),
+            Err(error) => tracing::debug!(%error, "dead bridges could not be removed"),
         }
     }
 }
 
-/// Returns until when this process is heard of, in seconds by the database's clock, unless it was taken for dead.
+/// Sends a heartbeat. Returns the time at which it expires, in seconds by the database's clock, or `None` if this process
+/// was taken for dead.
 async fn renew(shared: &Shared) -> Result<Option<f64>, StoreError> {
     let Membership { replica, lease, .. } = &shared.membership;
     let renew = "UPDATE bridge.replicas SET until = clock_timestamp() + make_interval(secs => $2)
         WHERE id = $1 RETURNING extract(epoch FROM until)::float8";
     let values: Values<'_> = &[replica, &lease.as_secs_f64()];
-    let rows = shared.connections.write_as_member(renew, values).await?;
+    let rows = shared.connections.write_heartbeat(renew, values).await?;
     Ok(rows.first().map(|row| row.get(0)))
 }
 
-/// Forgets processes that were not heard of in time, with their leases. A statement that waited while the database stood
-/// still forgets nobody: then this process, which is heard of until `until`, was not heard of lately either.
-async fn bury(shared: &Shared, until: f64) -> Result<bool, StoreError> {
+/// Removes processes whose heartbeats have expired, with their leases. Returns whether there were any. A statement that
+/// waited while the database was blocked removes none: then the heartbeat of this process, which expires at `until`, is
+/// too old.
+async fn remove_dead(shared: &Shared, until: f64) -> Result<bool, StoreError> {
     let dead = "SELECT id, bridge.forget_1(id, false) FROM bridge.replicas
         WHERE until < clock_timestamp() AND id <> $1 AND clock_timestamp() < to_timestamp($2)";
     let Membership { replica, lease, .. } = &shared.membership;
     let latest = until - (*lease / 2).as_secs_f64();
     let values: Values<'_> = &[replica, &latest];
-    let rows = shared.connections.write_again(dead, values).await?;
-    let buried: Vec<i64> = rows
+    let rows = shared.connections.write_idempotent(dead, values).await?;
+    let removed: Vec<i64> = rows
         .iter()
         .filter(|row| row.get(1))
         .map(|row| row.get(0))
         .collect();
-    if !buried.is_empty() {
-        tracing::warn!(replicas = ?buried, "bridges are not heard of: their turns are taken up here");
+    if !removed.is_empty() {
+        tracing::warn!(replicas = ?removed, "bridges sent no heartbeat: this bridge takes over their turns");
     }
-    Ok(!buried.is_empty())
+    Ok(!removed.is_empty())
 }
 
-/// The keys by which a conversation and its tasks are found.
-fn keys(of: &Conversation<'_>) -> (Key, Key, Key) {
-    let list = rows::list(of.caller, of.agent);
-    let key = rows::conversation(of.caller, of.agent, of.id);
-    (key, list, rows::context(of.id))
+/// Returns the keys of the conversation, of the list of its caller and agent, and of its context.
+fn keys(conversation: &Conversation<'_>) -> (Key, Key, Key) {
+    let list = rows::list_key(conversation.caller, conversation.agent);
+    let key = rows::conversation_key(conversation.caller, conversation.agent, conversation.id);
+    (key, list, rows::context_key(conversation.id))
 }
 
 #[async_trait]
 impl Leases for Shared {
     async fn acquire(&self, conversation: Conversation<'_>) -> Result<Lease, StoreError> {
         let (key, list, context) = keys(&conversation);
-        let (replica, task) = (self.membership.replica, rows::name(conversation.id));
+        let (replica, task) = (self.membership.replica, rows::storable(conversation.id));
         let acquire = "SELECT is_held, task, head FROM bridge.acquire_1($1, $2, $3, $4, $5)";
         let values: Values<'_> = &[&replica, &key, &list, &context, &task];
-        let found = self.connections.write_again(acquire, values).await?;
+        let found = self.connections.write_idempotent(acquire, values).await?;
         let is_held = found.first().is_some_and(|row| row.get(0));
         let tasks = found.iter().skip(1);
         let head = |row: &Row| self.intact(row.get(1), row.get(2));
         Ok(match is_held {
-            // A damaged task is left as it is.
+            // Damaged tasks are left out.
             true => Lease::Held(tasks.filter_map(head).collect()),
             false => Lease::Elsewhere(tasks.count()),
         })
@@ -210,10 +213,10 @@ impl Leases for Shared {
 
     async fn release(&self, conversation: Conversation<'_>) -> Result<bool, StoreError> {
         let (key, list, context) = keys(&conversation);
-        let (replica, task) = (self.membership.replica, rows::name(conversation.id));
+        let (replica, task) = (self.membership.replica, rows::storable(conversation.id));
         let release = "SELECT bridge.release_1($1, $2, $3, $4, $5)";
         let values: Values<'_> = &[&replica, &key, &list, &context, &task];
-        let found = self.connections.write_again(release, values).await?;
+        let found = self.connections.write_idempotent(release, values).await?;
         Ok(found.first().is_some_and(|row| row.get(0)))
     }
 
@@ -223,7 +226,9 @@ impl Leases for Shared {
     ) -> Result<Vec<bool>, StoreError> {
         let keys: Vec<Key> = conversations
             .iter()
-            .map(|of| rows::conversation(of.caller, of.agent, of.id))
+            .map(|conversation| {
+                rows::conversation_key(conversation.caller, conversation.agent, conversation.id)
+            })
             .collect();
         let select = "SELECT EXISTS (SELECT FROM bridge.conversations AS c
                 WHERE c.key = wanted.key AND c.replica <> $2)
@@ -238,10 +243,10 @@ impl Leases for Shared {
         conversation: Conversation<'_>,
         call: &Call,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        let mut told = None;
-        let answer = self.hand_over_call(conversation, call, &mut told).await;
+        let mut notified = None;
+        let answer = self.hand_over_call(conversation, call, &mut notified).await;
         let is_answered = matches!(answer, Ok(Some(_)));
-        if is_answered || told.is_some() {
+        if is_answered || notified.is_some() {
             self.sharing.handed.count(is_answered);
         }
         answer
@@ -259,19 +264,19 @@ impl Leases for Shared {
     }
 
     fn sharing(&self) -> Option<Sharing> {
-        Some(self.sharing_seen())
+        Some(self.sharing_stats())
     }
 
     async fn freed(&self, seen: u64) -> u64 {
         let mut freed = self.membership.freed.subscribe();
-        // The sender lives as long as this.
-        let _ = timeout(LOOK, freed.wait_for(|count| *count > seen)).await;
+        // The sender is not dropped before this future.
+        let _ = timeout(FREED_TIMEOUT, freed.wait_for(|count| *count > seen)).await;
         *freed.borrow()
     }
 
     async fn lost(&self) {
         let mut is_lost = self.membership.is_lost.subscribe();
-        // The sender lives as long as this.
+        // The sender is not dropped before this future.
         let _ = is_lost.wait_for(|lost| *lost).await;
     }
 
@@ -279,11 +284,11 @@ impl Leases for Shared {
         self.membership.has_left.store(true, Ordering::Release);
         let replica = self.membership.replica;
         let leave = "SELECT bridge.forget_1($1, true), pg_notify('bridge_changes', $2)";
-        let text = self.changes.farewell();
+        let text = self.changes.leases_freed();
         let values: Values<'_> = &[&replica, &text];
-        let leaving = self.connections.write_as_member(leave, values);
-        if let Ok(Err(error)) = timeout(LEAVE, leaving).await {
-            tracing::warn!(%error, "other bridges find out later that this one has ended");
+        let leaving = self.connections.write_heartbeat(leave, values);
+        if let Ok(Err(error)) = timeout(LEAVE_TIMEOUT, leaving).await {
+            tracing::warn!(%error, "other bridges notice the end of this one only when its heartbeat expires");
         }
     }
 }

@@ -2,19 +2,19 @@
 //!
 //! - `address`: the address of the database
 //! - `connections`: pools of connections, with a limit for every wait
-//! - `limited_pool`: lends as many connections as the server allows
-//! - `schema`: makes the tables
-//! - `committer`, `batch`: commit the appends that wait together as one transaction
-//! - `leases`: which process works on a conversation, and which processes live
-//! - `changes`: tells other processes of new events, and hears it from them
-//! - `calls`: calls that one process hands to another
-//! - `sharing`: what operators want to know of the processes on one database
+//! - `limited_pool`: limits a pool to the connections that the server allows
+//! - `schema`: creates and migrates the tables
+//! - `committer`, `batch`: commit waiting appends in one transaction
+//! - `leases`: leases of conversations and heartbeats of processes
+//! - `changes`: sends notifications of new events to other processes, and receives theirs
+//! - `calls`: hands calls from one process to another
+//! - `sharing`: statistics of the processes on the database
 //! - `reader`: reads tasks and lists
-//! - `deletion`: deletes tasks, and finds those that have ended
-//! - `whole`: all tasks and records, for copies and checks
-//! - `rows`: what rows hold
-//! - `recent`: the heads of tasks that were written lately
-//! - `failure`: what an error of the database means
+//! - `deletion`: deletes tasks, and lists ended tasks
+//! - `export`: reads all tasks and records, for copies and checks
+//! - `rows`: the content of rows
+//! - `recent`: caches the heads of tasks
+//! - `failure`: classifies errors of the database
 
 mod address;
 mod batch;
@@ -23,6 +23,7 @@ mod changes;
 mod committer;
 mod connections;
 mod deletion;
+mod export;
 mod failure;
 mod leases;
 mod limited_pool;
@@ -31,7 +32,6 @@ mod recent;
 mod rows;
 mod schema;
 mod sharing;
-mod whole;
 
 use std::{
     collections::BTreeMap,
@@ -44,14 +44,14 @@ use tokio::task::JoinHandle;
 
 pub use self::address::{AddressError, PostgresSettings};
 use self::{
-    batch::{Prepared, Refusal},
+    batch::{PreparedAppend, Refusal},
     calls::Calls,
     changes::Changes,
     committer::CommitQueue,
     connections::Connections,
     leases::Membership,
     recent::RecentHeads,
-    sharing::SharingSeen,
+    sharing::SharingStats,
 };
 use bridge_store::{
     Append, Damage, Deletion, EndedTasks, Feed, Head, Leases, ListPosition, ListQuery, Listener,
@@ -61,16 +61,16 @@ use bridge_store::{
 };
 
 /// The approximate size of the cached tasks, in bytes.
-const CACHE: usize = 64 << 20;
+const CACHE_BYTES: usize = 64 << 20;
 
-/// A store in a PostgreSQL database. Any number of processes can have it open.
+/// A store in a PostgreSQL database. Several processes can have it open.
 #[derive(Debug)]
 pub struct PostgresStore {
     shared: Arc<Shared>,
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// What the store shares with its tasks.
+/// The state that the store shares with its background tasks.
 #[derive(Debug)]
 struct Shared {
     connections: Connections,
@@ -82,40 +82,45 @@ struct Shared {
     changes: Changes,
     calls: Calls,
     membership: Membership,
-    sharing: SharingSeen,
+    sharing: SharingStats,
 }
 
 impl PostgresStore {
-    /// Opens the store, and makes its tables if they are missing. Must be called within a tokio runtime.
+    /// Opens the store, and creates missing tables. It must be called within a tokio runtime.
     ///
     /// # Errors
-    /// `Unavailable` if the database cannot be reached, `Unsupported` if the server is too old, `Newer` if a later program
+    /// `Unavailable` if the database cannot be reached, `Unsupported` if the server is too old, `Newer` if a later version
     /// has changed the tables so that this one cannot use them.
     pub async fn open(settings: &PostgresSettings) -> Result<Self, StoreError> {
         let connections = Connections::new(settings)?;
         connections.prepare(&settings.to_string()).await?;
         let membership = Membership::join(&connections, settings.lease).await?;
-        let lanes = connections.writers();
+        let committers = connections.writers();
         let shared = Arc::new(Shared {
             connections,
             queue: CommitQueue::default(),
-            cache: Cache::new(CACHE),
+            cache: Cache::new(CACHE_BYTES),
             recent: RecentHeads::default(),
             quarantine: Quarantine::default(),
             feed: Feed::default(),
             changes: Changes::default(),
             calls: Calls::default(),
             membership,
-            sharing: SharingSeen::default(),
+            sharing: SharingStats::default(),
         });
-        shared.look_at_sharing().await?;
-        let lanes = (0..lanes).map(|_| tokio::spawn(committer::run_lane(Arc::clone(&shared))));
-        let mut tasks: Vec<JoinHandle<()>> = lanes.collect();
-        tasks.push(tokio::spawn(changes::tell_others(Arc::clone(&shared))));
-        tasks.push(tokio::spawn(changes::hear_others(Arc::clone(&shared))));
-        tasks.push(tokio::spawn(leases::stay(Arc::clone(&shared))));
-        tasks.push(tokio::spawn(leases::tidy(Arc::clone(&shared))));
-        tasks.push(tokio::spawn(sharing::keep_looking(Arc::clone(&shared))));
+        shared.update_sharing().await?;
+        let committers =
+            (0..committers).map(|_| tokio::spawn(committer::run_committer(Arc::clone(&shared))));
+        let mut tasks: Vec<JoinHandle<()>> = committers.collect();
+        tasks.push(tokio::spawn(changes::send_notifications(Arc::clone(
+            &shared,
+        ))));
+        tasks.push(tokio::spawn(changes::receive_notifications(Arc::clone(
+            &shared,
+        ))));
+        tasks.push(tokio::spawn(leases::send_heartbeats(Arc::clone(&shared))));
+        tasks.push(tokio::spawn(leases::clean_up(Arc::clone(&shared))));
+        tasks.push(tokio::spawn(sharing::poll_sharing(Arc::clone(&shared))));
         Ok(Self { shared, tasks })
     }
 }
@@ -127,7 +132,7 @@ impl Drop for PostgresStore {
 }
 
 impl Shared {
-    /// Returns the task's head for an append, which need not be its newest one if the append expects another.
+    /// Returns the head of the task with the event that the append expects as the last one, or else the newest head.
     async fn head_before(
         &self,
         caller: &Caller,
@@ -143,12 +148,12 @@ impl Shared {
         }
     }
 
-    /// Finds out why an append was refused. The reason may be gone meanwhile: then the writer is to decide again.
-    async fn reason(
+    /// Returns the error for a refused append. If the cause no longer exists, it is a conflict, and the writer decides again.
+    async fn refusal_error(
         &self,
         refusal: Refusal,
         head: &Head,
-        append: Refused,
+        append: AppendSummary,
     ) -> Result<StoreError, StoreError> {
         let Head { owner, agent, .. } = head;
         let actual = match refusal {
@@ -165,7 +170,7 @@ impl Shared {
                 }
                 append.expected
             }
-            Refusal::Moved => match self.head(owner, &head.task).await {
+            Refusal::Conflict => match self.head(owner, &head.task).await {
                 Ok(newest) => newest.seq,
                 Err(StoreError::NotFound { .. }) if append.expected == 0 => {
                     if let Some(client_id) = &head.client_id
@@ -174,7 +179,7 @@ impl Shared {
                         let client_id = client_id.clone();
                         return Ok(StoreError::Taken { client_id, task });
                     }
-                    // The task of another caller has this id, or what was in the way is gone.
+                    // A task of another caller has this id, or the cause no longer exists.
                     return Ok(StoreError::not_found(&head.task));
                 }
                 Err(error) => return Err(error),
@@ -188,8 +193,8 @@ impl Shared {
     }
 }
 
-/// What is left of a refused append.
-struct Refused {
+/// The data of an append that are needed if it is refused.
+struct AppendSummary {
     expected: Seq,
     message_ids: Vec<String>,
 }
@@ -204,16 +209,16 @@ impl Store for PostgresStore {
         let shared = &self.shared;
         let before = shared.head_before(caller, &append).await?;
         let head = Arc::new(Head::after(before.as_deref(), caller, &append)?);
-        let refused = Refused {
+        let summary = AppendSummary {
             expected: append.expected,
             message_ids: append.message_ids().map(|(id, _)| id.to_owned()).collect(),
         };
-        let prepared = Prepared::new(before.as_deref(), Arc::clone(&head), append)?;
+        let prepared = PreparedAppend::new(before.as_deref(), Arc::clone(&head), append)?;
         match shared.queue.commit(prepared).await {
             Ok(()) => Ok(head),
             Err(refusal) => {
                 shared.recent.forget(&head.task);
-                Err(shared.reason(refusal, &head, refused).await?)
+                Err(shared.refusal_error(refusal, &head, summary).await?)
             }
         }
     }
@@ -337,7 +342,7 @@ impl Store for PostgresStore {
         value: Vec<u8>,
     ) -> Result<(), StoreError> {
         key.check(&value)?;
-        let (scope, record) = rows::record(caller, key);
+        let (scope, record) = rows::record_keys(caller, key);
         let put = "INSERT INTO bridge.records (scope, key, id, value, owner, kind, within)
             SELECT $1, $2, $3, $4, $5, $6, $7 FROM bridge.replicas WHERE id = $8
             ON CONFLICT (scope, key) DO UPDATE
@@ -349,7 +354,7 @@ impl Store for PostgresStore {
         let connections = &self.shared.connections;
         let values: connections::Values<'_> =
             &[&scope, &record, &id, &value, &owner, &kind, &within, &own];
-        match connections.write_again(put, values).await?.is_empty() {
+        match connections.write_idempotent(put, values).await?.is_empty() {
             false => Ok(()),
             true => Err(failure::taken_for_dead()),
         }
@@ -360,7 +365,7 @@ impl Store for PostgresStore {
         caller: &Caller,
         key: &RecordKey,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        let (scope, record) = rows::record(caller, key);
+        let (scope, record) = rows::record_keys(caller, key);
         let get = "SELECT value FROM bridge.records WHERE scope = $1 AND key = $2";
         let rows = self
             .shared
@@ -371,14 +376,14 @@ impl Store for PostgresStore {
     }
 
     async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError> {
-        let (scope, record) = rows::record(caller, key);
+        let (scope, record) = rows::record_keys(caller, key);
         let delete = "WITH own AS (SELECT id FROM bridge.replicas WHERE id = $3), gone AS (
                 DELETE FROM bridge.records WHERE scope = $1 AND key = $2 AND EXISTS (SELECT FROM own) RETURNING key
             ) SELECT EXISTS (SELECT FROM gone) FROM own";
         let own = self.shared.membership.replica;
         let connections = &self.shared.connections;
         let values: connections::Values<'_> = &[&scope, &record, &own];
-        let rows = connections.write_again(delete, values).await?;
+        let rows = connections.write_idempotent(delete, values).await?;
         let row = rows.first().ok_or_else(failure::taken_for_dead)?;
         Ok(row.get(0))
     }
@@ -389,7 +394,7 @@ impl Store for PostgresStore {
         kind: &str,
         scope: &str,
     ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        let scope = rows::scope(caller, kind, scope);
+        let scope = rows::scope_key(caller, kind, scope);
         let all = "SELECT id, value FROM bridge.records WHERE scope = $1 ORDER BY id";
         let rows = self.shared.connections.read(all, &[&scope]).await?;
         let record = |row: &tokio_postgres::Row| {
@@ -404,7 +409,7 @@ impl Store for PostgresStore {
         kind: &str,
         scopes: &[(Caller, String)],
     ) -> Result<Vec<bool>, StoreError> {
-        let key = |(caller, scope): &(Caller, String)| rows::scope(caller, kind, scope);
+        let key = |(caller, scope): &(Caller, String)| rows::scope_key(caller, kind, scope);
         let scopes: Vec<rows::Key> = scopes.iter().map(key).collect();
         let some = "SELECT DISTINCT scope FROM bridge.records WHERE scope = ANY($1)";
         let rows = self.shared.connections.read(some, &[&scopes]).await?;

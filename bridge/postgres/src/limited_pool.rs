@@ -1,7 +1,7 @@
-//! Connections that are lent, as many as the server allows.
+//! Limits a pool to the number of connections that the server allows.
 //!
-//! A server may allow fewer connections than the settings say. Whoever gets no further one then waits for one that
-//! lives, and the number is tried again later.
+//! A server may allow fewer connections than the settings. An operation that cannot get a new connection then waits for an
+//! existing one, and the limit is raised again later.
 
 use std::{
     sync::{Arc, Mutex},
@@ -17,105 +17,108 @@ use tokio::{
 
 use crate::failure;
 
-/// The time after which connections are tried again that the server did not allow.
-const AGAIN: Duration = Duration::from_secs(3);
+/// The time after which refused connections are tried again.
+const RETRY_PAUSE: Duration = Duration::from_secs(3);
 
-/// A pool with a place for each connection that the server allows.
+/// A pool with a permit for each connection that the server allows.
 pub(super) struct LimitedPool {
     pool: Pool,
-    places: Arc<Semaphore>,
-    missing: Mutex<Missing>,
-    /// The time for which an answer is waited for.
-    pub(super) answer: Duration,
+    permits: Arc<Semaphore>,
+    refused: Mutex<RefusedConnections>,
+    /// The time for which the result of a statement is awaited.
+    pub(super) result_timeout: Duration,
 }
 
-/// Places for connections that the server did not allow.
-struct Missing {
+/// The permits that were removed because the server refused connections.
+struct RefusedConnections {
     count: usize,
     until: Instant,
 }
 
-/// A connection that is lent.
-pub(super) struct Lent {
-    // It is given back before its place.
+/// A connection of the pool, with its permit.
+pub(super) struct PooledConnection {
+    // The connection is returned before its permit, since fields are dropped in order.
     pub(super) connection: Object,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
-/// Why no connection is lent.
-pub(super) enum NotLent {
-    /// All are in use.
+/// The reason for which no connection was returned.
+pub(super) enum AcquireError {
+    /// All connections are in use.
     Busy,
-    /// There is none.
-    NoneLives(String),
+    /// The pool has no connection, and none can be made.
+    NoConnection(String),
 }
 
 impl LimitedPool {
-    /// Lends connections of this pool, whose answers are waited for as long as this.
-    pub(super) fn new(pool: Pool, answer: Duration) -> Self {
+    /// Wraps a pool; `result_timeout` is the time for which results are awaited.
+    pub(super) fn new(pool: Pool, result_timeout: Duration) -> Self {
         Self {
-            places: Arc::new(Semaphore::new(pool.status().max_size)),
+            permits: Arc::new(Semaphore::new(pool.status().max_size)),
             pool,
-            missing: Mutex::new(Missing {
+            refused: Mutex::new(RefusedConnections {
                 count: 0,
                 until: Instant::now(),
             }),
-            answer,
+            result_timeout,
         }
     }
 
-    /// The largest number of connections.
-    pub(super) fn largest(&self) -> usize {
+    /// Returns the largest number of connections.
+    pub(super) fn max_size(&self) -> usize {
         self.pool.status().max_size
     }
 
-    /// Whether there is any connection.
-    pub(super) fn lives(&self) -> bool {
+    /// Returns whether the pool has any connection.
+    pub(super) fn has_connections(&self) -> bool {
         self.pool.status().size > 0
     }
 
-    /// Lends a connection, and waits until then for one that lives.
-    pub(super) async fn lend(&self, until: Instant) -> Result<Lent, NotLent> {
+    /// Returns a connection, and waits for a free one until `deadline`.
+    pub(super) async fn acquire(
+        &self,
+        deadline: Instant,
+    ) -> Result<PooledConnection, AcquireError> {
         loop {
-            self.try_missing_again();
-            let place = timeout_at(until, Arc::clone(&self.places).acquire_owned());
-            let Ok(Ok(place)) = place.await else {
-                return Err(NotLent::Busy);
+            self.restore_permits();
+            let permit = timeout_at(deadline, Arc::clone(&self.permits).acquire_owned());
+            let Ok(Ok(permit)) = permit.await else {
+                return Err(AcquireError::Busy);
             };
             match self.pool.get().await {
                 Ok(connection) => {
-                    return Ok(Lent {
+                    return Ok(PooledConnection {
                         connection,
-                        _place: place,
+                        _permit: permit,
                     });
                 }
                 Err(error) => {
-                    let reason = failure::of_pool(&error);
-                    if !self.lives() {
-                        return Err(NotLent::NoneLives(reason));
+                    let reason = failure::describe_pool_error(&error);
+                    if !self.has_connections() {
+                        return Err(AcquireError::NoConnection(reason));
                     }
                     tracing::debug!(reason, "fewer connections are used for a while");
-                    self.go_without(place);
+                    self.remove_permit(permit);
                 }
             }
         }
     }
 
-    /// Takes away a place. Those of connections that live stay.
-    fn go_without(&self, place: OwnedSemaphorePermit) {
-        let mut missing = lock(&self.missing);
-        place.forget();
-        if missing.count == 0 {
-            missing.until = Instant::now() + AGAIN;
+    /// Removes a permit, until the refused connections are tried again.
+    fn remove_permit(&self, permit: OwnedSemaphorePermit) {
+        let mut refused = lock(&self.refused);
+        permit.forget();
+        if refused.count == 0 {
+            refused.until = Instant::now() + RETRY_PAUSE;
         }
-        missing.count += 1;
+        refused.count += 1;
     }
 
-    fn try_missing_again(&self) {
-        let mut missing = lock(&self.missing);
-        if missing.count > 0 && Instant::now() >= missing.until {
-            self.places.add_permits(missing.count);
-            missing.count = 0;
+    fn restore_permits(&self) {
+        let mut refused = lock(&self.refused);
+        if refused.count > 0 && Instant::now() >= refused.until {
+            self.permits.add_permits(refused.count);
+            refused.count = 0;
         }
     }
 }

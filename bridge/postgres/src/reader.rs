@@ -13,37 +13,39 @@ use crate::{
 };
 use bridge_store::{
     Head, ListPosition, ListQuery, Page, Seq, Snapshot, StoreError, StoredEvent,
-    backend::{Cached, PageInMaking, cut},
+    backend::{Cached, PageBuilder, cut_page},
     caller::Caller,
 };
 
 /// The number of rows that are read at a time to compute a task.
-const ROWS: i64 = 256;
+const PAGE_ROWS: i64 = 256;
 
-const EVENTS: &str = "SELECT first, time, format, body, last FROM bridge.events
+const SELECT_EVENTS: &str = "SELECT first, time, format, body, last FROM bridge.events
     WHERE task = $1 AND last > $2 ORDER BY last LIMIT $3";
 
-const PAGE: &str = "SELECT task, status_time, head FROM bridge.tasks
+const SELECT_PAGE: &str = "SELECT task, status_time, head FROM bridge.tasks
     WHERE list = $1 AND ($2::bytea IS NULL OR context = $2) AND ($3::text IS NULL OR state = $3)
         AND status_time >= $4 AND status_time <= $5 AND (status_time < $5 OR task > $6)
     ORDER BY status_time DESC, task LIMIT $7";
 
-const TOTAL: &str = "SELECT coalesce(sum(tasks), 0)::bigint FROM bridge.lists WHERE list = $1";
+const COUNT_ALL: &str = "SELECT coalesce(sum(tasks), 0)::bigint FROM bridge.lists WHERE list = $1";
 
-const NARROW_TOTAL: &str = "SELECT count(*) FROM bridge.tasks
+const COUNT_FILTERED: &str = "SELECT count(*) FROM bridge.tasks
     WHERE list = $1 AND ($2::bytea IS NULL OR context = $2) AND ($3::text IS NULL OR state = $3)
         AND status_time >= $4";
 
 impl Shared {
-    /// Returns the head of a task of this caller.
+    /// Returns the head of the caller's task.
     pub(super) async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
         if !rows::is_storable(task) {
             return Err(StoreError::not_found(task));
         }
         let select = "SELECT head FROM bridge.tasks WHERE task = $1";
         let found = self.connections.read(select, &[&task]).await?;
-        let found = found.first().map(|row| rows::head(task, row.get(0)));
-        let found = found.transpose().inspect_err(|error| self.note(error))?;
+        let found = found.first().map(|row| rows::read_head(task, row.get(0)));
+        let found = found
+            .transpose()
+            .inspect_err(|error| self.quarantine_damaged(error))?;
         let head = found.filter(|head| head.owner == *caller);
         head.map(Arc::new)
             .ok_or_else(|| StoreError::not_found(task))
@@ -56,14 +58,14 @@ impl Shared {
         after: Seq,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        // Both go to the server at once.
-        let most = i64::try_from(limit).unwrap_or(i64::MAX);
+        // Head and events are requested at the same time.
+        let max_rows = i64::try_from(limit).unwrap_or(i64::MAX);
         let events = async {
             match rows::is_storable(task) {
                 true => {
                     let after = signed(after);
-                    let values: Values<'_> = &[&task, &after, &most];
-                    self.connections.read(EVENTS, values).await
+                    let values: Values<'_> = &[&task, &after, &max_rows];
+                    self.connections.read(SELECT_EVENTS, values).await
                 }
                 false => Ok(Vec::new()),
             }
@@ -72,7 +74,8 @@ impl Shared {
         head?;
         let mut events = Vec::new();
         for row in &found? {
-            let stored = rows::events(task, row).inspect_err(|error| self.note(error))?;
+            let stored =
+                rows::read_events(task, row).inspect_err(|error| self.quarantine_damaged(error))?;
             events.extend(stored.filter(|stored| stored.seq > after));
             if events.len() >= limit {
                 break;
@@ -85,7 +88,7 @@ impl Shared {
     /// Returns the task after exactly the last event of this head.
     pub(super) async fn snapshot(&self, head: &Head) -> Result<Snapshot, StoreError> {
         let found = self.find_snapshot(head).await;
-        found.inspect_err(|error| self.note(error))
+        found.inspect_err(|error| self.quarantine_damaged(error))
     }
 
     async fn find_snapshot(&self, head: &Head) -> Result<Snapshot, StoreError> {
@@ -97,14 +100,14 @@ impl Shared {
         let mut cached = known.unwrap_or_else(|| Cached::empty(head));
         while cached.snapshot.seq < *seq {
             let after = signed(cached.snapshot.seq);
-            let values: Values<'_> = &[task, &after, &ROWS];
-            let found = self.connections.read(EVENTS, values).await?;
+            let values: Values<'_> = &[task, &after, &PAGE_ROWS];
+            let found = self.connections.read(SELECT_EVENTS, values).await?;
             for row in &found {
                 let last: i64 = row.get(4);
                 if unsigned(last) > *seq {
                     break;
                 }
-                for stored in rows::events(task, row)? {
+                for stored in rows::read_events(task, row)? {
                     cached.add(stored);
                 }
             }
@@ -122,25 +125,28 @@ impl Shared {
         caller: &Caller,
         query: &ListQuery,
     ) -> Result<Page, StoreError> {
-        let list = rows::list(caller, &query.agent);
+        let list = rows::list_key(caller, &query.agent);
         let from = self.start(&list, query).await?;
-        let context = query.context_id.as_deref().map(rows::context);
-        let state = query.state.as_ref().map(|state| rows::name(state.as_str()));
+        let context = query.context_id.as_deref().map(rows::context_key);
+        let state = query
+            .state
+            .as_ref()
+            .map(|state| rows::storable(state.as_str()));
         let since = query.after.map_or(i64::MIN, Timestamp::as_millisecond);
         let (until, task) = match &from {
             Some(position) => (position.millis, position.task.as_str()),
             None => (i64::MAX, ""),
         };
-        let most = i64::try_from(query.page_size.saturating_add(1)).unwrap_or(i64::MAX);
-        let values: Values<'_> = &[&list, &context, &state, &since, &until, &task, &most];
-        let page = self.connections.read(PAGE, values);
+        let max_rows = i64::try_from(query.page_size.saturating_add(1)).unwrap_or(i64::MAX);
+        let values: Values<'_> = &[&list, &context, &state, &since, &until, &task, &max_rows];
+        let page = self.connections.read(SELECT_PAGE, values);
         let total = async {
             let total = match query.is_narrow() {
                 true => {
                     let values: Values<'_> = &[&list, &context, &state, &since];
-                    self.connections.read(NARROW_TOTAL, values).await?
+                    self.connections.read(COUNT_FILTERED, values).await?
                 }
-                false => self.connections.read(TOTAL, &[&list]).await?,
+                false => self.connections.read(COUNT_ALL, &[&list]).await?,
             };
             Ok(total.first().map_or(0, |row| row.get::<_, i64>(0)))
         };
@@ -151,7 +157,7 @@ impl Shared {
         Ok(Page { tasks, next, total })
     }
 
-    /// Loads the tasks of a page. One that is damaged is left out.
+    /// Loads the tasks of a page, without damaged tasks. Returns them and the token of the next page.
     async fn fill(
         &self,
         query: &ListQuery,
@@ -161,8 +167,8 @@ impl Shared {
             millis: row.get(1),
             task: row.get(0),
         };
-        let (positions, next) = cut(found.iter().map(position).collect(), query.page_size);
-        let mut page = PageInMaking::new(query);
+        let (positions, next) = cut_page(found.iter().map(position).collect(), query.page_size);
+        let mut page = PageBuilder::new(query);
         for (position, row) in positions.into_iter().zip(found) {
             let snapshot = match self.intact(&position.task, row.get(2)) {
                 Some(head) => Some(self.snapshot(&head).await),
@@ -183,7 +189,7 @@ impl Shared {
         Ok((page.tasks, next))
     }
 
-    /// Returns the position after which the page begins, if its task is in this list.
+    /// Returns the position after which the page begins, and checks that its task is in this list.
     async fn start(
         &self,
         list: &rows::Key,
@@ -209,7 +215,7 @@ impl Shared {
         agent: &str,
         id: &str,
     ) -> Result<Option<(String, Seq)>, StoreError> {
-        let key = rows::message(caller, agent, id);
+        let key = rows::message_key(caller, agent, id);
         let select = "SELECT task, seq FROM bridge.messages WHERE key = $1";
         let found = self.connections.read(select, &[&key]).await?;
         let place = |row: &Row| (row.get(0), unsigned(row.get(1)));
@@ -222,7 +228,7 @@ impl Shared {
         agent: &str,
         id: &str,
     ) -> Result<Option<String>, StoreError> {
-        let key = rows::client(caller, agent, id);
+        let key = rows::client_key(caller, agent, id);
         let select = "SELECT task FROM bridge.tasks WHERE client = $1";
         let found = self.connections.read(select, &[&key]).await?;
         Ok(found.first().map(|row| row.get(0)))
@@ -232,7 +238,8 @@ impl Shared {
         let select = "SELECT head FROM bridge.tasks WHERE task = $1";
         let found = self.connections.read(select, &[&task]).await?;
         let row = found.first().ok_or_else(|| StoreError::not_found(task))?;
-        let head = rows::head(task, row.get(0)).inspect_err(|error| self.note(error))?;
+        let head = rows::read_head(task, row.get(0))
+            .inspect_err(|error| self.quarantine_damaged(error))?;
         Ok(head.owner)
     }
 
@@ -249,7 +256,7 @@ impl Shared {
             let found = self.connections.read(select, &[&after, &rows]).await?;
             heads.extend(self.intact_heads(&found));
             match found.last() {
-                // Damaged ones do not make a page shorter, which would look like the end.
+                // Damaged tasks must not make a page shorter, which would look like the end.
                 Some(last) if signed_len(&found) == rows && heads.len() < limit => {
                     after = last.get(0);
                 }
@@ -268,12 +275,12 @@ impl Shared {
         let select = "SELECT task, head, status_time FROM bridge.tasks
             WHERE agent = $1 AND waits AND (status_time, task) > ($2, $3) AND status_time <= $4
             ORDER BY status_time, task LIMIT $5";
-        self.since(select, agent, after, until, limit).await
+        self.heads_since(select, agent, after, until, limit).await
     }
 
-    /// Returns the heads of an agent's tasks by a statement that takes the agent, the status time and id of the task
-    /// before the first one, the newest status time, and the number of rows.
-    pub(super) async fn since(
+    /// Returns the heads of an agent's tasks. The parameters of `select` are the agent, the status time and id of the task
+    /// before the first one, the latest status time, and the number of rows.
+    pub(super) async fn heads_since(
         &self,
         select: &'static str,
         agent: &str,
@@ -283,7 +290,7 @@ impl Shared {
     ) -> Result<Vec<Head>, StoreError> {
         let after = after.map(|after| (after.millis, after.task.clone()));
         let (mut millis, mut task) = after.unwrap_or((i64::MIN, String::new()));
-        let (agent, until) = (rows::name(agent), until.as_millisecond());
+        let (agent, until) = (rows::storable(agent), until.as_millisecond());
         let mut heads = Vec::new();
         loop {
             let rows = i64::try_from(limit - heads.len()).unwrap_or(i64::MAX);
@@ -299,20 +306,20 @@ impl Shared {
         }
     }
 
-    /// Returns the heads in rows of `task` and `head`, without damaged tasks.
+    /// Returns the heads in rows with the columns `task` and `head`, without damaged tasks.
     pub(super) fn intact_heads(&self, found: &[Row]) -> Vec<Head> {
         let head = |row: &Row| self.intact(row.get(0), row.get(1));
         found.iter().filter_map(head).collect()
     }
 
-    /// Returns a head unless it is damaged, which is noted.
+    /// Reads a head. A damaged one is quarantined.
     pub(super) fn intact(&self, task: &str, json: &[u8]) -> Option<Head> {
-        let head = rows::head(task, json).inspect_err(|error| self.note(error));
+        let head = rows::read_head(task, json).inspect_err(|error| self.quarantine_damaged(error));
         head.ok()
     }
 
-    /// Notes that a task is damaged.
-    fn note(&self, error: &StoreError) {
+    /// Quarantines the task if the error says that it is damaged.
+    fn quarantine_damaged(&self, error: &StoreError) {
         if let StoreError::Damaged { task, reason } = error {
             self.quarantine.add(task, reason);
         }

@@ -1,4 +1,4 @@
-//! Remembers the heads of tasks that this process has written or read lately, so that an append need not read them.
+//! Caches the heads of tasks that this process has written, so that an append need not read them.
 
 use std::{
     mem::take,
@@ -8,10 +8,10 @@ use std::{
 use bridge_program::lock;
 use bridge_store::{Head, Seq, Unordered};
 
-/// The number of heads after which the older half is forgotten.
-const HEADS: usize = 16 << 10;
+/// The largest number of heads. Beyond it the older half is dropped.
+const MAX_HEADS: usize = 16 << 10;
 
-/// Heads by task, in two generations. A head never changes, so one with the expected number is the right one.
+/// Heads by task, in two generations. A head never changes, so the head with the expected event number is valid.
 #[derive(Debug, Default)]
 pub(super) struct RecentHeads(Mutex<Generations>);
 
@@ -22,14 +22,14 @@ struct Generations {
 }
 
 impl RecentHeads {
-    /// Returns the task's head after exactly this event.
+    /// Returns the head of the task after exactly this event.
     pub(super) fn get(&self, task: &str, seq: Seq) -> Option<Arc<Head>> {
         let heads = lock(&self.0);
         let head = heads.young.get(task).or_else(|| heads.old.get(task))?;
         (head.seq == seq).then(|| Arc::clone(head))
     }
 
-    /// Stores a head. One that cannot be continued is forgotten instead.
+    /// Stores a head, or removes the task if no events can follow.
     pub(super) fn put(&self, head: &Arc<Head>) {
         let mut heads = lock(&self.0);
         if !head.is_open() {
@@ -44,7 +44,7 @@ impl RecentHeads {
                 heads.young.extend([inserted]);
             }
         }
-        if heads.young.len() > HEADS / 2 {
+        if heads.young.len() > MAX_HEADS / 2 {
             heads.old = take(&mut heads.young);
         }
     }

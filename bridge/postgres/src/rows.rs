@@ -1,4 +1,4 @@
-//! How tasks and events are written into rows and read from them.
+//! Converts tasks and events to rows and back.
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -6,10 +6,10 @@ use tokio_postgres::Row;
 
 use bridge_store::{Event, Head, RecordKey, Seq, StoreError, StoredEvent, caller::Caller};
 
-/// The format of events that this program writes and reads.
+/// The format version of events that this program writes and reads.
 pub(super) const FORMAT: i16 = 1;
 
-/// A digest of names, each of any length and content.
+/// A digest of names of any length and content.
 pub(super) type Key = Vec<u8>;
 
 fn digest(kind: &str, names: &[&str]) -> Key {
@@ -18,43 +18,43 @@ fn digest(kind: &str, names: &[&str]) -> Key {
         digest.update((name.len() as u64).to_be_bytes());
         digest.update(name);
     }
-    // Half of it: ids of others are as hard to meet as those of tasks are to guess.
+    // Half of the digest suffices: a collision is as improbable as a guessed task id.
     digest.finalize()[..16].to_vec()
 }
 
-/// The key of a caller's tasks of an agent.
-pub(super) fn list(owner: &Caller, agent: &str) -> Key {
+/// Returns the key of the list of a caller's tasks at an agent.
+pub(super) fn list_key(owner: &Caller, agent: &str) -> Key {
     digest("list", &[&owner.id, agent])
 }
 
-pub(super) fn context(context: &str) -> Key {
+pub(super) fn context_key(context: &str) -> Key {
     digest("context", &[context])
 }
 
-pub(super) fn message(owner: &Caller, agent: &str, id: &str) -> Key {
+pub(super) fn message_key(owner: &Caller, agent: &str, id: &str) -> Key {
     digest("message", &[&owner.id, agent, id])
 }
 
-pub(super) fn client(owner: &Caller, agent: &str, id: &str) -> Key {
+pub(super) fn client_key(owner: &Caller, agent: &str, id: &str) -> Key {
     digest("client", &[&owner.id, agent, id])
 }
 
-/// The key of a conversation's lease.
-pub(super) fn conversation(owner: &Caller, agent: &str, id: &str) -> Key {
+/// Returns the key of a conversation's lease.
+pub(super) fn conversation_key(owner: &Caller, agent: &str, id: &str) -> Key {
     digest("conversation", &[&owner.id, agent, id])
 }
 
-/// The key of the records of a kind in one scope.
-pub(super) fn scope(owner: &Caller, kind: &str, scope: &str) -> Key {
+/// Returns the key of the records of a kind in one scope.
+pub(super) fn scope_key(owner: &Caller, kind: &str, scope: &str) -> Key {
     digest("scope", &[&owner.id, kind, scope])
 }
 
-pub(super) fn record(owner: &Caller, key: &RecordKey) -> (Key, Key) {
-    let in_scope = scope(owner, &key.kind, &key.scope);
+pub(super) fn record_keys(owner: &Caller, key: &RecordKey) -> (Key, Key) {
+    let in_scope = scope_key(owner, &key.kind, &key.scope);
     (in_scope, digest("id", &[&key.id]))
 }
 
-/// A number of an event in a row. There are never so many that it does not fit.
+/// Converts the number of an event for a row. Real numbers always fit.
 pub(super) fn signed(seq: Seq) -> i64 {
     i64::try_from(seq).unwrap_or(i64::MAX)
 }
@@ -63,30 +63,30 @@ pub(super) fn unsigned(number: i64) -> Seq {
     Seq::try_from(number).unwrap_or_default()
 }
 
-/// Whether a text can be a task's id. The database cannot hold others, so there is no such task.
+/// Returns whether a text can be the id of a task. The database cannot store null characters, so no task has one.
 pub(super) fn is_storable(task: &str) -> bool {
     !task.contains('\0')
 }
 
-/// A name that selects rows, without the one character that the database cannot hold.
-pub(super) fn name(text: &str) -> std::borrow::Cow<'_, str> {
+/// Replaces null characters, which the database cannot store, in a name that selects rows.
+pub(super) fn storable(text: &str) -> std::borrow::Cow<'_, str> {
     match text.contains('\0') {
         false => text.into(),
         true => text.replace('\0', "\u{fffd}").into(),
     }
 }
 
-pub(super) fn written<T: serde::Serialize>(what: &str, value: &T) -> Result<Vec<u8>, StoreError> {
+pub(super) fn to_json<T: serde::Serialize>(what: &str, value: &T) -> Result<Vec<u8>, StoreError> {
     serde_json::to_vec(value).map_err(|error| StoreError::corrupt(what, &error))
 }
 
 /// Reads a head from its column.
-pub(super) fn head(task: &str, json: &[u8]) -> Result<Head, StoreError> {
+pub(super) fn read_head(task: &str, json: &[u8]) -> Result<Head, StoreError> {
     serde_json::from_slice(json).map_err(|error| damaged(task, &error))
 }
 
 /// Reads the events of a row with the columns `first`, `time`, `format` and `body`.
-pub(super) fn events(
+pub(super) fn read_events(
     task: &str,
     row: &Row,
 ) -> Result<impl Iterator<Item = StoredEvent>, StoreError> {

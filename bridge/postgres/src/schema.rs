@@ -1,55 +1,61 @@
-//! The tables in the database, and the steps that lead to those of this program.
+//! Creates and migrates the tables in the database.
 //!
-//! Each step is a transaction, which is made by one process at a time. A program accepts a later schema than its own if
-//! that says that the program can go on with it, so that programs of two versions run beside each other while they are
-//! replaced.
+//! All missing migrations run in one transaction, in one process at a time. A program accepts a later schema than its own
+//! if the schema declares that the program can use it, so that programs of two versions can run at the same time during an
+//! update.
 
 use deadpool_postgres::ClientWrapper;
 
-use crate::failure::{told, unavailable};
+use crate::failure::{describe, unavailable};
 use bridge_store::StoreError;
 
-/// The oldest server that has what the statements need.
+/// The oldest major version of PostgreSQL that supports the statements.
 const OLDEST_SERVER: u32 = 15;
 
-/// The steps, oldest first. The number of a schema is the number of steps that led to it. Steps are never changed once
-/// they were released.
-const STEPS: [&str; 3] = [
+/// The migrations, oldest first. The version of a schema is the number of its migrations. A released migration is never
+/// changed.
+const MIGRATIONS: [&str; 3] = [
     include_str!("../migrations/0001_log.sql"),
     include_str!("../migrations/0002_replicas.sql"),
     include_str!("../migrations/0003_calls.sql"),
 ];
 
-/// The number of this program's schema.
-const OWN: u32 = STEPS.len() as u32;
+/// The version of this program's schema.
+const VERSION: u32 = MIGRATIONS.len() as u32;
 
-/// The number of the oldest schema whose program can go on with this program's schema.
+/// The version of the oldest program that can use this program's schema.
 const READABLE_BY: u32 = 2;
 
-/// The key of the lock that is held while the schema is looked at and changed.
-const LOCK: i64 = 0x6272_6964_6765;
+/// The key of the advisory lock that is held while the schema is read and changed.
+const LOCK_KEY: i64 = 0x6272_6964_6765;
 
-/// Nothing is made that is there: a user who may only use the tables needs no right to make any.
-const STATE: &str = "DO $$ BEGIN
+/// Creates nothing that exists: a user who only uses the tables needs no right to create any.
+const CREATE_SCHEMA: &str = "DO $$ BEGIN
     IF to_regclass('bridge.schema') IS NULL THEN
         CREATE SCHEMA IF NOT EXISTS bridge;
         CREATE TABLE bridge.schema (number integer NOT NULL, readable_by integer NOT NULL);
     END IF; END $$";
 
-/// Checks the server and its tables, and makes those that are missing. `address` is shown in errors.
+/// Checks the server and migrates its tables. `address` is shown in errors.
 ///
 /// # Errors
-/// `Unsupported` if the server is too old, `Newer` if a later program has changed the tables.
+/// `Unsupported` if the server is too old, `Newer` if a later version has changed the tables.
 pub(super) async fn prepare(client: &mut ClientWrapper, address: &str) -> Result<(), StoreError> {
     check_server(client, address).await?;
-    let failed = |error: tokio_postgres::Error| unavailable(told(&error));
+    let failed = |error: tokio_postgres::Error| unavailable(describe(&error));
     let transaction = client.transaction().await.map_err(failed)?;
-    // Making an index on large tables may take long, and so may waiting for another process.
+    // It may take long to create an index on a large table, or to wait for another process.
     let begin = "SET LOCAL statement_timeout = '10min'";
     transaction.batch_execute(begin).await.map_err(failed)?;
     let lock = "SELECT pg_advisory_xact_lock($1)";
-    transaction.execute(lock, &[&LOCK]).await.map_err(failed)?;
-    transaction.batch_execute(STATE).await.map_err(failed)?;
+    transaction
+        .execute(lock, &[&LOCK_KEY])
+        .await
+        .map_err(failed)?;
+    transaction
+        .batch_execute(CREATE_SCHEMA)
+        .await
+        .map_err(failed)?;
     let known = "SELECT number, readable_by FROM bridge.schema";
     let known = transaction.query_opt(known, &[]).await.map_err(failed)?;
     let number = |column: usize| {
@@ -57,31 +63,36 @@ pub(super) async fn prepare(client: &mut ClientWrapper, address: &str) -> Result
         known.map_or(0, |number| u32::try_from(number).unwrap_or_default())
     };
     let (found, readable_by) = (number(0), number(1));
-    if found > OWN && readable_by > OWN {
+    if found > VERSION && readable_by > VERSION {
         return Err(StoreError::Newer {
             path: address.into(),
             found,
-            known: OWN,
+            known: VERSION,
         });
     }
-    if found >= OWN {
+    if found >= VERSION {
         return Ok(());
     }
-    for step in &STEPS[found as usize..] {
-        transaction.batch_execute(step).await.map_err(failed)?;
+    for migration in &MIGRATIONS[found as usize..] {
+        transaction.batch_execute(migration).await.map_err(failed)?;
     }
     transaction
         .execute("DELETE FROM bridge.schema", &[])
         .await
         .map_err(failed)?;
-    let state: [i32; 2] = [OWN, READABLE_BY].map(u32::cast_signed);
+    let state: [i32; 2] = [VERSION, READABLE_BY].map(u32::cast_signed);
     let insert = "INSERT INTO bridge.schema (number, readable_by) VALUES ($1, $2)";
     transaction
         .execute(insert, &[&state[0], &state[1]])
         .await
         .map_err(failed)?;
     transaction.commit().await.map_err(failed)?;
-    tracing::info!(address, from = found, to = OWN, "the tables were made");
+    tracing::info!(
+        address,
+        from = found,
+        to = VERSION,
+        "the tables were migrated"
+    );
     Ok(())
 }
 
@@ -89,7 +100,7 @@ async fn check_server(client: &ClientWrapper, address: &str) -> Result<(), Store
     let version =
         "SELECT current_setting('server_version_num')::integer, current_setting('server_version')";
     let row = client.query_one(version, &[]).await;
-    let row = row.map_err(|error| unavailable(told(&error)))?;
+    let row = row.map_err(|error| unavailable(describe(&error)))?;
     check_version(address, row.get(0), row.get(1))
 }
 
@@ -126,11 +137,11 @@ mod tests {
         }
     }
 
-    /// A program of the version before goes on with what it knows, so later steps only add.
+    /// Programs of the previous version use the same tables, so later migrations only add to them.
     #[test]
-    fn steps_after_the_oldest_readable_one_only_add() {
-        for step in &STEPS[READABLE_BY as usize..] {
-            let code = step
+    fn migrations_after_the_oldest_readable_one_only_add() {
+        for migration in &MIGRATIONS[READABLE_BY as usize..] {
+            let code = migration
                 .lines()
                 .filter(|line| !line.trim_start().starts_with("--"));
             let code = code.collect::<Vec<_>>().join(" ").to_uppercase();
@@ -141,7 +152,7 @@ mod tests {
                 "ALTER COLUMN",
                 "REPLACE FUNCTION",
             ] {
-                assert!(!code.contains(removing), "{removing}: {step}");
+                assert!(!code.contains(removing), "{removing}: {migration}");
             }
         }
     }

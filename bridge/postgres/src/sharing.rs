@@ -1,4 +1,4 @@
-//! What operators want to know of the processes on one database, looked up now and then.
+//! Collects statistics of the processes on the database, for operators.
 
 use std::{
     collections::BTreeMap,
@@ -14,9 +14,9 @@ use tokio_postgres::Row;
 use crate::{Shared, connections::Values};
 use bridge_store::{CallCounts, Sharing, StoreError};
 
-/// What was seen last, and calls counted since the start.
+/// The statistics that were read last, and the calls since the start.
 #[derive(Debug, Default)]
-pub(super) struct SharingSeen {
+pub(super) struct SharingStats {
     last: Mutex<Sharing>,
     pub(super) handed: CallCounter,
     pub(super) taken: CallCounter,
@@ -46,20 +46,19 @@ impl CallCounter {
     }
 }
 
-/// Looks again and again, for ever. The loop in which this process says that it lives does not wait for these queries.
-pub(super) async fn keep_looking(shared: Arc<Shared>) {
+/// Updates the statistics, for ever. Heartbeats do not wait for these queries.
+pub(super) async fn poll_sharing(shared: Arc<Shared>) {
     loop {
         sleep(shared.membership.lease / 4).await;
-        if let Err(error) = shared.look_at_sharing().await {
-            tracing::debug!(%error, "what the bridges share is looked up later");
+        if let Err(error) = shared.update_sharing().await {
+            tracing::debug!(%error, "the statistics of the bridges could not be read");
         }
     }
 }
 
 impl Shared {
-    /// Looks up what is shared. Each query reads a row or two for each agent, process and lease of this process, and
-    /// none of the tasks.
-    pub(super) async fn look_at_sharing(&self) -> Result<(), StoreError> {
+    /// Reads the statistics. The queries read a few rows for each agent, process and lease of this process, and no tasks.
+    pub(super) async fn update_sharing(&self) -> Result<(), StoreError> {
         let own = "SELECT (SELECT count(*) FROM bridge.replicas WHERE until >= clock_timestamp()),
                 (SELECT count(*) FROM bridge.conversations WHERE replica = $1)";
         let values: Values<'_> = &[&self.membership.replica];
@@ -79,7 +78,7 @@ impl Shared {
         Ok(())
     }
 
-    pub(super) fn sharing_seen(&self) -> Sharing {
+    pub(super) fn sharing_stats(&self) -> Sharing {
         let last = self.sharing.last.lock();
         Sharing {
             handed: self.sharing.handed.counts(),

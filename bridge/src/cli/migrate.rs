@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::store::StoreChoice;
 use crate::store::{
-    Store, WholeStore,
+    ExportStore, Store,
     transfer::{
         FileSource, FileTarget, Source, StoreSource, StoreTarget, Target, TransferReport, transfer,
     },
@@ -140,7 +140,7 @@ async fn copy_between(
     to: &Place,
     used: Use,
     name: &str,
-    stores: &mut Vec<Arc<dyn WholeStore>>,
+    stores: &mut Vec<Arc<dyn ExportStore>>,
 ) -> Result<TransferReport, String> {
     let told = |error: crate::store::transfer::TransferError| error.to_string();
     if from == to {

@@ -12,7 +12,7 @@ use std::{
 use crate::store::{PostgresSettings, PostgresStore};
 use crate::{
     config::Config,
-    store::{MemoryStore, SledSettings, SledStore, Store, StoreError, WholeStore},
+    store::{ExportStore, MemoryStore, SledSettings, SledStore, Store, StoreError},
 };
 
 /// A store on the command line of a program.
@@ -108,7 +108,7 @@ impl StoreChoice {
     ///
     /// # Errors
     /// `Memory`, and the errors of [`Self::open`].
-    pub(super) async fn open_whole(&self) -> Result<Arc<dyn WholeStore>, StoreMissing> {
+    pub(super) async fn open_whole(&self) -> Result<Arc<dyn ExportStore>, StoreMissing> {
         match self {
             Self::Memory => Err(StoreMissing::Memory),
             Self::Sled(settings) => Ok(Arc::new(SledStore::open(settings)?)),

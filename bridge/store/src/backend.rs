@@ -2,12 +2,12 @@
 //!
 //! - [`Cache`], [`Cached`]: tasks that were written or read lately
 //! - [`Quarantine`]: damaged tasks that were found
-//! - [`PageInMaking`], [`cut`]: pages of lists
+//! - [`PageBuilder`], [`cut_page`]: pages of lists
 //!
 //! What tells readers of new events is the [`Feed`](crate::Feed).
 
 pub use crate::{
     cache::{Cache, Cached},
-    list::{PageInMaking, cut},
+    list::{PageBuilder, cut_page},
     quarantine::Quarantine,
 };

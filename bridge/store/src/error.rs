@@ -173,7 +173,7 @@ impl StoreError {
     }
 
     /// Whether the same operation may succeed later.
-    pub fn is_passing(&self) -> bool {
+    pub fn is_temporary(&self) -> bool {
         matches!(
             self,
             Self::Full { .. } | Self::Rebuilding | Self::Io { .. } | Self::Unavailable { .. }

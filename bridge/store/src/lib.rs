@@ -14,7 +14,7 @@
 //! - [`Leases`], [`Lease`], [`Conversation`]: which of several processes works on a conversation
 //! - [`MemoryStore`], [`SledStore`]: the backends here; `bridge-postgres` is one in a crate of its own
 //! - [`backend`]: what backends have in common
-//! - [`WholeStore`], [`transfer`]: all that a store holds, and copies of it
+//! - [`ExportStore`], [`transfer`]: all that a store holds, and copies of it
 //! - `testing`: the test suite for backends (feature `testing`)
 
 mod append;
@@ -27,6 +27,7 @@ mod damage;
 mod deletion;
 mod error;
 mod event;
+mod export;
 mod feed;
 #[cfg(test)]
 mod feed_tests;
@@ -47,7 +48,6 @@ mod task_metadata;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod transfer;
-mod whole;
 
 #[cfg(any(test, feature = "testing"))]
 pub use self::sled::{Faults, Flaw, Gate, SimulatedDisk};
@@ -58,6 +58,7 @@ pub use deletion::{Deletion, DiskUse, EndedTasks};
 pub use error::StoreError;
 pub use event::millis;
 pub use event::{Created, Event, Revised, StoredEvent};
+pub use export::{ExportStore, RecordEntry, RecordPage, TaskEntry, TaskPage};
 pub use feed::{Feed, Listener, Watch};
 pub use head::{Head, Turn, TurnState};
 pub use leases::{Call, CallCounts, Conversation, Lease, Leases, Sharing};
@@ -66,7 +67,6 @@ pub use memory::MemoryStore;
 pub use record::RecordKey;
 pub use record::{decoded, decoded_value, encoded};
 pub use snapshot::Snapshot;
-pub use whole::{RecordEntry, RecordPage, TaskEntry, TaskPage, WholeStore};
 
 use std::{
     collections::BTreeMap,

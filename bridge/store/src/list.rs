@@ -78,7 +78,7 @@ impl ListQuery {
         next: String,
         load: impl Fn(&ListPosition) -> Result<Option<Snapshot>, StoreError>,
     ) -> Result<(Vec<Snapshot>, String), StoreError> {
-        let mut page = PageInMaking::new(self);
+        let mut page = PageBuilder::new(self);
         for position in positions {
             let snapshot = load(&position)?;
             if let Some(next) = page.add(position, snapshot) {
@@ -167,7 +167,7 @@ pub struct Page {
 
 /// A page to which tasks are added until it is full.
 #[derive(Debug)]
-pub struct PageInMaking<'q> {
+pub struct PageBuilder<'q> {
     query: &'q ListQuery,
     /// The tasks so far.
     pub tasks: Vec<Snapshot>,
@@ -175,7 +175,7 @@ pub struct PageInMaking<'q> {
     bytes_left: usize,
 }
 
-impl<'q> PageInMaking<'q> {
+impl<'q> PageBuilder<'q> {
     /// Begins a page.
     pub fn new(query: &'q ListQuery) -> Self {
         Self {
@@ -260,7 +260,7 @@ impl PartialOrd for ListPosition {
 
 /// Cuts positions to the size of a page, and returns the token of the next page. `positions` has one more position than
 /// the page if there is a next page.
-pub fn cut(mut positions: Vec<ListPosition>, page_size: usize) -> (Vec<ListPosition>, String) {
+pub fn cut_page(mut positions: Vec<ListPosition>, page_size: usize) -> (Vec<ListPosition>, String) {
     let more = positions.len() > page_size;
     positions.truncate(page_size);
     match positions.last() {

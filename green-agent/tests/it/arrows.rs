@@ -212,8 +212,8 @@ const STORE: Rooms = &[
     ("snapshot", &["known_ids", "task_metadata"]),
     ("task_metadata", &["size"]),
     ("testing", &["caller"]),
-    ("transfer", &["caller", "private", "whole"]),
-    ("whole", &["caller"]),
+    ("transfer", &["caller", "private", "export"]),
+    ("export", &["caller"]),
 ];
 
 /// `Shared`, the common part of the store, is in the root.
@@ -236,7 +236,7 @@ const POSTGRES: Rooms = &[
     ("rows", &[]),
     ("schema", &["failure"]),
     ("sharing", &["connections"]),
-    ("whole", &["connections", "rows"]),
+    ("export", &["connections", "rows"]),
 ];
 
 const TASKS: Rooms = &[

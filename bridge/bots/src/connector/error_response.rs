@@ -89,7 +89,7 @@ fn status(refused: &ConnectorError) -> (StatusCode, &'static str) {
         ConnectorError::Store(StoreError::TooLarge { .. }) => {
             (StatusCode::PAYLOAD_TOO_LARGE, "MessageSizeTooBig")
         }
-        ConnectorError::Store(error) if error.is_passing() => {
+        ConnectorError::Store(error) if error.is_temporary() => {
             (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable")
         }
         ConnectorError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "ServiceError"),

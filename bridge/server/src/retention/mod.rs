@@ -242,7 +242,7 @@ impl Retention {
                 }
                 // The owner has deleted it meanwhile.
                 Err(StoreError::NotFound { .. }) => {}
-                Err(error) if error.is_passing() => failed = Some(error),
+                Err(error) if error.is_temporary() => failed = Some(error),
                 Err(error) => {
                     tracing::warn!(task = head.task, %error, "an old task could not be deleted");
                 }

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use crate::{
     Append, Deletion, EndedTasks, Event, Head, ListQuery, RecordKey, Seq, StoreError, StoredEvent,
     caller::Caller,
-    list::{ListPosition, cut},
+    list::{ListPosition, cut_page},
 };
 
 /// All tables. The lock is held only while some of them are changed or copied.
@@ -324,7 +324,7 @@ impl MemoryTables {
             .iter()
             .map(|entry| ListPosition::of(&entry.head))
             .collect();
-        let (positions, next) = cut(positions, query.page_size);
+        let (positions, next) = cut_page(positions, query.page_size);
         let entries = found.into_iter().cloned();
         let tasks = positions.into_iter().zip(entries).collect();
         Ok(EntryPage { tasks, next, total })

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     ListQuery, StoreError,
     caller::Caller,
-    list::{ListPosition, cut},
+    list::{ListPosition, cut_page},
 };
 
 /// The positions of a page's tasks, see [`crate::Page`].
@@ -32,7 +32,7 @@ impl Reader {
             None => self.in_states(caller, from.as_ref(), query)?,
         };
         found.sort();
-        let (tasks, next) = cut(found, query.page_size);
+        let (tasks, next) = cut_page(found, query.page_size);
         Ok(Places { tasks, next, total })
     }
 

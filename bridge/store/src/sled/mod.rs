@@ -25,6 +25,7 @@ mod committer;
 mod compaction;
 mod copies;
 mod draft;
+mod export;
 mod follow;
 mod index;
 mod index_folder;
@@ -45,7 +46,6 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod tip;
-mod whole;
 
 pub use backup::copy_store;
 #[cfg(any(test, feature = "testing"))]

@@ -19,7 +19,7 @@ pub use self::{
 };
 use tokio::time::{Duration, Instant, sleep};
 
-use super::{Append, RecordEntry, StoreError, WholeStore};
+use super::{Append, ExportStore, RecordEntry, StoreError};
 use crate::caller::Caller;
 
 /// A part of a store.
@@ -139,13 +139,16 @@ pub enum TransferError {
 const FORGOTTEN: Duration = Duration::from_secs(20);
 
 /// Waits until no other process has the store open.
-async fn wait_for_others(store: &dyn WholeStore, place: &str) -> Result<(), TransferError> {
+async fn wait_for_others(store: &dyn ExportStore, place: &str) -> Result<(), TransferError> {
     let deadline = Instant::now() + FORGOTTEN;
     loop {
-        let others = store.others().await.map_err(|error| TransferError::Store {
-            place: place.to_owned(),
-            error,
-        })?;
+        let others = store
+            .other_processes()
+            .await
+            .map_err(|error| TransferError::Store {
+                place: place.to_owned(),
+                error,
+            })?;
         if others == 0 {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{Item, TransferError};
-use crate::{Append, Seq, StoreError, StoredEvent, TaskEntry, WholeStore, caller::Caller};
+use crate::{Append, ExportStore, Seq, StoreError, StoredEvent, TaskEntry, caller::Caller};
 
 /// The number of tasks, records or events that are read at a time.
 const PAGE: usize = 256;
@@ -14,7 +14,7 @@ const MERGED: usize = 1 << 20;
 /// A store that is copied.
 #[derive(Debug)]
 pub struct StoreSource {
-    store: Arc<dyn WholeStore>,
+    store: Arc<dyn ExportStore>,
     place: String,
     pub(super) damaged_records: usize,
     stage: Stage,
@@ -43,7 +43,7 @@ struct Others {
 
 impl StoreSource {
     /// Reads a store; `place` is said in errors.
-    pub fn new(store: Arc<dyn WholeStore>, place: impl Into<String>) -> Self {
+    pub fn new(store: Arc<dyn ExportStore>, place: impl Into<String>) -> Self {
         Self {
             store,
             place: place.into(),

@@ -8,7 +8,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::{Item, TransferError, TransferReport};
 use crate::{
-    Append, Event, RecordEntry, RecordKey, Seq, Store, StoreError, StoredEvent, WholeStore,
+    Append, Event, ExportStore, RecordEntry, RecordKey, Seq, Store, StoreError, StoredEvent,
     caller::Caller,
 };
 
@@ -46,7 +46,7 @@ pub async fn is_unfinished(store: &dyn Store) -> Result<Option<String>, StoreErr
 /// A store that becomes a copy.
 #[derive(Debug)]
 pub struct StoreTarget {
-    store: Arc<dyn WholeStore>,
+    store: Arc<dyn ExportStore>,
     place: String,
     /// Appends by task, in order.
     waiting: Vec<(Caller, Vec<Append>)>,
@@ -60,7 +60,7 @@ impl StoreTarget {
     /// # Errors
     /// `NotEmpty` if there is anything else than an unfinished copy of the same source, `InUse`.
     pub async fn begin(
-        store: Arc<dyn WholeStore>,
+        store: Arc<dyn ExportStore>,
         place: impl Into<String>,
         source: &str,
     ) -> Result<Self, TransferError> {

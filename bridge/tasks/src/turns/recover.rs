@@ -166,7 +166,7 @@ impl Turns {
         match end(&handle, job.turn, &mut last).await {
             Ok(()) | Err(EmitError::Ended { .. }) => Ok(()),
             // A full disk must not prevent the start.
-            Err(EmitError::Store(error)) if error.is_passing() => {
+            Err(EmitError::Store(error)) if error.is_temporary() => {
                 let (turns, job) = (self.clone(), Arc::clone(job));
                 tokio::spawn(async move { turns.fail(&job, text).await });
                 Ok(())

@@ -146,7 +146,7 @@ impl<'a> EndRetry<'a> {
         tried: Result<(), EmitError>,
     ) -> Option<Result<(), EmitError>> {
         match tried {
-            Err(EmitError::Store(error)) if error.is_passing() => {
+            Err(EmitError::Store(error)) if error.is_temporary() => {
                 let TurnJob { task, turn, .. } = self.job;
                 if !error.is_reported_by_store() {
                     tracing::warn!(task, turn, %error, "the end of a turn waits until the store takes it");

@@ -11,8 +11,8 @@ use std::{
 use bridge::{
     caller::Caller,
     store::{
-        Created, Deletion, Event, Head, ListQuery, PostgresStore, RecordEntry, RecordKey,
-        SledSettings, SledStore, Store, StoredEvent, TaskEntry, WholeStore,
+        Created, Deletion, Event, ExportStore, Head, ListQuery, PostgresStore, RecordEntry,
+        RecordKey, SledSettings, SledStore, Store, StoredEvent, TaskEntry,
         testing::{Sample, artifact},
     },
 };
@@ -131,7 +131,7 @@ struct Content {
     counts: String,
 }
 
-async fn content(store: &dyn WholeStore) -> Content {
+async fn content(store: &dyn ExportStore) -> Content {
     let mut tasks = Vec::new();
     for entry in store.all_tasks(&[], usize::MAX).await.unwrap().tasks {
         let TaskEntry::Intact(task, owner) = entry else {

@@ -3,10 +3,12 @@
 use async_trait::async_trait;
 
 use super::{SledStore, keys, reader::Reader};
-use crate::{RecordEntry, RecordPage, StoreError, TaskEntry, TaskPage, WholeStore, caller::Caller};
+use crate::{
+    ExportStore, RecordEntry, RecordPage, StoreError, TaskEntry, TaskPage, caller::Caller,
+};
 
 #[async_trait]
-impl WholeStore for SledStore {
+impl ExportStore for SledStore {
     async fn all_tasks(&self, after: &[u8], limit: usize) -> Result<TaskPage, StoreError> {
         let after = after.to_owned();
         self.read_disk(move |reader| tasks(reader, after, limit))

@@ -7,7 +7,7 @@ use crate::caller::Caller;
 
 /// A store that can tell all that it holds.
 #[async_trait]
-pub trait WholeStore: Store {
+pub trait ExportStore: Store {
     /// Returns the tasks of all callers in an order of the store, beginning after this place (empty for the beginning),
     /// at most `limit`, and the place of the last one.
     async fn all_tasks(&self, after: &[u8], limit: usize) -> Result<TaskPage, StoreError>;
@@ -16,7 +16,7 @@ pub trait WholeStore: Store {
     async fn all_records(&self, after: &[u8], limit: usize) -> Result<RecordPage, StoreError>;
 
     /// Returns the number of other processes that have the store open.
-    async fn others(&self) -> Result<usize, StoreError> {
+    async fn other_processes(&self) -> Result<usize, StoreError> {
         Ok(0)
     }
 }

@@ -1,26 +1,27 @@
-//! All tasks and records of a database, and a look at whether they can be read.
+//! Reads all tasks and records of a database, and checks whether they can be read.
 
 use async_trait::async_trait;
 
 use crate::{PostgresStore, connections::Values, rows};
 use bridge_store::{
-    DamagedTask, Head, RecordEntry, RecordKey, RecordPage, Seq, Store as _, StoreError,
-    StoreReport, TaskEntry, TaskPage, WholeStore, caller::Caller,
+    DamagedTask, ExportStore, Head, RecordEntry, RecordKey, RecordPage, Seq, Store as _,
+    StoreError, StoreReport, TaskEntry, TaskPage, caller::Caller,
 };
 
 /// The number of tasks or events that are read at a time.
 const PAGE: usize = 256;
 
-const TASKS: &str = "SELECT task, head FROM bridge.tasks WHERE task > $1 ORDER BY task LIMIT $2";
+const SELECT_TASKS: &str =
+    "SELECT task, head FROM bridge.tasks WHERE task > $1 ORDER BY task LIMIT $2";
 
-const RECORDS: &str = "SELECT scope, key, owner, kind, within, id, value FROM bridge.records
+const SELECT_RECORDS: &str = "SELECT scope, key, owner, kind, within, id, value FROM bridge.records
     WHERE (scope, key) > ($1, $2) ORDER BY scope, key LIMIT $3";
 
-/// The length of a record's scope in the place of a record, which is followed by its key.
-const SCOPE: usize = 16;
+/// The length of the scope in the position of a record. The record's key follows it.
+const SCOPE_BYTES: usize = 16;
 
 #[async_trait]
-impl WholeStore for PostgresStore {
+impl ExportStore for PostgresStore {
     async fn all_tasks(&self, after: &[u8], limit: usize) -> Result<TaskPage, StoreError> {
         let after = String::from_utf8_lossy(after);
         let found = self.heads(&after, limit).await?;
@@ -34,10 +35,10 @@ impl WholeStore for PostgresStore {
     }
 
     async fn all_records(&self, after: &[u8], limit: usize) -> Result<RecordPage, StoreError> {
-        let (scope, key) = after.split_at(after.len().min(SCOPE));
+        let (scope, key) = after.split_at(after.len().min(SCOPE_BYTES));
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let values: Values<'_> = &[&scope, &key, &limit];
-        let found = self.shared.connections.read(RECORDS, values).await?;
+        let found = self.shared.connections.read(SELECT_RECORDS, values).await?;
         let mut page = RecordPage::default();
         for row in &found {
             let (scope, key): (&[u8], &[u8]) = (row.get(0), row.get(1));
@@ -60,18 +61,22 @@ impl WholeStore for PostgresStore {
         Ok(page)
     }
 
-    async fn others(&self) -> Result<usize, StoreError> {
-        let others =
+    async fn other_processes(&self) -> Result<usize, StoreError> {
+        let other_processes =
             "SELECT count(*) FROM bridge.replicas WHERE id <> $1 AND until > clock_timestamp()";
         let own = self.shared.membership.replica;
-        let found = self.shared.connections.read(others, &[&own]).await?;
+        let found = self
+            .shared
+            .connections
+            .read(other_processes, &[&own])
+            .await?;
         let count = found.first().map_or(0, |row| row.get::<_, i64>(0));
         Ok(usize::try_from(count).unwrap_or_default())
     }
 }
 
 impl PostgresStore {
-    /// Reads every task and every record, and tells what of it is damaged.
+    /// Reads every task and every record, and reports the damaged ones.
     ///
     /// # Errors
     /// If the store cannot be read at all.
@@ -91,7 +96,7 @@ impl PostgresStore {
                 };
                 match checked {
                     Ok(()) => {}
-                    // It was deleted meanwhile.
+                    // The task was deleted meanwhile.
                     Err(StoreError::NotFound { .. }) => report.tasks -= 1,
                     Err(error @ StoreError::Damaged { .. }) => report.damaged.push(DamagedTask {
                         task,
@@ -112,7 +117,7 @@ impl PostgresStore {
         Ok(report)
     }
 
-    /// Checks that all events up to the head are there, and lead to it.
+    /// Checks that all events up to the head exist and can be applied.
     async fn check_task(&self, head: &Head) -> Result<(), StoreError> {
         let mut seen: Seq = 0;
         while seen < head.seq {
@@ -139,11 +144,11 @@ impl PostgresStore {
         let found = self
             .shared
             .connections
-            .read(TASKS, &[&after, &limit])
+            .read(SELECT_TASKS, &[&after, &limit])
             .await?;
         let head = |row: &tokio_postgres::Row| {
             let task: String = row.get(0);
-            let head = rows::head(&task, row.get(1));
+            let head = rows::read_head(&task, row.get(1));
             (task, head)
         };
         Ok(found.iter().map(head).collect())
