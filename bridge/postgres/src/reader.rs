@@ -13,7 +13,7 @@ use crate::{
 };
 use bridge_store::{
     Head, ListPosition, ListQuery, Page, Seq, Snapshot, StoreError, StoredEvent,
-    backend::{Cached, PageBuilder, cut_page},
+    backend::{CachedTask, PageBuilder, cut_page},
     caller::Caller,
 };
 
@@ -42,11 +42,8 @@ impl Shared {
         }
         let select = "SELECT head FROM bridge.tasks WHERE task = $1";
         let found = self.connections.read(select, &[&task]).await?;
-        let found = found.first().map(|row| rows::read_head(task, row.get(0)));
-        let found = found
-            .transpose()
-            .inspect_err(|error| self.quarantine_damaged(error))?;
-        let head = found.filter(|head| head.owner == *caller);
+        let found = found.first().map(|row| self.read_head(task, row.get(0)));
+        let head = found.transpose()?.filter(|head| head.owner == *caller);
         head.map(Arc::new)
             .ok_or_else(|| StoreError::not_found(task))
     }
@@ -97,7 +94,7 @@ impl Shared {
             return Ok(snapshot);
         }
         let known = self.cache.take(task, *seq);
-        let mut cached = known.unwrap_or_else(|| Cached::empty(head));
+        let mut cached = known.unwrap_or_else(|| CachedTask::empty(head));
         while cached.snapshot.seq < *seq {
             let after = signed(cached.snapshot.seq);
             let values: Values<'_> = &[task, &after, &PAGE_ROWS];
@@ -141,7 +138,7 @@ impl Shared {
         let values: Values<'_> = &[&list, &context, &state, &since, &until, &task, &max_rows];
         let page = self.connections.read(SELECT_PAGE, values);
         let total = async {
-            let total = match query.is_narrow() {
+            let total = match query.is_filtered() {
                 true => {
                     let values: Values<'_> = &[&list, &context, &state, &since];
                     self.connections.read(COUNT_FILTERED, values).await?
@@ -176,7 +173,7 @@ impl Shared {
             };
             let snapshot = match snapshot {
                 Some(Ok(Snapshot { task, seq })) => Some(Snapshot {
-                    task: query.wanted(task),
+                    task: query.select_content(task),
                     seq,
                 }),
                 Some(Err(StoreError::Damaged { .. })) | None => None,
@@ -238,9 +235,7 @@ impl Shared {
         let select = "SELECT head FROM bridge.tasks WHERE task = $1";
         let found = self.connections.read(select, &[&task]).await?;
         let row = found.first().ok_or_else(|| StoreError::not_found(task))?;
-        let head = rows::read_head(task, row.get(0))
-            .inspect_err(|error| self.quarantine_damaged(error))?;
-        Ok(head.owner)
+        Ok(self.read_head(task, row.get(0))?.owner)
     }
 
     pub(super) async fn open_turns(
@@ -312,10 +307,14 @@ impl Shared {
         found.iter().filter_map(head).collect()
     }
 
-    /// Reads a head. A damaged one is quarantined.
+    /// Reads a head; `None` if it is damaged.
     pub(super) fn intact(&self, task: &str, json: &[u8]) -> Option<Head> {
-        let head = rows::read_head(task, json).inspect_err(|error| self.quarantine_damaged(error));
-        head.ok()
+        self.read_head(task, json).ok()
+    }
+
+    /// Reads a head. A task whose head is damaged is quarantined.
+    fn read_head(&self, task: &str, json: &[u8]) -> Result<Head, StoreError> {
+        rows::read_head(task, json).inspect_err(|error| self.quarantine_damaged(error))
     }
 
     /// Quarantines the task if the error says that it is damaged.

@@ -100,7 +100,7 @@ pub(super) fn copied(done: Result<TransferReport, String>) -> Exit {
     match done {
         Ok(report) => {
             outln!("copied and checked: {report}");
-            match report.is_whole() {
+            match report.is_complete() {
                 true => Exit::Passed,
                 false => Exit::Failed,
             }

@@ -123,7 +123,7 @@ impl StoreCommand {
 
 fn tell(report: &StoreReport) -> Exit {
     outln!("{report}");
-    match report.is_whole() {
+    match report.is_intact() {
         true => Exit::Passed,
         false => Exit::Failed,
     }

@@ -1,4 +1,4 @@
-//! The unit of writing: events that are added to a task's log together.
+//! Appends: events that are added to a task's log together.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use jiff::Timestamp;
 
 use super::{
     Event, Seq, StoreError, StoredEvent,
-    event::{in_millis, shown_time},
+    event::{in_millis, timestamp},
 };
 
-/// Events that are appended to a task, all or none. They form one record, so they cost one write.
+/// Events that are appended to a task atomically. They form one record of the log and cost one write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Append {
     /// The task's id.
@@ -23,8 +23,8 @@ pub struct Append {
 }
 
 impl Append {
-    /// Checks what can be checked without the task, and sets the timestamps of statuses. Every backend calls this first,
-    /// and writes what it returns.
+    /// Checks the append as far as possible without the task, and sets the timestamps of statuses. Every backend calls this
+    /// first and writes the result.
     ///
     /// # Errors
     /// `Invalid` if there are no events, or two messages with one id.
@@ -41,13 +41,13 @@ impl Append {
         let time = self.time;
         for event in &mut self.events {
             if let Event::Status { status, .. } = event {
-                status.timestamp = Some(shown_time(time));
+                status.timestamp = Some(timestamp(time));
             }
         }
         Ok(self)
     }
 
-    /// Returns the error that the events cannot follow.
+    /// Returns the error for events that cannot follow.
     pub fn invalid(&self, reason: impl Into<String>) -> StoreError {
         StoreError::Invalid {
             task: self.task.clone(),
@@ -55,20 +55,20 @@ impl Append {
         }
     }
 
-    /// The events with their numbers, as [`Store::read`](super::Store::read) returns them.
+    /// Returns the events with their numbers, as [`Store::read`](super::Store::read) does.
     pub fn into_stored(self) -> impl Iterator<Item = StoredEvent> {
         let time = self.time;
         let number = move |(seq, event)| StoredEvent { seq, time, event };
         (self.expected + 1..).zip(self.events).map(number)
     }
 
-    /// The number of the last event.
+    /// Returns the number of the last event.
     pub fn last(&self) -> Seq {
         self.expected + self.events.len() as Seq
     }
 
-    /// The ids of the caller's messages among the events, with the numbers of these events. A backend refuses an id that
-    /// the agent got from the caller before, and returns it in [`Store::find_message`](super::Store::find_message).
+    /// Returns the ids of the caller's messages among the events, with the numbers of these events. A backend refuses an id
+    /// that the caller has sent to the agent before, and finds it in [`Store::find_message`](super::Store::find_message).
     pub fn message_ids(&self) -> impl Iterator<Item = (&str, Seq)> {
         let numbered = (self.expected + 1..).zip(&self.events);
         numbered.filter_map(|(seq, event)| match event {

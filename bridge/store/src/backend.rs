@@ -1,13 +1,13 @@
-//! What backends have in common, for those in other crates.
+//! The building blocks of backends, for those in other crates.
 //!
-//! - [`Cache`], [`Cached`]: tasks that were written or read lately
-//! - [`Quarantine`]: damaged tasks that were found
+//! - [`Cache`], [`CachedTask`]: tasks that were written or read recently
+//! - [`Quarantine`]: the known damaged tasks
 //! - [`PageBuilder`], [`cut_page`]: pages of lists
 //!
-//! What tells readers of new events is the [`Feed`](crate::Feed).
+//! The [`Feed`](crate::Feed) notifies readers of new events.
 
 pub use crate::{
-    cache::{Cache, Cached},
+    cache::{Cache, CachedTask},
     list::{PageBuilder, cut_page},
     quarantine::Quarantine,
 };

@@ -1,8 +1,8 @@
-//! Caches the tasks that were written or read lately.
+//! Caches tasks that were written or read recently.
 //!
-//! A cached task is a starting point: its reader compares its event number with the head's and applies later events. So
-//! a cached task is never wrong, and a writer need not report each append. An append that is reported while somebody
-//! else holds the task is applied at the next read: by then the task is mostly no longer shared and need not be copied.
+//! A cached task is a starting point: its reader compares its event number with that of the head and applies later events.
+//! So a cached task is never wrong, and a writer need not report each append. An append that is reported while the task is
+//! shared is applied at the next read: by then the task is usually no longer shared and need not be copied.
 
 use std::mem::take;
 
@@ -12,13 +12,13 @@ use super::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// The largest number of appends to a task that wait to be applied.
-pub(super) const LATER: usize = 64;
+/// The largest number of pending appends of a task.
+pub(super) const MAX_PENDING: usize = 64;
 
 /// A cache of tasks with a limit on their size in memory, which is estimated from the sizes of their events.
 ///
 /// It has two generations. When the young one reaches half of the limit, it replaces the old one, which is dropped. A
-/// task of the old generation that is read becomes young again.
+/// task of the old generation that is read moves to the young one.
 #[derive(Debug)]
 pub struct Cache {
     limit: usize,
@@ -27,43 +27,43 @@ pub struct Cache {
 
 #[derive(Debug, Default)]
 pub(super) struct CacheGenerations {
-    pub(super) young: Unordered<String, Cached>,
-    old: Unordered<String, Cached>,
+    pub(super) young: Unordered<String, CachedTask>,
+    old: Unordered<String, CachedTask>,
     /// The size of the young generation.
     pub(super) bytes: usize,
 }
 
 /// A task and its approximate size in bytes.
 #[derive(Clone, Debug)]
-pub struct Cached {
-    /// The task, perhaps without the last appends.
+pub struct CachedTask {
+    /// The task, without its pending appends.
     pub snapshot: Snapshot,
     pub(super) ids: KnownIds,
     /// The appends that are not applied to the snapshot yet, oldest first.
-    pub(super) later: Vec<Append>,
+    pub(super) pending: Vec<Append>,
     pub(super) bytes: usize,
 }
 
-impl Cached {
-    /// A task before its first event.
+impl CachedTask {
+    /// Creates a task before its first event.
     pub fn empty(head: &Head) -> Self {
         Self {
             snapshot: Snapshot::empty(head),
             ids: KnownIds::default(),
-            later: Vec::new(),
+            pending: Vec::new(),
             bytes: 0,
         }
     }
 
-    /// The number of the last known event.
+    /// Returns the number of the last known event.
     fn seq(&self) -> Seq {
-        self.later.last().map_or(self.snapshot.seq, Append::last)
+        self.pending.last().map_or(self.snapshot.seq, Append::last)
     }
 
     /// Returns the task after exactly this event.
     fn at(&mut self, seq: Seq) -> Option<Snapshot> {
         (self.seq() == seq).then(|| {
-            self.settle();
+            self.apply_pending();
             self.snapshot.clone()
         })
     }
@@ -75,28 +75,28 @@ impl Cached {
     }
 
     fn apply_event(&mut self, stored: StoredEvent) {
-        self.ids.follow(&self.snapshot.task);
+        self.ids.update(&self.snapshot.task);
         self.snapshot.apply_with(stored, &mut self.ids);
     }
 
-    /// Takes over an append; applies it at once if nobody else holds the task.
+    /// Adds an append. It is applied at once if the task is not shared.
     fn take(&mut self, append: Append) {
         let sizes = append.events.iter();
         let sizes = sizes.map(|event| size_of::<StoredEvent>() + event.size());
         self.bytes += sizes.sum::<usize>();
-        let is_ours = self.later.is_empty() && Arc::get_mut(&mut self.snapshot.task).is_some();
+        let is_ours = self.pending.is_empty() && Arc::get_mut(&mut self.snapshot.task).is_some();
         match is_ours {
             true => self.apply(append),
-            false => self.later.push(append),
+            false => self.pending.push(append),
         }
-        if self.later.len() >= LATER {
-            self.settle();
+        if self.pending.len() >= MAX_PENDING {
+            self.apply_pending();
         }
     }
 
-    /// Applies the waiting appends.
-    fn settle(&mut self) {
-        for append in take(&mut self.later) {
+    /// Applies the pending appends.
+    fn apply_pending(&mut self) {
+        for append in take(&mut self.pending) {
             self.apply(append);
         }
     }
@@ -109,7 +109,7 @@ impl Cached {
 }
 
 impl Cache {
-    /// Creates a cache of at most about this many bytes.
+    /// Creates a cache of at most `limit` bytes, approximately.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -129,13 +129,13 @@ impl Cache {
         snapshot
     }
 
-    /// Removes the task and returns it, so that the events up to `seq` can be applied without a copy.
-    pub fn take(&self, task: &str, seq: Seq) -> Option<Cached> {
+    /// Removes the task and returns it, so that the events up to `seq` can be applied to it without a copy.
+    pub fn take(&self, task: &str, seq: Seq) -> Option<CachedTask> {
         let mut generations = self.lock();
         let usable = generations.find(task)?.seq() <= seq;
         let (_, mut cached) = usable.then(|| generations.remove(task))??;
         drop(generations);
-        cached.settle();
+        cached.apply_pending();
         Some(cached)
     }
 
@@ -144,18 +144,18 @@ impl Cache {
         drop(self.lock().remove(task));
     }
 
-    /// Stores the task, unless a later version is cached.
-    pub fn put(&self, task: &str, cached: Cached) {
+    /// Stores the task, unless the same or a later version is cached.
+    pub fn put(&self, task: &str, cached: CachedTask) {
         let mut generations = self.lock();
-        let known = generations.find(task).map(Cached::seq);
+        let known = generations.find(task).map(CachedTask::seq);
         if known.is_none_or(|known| known < cached.seq()) {
             generations.remove(task);
             self.insert(generations, task.to_owned(), cached);
         }
     }
 
-    /// Enters a durable append as [`Cache::advance`] does, and then notifies the watchers of the task, who read it at
-    /// once.
+    /// Adds a durable append as [`Cache::advance`] does, and then notifies the watchers of the task, which usually read it
+    /// at once.
     pub fn publish(&self, feed: &Feed, head: &Arc<Head>, append: Append) {
         let events = match feed.wants_events(&head.task) {
             true => append.clone().into_stored().collect(),
@@ -165,11 +165,11 @@ impl Cache {
         feed.publish_events(head, &events);
     }
 
-    /// Enters an append that led to `head`: a new task is added to the cache, a cached one is updated.
+    /// Adds an append that led to `head`: a new task is added to the cache, a cached one is updated.
     pub(super) fn advance(&self, head: &Head, append: Append) {
         let mut generations = self.lock();
         let known = match append.expected {
-            0 => Some((head.task.clone(), Cached::empty(head))),
+            0 => Some((head.task.clone(), CachedTask::empty(head))),
             expected => {
                 let known = generations.remove(&head.task);
                 known.filter(|(_, known)| known.seq() == expected)
@@ -186,7 +186,7 @@ impl Cache {
         &self,
         mut generations: MutexGuard<'_, CacheGenerations>,
         task: String,
-        cached: Cached,
+        cached: CachedTask,
     ) {
         if cached.bytes <= self.limit / 2 {
             generations.bytes += cached.bytes;
@@ -197,7 +197,7 @@ impl Cache {
             generations.bytes = 0;
             let young = take(&mut generations.young);
             let gone = std::mem::replace(&mut generations.old, young);
-            // Freeing so many tasks takes a while: it is done without the lock.
+            // The lock is released first, because it takes a while to free so many tasks.
             drop(generations);
             drop(gone);
         }
@@ -211,11 +211,11 @@ impl Cache {
 }
 
 impl CacheGenerations {
-    fn find(&self, task: &str) -> Option<&Cached> {
+    fn find(&self, task: &str) -> Option<&CachedTask> {
         self.young.get(task).or_else(|| self.old.get(task))
     }
 
-    fn remove(&mut self, task: &str) -> Option<(String, Cached)> {
+    fn remove(&mut self, task: &str) -> Option<(String, CachedTask)> {
         match self.young.remove_entry(task) {
             Some((task, cached)) => {
                 self.bytes -= cached.bytes;

@@ -9,7 +9,7 @@ use super::{
     *,
 };
 
-fn cached(seq: Seq, bytes: usize) -> Cached {
+fn cached(seq: Seq, bytes: usize) -> CachedTask {
     let task = Task {
         id: "t".into(),
         context_id: None,
@@ -20,10 +20,10 @@ fn cached(seq: Seq, bytes: usize) -> Cached {
         extra: Metadata::new(),
     };
     let task = task.into();
-    Cached {
+    CachedTask {
         snapshot: Snapshot { task, seq },
         ids: KnownIds::default(),
-        later: Vec::new(),
+        pending: Vec::new(),
         bytes,
     }
 }
@@ -44,7 +44,7 @@ fn tasks_that_are_not_read_are_dropped() {
 }
 
 #[test]
-fn a_task_is_found_by_its_number_or_removed_to_be_updated() {
+fn a_task_is_found_by_its_event_number_or_removed_for_an_update() {
     let cache = Cache::new(100);
     cache.put("a", cached(3, 1));
     cache.put("a", cached(2, 1));
@@ -64,7 +64,7 @@ fn head_after(created: &Append) -> Head {
 }
 
 /// Advances a cached task by this event, the one after `seq`.
-fn tell(cache: &Cache, seq: Seq, event: Event) {
+fn advance(cache: &Cache, seq: Seq, event: Event) {
     let mut head = head_after(&created_append("t"));
     let append = Sample::new("t").append(seq, 2, vec![event]);
     head.seq = append.last();
@@ -72,9 +72,9 @@ fn tell(cache: &Cache, seq: Seq, event: Event) {
 }
 
 #[test]
-fn a_task_is_as_large_as_its_events() {
+fn the_size_of_a_task_is_the_size_of_its_events() {
     let cache = Cache::new(1 << 20);
-    let mut read = Cached::empty(&head_after(&created_append("t")));
+    let mut read = CachedTask::empty(&head_after(&created_append("t")));
     let metadata = Metadata::from_iter([("note".to_owned(), "x".repeat(1000).into())]);
     let events = [
         Sample::new("t").created(),
@@ -85,7 +85,7 @@ fn a_task_is_as_large_as_its_events() {
         },
     ];
     for (seq, event) in (0..).zip(events) {
-        tell(&cache, seq, event.clone());
+        advance(&cache, seq, event.clone());
         let append = Sample::new("t").append(seq, 2, vec![event]);
         append.into_stored().for_each(|stored| read.add(stored));
     }
@@ -96,11 +96,11 @@ fn a_task_is_as_large_as_its_events() {
 }
 
 #[test]
-fn a_cached_task_follows_its_own_appends_only() {
+fn a_cached_task_is_advanced_by_the_next_append_only() {
     let cache = Cache::new(1 << 20);
-    tell(&cache, 0, Sample::new("t").created());
+    advance(&cache, 0, Sample::new("t").created());
     for (seq, there) in [(1, true), (3, false)] {
-        tell(&cache, seq, Event::TurnEnded { turn: 1 });
+        advance(&cache, seq, Event::TurnEnded { turn: 1 });
         assert_eq!(cache.get("t", seq + 1).is_some(), there);
     }
 }
@@ -108,11 +108,11 @@ fn a_cached_task_follows_its_own_appends_only() {
 #[test]
 fn an_append_to_a_shared_task_does_not_copy_it() {
     let cache = Cache::new(1 << 20);
-    tell(&cache, 0, Sample::new("t").created());
+    advance(&cache, 0, Sample::new("t").created());
     let had = cache.get("t", 1).unwrap();
     let place = Arc::as_ptr(&had.task);
-    tell(&cache, 1, status(TaskState::Working, "soon"));
-    tell(&cache, 2, status(TaskState::Completed, "done"));
+    advance(&cache, 1, status(TaskState::Working, "soon"));
+    advance(&cache, 2, status(TaskState::Completed, "done"));
     assert_eq!(had.task.status.state, TaskState::Submitted);
     drop(had);
     let now = cache.get("t", 3).unwrap();
@@ -121,13 +121,13 @@ fn an_append_to_a_shared_task_does_not_copy_it() {
 }
 
 #[test]
-fn waiting_appends_are_limited() {
+fn pending_appends_are_limited() {
     let cache = Cache::new(1 << 20);
-    tell(&cache, 0, Sample::new("t").created());
+    advance(&cache, 0, Sample::new("t").created());
     let _had = cache.get("t", 1).unwrap();
-    for seq in 1..3 * LATER as Seq {
-        tell(&cache, seq, status(TaskState::Working, "still"));
+    for seq in 1..3 * MAX_PENDING as Seq {
+        advance(&cache, seq, status(TaskState::Working, "still"));
         let generations = cache.lock();
-        assert!(generations.young["t"].later.len() < LATER);
+        assert!(generations.young["t"].pending.len() < MAX_PENDING);
     }
 }

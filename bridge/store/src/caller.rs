@@ -9,11 +9,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// Separates a tenant from the caller's own id. Neither may contain it: it is removed from the claims of tokens,
+/// The separator between a tenant and the caller's own id. Neither contains it: it is removed from the claims of tokens,
 /// and tenants with control characters are refused.
-const WITHIN: char = '\u{1f}';
+const SEPARATOR: char = '\u{1f}';
 
-/// The caller on whose behalf an operation runs. Data of other callers is treated as nonexistent.
+/// The caller on whose behalf an operation runs. For a caller, the data of other callers do not exist.
 ///
 /// Two callers with the same id are equal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Caller {
     /// The id, as determined by authentication, such as issuer and subject of a token. Empty for callers without
     /// authentication; no authenticated caller has an empty id.
     pub id: String,
-    /// The tenants that the caller may name; any if absent.
+    /// The tenants that the caller may use; `None` for all.
     #[serde(skip)]
     tenants: Option<Arc<BTreeSet<String>>>,
 }
@@ -64,16 +64,16 @@ impl Caller {
         }
     }
 
-    /// Returns the owner for this caller under a tenant, which differs from the owner under any other tenant or none.
+    /// Returns the owner of this caller's data in a tenant. It differs from the owner in any other tenant and in none.
     #[must_use]
     pub fn within(&self, tenant: &str) -> Self {
-        Self::new(format!("{tenant}{WITHIN}{}", self.id))
+        Self::new(format!("{tenant}{SEPARATOR}{}", self.id))
     }
 
     /// Returns the id without the tenant.
     pub fn name(&self) -> &str {
         self.id
-            .split_once(WITHIN)
+            .split_once(SEPARATOR)
             .map_or(&self.id, |(_, name)| name)
     }
 }

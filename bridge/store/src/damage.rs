@@ -38,8 +38,8 @@ pub struct DamagedTask {
 }
 
 impl StoreReport {
-    /// Whether nothing is damaged.
-    pub fn is_whole(&self) -> bool {
+    /// Returns whether nothing is damaged.
+    pub fn is_intact(&self) -> bool {
         self.damaged.is_empty() && self.lost.is_empty() && self.records == 0
     }
 }

@@ -1,17 +1,17 @@
-//! Deleting tasks: which may be deleted, and what is known of those that have ended.
+//! The rules of deletion, and the counts of ended tasks and of disk space.
 
 use super::{Head, StoreError};
 
-/// Which tasks [`Store::delete`](super::Store::delete) may remove.
+/// The tasks that [`Store::delete`](super::Store::delete) may remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
-    /// A task that has ended, see [`Head::is_open`]. An open one is refused, so that no agent works for nobody.
+    /// Only ended tasks, see [`Head::is_open`]. An open one is refused, since an agent may still work on it.
     Ended,
-    /// Any task, also one that is open or damaged. This is for operators.
+    /// All tasks, including open and damaged ones. This is for operators.
     Forced,
 }
 
-/// The tasks of an agent that have ended, see [`Head::is_open`].
+/// The number and size of an agent's ended tasks, see [`Head::is_open`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndedTasks {
     /// The number of tasks.
@@ -20,22 +20,21 @@ pub struct EndedTasks {
     pub bytes: u64,
 }
 
-/// What a store takes on the disk, in bytes.
+/// The disk space of a store, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskUse {
-    /// The log.
+    /// The size of the log.
     pub log: u64,
-    /// The index.
+    /// The size of the index.
     pub index: u64,
-    /// What would be left of the log if all that was deleted or replaced was removed.
+    /// The size that the log would have without deleted and replaced records.
     pub live: u64,
-    /// The free space of the disk, if the system tells.
+    /// The free space of the disk, if it is known.
     pub free: Option<u64>,
 }
 
 impl Deletion {
-    /// Refuses a task that may not be deleted in this way. Every backend calls this before it deletes a task that it can
-    /// read.
+    /// Checks that a task may be deleted. Every backend calls this before it deletes a task that it can read.
     ///
     /// # Errors
     /// `Open`.

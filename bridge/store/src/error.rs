@@ -4,16 +4,16 @@ use std::{fmt::Display, io, path::PathBuf};
 
 use super::Seq;
 
-/// Why an operation on a store failed. The messages are fragments that fit behind "the store failed: ".
+/// The reason for which an operation on a store failed. The messages are fragments that can follow "the store failed: ".
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The task does not exist, or belongs to another caller: the error does not say which.
+    /// The task does not exist, or belongs to another caller. Callers cannot tell these cases apart.
     #[error("task {task} not found")]
     NotFound {
         /// The task.
         task: String,
     },
-    /// The task has events that the writer did not know. Read them and decide again.
+    /// The task has events that the writer did not know. The writer should read them and decide again.
     #[error("task {task} is at event {actual}, expected {expected}")]
     Conflict {
         /// The task.
@@ -28,9 +28,9 @@ pub enum StoreError {
     Duplicate {
         /// The message.
         message_id: String,
-        /// The task that holds it.
+        /// The task that contains the message.
         task: String,
-        /// The event that holds it.
+        /// The event that contains the message.
         seq: Seq,
     },
     /// The client has used this task id (A2A 0.1) before.
@@ -38,7 +38,7 @@ pub enum StoreError {
     Taken {
         /// The id that the client chose.
         client_id: String,
-        /// The task that has it.
+        /// The task that has this id.
         task: String,
     },
     /// The task is in a terminal state: only the ends of its turns can follow.
@@ -47,7 +47,7 @@ pub enum StoreError {
         /// The task.
         task: String,
     },
-    /// The task has not ended, so it is not deleted.
+    /// The task has not ended, so it cannot be deleted.
     #[error("task {task} has not ended: cancel it first")]
     Open {
         /// The task.
@@ -66,12 +66,12 @@ pub enum StoreError {
     TooLarge {
         /// The append or record, with its ids.
         what: String,
-        /// Its size, in bytes.
+        /// The size, in bytes.
         size: usize,
-        /// The largest size, in bytes.
+        /// The largest allowed size, in bytes.
         limit: usize,
     },
-    /// The page token is not one of this list.
+    /// The page token does not belong to this list.
     #[error("{token:?} is not a page token: expected the nextPageToken of the last page")]
     PageToken {
         /// The token.
@@ -93,7 +93,7 @@ pub enum StoreError {
         /// The reason why it cannot be read.
         reason: String,
     },
-    /// The index was damaged and is being rebuilt from the log. Nothing can be written until that is done.
+    /// The index was damaged and is being rebuilt from the log. Nothing can be written meanwhile.
     #[error("the index of the task log is being rebuilt")]
     Rebuilding,
     /// Another process has the store open.
@@ -102,16 +102,16 @@ pub enum StoreError {
         /// The store's folder.
         path: PathBuf,
     },
-    /// The store was written by a version from before the first release.
+    /// The store was written by a version before the first release.
     #[error(
         "{path} has format {found}, this program knows {known}: name another folder, or use the bridge that wrote it"
     )]
     Older {
         /// The store's folder.
         path: PathBuf,
-        /// Its format.
+        /// The format of the store.
         found: u32,
-        /// The oldest that this program reads.
+        /// The oldest format that this program reads.
         known: u32,
     },
     /// The store was written by a later version.
@@ -119,7 +119,7 @@ pub enum StoreError {
     Newer {
         /// The store's folder.
         path: PathBuf,
-        /// Its format.
+        /// The format of the store.
         found: u32,
         /// The newest format that this program reads.
         known: u32,
@@ -130,26 +130,26 @@ pub enum StoreError {
         /// The operation that needed space.
         doing: String,
     },
-    /// The database cannot be reached or does not accept anything at present, or the program ends.
+    /// The database cannot be reached or cannot be written at present, or the program ends.
     #[error("the store is not available: {reason}")]
     Unavailable {
         /// The reason, without secrets.
         reason: String,
     },
-    /// The database is not one that the program can use.
+    /// The program cannot use this database.
     #[error("{what}, expected {expected}")]
     Unsupported {
-        /// The database, and what it is.
+        /// The database with its version.
         what: String,
-        /// What the program can use.
+        /// The versions that the program can use.
         expected: String,
     },
-    /// The operating system failed.
+    /// An operation of the operating system failed.
     #[error("{doing}: {source}")]
     Io {
         /// The operation that failed.
         doing: String,
-        /// Why it failed.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -159,12 +159,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Returns the same error for a task that does not exist and for one of another caller.
+    /// Returns the error for a task that does not exist or belongs to another caller.
     pub fn not_found(task: &str) -> Self {
         Self::NotFound { task: task.into() }
     }
 
-    /// Returns an error about data that cannot be read: what it is, and why.
+    /// Returns the error for data that cannot be read: `what` it is, and the reason.
     pub fn corrupt(what: impl Into<String>, reason: &(impl Display + ?Sized)) -> Self {
         Self::Corrupt {
             what: what.into(),
@@ -172,7 +172,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the same operation may succeed later.
+    /// Returns whether the same operation may succeed later.
     pub fn is_temporary(&self) -> bool {
         matches!(
             self,
@@ -180,8 +180,7 @@ impl StoreError {
         )
     }
 
-    /// Whether whoever runs turns on the store logs this error once for all operations that it affects: callers
-    /// then need not log it.
+    /// Returns whether the program logs this error once for all operations that it affects, so that callers need not log it.
     pub fn is_reported_by_store(&self) -> bool {
         matches!(
             self,
@@ -189,7 +188,7 @@ impl StoreError {
         )
     }
 
-    /// Returns the same error for another operation that one failure affects.
+    /// Copies the error for another operation that the same failure affects.
     pub fn replicate(&self) -> Self {
         match self {
             Self::Full { doing } => Self::Full {
@@ -203,7 +202,7 @@ impl StoreError {
         }
     }
 
-    /// Returns an error about an operation of the system that failed, named as in "could not DOING".
+    /// Returns the error for a failed operation of the operating system. `doing` describes it as in "reading FILE".
     pub fn io(doing: impl Into<String>, source: io::Error) -> Self {
         let doing = doing.into();
         match source.kind() {

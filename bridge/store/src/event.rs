@@ -24,8 +24,8 @@ pub enum Event {
     Created(Created),
     /// The caller sent a message.
     Message(Message),
-    /// The agent sent a message. A later event tells whether it is a status or an answer, so streams do not show it yet;
-    /// the task does.
+    /// The agent sent a message. A later event decides whether it is a status or an answer, so streams do not show it yet,
+    /// but the task does.
     Said(Message),
     /// A turn was queued. It starts when the turns before it have ended, also after a restart.
     #[serde(rename_all = "camelCase")]
@@ -37,13 +37,13 @@ pub enum Event {
         /// Whether the caller named the message's context; absent in logs of older programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         names_context: Option<bool>,
-        /// The span of the message, as the header of W3C Trace Context has it, if spans were exported: the turn may run
-        /// in another process, or after a restart.
+        /// The span of the message in the form of the header `traceparent` (W3C Trace Context), if spans are exported. It is
+        /// stored because the turn may run in another process, or after a restart.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         traceparent: Option<String>,
     },
-    /// The agent is called. It may have seen the message from here on, so it is not called again. The event is repeated
-    /// with a reference once it is known that an agent outside this process has the message.
+    /// The agent is being called. It may have seen the message from now on, so it is not called again. The event is
+    /// repeated with a reference once it is known that an agent outside this process has received the message.
     #[serde(rename_all = "camelCase")]
     TurnStarted {
         /// The turn's number.
@@ -56,7 +56,7 @@ pub enum Event {
             with = "optional_millis"
         )]
         open_until: Option<Timestamp>,
-        /// The agent's own identification of the message, which shows that it has it.
+        /// The agent's own id of the message, which proves that the agent has received it.
         #[serde(
             default,
             deserialize_with = "Wire::read_from",
@@ -81,12 +81,12 @@ pub enum Event {
         )]
         metadata: Option<Metadata>,
     },
-    /// The task produced an artifact or a piece of one.
+    /// The agent produced an artifact or a piece of one.
     #[serde(rename_all = "camelCase")]
     Artifact {
         /// The artifact, or a piece of it.
         artifact: Artifact,
-        /// Whether its parts are added to the artifact with the same id; otherwise it replaces that one.
+        /// Whether the parts are appended to the artifact with the same id. Otherwise the artifact is replaced.
         append: bool,
         /// Whether this is the last piece.
         last_chunk: bool,
@@ -157,7 +157,7 @@ pub struct StoredEvent {
 }
 
 impl Event {
-    /// Whether a client must have seen the event to know the task's current content.
+    /// Returns whether the event changes the content of the task that clients see.
     pub fn is_news(&self) -> bool {
         match self {
             Self::Message(_) | Self::Status { .. } | Self::Artifact { .. } => true,
@@ -173,8 +173,8 @@ impl Event {
         }
     }
 
-    /// Converts the event to an item of a stream (specification 3.1.2); `None` unless a status, an artifact or a message
-    /// changed, or the agent reports something beside its messages. `present` is the task's status after the event.
+    /// Converts the event to an item of a stream (specification 3.1.2). Returns `None` unless the event changes a status, an
+    /// artifact or a message, or reports an activity of the bot. `present` is the task's status after the event.
     pub fn into_stream_response(
         self,
         task_id: String,
@@ -202,7 +202,7 @@ impl Event {
                 metadata,
                 revised: None,
             } if events::reported(&metadata).is_some() => {
-                Some(update(beside(present), Some(metadata)))
+                Some(update(status_of_report(present), Some(metadata)))
             }
             Self::Artifact {
                 artifact,
@@ -229,9 +229,9 @@ impl Event {
     }
 }
 
-/// The status of a task that says something beside its messages. What the agent has said is not repeated: of a task that
-/// waits clients would show the question twice, and of a working one it may become an answer, which is shown at the end.
-fn beside(present: &TaskStatus) -> TaskStatus {
+/// Returns the status that is shown with a reported activity. The message is left out: clients would show the question of a
+/// waiting task twice, and the message of a working task may become an answer, which streams show at the end.
+fn status_of_report(present: &TaskStatus) -> TaskStatus {
     TaskStatus {
         message: None,
         ..present.clone()
@@ -243,8 +243,8 @@ pub(crate) fn in_millis(time: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }
 
-/// Formats a time as in tasks (specification 5.6.1).
-pub(crate) fn shown_time(time: Timestamp) -> String {
+/// Formats a time as A2A timestamps are (specification 5.6.1).
+pub(crate) fn timestamp(time: Timestamp) -> String {
     let mut shown = String::with_capacity("2026-01-01T00:00:00.000Z".len());
     // Writing to a string cannot fail.
     let _ = write!(shown, "{time:.3}");

@@ -1,18 +1,18 @@
-//! All that a store holds, for those who check or copy it.
+//! Exports the whole content of a store, for checks and copies.
 
 use async_trait::async_trait;
 
 use super::{RecordKey, Store, StoreError};
 use crate::caller::Caller;
 
-/// A store that can tell all that it holds.
+/// A store whose whole content can be read.
 #[async_trait]
 pub trait ExportStore: Store {
-    /// Returns the tasks of all callers in an order of the store, beginning after this place (empty for the beginning),
-    /// at most `limit`, and the place of the last one.
+    /// Returns the tasks of all callers in an order that the store chooses, at most `limit`. They begin after the position
+    /// `after` (empty for the beginning).
     async fn all_tasks(&self, after: &[u8], limit: usize) -> Result<TaskPage, StoreError>;
 
-    /// Returns the records of all callers in the same way.
+    /// Returns the records of all callers, in pages as [`all_tasks`](Self::all_tasks) does.
     async fn all_records(&self, after: &[u8], limit: usize) -> Result<RecordPage, StoreError>;
 
     /// Returns the number of other processes that have the store open.
@@ -21,32 +21,32 @@ pub trait ExportStore: Store {
     }
 }
 
-/// Tasks of all callers.
+/// A page of the tasks of all callers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskPage {
     /// The tasks.
     pub tasks: Vec<TaskEntry>,
-    /// The place of the last one; `None` if there are no more.
+    /// The position of the last entry; `None` if there are no more.
     pub last: Option<Vec<u8>>,
 }
 
 /// A task of any caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskEntry {
-    /// One that can be read, with its owner.
+    /// A task that can be read, with its owner.
     Intact(String, Caller),
-    /// One that cannot be read, with the reason.
+    /// A task that cannot be read, with the reason.
     Damaged(String, String),
 }
 
-/// Records of all callers.
+/// A page of the records of all callers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordPage {
     /// The records.
     pub records: Vec<RecordEntry>,
-    /// The number of records that cannot be read, or whose names are not known.
+    /// The number of records that cannot be read, or whose keys are unknown.
     pub damaged: usize,
-    /// The place of the last one; `None` if there are no more.
+    /// The position of the last entry; `None` if there are no more.
     pub last: Option<Vec<u8>>,
 }
 

@@ -1,8 +1,8 @@
 //! Notifies readers within this process of new events.
 //!
-//! The watcher of a task is notified of the task's head after each append. On request it also gets the events
-//! themselves, which all watchers share, as long as they are few; a watcher that falls behind reads the log. So a slow
-//! reader loses no event, and the memory for waiting events has a limit.
+//! A watcher of a task is notified of the task's head after each append. On request it also receives the events, which all
+//! watchers share, as long as the queued events fit into a limit. A watcher that falls behind reads the log. So a slow
+//! watcher misses no event, and the memory for queued events is limited.
 
 use std::{
     collections::VecDeque,
@@ -21,58 +21,58 @@ use super::{
     },
 };
 
-/// The largest size of the events that wait for one reader, and for all readers of a feed together, in bytes.
-pub(super) const EACH: usize = 64 << 10;
-pub(super) const ALL: usize = 8 << 20;
+/// The largest size of the queued events of one watcher, and of all watchers of a feed together, in bytes.
+pub(super) const MAX_WATCHER_BYTES: usize = 64 << 10;
+pub(super) const MAX_FEED_BYTES: usize = 8 << 20;
 
-/// The unit in which the size for all readers is counted, in bytes.
-pub(super) const UNIT: usize = 512;
+/// The unit in which the size of all queued events is counted, in bytes.
+pub(super) const UNIT_BYTES: usize = 512;
 
-/// Waits for new events of one task.
+/// Watches one task for new events.
 #[derive(Debug)]
 pub struct Watch {
-    told: Arc<Mutex<WatcherState>>,
+    state: Arc<Mutex<WatcherState>>,
     task: Arc<str>,
     watched: Weak<WatchedTasks>,
 }
 
-/// The notifications of one watcher.
+/// The state of one watcher.
 #[derive(Debug, Default)]
 struct WatcherState {
     /// The newest head; `None` before the first notification.
     head: Option<Arc<Head>>,
-    /// The events that wait for the watcher, oldest append first; `None` if it did not ask for events.
-    waiting: Option<VecDeque<QueuedEvents>>,
-    /// The size of the waiting events.
+    /// The queued events, oldest append first; `None` if the watcher did not request events.
+    queue: Option<VecDeque<QueuedEvents>>,
+    /// The size of the queued events.
     bytes: usize,
     waker: Option<Waker>,
-    is_over: bool,
+    has_ended: bool,
 }
 
-/// The events of an append, shared by all watchers for whom they wait.
+/// The events of an append, shared by all watchers in whose queues they are.
 #[derive(Clone, Debug)]
 struct QueuedEvents {
     events: Arc<[StoredEvent]>,
     bytes: usize,
-    _room: Arc<OwnedSemaphorePermit>,
+    _permit: Arc<OwnedSemaphorePermit>,
 }
 
 impl Watch {
-    /// The number of the last event that the watcher was notified of.
+    /// Returns the number of the last event of which the watcher was notified.
     pub fn seq(&self) -> Seq {
-        lock(&self.told).seq()
+        lock(&self.state).seq()
     }
 
-    /// Waits until there are events after `seen`, and returns the head after the last one; `None` when the
-    /// store is closed or the task was deleted. It is cancel safe.
+    /// Waits until there are events after `seen`, and returns the newest head. Returns `None` when the store is closed or the
+    /// task was deleted. It is cancel safe.
     pub async fn after(&mut self, seen: Seq) -> Option<Arc<Head>> {
-        poll_fn(|context| lock(&self.told).poll(seen, context)).await
+        poll_fn(|context| lock(&self.state).poll(seen, context)).await
     }
 
-    /// Requests the events themselves from now on.
+    /// Requests events from now on.
     #[must_use]
     pub fn with_events(self) -> Self {
-        if lock(&self.told).request_events()
+        if lock(&self.state).request_events()
             && let Some(watched) = self.watched.upgrade()
         {
             watched.requesting.fetch_add(1, Ordering::SeqCst);
@@ -80,19 +80,19 @@ impl Watch {
         self
     }
 
-    /// Notifies this watcher alone of the task's current head. A backend calls it with the head that it has read after
-    /// [`Feed::watch`], so that the watcher misses no event in between.
+    /// Notifies only this watcher of the task's current head. A backend calls this with the head that it has read after
+    /// [`Feed::watch`], so that the watcher misses no event.
     #[must_use]
     pub fn with_head(self, head: &Arc<Head>) -> Self {
-        // Nobody waits for it yet.
-        let _ = lock(&self.told).tell(head);
+        // No task waits for this watcher yet.
+        let _ = lock(&self.state).notify(head);
         self
     }
 
-    /// Returns the next waiting events, which begin with the one after `seen` or an earlier one; `None` if they must be
-    /// read from the store.
+    /// Returns the next queued events, which begin with the one after `seen` or an earlier one. Returns `None` if they must
+    /// be read from the store.
     pub fn events(&mut self, seen: Seq) -> Option<Arc<[StoredEvent]>> {
-        lock(&self.told).take(seen)
+        lock(&self.state).take(seen)
     }
 }
 
@@ -105,7 +105,7 @@ impl WatcherState {
         if self.seq() > seen {
             return Poll::Ready(self.head.clone());
         }
-        if self.is_over {
+        if self.has_ended {
             return Poll::Ready(None);
         }
         match &mut self.waker {
@@ -115,15 +115,15 @@ impl WatcherState {
         Poll::Pending
     }
 
-    /// Requests the events; returns false if they were requested before.
+    /// Requests events. Returns `false` if they were requested before.
     fn request_events(&mut self) -> bool {
-        let is_new = self.waiting.is_none();
-        self.waiting.get_or_insert_default();
+        let is_new = self.queue.is_none();
+        self.queue.get_or_insert_default();
         is_new
     }
 
-    /// Stores a head, unless a later one is known. Returns the waker of a task that waits for it.
-    fn tell(&mut self, head: &Arc<Head>) -> Option<Waker> {
+    /// Stores a head, unless a later one is known. Returns the waker of the waiting task.
+    fn notify(&mut self, head: &Arc<Head>) -> Option<Waker> {
         if head.seq <= self.seq() {
             return None;
         }
@@ -131,32 +131,30 @@ impl WatcherState {
         self.waker.take()
     }
 
-    /// Whether these events were requested and are later than the waiting ones.
+    /// Returns whether events were requested and these are later than the queued ones.
     fn wants(&self, events: &[StoredEvent]) -> bool {
         let is_later = |newest: &QueuedEvents| last(&newest.events) < first(events);
-        let Some(waiting) = &self.waiting else {
+        let Some(queue) = &self.queue else {
             return false;
         };
-        !events.is_empty() && waiting.back().is_none_or(is_later)
+        !events.is_empty() && queue.back().is_none_or(is_later)
     }
 
-    /// Stores events if there is room. A reader that meets a gap reads the log.
-    fn keep(&mut self, waiting: &QueuedEvents) {
-        if self.bytes + waiting.bytes <= EACH {
-            self.bytes += waiting.bytes;
-            self.waiting
-                .get_or_insert_default()
-                .push_back(waiting.clone());
+    /// Queues events if they fit. Otherwise the watcher reads them from the log.
+    fn enqueue(&mut self, events: &QueuedEvents) {
+        if self.bytes + events.bytes <= MAX_WATCHER_BYTES {
+            self.bytes += events.bytes;
+            self.queue.get_or_insert_default().push_back(events.clone());
         }
     }
 
     fn take(&mut self, seen: Seq) -> Option<Arc<[StoredEvent]>> {
-        let waiting = self.waiting.as_mut()?;
-        while let Some(oldest) = waiting.front() {
+        let queue = self.queue.as_mut()?;
+        while let Some(oldest) = queue.front() {
             if first(&oldest.events) > seen + 1 {
                 return None;
             }
-            let oldest = waiting.pop_front()?;
+            let oldest = queue.pop_front()?;
             self.bytes -= oldest.bytes;
             if last(&oldest.events) > seen {
                 return Some(oldest.events);
@@ -177,33 +175,33 @@ pub(super) fn last(events: &[StoredEvent]) -> Seq {
 impl Drop for Watch {
     fn drop(&mut self) {
         if let Some(watched) = self.watched.upgrade() {
-            watched.forget(&self.task, &self.told);
-            if lock(&self.told).waiting.is_some() {
+            watched.forget(&self.task, &self.state);
+            if lock(&self.state).queue.is_some() {
                 watched.requesting.fetch_sub(1, Ordering::SeqCst);
             }
         }
     }
 }
 
-/// Receives the heads of all tasks. It is for readers of very many tasks, for each of which a [`Watch`] would take too
-/// much memory.
+/// Receives the heads of all tasks. It is for readers of very many tasks, for which one [`Watch`] each would take too much
+/// memory.
 pub trait Listener: Send + Sync {
-    /// Called when the events up to this head are durable. The writer waits until this returns.
+    /// Is called when the events up to this head are durable. The writer waits until this returns.
     fn appended(&self, head: &Head);
 
-    /// Whether the listener needs to be told of what other processes append to this task.
+    /// Returns whether the listener needs the events that other processes append to this task.
     fn awaits(&self, _task: &str) -> bool {
         true
     }
 
-    /// The tasks of which the listener must not miss what other processes append, with the numbers of the last events that
-    /// it knows.
+    /// Returns the tasks of which the listener must not miss an event of another process, with the numbers of the last
+    /// events that it knows.
     fn awaited(&self) -> Vec<(String, Seq)> {
         Vec::new()
     }
 }
 
-/// Distributes the notifications of a backend to watchers and listeners.
+/// Distributes the new heads and events of a backend to watchers and listeners.
 #[derive(Debug, Default)]
 pub struct Feed {
     pub(super) watched: Arc<WatchedTasks>,
@@ -217,9 +215,9 @@ type Watchers = Vec<Arc<Mutex<WatcherState>>>;
 #[derive(Debug)]
 pub(super) struct WatchedTasks {
     tasks: Mutex<Unordered<Arc<str>, Watchers>>,
-    /// The number of watchers that have requested events: while there are none, no append looks for them.
+    /// The number of watchers that have requested events. While it is zero, appends need not look for them.
     pub(super) requesting: AtomicUsize,
-    pub(super) room: Arc<Semaphore>,
+    pub(super) permits: Arc<Semaphore>,
 }
 
 impl Default for WatchedTasks {
@@ -227,24 +225,24 @@ impl Default for WatchedTasks {
         Self {
             tasks: Mutex::default(),
             requesting: AtomicUsize::new(0),
-            room: Arc::new(Semaphore::new(ALL / UNIT)),
+            permits: Arc::new(Semaphore::new(MAX_FEED_BYTES / UNIT_BYTES)),
         }
     }
 }
 
 impl Feed {
-    /// Adds a watcher. The backend then reads the head of the task and tells the watcher of it ([`Watch::with_head`]).
+    /// Adds a watcher. The backend then reads the head of the task and passes it to [`Watch::with_head`].
     pub fn watch(&self, task: &str) -> Watch {
-        let (told, task) = (
+        let (state, task) = (
             Arc::<Mutex<WatcherState>>::default(),
             Arc::<str>::from(task),
         );
         lock(&self.watched.tasks)
             .entry(Arc::clone(&task))
             .or_insert_with(|| Vec::with_capacity(1))
-            .push(Arc::clone(&told));
+            .push(Arc::clone(&state));
         Watch {
-            told,
+            state,
             task,
             watched: Arc::downgrade(&self.watched),
         }
@@ -260,61 +258,61 @@ impl Feed {
         self.publish_events(head, &Arc::default());
     }
 
-    /// Ends the waiting of a task's watchers, since it was deleted.
+    /// Ends the watchers of a task that was deleted.
     pub fn end(&self, task: &str) {
         let watchers = lock(&self.watched.tasks).get(task).cloned();
         watchers.iter().flatten().for_each(end);
     }
 
-    /// Whether a watcher of this task has requested its events.
+    /// Returns whether a watcher of this task has requested events.
     pub fn wants_events(&self, task: &str) -> bool {
         if self.watched.requesting.load(Ordering::SeqCst) == 0 {
             return false;
         }
         let tasks = lock(&self.watched.tasks);
-        let wants = |told: &Arc<Mutex<WatcherState>>| lock(told).waiting.is_some();
+        let wants = |state: &Arc<Mutex<WatcherState>>| lock(state).queue.is_some();
         tasks
             .get(task)
-            .is_some_and(|listeners| listeners.iter().any(wants))
+            .is_some_and(|watchers| watchers.iter().any(wants))
     }
 
-    /// Notifies as [`Feed::publish`] does, and passes the events to the watchers that requested them and have room.
+    /// Notifies watchers as [`Feed::publish`] does, and queues the events for those that requested them.
     pub fn publish_events(&self, head: &Arc<Head>, events: &Arc<[StoredEvent]>) {
-        let (mut waiting, mut wakers) = (None, Vec::new());
+        let (mut queued, mut wakers) = (None, Vec::new());
         let tasks = lock(&self.watched.tasks);
-        for listener in tasks.get(&*head.task).into_iter().flatten() {
-            let mut told = lock(listener);
-            if told.wants(events)
-                && let Some(waiting) = waiting.get_or_insert_with(|| self.watched.waiting(events))
+        for watcher in tasks.get(&*head.task).into_iter().flatten() {
+            let mut state = lock(watcher);
+            if state.wants(events)
+                && let Some(queued) = queued.get_or_insert_with(|| self.watched.reserve(events))
             {
-                told.keep(waiting);
+                state.enqueue(queued);
             }
-            wakers.extend(told.tell(head));
+            wakers.extend(state.notify(head));
         }
-        // The woken tasks take the lock at once.
+        // The lock is released first, since the woken tasks take it.
         drop(tasks);
         wakers.into_iter().for_each(Waker::wake);
-        // After the watchers, so that a reader that watches a task and then adds a listener misses no event.
-        self.listeners.tell(head);
+        // Listeners come after the watchers, so that a reader that watches a task and then adds a listener misses no event.
+        self.listeners.notify(head);
     }
 
-    /// Whether someone waits for a task, for backends that are told of the appends of other processes.
+    /// Returns whether a watcher or listener waits for a task. It is for backends that learn of the appends of other processes.
     pub fn is_awaited(&self, task: &str) -> bool {
-        lock(&self.watched.tasks).contains_key(task) || self.listeners.await_task(task)
+        lock(&self.watched.tasks).contains_key(task) || self.listeners.awaits(task)
     }
 
-    /// The tasks of which listeners must not miss an event, with the numbers of those that they know.
+    /// Returns the tasks of which listeners must not miss an event, with the numbers of the last events that they know.
     pub fn awaited_by_listeners(&self) -> Vec<(String, Seq)> {
         self.listeners.awaited()
     }
 
-    /// All watched tasks, with the number of the last event of which all of their watchers know.
+    /// Returns all watched tasks, each with the number of the last event that all its watchers know.
     pub fn awaited(&self) -> Vec<(String, Seq)> {
         let tasks = lock(&self.watched.tasks);
-        let known = |listeners: &Watchers| listeners.iter().map(|told| lock(told).seq()).min();
+        let known = |watchers: &Watchers| watchers.iter().map(|state| lock(state).seq()).min();
         let awaited = tasks.iter();
         awaited
-            .map(|(task, listeners)| (task.to_string(), known(listeners).unwrap_or_default()))
+            .map(|(task, watchers)| (task.to_string(), known(watchers).unwrap_or_default()))
             .collect()
     }
 
@@ -324,11 +322,11 @@ impl Feed {
     }
 }
 
-/// The listeners; there are mostly none.
+/// The listeners.
 #[derive(Default)]
 struct Listeners {
     all: RwLock<Vec<Weak<dyn Listener>>>,
-    is_any: AtomicBool,
+    has_any: AtomicBool,
 }
 
 impl Listeners {
@@ -336,7 +334,7 @@ impl Listeners {
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
         all.retain(|known| known.strong_count() > 0);
         all.push(listener);
-        self.is_any.store(true, Ordering::Release);
+        self.has_any.store(true, Ordering::Release);
     }
 
     fn awaited(&self) -> Vec<(String, Seq)> {
@@ -345,14 +343,14 @@ impl Listeners {
         listeners.flat_map(|listener| listener.awaited()).collect()
     }
 
-    fn await_task(&self, task: &str) -> bool {
+    fn awaits(&self, task: &str) -> bool {
         let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
         let mut listeners = all.iter().filter_map(Weak::upgrade);
         listeners.any(|listener| listener.awaits(task))
     }
 
-    fn tell(&self, head: &Head) {
-        if self.is_any.load(Ordering::Acquire) {
+    fn notify(&self, head: &Head) {
+        if self.has_any.load(Ordering::Acquire) {
             let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
             all.iter()
                 .filter_map(Weak::upgrade)
@@ -363,59 +361,56 @@ impl Listeners {
 
 impl fmt::Debug for Listeners {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Listeners").field(&self.is_any).finish()
+        f.debug_tuple("Listeners").field(&self.has_any).finish()
     }
 }
 
 impl WatchedTasks {
-    /// Reserves room for events within the limit for all readers; `None` if there is none.
-    fn waiting(&self, events: &Arc<[StoredEvent]>) -> Option<QueuedEvents> {
+    /// Reserves memory for events. Returns `None` if the limit of one watcher or of all is exceeded.
+    fn reserve(&self, events: &Arc<[StoredEvent]>) -> Option<QueuedEvents> {
         let bytes = events.iter().map(StoredEvent::size).sum::<usize>();
-        let units = u32::try_from(bytes.div_ceil(UNIT)).ok()?;
-        if bytes > EACH {
+        let units = u32::try_from(bytes.div_ceil(UNIT_BYTES)).ok()?;
+        if bytes > MAX_WATCHER_BYTES {
             return None;
         }
-        let room = Arc::clone(&self.room).try_acquire_many_owned(units).ok()?;
+        let permit = Arc::clone(&self.permits).try_acquire_many_owned(units);
         Some(QueuedEvents {
             events: Arc::clone(events),
             bytes,
-            _room: Arc::new(room),
+            _permit: Arc::new(permit.ok()?),
         })
     }
 
-    /// Removes a watcher, and after the last one the task.
-    fn forget(&self, task: &str, told: &Arc<Mutex<WatcherState>>) {
+    /// Removes a watcher. With its last watcher, the task is removed too.
+    fn forget(&self, task: &str, state: &Arc<Mutex<WatcherState>>) {
         let mut tasks = lock(&self.tasks);
-        let Some(listeners) = tasks.get_mut(task) else {
+        let Some(watchers) = tasks.get_mut(task) else {
             return;
         };
-        if let Some(at) = listeners.iter().position(|one| Arc::ptr_eq(one, told)) {
-            listeners.swap_remove(at);
+        if let Some(at) = watchers.iter().position(|one| Arc::ptr_eq(one, state)) {
+            watchers.swap_remove(at);
         }
-        if listeners.is_empty() {
+        if watchers.is_empty() {
             tasks.remove(task);
         }
     }
 }
 
 impl Drop for WatchedTasks {
-    /// Ends the waiting of all watchers.
+    /// Ends all watchers.
     fn drop(&mut self) {
-        for listener in lock(&self.tasks)
-            .drain()
-            .flat_map(|(_, listeners)| listeners)
-        {
-            end(&listener);
+        for watcher in lock(&self.tasks).drain().flat_map(|(_, watchers)| watchers) {
+            end(&watcher);
         }
     }
 }
 
-/// Ends the waiting of a watcher.
+/// Ends a watcher.
 fn end(watcher: &Arc<Mutex<WatcherState>>) {
-    let mut told = lock(watcher);
-    told.is_over = true;
-    if let Some(waker) = told.waker.take() {
-        drop(told);
+    let mut state = lock(watcher);
+    state.has_ended = true;
+    if let Some(waker) = state.waker.take() {
+        drop(state);
         waker.wake();
     }
 }

@@ -18,8 +18,8 @@ fn head(task: &str, seq: Seq) -> Arc<Head> {
     Arc::new(head)
 }
 
-/// Publishes an append with these events of task `a`, each with so many bytes of text.
-fn tell(feed: &Feed, seqs: impl IntoIterator<Item = Seq>, bytes: usize) {
+/// Publishes an append with these events of task `a`. The text of each event has `bytes` bytes.
+fn publish(feed: &Feed, seqs: impl IntoIterator<Item = Seq>, bytes: usize) {
     let text = "x".repeat(bytes);
     let stored = |seq| {
         let event = vec![status(TaskState::Working, &text)];
@@ -29,14 +29,14 @@ fn tell(feed: &Feed, seqs: impl IntoIterator<Item = Seq>, bytes: usize) {
     feed.publish_events(&head("a", last(&events)), &events.into());
 }
 
-/// The numbers of the events that the watcher received.
-fn came(watch: &mut Watch, seen: Seq) -> Option<Vec<Seq>> {
+/// Returns the numbers of the next queued events of a watcher.
+fn queued(watch: &mut Watch, seen: Seq) -> Option<Vec<Seq>> {
     let events = watch.events(seen)?;
     Some(events.iter().map(|stored| stored.seq).collect())
 }
 
 #[test]
-fn a_task_is_forgotten_when_its_last_listener_leaves() {
+fn a_task_is_removed_with_its_last_watcher() {
     let feed = Feed::default();
     let (one, two, other) = (feed.watch("a"), feed.watch("a"), feed.watch("b"));
     assert_eq!(feed.watched(), 2);
@@ -48,7 +48,7 @@ fn a_task_is_forgotten_when_its_last_listener_leaves() {
 }
 
 #[test]
-fn events_are_made_only_for_those_who_request_them() {
+fn events_are_wanted_only_if_a_watcher_requests_them() {
     let feed = Feed::default();
     let plain = feed.watch("a");
     assert!(!feed.wants_events("a"));
@@ -63,7 +63,7 @@ fn events_are_made_only_for_those_who_request_them() {
 }
 
 #[test]
-fn the_first_head_is_told_to_its_watcher_alone() {
+fn the_current_head_is_passed_to_one_watcher_only() {
     let feed = Feed::default();
     let one = feed.watch("a");
     let other = feed.watch("a").with_head(&head("a", 4));
@@ -81,7 +81,7 @@ async fn a_watcher_never_goes_back_to_an_earlier_head() {
 }
 
 #[tokio::test]
-async fn a_waiting_watcher_is_woken_by_events_and_by_the_end() {
+async fn a_waiting_watcher_is_woken_by_events_and_by_the_end_of_the_feed() {
     let feed = Feed::default();
     let (mut one, mut other) = (feed.watch("a"), feed.watch("a"));
     let all = async {
@@ -98,56 +98,62 @@ async fn a_waiting_watcher_is_woken_by_events_and_by_the_end() {
 }
 
 #[test]
-fn events_are_passed_to_watchers_that_request_them() {
+fn events_are_queued_for_watchers_that_request_them() {
     let feed = Feed::default();
     let (mut plain, mut one, mut two) = (
         feed.watch("a"),
         feed.watch("a").with_events(),
         feed.watch("a").with_events(),
     );
-    tell(&feed, [2, 3], 10);
-    tell(&feed, [4], 10);
-    assert_eq!(came(&mut plain, 1), None);
+    publish(&feed, [2, 3], 10);
+    publish(&feed, [4], 10);
+    assert_eq!(queued(&mut plain, 1), None);
     // The events are shared, not copied.
     let (first, same) = (one.events(1).unwrap(), two.events(1).unwrap());
     assert!(Arc::ptr_eq(&first, &same));
-    assert_eq!(came(&mut one, 3), Some(vec![4]));
-    assert_eq!(came(&mut one, 4), None);
-    // A reader that has seen a part of an append gets all of it again, and no append that it has seen completely.
-    tell(&feed, [5, 6], 10);
-    assert_eq!(came(&mut two, 5), Some(vec![5, 6]));
+    assert_eq!(queued(&mut one, 3), Some(vec![4]));
+    assert_eq!(queued(&mut one, 4), None);
+    // A watcher that has seen a part of an append gets all of it again. It does not get appends that it has seen completely.
+    publish(&feed, [5, 6], 10);
+    assert_eq!(queued(&mut two, 5), Some(vec![5, 6]));
 }
 
 #[test]
 fn a_watcher_that_falls_behind_reads_the_log() {
     let feed = Feed::default();
     let mut watch = feed.watch("a").with_events();
-    let half = EACH / 2;
+    let half = MAX_WATCHER_BYTES / 2;
     for seq in 1..=3 {
-        tell(&feed, [seq], half);
+        publish(&feed, [seq], half);
     }
-    tell(&feed, [4], EACH);
-    tell(&feed, [5], 10);
-    assert_eq!((watch.seq(), came(&mut watch, 0)), (5, Some(vec![1])));
-    assert_eq!(came(&mut watch, 1), None);
-    assert_eq!(came(&mut watch, 4), Some(vec![5]));
+    publish(&feed, [4], MAX_WATCHER_BYTES);
+    publish(&feed, [5], 10);
+    assert_eq!((watch.seq(), queued(&mut watch, 0)), (5, Some(vec![1])));
+    assert_eq!(queued(&mut watch, 1), None);
+    assert_eq!(queued(&mut watch, 4), Some(vec![5]));
     drop(watch);
-    assert_eq!(feed.watched.room.available_permits(), ALL / UNIT);
+    assert_eq!(
+        feed.watched.permits.available_permits(),
+        MAX_FEED_BYTES / UNIT_BYTES
+    );
 }
 
 #[test]
-fn waiting_events_of_all_watchers_are_limited() {
+fn queued_events_of_all_watchers_are_limited() {
     let feed = Feed::default();
-    let (each, most) = (EACH / 2, 2 * ALL / EACH);
+    let (each, most) = (
+        MAX_WATCHER_BYTES / 2,
+        2 * MAX_FEED_BYTES / MAX_WATCHER_BYTES,
+    );
     let mut slow = Vec::new();
     for seq in 1..=most as Seq {
         slow.push(feed.watch("a").with_events());
-        tell(&feed, [seq], each);
+        publish(&feed, [seq], each);
     }
     let (mut late, seq) = (feed.watch("a").with_events(), most as Seq);
-    tell(&feed, [seq + 1], each);
-    assert_eq!((late.seq(), came(&mut late, seq)), (seq + 1, None));
+    publish(&feed, [seq + 1], each);
+    assert_eq!((late.seq(), queued(&mut late, seq)), (seq + 1, None));
     drop(slow);
-    tell(&feed, [seq + 2], each);
-    assert_eq!(came(&mut late, seq + 1), Some(vec![seq + 2]));
+    publish(&feed, [seq + 2], each);
+    assert_eq!(queued(&mut late, seq + 1), Some(vec![seq + 2]));
 }

@@ -37,7 +37,7 @@ pub struct Head {
     /// The turns that have not ended, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
-    /// The span of the last turn's message, see [`Event::TurnQueued`]: what follows from the turn later belongs to it.
+    /// The span of the last turn's message, see [`Event::TurnQueued`]. Later consequences of the turn belong to this span.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
 }
@@ -73,26 +73,26 @@ pub enum TurnState {
             with = "optional_millis"
         )]
         open_until: Option<Timestamp>,
-        /// The agent's own identification of the message, which shows that it has it.
+        /// The agent's own id of the message, which proves that the agent has received it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reference: Option<Metadata>,
     },
 }
 
 impl Head {
-    /// Whether further events can follow: the state is not terminal, or a turn has not ended.
+    /// Returns whether further events can follow: the state is not terminal, or a turn has not ended.
     pub fn is_open(&self) -> bool {
         !self.state.is_terminal() || !self.turns.is_empty()
     }
 
-    /// Whether the task waits for its caller, and nothing else can happen to it.
+    /// Returns whether the task waits for its caller and has no open turn.
     pub fn waits(&self) -> bool {
         self.state.is_interrupted() && self.turns.is_empty()
     }
 
-    /// Computes the head after `append`, where `before` is the head that the backend has of the task. This function
-    /// alone decides which events can follow, and has no side effects. A backend calls it before it writes, and returns
-    /// its result from [`Store::append`](super::Store::append).
+    /// Computes the head after `append`; `before` is the head of the task in the backend. Only this function decides which
+    /// events can follow; it has no side effects. A backend calls it before it writes, and returns its result from
+    /// [`Store::append`](super::Store::append).
     ///
     /// # Errors
     /// `NotFound` if the task does not exist or belongs to another caller; `Conflict`, `Ended`, `Invalid`.
@@ -104,17 +104,17 @@ impl Head {
         let mut head = match before {
             None if append.expected == 0 => Self::created(caller, append)?,
             None => return Err(StoreError::not_found(&append.task)),
-            Some(head) => head.expected(caller, append)?.clone(),
+            Some(head) => head.check_expected(caller, append)?.clone(),
         };
         let later = usize::from(before.is_none());
         for event in &append.events[later..] {
-            head.follow(append.time, event)?;
+            head.apply(append.time, event)?;
         }
         head.seq = append.last();
         Ok(head)
     }
 
-    fn expected(&self, caller: &Caller, append: &Append) -> Result<&Self, StoreError> {
+    fn check_expected(&self, caller: &Caller, append: &Append) -> Result<&Self, StoreError> {
         if self.owner != *caller {
             return Err(StoreError::not_found(&append.task));
         }
@@ -150,7 +150,7 @@ impl Head {
         })
     }
 
-    fn follow(&mut self, time: Timestamp, event: &Event) -> Result<(), StoreError> {
+    fn apply(&mut self, time: Timestamp, event: &Event) -> Result<(), StoreError> {
         if self.state.is_terminal() && !matches!(event, Event::TurnEnded { .. }) {
             let task = self.task.clone();
             return Err(StoreError::Ended { task });
@@ -193,7 +193,7 @@ impl Head {
         }
         self.last_turn = turn;
         self.traceparent = traceparent.cloned();
-        // Few tasks have more than one open.
+        // Few tasks have more than one open turn.
         self.turns.reserve_exact(1);
         self.turns.push(Turn {
             turn,
@@ -210,7 +210,7 @@ impl Head {
         open_until: Option<Timestamp>,
         reference: Option<Metadata>,
     ) -> Result<(), StoreError> {
-        // A started turn is started once more when it is known that the agent has the message.
+        // A started turn is started once more when it is known that the agent has received the message.
         let may_start = |one: &&mut Turn| match &one.state {
             TurnState::Queued => one.turn == turn,
             TurnState::Started {

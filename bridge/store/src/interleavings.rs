@@ -1,8 +1,8 @@
-//! The notifications and the cache in the orders in which their threads may run.
+//! Tests the feed and the cache under many interleavings of their threads.
 //!
-//! Both modules are compiled here a second time, with shuttle's locks and atomics in place of the standard library's:
-//! shuttle chooses which thread goes on whenever one of them is touched, and finds out when none can. What follows from
-//! commits is tried here with a log in memory; `sled/interleavings` tries the queue of the commits itself.
+//! Both modules are compiled here a second time, with shuttle's locks and atomics in place of the standard library's.
+//! Shuttle chooses the thread that continues at each of their operations, and detects deadlocks. The log is in memory
+//! here; `sled/interleavings` tests the queue of commits.
 
 use bridge_protocol::a2a::TaskState;
 use shuttle::{
@@ -20,7 +20,7 @@ use super::{
     clippy::duplicate_mod,
     dead_code,
     unreachable_pub,
-    reason = "compiled with other locks, and only parts of it are tried"
+    reason = "compiled with other locks, and only parts of it are tested"
 )]
 #[path = "cache.rs"]
 mod cache;
@@ -28,32 +28,32 @@ mod cache;
     clippy::duplicate_mod,
     dead_code,
     unreachable_pub,
-    reason = "compiled with other locks, and only parts of it are tried"
+    reason = "compiled with other locks, and only parts of it are tested"
 )]
 #[path = "feed.rs"]
 mod feed;
 
-use cache::{Cache, Cached};
+use cache::{Cache, CachedTask};
 use feed::{Feed, Watch};
 
-/// In so many orders, by chance and by priorities that change three times.
-const ORDERS: usize = 2_000;
-const CHANGES: usize = 3;
+/// The number of interleavings by random choice and by random priorities, and the number of changes of priorities.
+const INTERLEAVINGS: usize = 2_000;
+const PRIORITY_CHANGES: usize = 3;
 
 /// The number of the last event.
 const LAST: Seq = 4;
 
 pub(crate) fn check(tried: fn()) {
-    shuttle::check_random(tried, ORDERS);
-    shuttle::check_pct(tried, ORDERS, CHANGES);
+    shuttle::check_random(tried, INTERLEAVINGS);
+    shuttle::check_pct(tried, INTERLEAVINGS, PRIORITY_CHANGES);
 }
 
-/// Whether shuttle finds an order in which this fails.
-pub(crate) fn is_found_out(tried: fn()) -> bool {
+/// Returns whether shuttle finds an interleaving in which a test fails.
+pub(crate) fn is_detected(tried: fn()) -> bool {
     std::panic::catch_unwind(|| check(tried)).is_err()
 }
 
-/// What a backend has on its disk: the appends of one task, and its head.
+/// The log of one task and its head, in place of a backend's disk.
 #[derive(Default)]
 struct Log(Mutex<(Vec<Append>, Option<Arc<Head>>)>);
 
@@ -99,7 +99,7 @@ impl Backend {
         })
     }
 
-    /// Watches as backends do: whoever comes after a notification finds the head.
+    /// Watches the task as backends do: the head is read after the watcher was added.
     fn watch(&self) -> Watch {
         let watch = self.feed.watch("t").with_events();
         match self.log.head() {
@@ -108,14 +108,14 @@ impl Backend {
         }
     }
 
-    /// Reads the task as the stores' readers do.
+    /// Reads the task as the readers of stores do.
     fn snapshot(&self, seq: Seq) -> Snapshot {
         if let Some(snapshot) = self.cache.get("t", seq) {
             return snapshot;
         }
         let head = self.log.head().unwrap();
         let known = self.cache.take("t", seq);
-        let mut cached = known.unwrap_or_else(|| Cached::empty(&head));
+        let mut cached = known.unwrap_or_else(|| CachedTask::empty(&head));
         let later = self.log.events(cached.snapshot.seq);
         later
             .into_iter()
@@ -126,7 +126,7 @@ impl Backend {
         snapshot
     }
 
-    /// Commits, and has each append published by whoever waited for it, in whatever order they come to it.
+    /// Starts a thread that commits appends, and two threads that publish them in any order.
     fn write(self: &Arc<Self>) -> Vec<thread::JoinHandle<()>> {
         let (committed, waiting) = mpsc::channel();
         let backend = Arc::clone(self);
@@ -163,7 +163,7 @@ fn text(event: &Event) -> String {
     }
 }
 
-/// Reads to the last event, from the notifications where they have it: every event once and in order.
+/// Reads up to the last event, from the feed where possible, and checks that each event comes once and in order.
 fn follow(backend: &Backend, mut watch: Watch) {
     let mut seen = 0;
     while seen < LAST {
@@ -196,12 +196,12 @@ fn readers_beside_writers() {
 }
 
 #[test]
-fn every_watcher_gets_every_event_once_whatever_the_order() {
+fn every_watcher_gets_every_event_once_in_all_interleavings() {
     check(readers_beside_writers);
 }
 
 #[test]
-fn a_cached_task_is_the_one_in_the_log_whatever_the_order() {
+fn a_cached_task_equals_the_one_in_the_log_in_all_interleavings() {
     check(|| {
         let backend = Backend::new();
         let mut threads = backend.write();
@@ -227,7 +227,7 @@ fn a_cached_task_is_the_one_in_the_log_whatever_the_order() {
 }
 
 #[test]
-fn whoever_waits_is_told_of_the_end_whatever_the_order() {
+fn all_watchers_are_ended_in_all_interleavings() {
     check(|| {
         let feed = Arc::new(Feed::default());
         let mut watches = [feed.watch("t"), feed.watch("t")];
@@ -244,10 +244,10 @@ fn whoever_waits_is_told_of_the_end_whatever_the_order() {
     });
 }
 
-/// A backend that reads the head before it watches misses what comes in between, and its watcher waits for ever.
+/// A backend that reads the head before it adds a watcher misses appends in between, and its watcher waits for ever.
 #[test]
-fn a_backend_that_looks_before_it_watches_is_found_out() {
-    assert!(is_found_out(|| {
+fn a_backend_that_reads_the_head_before_it_watches_is_detected() {
+    assert!(is_detected(|| {
         let backend = Backend::new();
         let mut threads = backend.write();
         let reader = Arc::clone(&backend);
@@ -263,10 +263,10 @@ fn a_backend_that_looks_before_it_watches_is_found_out() {
     }));
 }
 
-/// A reader that takes what the notifications bring for all there is misses what found no room or came too late.
+/// A reader that does not read the log misses events that were not queued.
 #[test]
-fn a_reader_that_does_not_look_for_gaps_is_found_out() {
-    assert!(is_found_out(|| {
+fn a_reader_that_does_not_check_for_gaps_is_detected() {
+    assert!(is_detected(|| {
         let backend = Backend::new();
         let mut watch = backend.watch();
         let threads = backend.write();

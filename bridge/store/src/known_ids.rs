@@ -1,4 +1,4 @@
-//! The ids in a long task, so that events need not search it.
+//! Records the ids in a long task, so that it need not be searched for each event.
 
 use std::hash::BuildHasher as _;
 
@@ -6,20 +6,21 @@ use bridge_protocol::a2a::Task;
 
 use super::Unordered;
 
-/// The number of messages and artifacts from which a task is long. A shorter one is searched faster than it is noted.
-const LONG: usize = 256;
+/// The number of messages and artifacts from which ids are recorded. A search through a shorter task is faster.
+const MIN_ITEMS: usize = 256;
 
-/// The hashes of the ids of the messages in a task's history and of its artifacts; perhaps also of some that are gone.
+/// The hashes of the ids of the messages in a task's history and of its artifacts, possibly also of removed ones. It is
+/// `None` for a short task.
 ///
-/// An agent can say tens of thousands of messages in one task. If each event searched all of them, reading the task
-/// would take seconds.
+/// An agent can send tens of thousands of messages in one task. If each event searched all of them, it would take seconds
+/// to read the task.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownIds(Option<Unordered<u64, ()>>);
 
 impl KnownIds {
-    /// Notes the ids of a task that has become long.
-    pub(super) fn follow(&mut self, task: &Task) {
-        if self.0.is_some() || task.history.len() + task.artifacts.len() < LONG {
+    /// Begins to record the ids of a task once it is long.
+    pub(super) fn update(&mut self, task: &Task) {
+        if self.0.is_some() || task.history.len() + task.artifacts.len() < MIN_ITEMS {
             return;
         }
         self.0 = Some(Unordered::default());
@@ -34,7 +35,7 @@ impl KnownIds {
         known.is_none_or(|known| known.contains_key(&known.hasher().hash_one(id)))
     }
 
-    /// Notes an id that the task contains now.
+    /// Records an id that the task contains now.
     pub(super) fn add(&mut self, id: &str) {
         if let Some(known) = &mut self.0 {
             let hash = known.hasher().hash_one(id);
@@ -42,15 +43,15 @@ impl KnownIds {
         }
     }
 
-    /// Returns whether ids are noted.
-    pub(super) fn is_noting(&self) -> bool {
+    /// Returns whether ids are recorded.
+    pub(super) fn is_recording(&self) -> bool {
         self.0.is_some()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{Event, Head, Snapshot, cache::Cached, testing::Sample};
+    use crate::{Event, Head, Snapshot, cache::CachedTask, testing::Sample};
     use bridge_protocol::a2a::{Artifact, Message, Part, Role, TaskState, TaskStatus};
     use proptest::prelude::*;
 
@@ -90,20 +91,20 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// A task is the same whether it is searched or not.
+        /// A task has the same content with and without recorded ids.
         #[test]
-        fn nothing_but_time_is_spared(events in prop::collection::vec(event(), 0..900)) {
+        fn recorded_ids_do_not_change_the_task(events in prop::collection::vec(event(), 0..900)) {
             let sample = Sample::new("t");
             let events = std::iter::once(sample.created()).chain(events).collect();
             let append = sample.append(0, 1, events);
             let head = Head::after(None, &sample.caller, &append).unwrap();
             let mut searched = Snapshot::empty(&head);
-            let mut spared = Cached::empty(&head);
+            let mut recorded = CachedTask::empty(&head);
             for stored in append.into_stored() {
                 searched.apply(stored.clone());
-                spared.add(stored);
+                recorded.add(stored);
             }
-            prop_assert_eq!(searched, spared.snapshot);
+            prop_assert_eq!(searched, recorded.snapshot);
         }
     }
 }

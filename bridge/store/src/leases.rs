@@ -1,8 +1,8 @@
-//! Work that several processes on one store share: each conversation is worked on by one of them at a time.
+//! Leases of conversations: of several processes on one store, one at a time works on a conversation.
 //!
-//! A process has the lease of a conversation while a turn of it runs. Messages that other processes receive meanwhile
-//! wait in the log, where the holder finds them when it gives the lease back. When a process is not heard of for a
-//! while, another one takes its leases away, and from then on the store refuses what it appends.
+//! A process holds the lease of a conversation while a turn of the conversation runs. Messages that other processes receive
+//! meanwhile wait in the log, where the holder finds them when it releases the lease. When a process sends no heartbeat for
+//! some time, another process frees its leases, and the store refuses its appends from then on.
 
 use std::{collections::BTreeMap, fmt, future::pending, time::Duration};
 
@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use super::{Head, StoreError};
 use crate::caller::Caller;
 
-/// The conversation of a caller with an agent: a task or a context.
+/// A conversation of a caller with an agent: a task or a context.
 #[derive(Clone, Copy, Debug)]
 pub struct Conversation<'a> {
     /// The agent's name.
@@ -23,69 +23,68 @@ pub struct Conversation<'a> {
     pub id: &'a str,
 }
 
-/// The answer to a process that wants a lease.
+/// The result of [`Leases::acquire`].
 #[derive(Clone, Debug)]
 pub enum Lease {
-    /// The process has it. These are the tasks of the conversation with turns that have not ended, by their ids.
+    /// This process holds the lease. The heads are those of the conversation's tasks with open turns, sorted by task id.
     Held(Vec<Head>),
-    /// Another process has it, and so many tasks of the conversation have turns.
+    /// Another process holds the lease. The number is that of the conversation's tasks with open turns.
     Elsewhere(usize),
 }
 
 /// A call that one process hands to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Identifies the call: a call that is made again has the same key.
+    /// The id of the call. A repeated call has the same key.
     pub key: Vec<u8>,
-    /// The content, which the processes understand.
+    /// The content, in a form that the processes define.
     pub body: Vec<u8>,
 }
 
-/// What a process knows of the work that it shares with others, as of its last look.
+/// Statistics of the processes on a store, which are updated at intervals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sharing {
-    /// How many processes live, this one included.
+    /// The number of live processes, including this one.
     pub processes: usize,
-    /// How many leases this process has.
+    /// The number of leases that this process holds.
     pub leases: usize,
-    /// The number of tasks that are not in a terminal state, for each agent that ever had one.
+    /// The number of tasks that are not in a terminal state, for each agent.
     pub open_tasks: BTreeMap<String, usize>,
-    /// The calls that this process has handed to others.
+    /// The calls that this process has handed to other processes.
     pub handed: CallCounts,
-    /// The calls that others have handed to this process.
+    /// The calls that other processes have handed to this one.
     pub taken: CallCounts,
 }
 
-/// How many calls there were, by what became of them.
+/// The numbers of calls with and without an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallCounts {
-    /// Calls with an answer.
+    /// The number of calls with an answer.
     pub answered: u64,
-    /// Calls without one.
+    /// The number of calls without an answer.
     pub failed: u64,
 }
 
-/// Grants leases. A store that one process has to itself needs none.
+/// Grants leases. A store that only one process uses needs none.
 #[async_trait]
 pub trait Leases: Send + Sync + fmt::Debug {
-    /// Takes the lease of a conversation unless another process has it.
+    /// Acquires the lease of a conversation unless another process holds it.
     async fn acquire(&self, conversation: Conversation<'_>) -> Result<Lease, StoreError>;
 
-    /// Gives a lease back, and returns whether the conversation has turns that have not ended. A process that appended one
-    /// and did not get the lease before is not missed.
+    /// Releases a lease, and returns whether the conversation has open turns. A turn that another process appended before it
+    /// was refused the lease is always seen.
     async fn release(&self, conversation: Conversation<'_>) -> Result<bool, StoreError>;
 
-    /// Returns for each conversation whether another process works on it.
+    /// Returns for each conversation whether another process holds its lease.
     async fn are_elsewhere(
         &self,
         conversations: &[Conversation<'_>],
     ) -> Result<Vec<bool>, StoreError>;
 
-    /// Hands a call to the process that works on a conversation, and returns its answer. Returns `None` if no other
-    /// process works on the conversation, and none has seen the call. A call with a key that was answered lately has that
-    /// answer again.
+    /// Hands a call to the process that holds the lease of a conversation, and returns the answer. Returns `None` if no other
+    /// process holds the lease, and none has taken the call. A repeated call gets the same answer for some time.
     ///
-    /// Errors: `Unavailable` if there is no answer in time; then nobody knows what became of the call.
+    /// Errors: `Unavailable` if there is no answer in time; then it is unknown whether the call had an effect.
     async fn hand_over(
         &self,
         _conversation: Conversation<'_>,
@@ -94,8 +93,8 @@ pub trait Leases: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
-    /// Waits for calls that other processes hand to this one, and returns them, or none after a while. Each is to be
-    /// answered.
+    /// Waits for calls that other processes hand to this one, and returns them, or none after a time limit. The caller
+    /// answers each of them.
     async fn calls(&self) -> Vec<Call> {
         pending().await
     }
@@ -105,51 +104,51 @@ pub trait Leases: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Returns what is known of the work that is shared, without asking anybody; `None` if the store does not say.
+    /// Returns the last statistics, without reading the store; `None` if the store has none.
     fn sharing(&self) -> Option<Sharing> {
         None
     }
 
-    /// Waits until leases of other processes have become free more than `seen` times, because the processes ended or are
-    /// not heard of; at most a minute. Returns how many times that has been so far. A caller that passes this number to
-    /// the next call misses none.
+    /// Waits for at most a minute until leases of other processes have become free more than `seen` times, because the
+    /// processes ended or died. Returns the number of times so far. A caller that passes this number to the next call
+    /// misses none.
     async fn freed(&self, seen: u64) -> u64;
 
-    /// Waits until this process was taken for dead. It has to end, since nothing that it appends is accepted.
+    /// Waits until other processes have taken this one for dead. It must end then, since its appends are refused.
     async fn lost(&self);
 
-    /// Gives all leases back, because the process ends. Nothing that it appends is accepted afterwards.
+    /// Releases all leases, because this process ends. Its appends are refused afterwards.
     async fn leave(&self);
 }
 
-/// The pause while another process has a lease that is needed for a moment.
-const PAUSE: Duration = Duration::from_millis(20);
+/// The pause between two attempts to acquire a lease.
+const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// The time for which such a lease is waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time for which a lease is awaited.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl dyn Leases {
-    /// Runs `work` while this process alone has a lease, which others have for a moment only. Within one process the
-    /// caller sees to it that nobody else does the same.
+    /// Runs `work` while this process holds a lease that processes hold only for a short time. Within this process, the
+    /// caller must ensure that only one such call runs at a time.
     ///
     /// # Errors
-    /// `Unavailable` if others have the lease for too long.
-    pub async fn alone<T, E: From<StoreError>>(
+    /// `Unavailable` if other processes hold the lease for too long.
+    pub async fn run_with_lease<T, E: From<StoreError>>(
         &self,
         lease: Conversation<'_>,
         work: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + ACQUIRE_TIMEOUT;
         while let Lease::Elsewhere(_) = self.acquire(lease).await? {
             if Instant::now() >= deadline {
                 let reason = "another bridge has not finished in time".to_owned();
                 return Err(StoreError::Unavailable { reason }.into());
             }
-            sleep(PAUSE).await;
+            sleep(RETRY_PAUSE).await;
         }
         let done = work.await;
         if let Err(error) = self.release(lease).await {
-            tracing::debug!(%error, "a lease was not given back");
+            tracing::debug!(%error, "a lease was not released");
         }
         done
     }

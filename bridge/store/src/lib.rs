@@ -1,20 +1,20 @@
-//! The task log: stores every event of a task before anyone sees it.
+//! The task log: stores every event of a task before it is shown to anyone.
 //!
-//! A task is an append-only list of numbered events; the Task object of A2A is computed by applying them. The log is
-//! the single source of truth: waiting replies, streams, push notifications and lists all read it. The store knows no
-//! transport, and gets times and ids with each operation.
+//! A task is an append-only list of numbered events. The Task object of A2A is computed by applying them. The log is the
+//! single source of truth: blocking replies, streams, push notifications and lists all read it. The store knows no
+//! transport, and receives times and ids with each operation.
 //!
 //! - [`Store`]: the interface of a backend, and its guarantees
 //! - [`Append`], [`Event`], [`StoredEvent`]: the events that are written and read
 //! - [`Head`], [`Turn`]: the data that is needed to continue a task
 //! - [`Snapshot`], [`ListQuery`], [`Page`]: the current task, alone or in a list
-//! - [`Deletion`], [`EndedTasks`]: what may be deleted, and how much there is of it
-//! - [`Damage`], [`StoreReport`]: damaged data, which affects only the tasks that it belongs to
+//! - [`Deletion`], [`EndedTasks`]: the rules of deletion, and the counts of ended tasks
+//! - [`Damage`], [`StoreReport`]: reports of damaged data; damage to one task does not affect others
 //! - [`Watch`], [`Feed`], [`Listener`]: notifications of new events
-//! - [`Leases`], [`Lease`], [`Conversation`]: which of several processes works on a conversation
-//! - [`MemoryStore`], [`SledStore`]: the backends here; `bridge-postgres` is one in a crate of its own
-//! - [`backend`]: what backends have in common
-//! - [`ExportStore`], [`transfer`]: all that a store holds, and copies of it
+//! - [`Leases`], [`Lease`], [`Conversation`]: the leases by which several processes share conversations
+//! - [`MemoryStore`], [`SledStore`]: the backends of this crate; `bridge-postgres` is another one
+//! - [`backend`]: building blocks of backends
+//! - [`ExportStore`], [`transfer`]: the whole content of a store, and copies of it
 //! - `testing`: the test suite for backends (feature `testing`)
 
 mod append;
@@ -70,7 +70,7 @@ pub use snapshot::Snapshot;
 
 use std::{
     collections::BTreeMap,
-    // By this name, the parts that `interleavings` tries find another's in its place.
+    // Modules refer to `super::sync`, which is shuttle's when `interleavings` compiles them.
     sync::{self, Arc, Weak},
 };
 
@@ -99,8 +99,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Adds events to a task, all or none, and returns the head after them.
     ///
     /// The events are durable and visible to every reader when this returns, and their message ids and the client's task
-    /// id can be looked up. After an error nothing was written, except for [`StoreError::Io`], [`StoreError::Full`] and
-    /// [`StoreError::Closed`], where this is unknown.
+    /// id can be found. After an error nothing was written, except for [`StoreError::Io`], [`StoreError::Full`] and
+    /// [`StoreError::Closed`], for which this is unknown.
     ///
     /// Errors: `Conflict` if the task has newer events (read them and decide again), `Duplicate` or `Taken` if
     /// an id was used before, `Ended` and `Invalid` if the events cannot follow, `TooLarge`.
@@ -115,7 +115,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError>;
 
-    /// Returns the owner of a task, for the program itself; `NotFound` too if the store cannot tell.
+    /// Returns the owner of a task, for the program itself. It is also `NotFound` if the store cannot find out.
     async fn owner(&self, task: &str) -> Result<Caller, StoreError> {
         Err(StoreError::not_found(task))
     }
@@ -149,14 +149,13 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         client_id: &str,
     ) -> Result<Option<String>, StoreError>;
 
-    /// Returns tasks of all callers with turns that have not ended, which are continued after a restart. They are sorted
-    /// by task id and begin after `after` (empty for the beginning), at most `limit`. A task whose turns end meanwhile
-    /// may be included.
+    /// Returns the heads of tasks of all callers with open turns, which are continued after a restart. They are sorted by
+    /// task id and begin after `after` (empty for the beginning), at most `limit`. A task whose turns end meanwhile may be
+    /// included.
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError>;
 
-    /// Returns tasks of all callers of an agent that have waited for their callers ([`Head::waits`]) since `until` or
-    /// longer, the longest waiting first. They begin after `after`, at most `limit`. A task that continues meanwhile may be
-    /// included.
+    /// Returns the heads of an agent's tasks that have waited for their callers ([`Head::waits`]) since `until` or longer,
+    /// longest first. They begin after `after`, at most `limit`. A task that continues meanwhile may be included.
     async fn waiting_tasks(
         &self,
         agent: &str,
@@ -168,12 +167,11 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Returns the number of tasks that are not in a terminal state, for each agent that has any.
     async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError>;
 
-    /// Deletes a task: its events, its places in lists and counts, and its ids. A message with an id that only this task
-    /// had counts as new, and the client's id for the task can be used again. Those who watch the task are told that
-    /// nothing follows. The deletion is durable when this returns.
+    /// Deletes a task: its events, its entries in lists and counts, and its ids. The ids of its messages and the client's id
+    /// for the task can be used again. The watchers of the task end. The deletion is durable when this returns.
     ///
-    /// Small records that belong to the task are not known to the store: whoever keeps them deletes them before, so that
-    /// an interrupted deletion can be repeated.
+    /// The store does not know which small records belong to the task. Their owner deletes them first, so that an
+    /// interrupted deletion can be repeated.
     ///
     /// Errors: `NotFound`; `Open` if the task may not be deleted in this way.
     async fn delete(
@@ -183,9 +181,9 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         deletion: Deletion,
     ) -> Result<(), StoreError>;
 
-    /// Returns tasks of all callers of an agent that have ended (not [`Head::is_open`]) and whose last status is of
-    /// `until` or earlier, the oldest status first, ties by task id. They begin after `after`, at most `limit`. A task that
-    /// is deleted meanwhile may be included; a damaged one is left out.
+    /// Returns the heads of an agent's tasks that have ended (not [`Head::is_open`]) and whose last status is of `until` or
+    /// earlier, oldest status first, ties by task id. They begin after `after`, at most `limit`. A task that is deleted
+    /// meanwhile may be included; damaged tasks are left out.
     async fn ended_tasks(
         &self,
         agent: &str,
@@ -194,45 +192,45 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         limit: usize,
     ) -> Result<Vec<Head>, StoreError>;
 
-    /// Returns how many tasks have ended and about how many bytes they take, for each agent that has any.
+    /// Returns the number and approximate size of ended tasks, for each agent that has any.
     async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError>;
 
-    /// Does some of the upkeep that deletions make necessary, such as giving room back to the disk, and returns whether
-    /// more is to be done now. One call takes a bounded time; the program calls it now and then, and rests in between.
+    /// Does a part of the maintenance after deletions, such as freeing disk space, and returns whether there is more to do
+    /// now. One call takes a limited time. The program calls it at intervals.
     async fn maintain(&self) -> Result<bool, StoreError> {
         Ok(false)
     }
 
-    /// Returns what the store takes on the disk, if it is on one of this machine.
+    /// Returns the disk space of the store, if it is on a disk of this machine.
     async fn disk_use(&self) -> Result<Option<DiskUse>, StoreError> {
         Ok(None)
     }
 
-    /// Gives back more than [`maintain`](Self::maintain) does, all that can be, and returns whether more is to be done. One
-    /// call takes a bounded time.
+    /// Frees as much disk space as possible, which is more than [`maintain`](Self::maintain) does, in limited steps.
+    /// Returns whether there is more to do.
     async fn compact_step(&self) -> Result<bool, StoreError> {
         Ok(false)
     }
 
-    /// Reads every task and small record while the store is used, and tells which are damaged; `None` if the backend has
-    /// tools of its own for that.
+    /// Reads every task and small record while the store is in use, and reports damaged ones; `None` if the backend has its
+    /// own tools for this.
     async fn inspect(&self) -> Result<Option<StoreReport>, StoreError> {
         Ok(None)
     }
 
     /// Checks that the store can be read and written.
     ///
-    /// Errors: the reason why it cannot, such as `Full`.
+    /// Errors: the reason for which it cannot, such as `Full`.
     async fn ready(&self) -> Result<(), StoreError> {
         self.open_turns("", 1).await.map(|_| ())
     }
 
-    /// Returns what several processes on this store need to share its work; `None` if there is only one.
+    /// Returns the leases by which several processes on this store share its work; `None` if only one process uses it.
     fn leases(&self) -> Option<Arc<dyn Leases>> {
         None
     }
 
-    /// Returns the known damage. Everything else can be read.
+    /// Returns the known damage.
     fn damage(&self) -> Damage {
         Damage::default()
     }
@@ -267,8 +265,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         scope: &str,
     ) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
 
-    /// Returns which of these scopes have records of a kind, in the order of the scopes. A backend overrides it if it can
-    /// find that out in one reading.
+    /// Returns for each scope whether it has records of a kind. A backend overrides this if it needs only one read for all
+    /// scopes.
     async fn have_records(
         &self,
         kind: &str,

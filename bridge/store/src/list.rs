@@ -47,8 +47,8 @@ impl ListQuery {
         }
     }
 
-    /// Removes from a task what was not requested.
-    pub fn wanted(&self, task: Arc<Task>) -> Arc<Task> {
+    /// Removes the content from a task that was not requested.
+    pub fn select_content(&self, task: Arc<Task>) -> Arc<Task> {
         let task = question::joined(task);
         let skipped = self.skipped(&task);
         let is_whole = skipped == 0 && (self.artifacts || task.artifacts.is_empty());
@@ -88,7 +88,7 @@ impl ListQuery {
         Ok((page.tasks, next))
     }
 
-    /// The approximate size of what is requested of a task, in bytes.
+    /// Returns the approximate size of a task's requested content, in bytes.
     fn size(&self, task: &Task) -> usize {
         let skipped = task.history[..self.skipped(task)].iter();
         let artifacts = task.artifacts.iter().filter(|_| !self.artifacts);
@@ -103,7 +103,7 @@ impl ListQuery {
     }
 
     /// Returns the position after which the page begins; `None` for the first page. `is_own` returns whether the task at a
-    /// position belongs to the caller and this agent: a token of another list is refused like an invented one.
+    /// position belongs to the caller and the agent. A token of another list is refused like an invalid one.
     ///
     /// # Errors
     /// `PageToken`, and the errors of `is_own`.
@@ -122,7 +122,7 @@ impl ListQuery {
         }
     }
 
-    /// Parses the page token, without checking to which list it belongs.
+    /// Parses the page token, without a check of the list that it belongs to.
     ///
     /// # Errors
     /// `PageToken`.
@@ -130,12 +130,12 @@ impl ListQuery {
         ListPosition::parse(&self.page_token)
     }
 
-    /// Whether the query can leave out tasks of the agent.
-    pub fn is_narrow(&self) -> bool {
+    /// Returns whether the query has filters.
+    pub fn is_filtered(&self) -> bool {
         self.context_id.is_some() || self.state.is_some() || self.after.is_some()
     }
 
-    /// Whether the query selects this task of the agent.
+    /// Returns whether the query selects this task of the agent.
     pub fn matches(&self, head: &Head) -> bool {
         self.context_id
             .as_ref()
@@ -144,11 +144,11 @@ impl ListQuery {
                 .state
                 .as_ref()
                 .is_none_or(|wanted| *wanted == head.state)
-            && self.reaches(head.status_time.as_millisecond())
+            && self.includes_time(head.status_time.as_millisecond())
     }
 
-    /// Whether the query selects a status of this time.
-    pub fn reaches(&self, millis: i64) -> bool {
+    /// Returns whether the query selects a status of this time.
+    pub fn includes_time(&self, millis: i64) -> bool {
         let after = self.after.map(Timestamp::as_millisecond);
         after.is_none_or(|after| millis >= after)
     }
@@ -186,8 +186,8 @@ impl<'q> PageBuilder<'q> {
         }
     }
 
-    /// Adds the task at this position, if there is one that can be shown. If it does not fit, it is left out and the token
-    /// of the next page is returned.
+    /// Adds the task at this position; `None` skips the position. If the task does not fit, it is left out, and the token of
+    /// the next page is returned.
     pub fn add(&mut self, position: ListPosition, snapshot: Option<Snapshot>) -> Option<String> {
         if let Some(snapshot) = snapshot {
             let size = self.query.size(&snapshot.task);
@@ -203,18 +203,18 @@ impl<'q> PageBuilder<'q> {
     }
 }
 
-/// The position of a task in a list, after which a page begins. Positions are ordered as lists are: newest status first,
-/// then by task id. The page token is `MILLISECONDS.TASK`.
+/// The position of a task in a list. Positions are ordered like lists: newest status first, then by task id. The page
+/// token is `MILLISECONDS.TASK`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListPosition {
     /// The time of the task's status, in milliseconds since 1970.
     pub millis: i64,
-    /// The task's id, which orders equal times.
+    /// The task's id, which orders tasks with the same time.
     pub task: String,
 }
 
 impl ListPosition {
-    /// The position of a task.
+    /// Returns the position of a task.
     pub fn of(head: &Head) -> Self {
         Self {
             millis: head.status_time.as_millisecond(),
@@ -222,12 +222,12 @@ impl ListPosition {
         }
     }
 
-    /// The token of the page that begins after this position.
+    /// Returns the token of the page that begins after this position.
     pub fn token(&self) -> String {
         format!("{}.{}", self.millis, self.task)
     }
 
-    /// Parses a page token; returns `None` for the empty one, which selects the first page.
+    /// Parses a page token. Returns `None` for an empty one, which selects the first page.
     fn parse(token: &str) -> Result<Option<Self>, StoreError> {
         if token.is_empty() {
             return Ok(None);
@@ -258,8 +258,8 @@ impl PartialOrd for ListPosition {
     }
 }
 
-/// Cuts positions to the size of a page, and returns the token of the next page. `positions` has one more position than
-/// the page if there is a next page.
+/// Truncates positions to the size of a page, and returns them and the token of the next page. If there is a next page,
+/// `positions` has more positions than the page.
 pub fn cut_page(mut positions: Vec<ListPosition>, page_size: usize) -> (Vec<ListPosition>, String) {
     let more = positions.len() > page_size;
     positions.truncate(page_size);

@@ -1,5 +1,5 @@
-//! Folders and files for nobody but the user who runs the bridge: they hold what people say, and the secrets of
-//! webhooks and bots.
+//! Creates folders and files that only the user who runs the bridge can read. They contain conversations, and the secrets
+//! of webhooks and bots.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
@@ -8,9 +8,9 @@ use std::{
     path::Path,
 };
 
-/// Makes a folder, and those above it, where there is none; their names are durable when this returns. One that is
-/// there is its owner's to open or close.
-pub(crate) fn folder(path: &Path) -> io::Result<()> {
+/// Creates a folder and its missing parents. Their names are durable when this returns. The permissions of an existing
+/// folder are not changed.
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     if path.exists() && !path.is_dir() {
         let reason = "it is a file: name a folder, which need not exist";
         return Err(io::Error::new(io::ErrorKind::NotADirectory, reason));
@@ -21,21 +21,22 @@ pub(crate) fn folder(path: &Path) -> io::Result<()> {
     made.into_iter().try_for_each(sync_name)
 }
 
-/// Makes a folder that nobody but a store has anything in; one that others can look into is closed.
-pub(crate) fn own_folder(path: &Path) -> io::Result<()> {
-    folder(path)?;
+/// Creates a folder that only contains data of a store. If it exists, its permissions for other users are removed.
+pub(crate) fn create_own_folder(path: &Path) -> io::Result<()> {
+    create_folder(path)?;
     let mode = fs::metadata(path)?.permissions().mode();
     if mode & 0o077 != 0
         && let Err(error) = fs::set_permissions(path, Permissions::from_mode(0o700))
     {
         let path = path.display();
-        tracing::warn!(%path, %error, "others can look into a folder of the store: run chmod 700 on it");
+        tracing::warn!(%path, %error, "other users can read a folder of the store: run chmod 700 on it");
     }
     Ok(())
 }
 
-/// Closes what somebody else has made in a folder of ours. Where that fails it is the folder that keeps others out.
-pub(crate) fn close(folder: &Path) {
+/// Removes the permissions of other users from the files that sled has created in a folder. If this fails, the
+/// permissions of the folder still protect them.
+pub(crate) fn restrict(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let mode = if is_folder { 0o700 } else { 0o600 };
@@ -45,7 +46,7 @@ pub(crate) fn close(folder: &Path) {
         if is_open
             && let Err(error) = fs::set_permissions(entry.path(), Permissions::from_mode(mode))
         {
-            tracing::debug!(%error, "the permissions of a file of the index stay as they are");
+            tracing::debug!(%error, "the permissions of a file of the index could not be changed");
         }
     }
 }
@@ -64,8 +65,8 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// How files are made.
-pub(crate) fn file() -> OpenOptions {
+/// Returns the options with which files are created.
+pub(crate) fn file_options() -> OpenOptions {
     let mut options = File::options();
     options.mode(0o600);
     options

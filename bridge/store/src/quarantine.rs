@@ -1,16 +1,16 @@
-//! The damaged tasks that were found.
+//! Records the damaged tasks that were found.
 
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// The damaged tasks, with the reason for each. They are not continued. Each is logged once.
+/// The damaged tasks, with the reason for each. No events are appended to them. Each one is logged once.
 #[derive(Debug, Default)]
 pub struct Quarantine(Mutex<BTreeMap<String, String>>);
 
 impl Quarantine {
-    /// Adds a task, and returns the reason that is known for it: the first that was found.
+    /// Adds a task. Returns the reason that was found first for it.
     pub fn add(&self, task: &str, reason: &str) -> String {
         let mut tasks = self.lock();
         let known = tasks.entry(task.to_owned()).or_insert_with(|| {
@@ -25,7 +25,7 @@ impl Quarantine {
         self.lock().remove(task);
     }
 
-    /// Returns the reason that is known for a task, if it is damaged.
+    /// Returns the reason for which a task is damaged.
     pub fn reason(&self, task: &str) -> Option<String> {
         self.lock().get(task).cloned()
     }

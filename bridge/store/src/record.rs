@@ -1,4 +1,4 @@
-//! Small records beside the log, such as push settings and conversation states.
+//! Small records that do not belong to a task's log, such as push settings and conversation states.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct RecordKey {
 }
 
 impl RecordKey {
-    /// Refuses a value of more than 64 KiB. Every backend calls this before it stores a record.
+    /// Checks that a value has at most 64 KiB. Every backend calls this before it stores a record.
     ///
     /// # Errors
     /// `TooLarge`.
@@ -52,7 +52,7 @@ pub fn decoded<T: for<'de> Deserialize<'de>>(
     decoded_value(&format!("a record of the kind {}", key.kind), record)
 }
 
-/// Reads a value that was written by [`encoded`]; `what` is said in the error.
+/// Reads a value that was written by [`encoded`]. The error describes it as `what`.
 ///
 /// # Errors
 /// [`StoreError::Corrupt`].

@@ -1,4 +1,4 @@
-//! Estimates the size of events and tasks in bytes, as JSON or in memory, whichever is larger, without writing them.
+//! Estimates the size of events and tasks in bytes, as JSON or in memory, whichever is larger, without serializing them.
 
 use bridge_protocol::{
     a2a::{Artifact, Content, Message, Part, Task, TaskStatus},
@@ -8,67 +8,73 @@ use serde_json::{Map, Value};
 
 use super::{Event, Revised, StoredEvent};
 
-/// The size of an object beside its texts.
-const OWN: usize = 64;
+/// The size of an object without its texts.
+const OBJECT_BASE: usize = 64;
 
 impl StoredEvent {
-    /// The approximate size of the event in memory.
+    /// Returns the approximate size of the event in memory.
     pub fn size(&self) -> usize {
         size_of::<Self>() + self.event.size()
     }
 }
 
 impl Event {
-    /// The approximate size of the event.
+    /// Returns the approximate size of the event.
     pub fn size(&self) -> usize {
         match self {
             Self::Message(said) | Self::Said(said) => message(said),
             Self::Status {
                 status: shown,
                 metadata,
-            } => status(shown) + free(metadata.as_ref()),
+            } => status(shown) + metadata_size(metadata.as_ref()),
             Self::Artifact {
                 artifact: made,
                 metadata,
                 ..
-            } => artifact(made) + free(metadata.as_ref()),
-            Self::Created(created) => OWN + free(created.metadata.as_ref()),
-            Self::TurnStarted { reference, .. } => OWN + free(reference.as_ref()),
+            } => artifact(made) + metadata_size(metadata.as_ref()),
+            Self::Created(created) => OBJECT_BASE + metadata_size(created.metadata.as_ref()),
+            Self::TurnStarted { reference, .. } => OBJECT_BASE + metadata_size(reference.as_ref()),
             Self::Metadata { metadata, revised } => {
                 let revision = revised.as_ref();
                 let revision = revision.and_then(|Revised { message, .. }| message.as_ref());
-                OWN + object(metadata) + revision.map_or(0, message)
+                OBJECT_BASE + object(metadata) + revision.map_or(0, message)
             }
-            Self::TurnQueued { .. } | Self::TurnEnded { .. } => OWN,
+            Self::TurnQueued { .. } | Self::TurnEnded { .. } => OBJECT_BASE,
         }
     }
 }
 
-/// The approximate size of a task.
+/// Returns the approximate size of a task.
 pub fn task(task: &Task) -> usize {
     let history = task.history.iter().map(message).sum::<usize>();
     let artifacts = task.artifacts.iter().map(artifact).sum::<usize>();
-    history + artifacts + status(&task.status) + free(task.metadata.as_ref()) + object(&task.extra)
+    history
+        + artifacts
+        + status(&task.status)
+        + metadata_size(task.metadata.as_ref())
+        + object(&task.extra)
 }
 
 fn status(status: &TaskStatus) -> usize {
-    OWN + status.message.as_ref().map_or(0, message) + object(&status.extra)
+    OBJECT_BASE + status.message.as_ref().map_or(0, message) + object(&status.extra)
 }
 
-/// The approximate size of a message.
+/// Returns the approximate size of a message.
 pub fn message(message: &Message) -> usize {
     let names = message.extensions.iter().chain(&message.reference_task_ids);
-    OWN + message.parts.iter().map(part).sum::<usize>()
-        + free(message.metadata.as_ref())
+    OBJECT_BASE
+        + message.parts.iter().map(part).sum::<usize>()
+        + metadata_size(message.metadata.as_ref())
         + texts(names)
         + object(&message.extra)
 }
 
-/// The approximate size of an artifact.
+/// Returns the approximate size of an artifact.
 pub fn artifact(artifact: &Artifact) -> usize {
     let names = artifact.name.iter().chain(&artifact.description);
-    OWN + artifact.parts.iter().map(part).sum::<usize>()
-        + free(artifact.metadata.as_ref())
+    OBJECT_BASE
+        + artifact.parts.iter().map(part).sum::<usize>()
+        + metadata_size(artifact.metadata.as_ref())
         + texts(names.chain(&artifact.extensions))
         + object(&artifact.extra)
 }
@@ -81,14 +87,14 @@ fn part(part: &Part) -> usize {
         Content::Data(data) => value(data),
         Content::Unknown => 0,
     };
-    OWN + content + object(&part.extra) + free(part.metadata.as_ref())
+    OBJECT_BASE + content + object(&part.extra) + metadata_size(part.metadata.as_ref())
 }
 
 fn texts<'t>(texts: impl Iterator<Item = &'t String>) -> usize {
     texts.map(|text| VALUE + text.len()).sum()
 }
 
-fn free(metadata: Option<&Map<String, Value>>) -> usize {
+fn metadata_size(metadata: Option<&Map<String, Value>>) -> usize {
     metadata.map_or(0, object)
 }
 

@@ -6,7 +6,7 @@ use bridge_protocol::a2a::{Message, Metadata, Task, TaskState, TaskStatus};
 use bridge_translate::answer;
 
 use super::{
-    Event, Head, Revised, Seq, StoredEvent, event::shown_time, known_ids::KnownIds, task_metadata,
+    Event, Head, Revised, Seq, StoredEvent, event::timestamp, known_ids::KnownIds, task_metadata,
 };
 
 /// A task in its state after a certain event.
@@ -36,14 +36,13 @@ impl Snapshot {
         }
     }
 
-    /// Applies the next event. The caller passes the events in order; an event that the task contains already
-    /// changes nothing.
+    /// Applies the next event. Events must be passed in order; an event that the task contains already is ignored.
     pub fn apply(&mut self, stored: StoredEvent) {
         self.apply_with(stored, &mut KnownIds::default());
     }
 
-    /// Applies the next event as [`Snapshot::apply`] does, and spares itself to search a long task for what it does not
-    /// contain. `ids` belongs to the task and has seen all changes of it.
+    /// Applies the next event as [`Snapshot::apply`] does, but does not search a long task for ids that it does not contain.
+    /// `ids` must have recorded all earlier changes of the task.
     pub(super) fn apply_with(&mut self, stored: StoredEvent, ids: &mut KnownIds) {
         if stored.seq <= self.seq {
             return;
@@ -52,10 +51,10 @@ impl Snapshot {
         let task = Arc::make_mut(&mut self.task);
         match stored.event {
             Event::Created(created) => {
-                task.status.timestamp = Some(shown_time(stored.time));
+                task.status.timestamp = Some(timestamp(stored.time));
                 task.metadata = created.metadata;
             }
-            Event::Message(message) => hear(task, message, ids),
+            Event::Message(message) => add_user_message(task, message, ids),
             Event::Said(message) => {
                 let status = TaskStatus {
                     message: Some(message),
@@ -87,7 +86,7 @@ impl Snapshot {
             } => {
                 // A message that became an artifact is removed from the task.
                 if let Some(id) = answer::message_id(&artifact)
-                    && (ids.may_contain(&id) || is_of_status(task, &id))
+                    && (ids.may_contain(&id) || is_status_message(task, &id))
                 {
                     task.revise(&id, None);
                 }
@@ -103,9 +102,9 @@ impl Snapshot {
     }
 }
 
-/// Adds the user's message to the history, behind the message of the status that it answers. That message is taken out
-/// of the status: otherwise it would enter the history behind its own answer once the status is replaced.
-fn hear(task: &mut Task, message: Message, ids: &mut KnownIds) {
+/// Adds the user's message to the history, after the message of the status that it answers. That message is removed from
+/// the status: otherwise it would be added to the history after its own answer when the status is replaced.
+fn add_user_message(task: &mut Task, message: Message, ids: &mut KnownIds) {
     if let Some(answered) = task.status.message.take() {
         let id = &answered.message_id;
         let known = |one: &Message| one.role == answered.role && one.message_id == *id;
@@ -115,22 +114,22 @@ fn hear(task: &mut Task, message: Message, ids: &mut KnownIds) {
         }
     }
     if task.history.is_empty() {
-        // Many tasks have a single message, and many tasks are cached: do not reserve room for further ones.
+        // Many tasks have a single message, and many tasks are cached: no memory is reserved for further messages.
         task.history.reserve_exact(1);
     }
     ids.add(&message.message_id);
     task.history.push(message);
 }
 
-/// Sets the status; the message of the one before goes to the history.
+/// Sets the status, and moves the message of the previous status to the history.
 fn replace_status(task: &mut Task, status: TaskStatus, ids: &mut KnownIds) {
-    let said = task.status.message.as_ref().filter(|_| ids.is_noting());
+    let said = task.status.message.as_ref().filter(|_| ids.is_recording());
     let remembered = said.map(|one| one.message_id.clone());
     task.replace_status(status, |id| ids.may_contain(id));
     remembered.iter().for_each(|id| ids.add(id));
 }
 
-fn is_of_status(task: &Task, id: &str) -> bool {
+fn is_status_message(task: &Task, id: &str) -> bool {
     let said = task.status.message.as_ref();
     said.is_some_and(|message| message.message_id == id)
 }
@@ -166,8 +165,8 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_became_an_artifact_is_nowhere_else() {
-        let told = |state, message| Event::Status {
+    fn a_message_that_became_an_artifact_is_removed_from_history_and_status() {
+        let status = |state, message| Event::Status {
             status: TaskStatus {
                 message,
                 ..TaskStatus::new(state)
@@ -178,12 +177,12 @@ mod tests {
         let events = vec![
             sample.created(),
             Event::Said(message("untold")),
-            told(TaskState::Working, Some(message("told"))),
+            status(TaskState::Working, Some(message("told"))),
             Event::Said(message("note")),
             Event::Said(message("last")),
             answer("told"),
             answer("last"),
-            told(TaskState::Completed, None),
+            status(TaskState::Completed, None),
         ];
         let append = sample.append(0, 1, events);
         let head = Head::after(None, &sample.caller, &append).unwrap();

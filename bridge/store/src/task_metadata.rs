@@ -1,4 +1,4 @@
-//! Merges metadata into that of a task, which remembers the newest activities of its bot that are not messages.
+//! Merges metadata into that of a task, which keeps the newest activities of its bot that are not messages.
 
 use bridge_protocol::a2a::{Metadata, Task};
 use bridge_translate::{
@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::size;
 
-/// The number of activities that a task remembers, and their bytes.
-const MOST: usize = 32;
-const ROOM: usize = 64 << 10;
+/// The largest number of activities that a task keeps, and their largest size in bytes.
+const MAX_ACTIVITIES: usize = 32;
+const MAX_BYTES: usize = 64 << 10;
 
 /// Merges metadata into the task's.
 pub(super) fn merge(task: &mut Task, news: Metadata) {
@@ -19,31 +19,36 @@ pub(super) fn merge(task: &mut Task, news: Metadata) {
         return;
     }
     let metadata = task.metadata.get_or_insert_default();
-    let remembered = match news.contains_key(EVENT) {
-        true => remembered(metadata, &news),
+    let kept_activities = match news.contains_key(EVENT) {
+        true => kept_activities(metadata, &news),
         false => Vec::new(),
     };
     metadata.extend(news);
-    // One activity that is the last one too need not be there twice.
+    // A single activity that is also the last one is not stored twice.
     let last = metadata.get(EVENT).map(std::slice::from_ref);
-    if !remembered.is_empty() && last != Some(&*remembered) {
-        metadata.insert(EVENTS.into(), remembered.into());
+    if !kept_activities.is_empty() && last != Some(&*kept_activities) {
+        metadata.insert(EVENTS.into(), kept_activities.into());
     }
 }
 
-/// Takes the activities that the task remembers out of its metadata, and adds the new one.
-fn remembered(metadata: &mut Metadata, news: &Metadata) -> Vec<Value> {
+/// Removes the kept activities from the metadata, and returns them with the new one, within the limits.
+fn kept_activities(metadata: &mut Metadata, news: &Metadata) -> Vec<Value> {
     let mut all = match metadata.remove(EVENTS) {
         Some(Value::Array(all)) => all,
         Some(_) | None => events::reported(metadata).cloned().into_iter().collect(),
     };
     all.extend(events::reported(news).cloned());
-    let mut room = ROOM;
+    let mut room = MAX_BYTES;
     let fits = |event: &&Value| {
         let left = room.checked_sub(size::value(event));
         left.inspect(|left| room = *left).is_some()
     };
-    let kept = all.iter().rev().take(MOST).take_while(fits).count();
+    let kept = all
+        .iter()
+        .rev()
+        .take(MAX_ACTIVITIES)
+        .take_while(fits)
+        .count();
     all.split_off(all.len() - kept)
 }
 
@@ -66,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_remembers_what_is_no_message() {
+    fn a_task_keeps_activities_that_are_not_messages() {
         let event = |name: &str| json!({"type": "event", "name": name});
         let update = json!({"type": "messageUpdate"});
         let (a, b) = (event("a"), event("b"));
@@ -91,15 +96,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_task_remembers_is_bounded() {
+    fn the_kept_activities_are_limited() {
         let event = |number: usize, value: &str| json!({"type": "event", "name": number.to_string(), "value": value});
         let many = task((0..100).map(|number| event(number, "")));
         let all = many[EVENTS].as_array().unwrap();
-        assert_eq!((all.len(), &all[0]), (MOST, &event(68, "")));
-        let large = "x".repeat(ROOM / 3);
+        assert_eq!((all.len(), &all[0]), (MAX_ACTIVITIES, &event(68, "")));
+        let large = "x".repeat(MAX_BYTES / 3);
         let large = task((0..9).map(|number| event(number, &large)));
         assert_eq!(large[EVENTS].as_array().unwrap().len(), 2);
-        let huge = "x".repeat(ROOM);
+        let huge = "x".repeat(MAX_BYTES);
         let huge = task((0..9).map(|number| event(number, &huge)));
         assert_eq!(
             (&huge[EVENTS], &huge[EVENT]["name"]),

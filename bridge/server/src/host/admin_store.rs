@@ -32,8 +32,8 @@ pub(super) async fn compact(State(turns): State<Turns>) -> Result<Json<Value>, A
 /// Reads every task and small record, and returns the damaged ones.
 pub(super) async fn check(State(turns): State<Turns>) -> Result<Json<Value>, AdminError> {
     let report = turns.store().inspect().await?.ok_or_else(elsewhere)?;
-    let (text, is_whole) = (report.to_string(), report.is_whole());
-    Ok(Json(json!({"report": text, "whole": is_whole})))
+    let (text, is_intact) = (report.to_string(), report.is_intact());
+    Ok(Json(json!({"report": text, "whole": is_intact})))
 }
 
 fn elsewhere() -> StoreError {

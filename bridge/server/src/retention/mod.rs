@@ -404,7 +404,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_another_process_deletes_meanwhile_is_not_deleted_in_excess() {
         let racing = Arc::new(FailingStore::new(store(20).await));
-        racing.racing.store(15, Ordering::SeqCst);
+        racing.deleted_before_list.store(15, Ordering::SeqCst);
         let rule = RetentionRule {
             age: None,
             tasks: Some(5),
@@ -418,7 +418,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_pass_ends_and_room_is_given_back_while_more_and_more_tasks_end() {
         let busy = Arc::new(FailingStore::new(store(600).await));
-        busy.ending.store(1_000, Ordering::SeqCst);
+        busy.ended_before_count.store(1_000, Ordering::SeqCst);
         let rule = RetentionRule {
             age: None,
             tasks: Some(10),

@@ -42,7 +42,7 @@ impl Service {
         let page = self.turns.store().list(&context.caller, &query).await;
         let page = page.map_err(error::of_store)?;
         let shown = |Snapshot { task, seq }| {
-            let task = sequence::numbered(context, query.wanted(task), seq);
+            let task = sequence::numbered(context, query.select_content(task), seq);
             Arc::unwrap_or_clone(task)
         };
         Ok(ListTasksResponse {

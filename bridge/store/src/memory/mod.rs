@@ -14,15 +14,15 @@ use self::tables::{EntryPage, MemoryTables, StoredAppend, TaskEntry};
 use super::{
     Append, Deletion, EndedTasks, Head, ListPosition, ListQuery, Listener, Page, RecordKey, Seq,
     Snapshot, Store, StoreError, StoredEvent, Watch,
-    cache::{Cache, Cached},
+    cache::{Cache, CachedTask},
     feed::Feed,
 };
 use crate::caller::Caller;
 
 /// The approximate size of the cached tasks, in bytes.
-const CACHE: usize = 16 << 20;
+const CACHE_BYTES: usize = 16 << 20;
 
-/// A store in memory. It grows with each task, and everything is lost when it is dropped.
+/// A store in memory. It grows with each task, and all data are lost when it is dropped.
 #[derive(Debug)]
 pub struct MemoryStore {
     tables: Mutex<MemoryTables>,
@@ -35,7 +35,7 @@ impl MemoryStore {
     pub fn new() -> Self {
         Self {
             tables: Mutex::default(),
-            cache: Cache::new(CACHE),
+            cache: Cache::new(CACHE_BYTES),
             feed: Feed::default(),
         }
     }
@@ -46,7 +46,7 @@ impl MemoryStore {
         if let Some(snapshot) = self.cache.get(&head.task, head.seq) {
             return Ok(snapshot);
         }
-        let mut cached = Cached::empty(head);
+        let mut cached = CachedTask::empty(head);
         for stored in entry.events(0, usize::MAX)? {
             cached.add(stored);
         }
@@ -113,7 +113,7 @@ impl Store for MemoryStore {
             // The page does not keep what was not requested.
             Some(entry) => self.snapshot(entry).map(|Snapshot { task, seq }| {
                 Some(Snapshot {
-                    task: query.wanted(task),
+                    task: query.select_content(task),
                     seq,
                 })
             }),

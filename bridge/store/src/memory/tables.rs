@@ -19,7 +19,7 @@ use crate::{
     list::{ListPosition, cut_page},
 };
 
-/// All tables. The lock is held only while some of them are changed or copied.
+/// All tables. The lock is only held while data are changed or copied.
 #[derive(Debug, Default)]
 pub(super) struct MemoryTables {
     tasks: BTreeMap<Arc<str>, TaskEntry>,
@@ -31,19 +31,19 @@ pub(super) struct MemoryTables {
     waiting: BTreeMap<String, BTreeSet<(i64, Arc<str>)>>,
     /// The tasks of each agent that have ended, by the time of their status in milliseconds.
     ended: BTreeMap<String, BTreeSet<(i64, Arc<str>)>>,
-    /// How many they are, and their size.
+    /// The number and size of each agent's ended tasks.
     pub(super) ended_counts: BTreeMap<String, EndedTasks>,
     /// The number of tasks of each agent that are not in a terminal state.
     pub(super) open: BTreeMap<String, usize>,
     pub(super) records: BTreeMap<(Caller, RecordKey), Vec<u8>>,
 }
 
-/// The tasks and ids of one caller at one agent. Each caller has its own maps, so that only ids need be compared.
+/// The tasks and ids of one caller at one agent. Each caller has its own maps, so that only ids are compared.
 #[derive(Debug, Default)]
 struct CallerIndex {
-    /// The events of messages, by their ids.
+    /// The task and event of each message, by message id.
     messages: BTreeMap<Box<str>, (Arc<str>, Seq)>,
-    /// The tasks by the ids that the client chose.
+    /// The tasks, by the ids that the client chose.
     client_tasks: BTreeMap<String, Arc<str>>,
     /// All tasks in the order of lists.
     list: BTreeSet<(Reverse<i64>, Arc<str>)>,
@@ -116,7 +116,7 @@ impl TaskEntry {
         Ok(events)
     }
 
-    /// The size of its events, in bytes.
+    /// Returns the size of the task's events, in bytes.
     fn bytes(&self) -> u64 {
         self.log.iter().map(|append| append.json.len() as u64).sum()
     }
@@ -143,7 +143,7 @@ impl MemoryTables {
         let caller_index = (after.owner.clone(), after.agent.clone());
         let caller_index = self.caller_indexes.entry(caller_index).or_default();
         caller_index.check_ids(&after, append)?;
-        caller_index.remember_ids(&task, &after, append);
+        caller_index.add_ids(&task, &after, append);
         let place = |head: &Head| {
             let time = head.status_time.as_millisecond();
             (Reverse(time), Arc::clone(&task))
@@ -181,7 +181,7 @@ impl MemoryTables {
         self.count(&task, head, entry.bytes(), false);
         let key = (head.owner.clone(), head.agent.clone());
         if let Some(index) = self.caller_indexes.get_mut(&key) {
-            index.forget(&task, &entry)?;
+            index.remove(&task, &entry)?;
             if index.list.is_empty() {
                 self.caller_indexes.remove(&key);
             }
@@ -192,22 +192,22 @@ impl MemoryTables {
     /// Adds a task to the tables of open turns, waiting and ended tasks and counts, or removes it from them.
     fn count(&mut self, task: &Arc<str>, head: &Head, bytes: u64, is_there: bool) {
         let waiting = self.waiting.entry(head.agent.clone()).or_default();
-        let since = (head.status_time.as_millisecond(), Arc::clone(task));
+        let heads_until = (head.status_time.as_millisecond(), Arc::clone(task));
         match is_there && head.waits() {
-            true => waiting.insert(since.clone()),
-            false => waiting.remove(&since),
+            true => waiting.insert(heads_until.clone()),
+            false => waiting.remove(&heads_until),
         };
         if !head.is_open() {
             let ended = self.ended.entry(head.agent.clone()).or_default();
             let counts = self.ended_counts.entry(head.agent.clone()).or_default();
             match is_there {
                 true => {
-                    ended.insert(since);
+                    ended.insert(heads_until);
                     counts.tasks += 1;
                     counts.bytes += bytes;
                 }
                 false => {
-                    ended.remove(&since);
+                    ended.remove(&heads_until);
                     counts.tasks -= 1;
                     counts.bytes -= bytes;
                 }
@@ -257,7 +257,7 @@ impl MemoryTables {
         until: i64,
         limit: usize,
     ) -> Vec<Head> {
-        self.since(self.waiting.get(agent), after, until, limit)
+        self.heads_until(self.waiting.get(agent), after, until, limit)
     }
 
     pub(super) fn ended(
@@ -267,11 +267,11 @@ impl MemoryTables {
         until: i64,
         limit: usize,
     ) -> Vec<Head> {
-        self.since(self.ended.get(agent), after, until, limit)
+        self.heads_until(self.ended.get(agent), after, until, limit)
     }
 
-    /// The heads of tasks that have been in a table since `until` or longer.
-    fn since(
+    /// Returns the heads of tasks that have been in a table since `until` or longer.
+    fn heads_until(
         &self,
         table: Option<&BTreeSet<(i64, Arc<str>)>>,
         after: Option<&ListPosition>,
@@ -283,7 +283,7 @@ impl MemoryTables {
         let later = table
             .into_iter()
             .flat_map(|table| table.range((after.clone(), Bound::Unbounded)));
-        let due = later.take_while(|(since, _)| *since <= until);
+        let due = later.take_while(|(heads_until, _)| *heads_until <= until);
         self.heads(due.take(limit).map(|(_, task)| task))
     }
 
@@ -312,7 +312,7 @@ impl MemoryTables {
             let entry = self.tasks.get(task);
             entry.filter(|entry| query.matches(&entry.head))
         };
-        let total = match query.is_narrow() {
+        let total = match query.is_filtered() {
             true => list.iter().filter_map(entry).count(),
             false => list.len(),
         };
@@ -355,7 +355,7 @@ impl CallerIndex {
     }
 
     /// Removes a task that was deleted.
-    fn forget(&mut self, task: &Arc<str>, entry: &TaskEntry) -> Result<(), StoreError> {
+    fn remove(&mut self, task: &Arc<str>, entry: &TaskEntry) -> Result<(), StoreError> {
         let time = entry.head.status_time.as_millisecond();
         self.list.remove(&(Reverse(time), Arc::clone(task)));
         if let Some(client_id) = &entry.head.client_id {
@@ -369,7 +369,7 @@ impl CallerIndex {
         Ok(())
     }
 
-    fn remember_ids(&mut self, task: &Arc<str>, head: &Head, append: &Append) {
+    fn add_ids(&mut self, task: &Arc<str>, head: &Head, append: &Append) {
         if let Some(client_id) = new_client_id(head, append) {
             self.client_tasks
                 .insert(client_id.clone(), Arc::clone(task));

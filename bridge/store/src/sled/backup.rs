@@ -51,7 +51,7 @@ pub fn copy_store(from: &Path, to: &Path) -> Result<u64, StoreError> {
         let error = io::Error::new(io::ErrorKind::AlreadyExists, "there is a store already");
         return Err(failed(error));
     }
-    private::folder(to).map_err(failed)?;
+    private::create_folder(to).map_err(failed)?;
     let bytes = copy_log(from, to)?;
     copy_others(from, to).map_err(failed)?;
     // With this name it is a store.
@@ -68,7 +68,7 @@ fn copy_log(from: &Path, to: &Path) -> Result<u64, StoreError> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
         Ok(()) | Err(_) => {}
     }
-    private::own_folder(&partial).map_err(failed)?;
+    private::create_own_folder(&partial).map_err(failed)?;
     let mut whole = BTreeMap::new();
     for _ in 0..TRIES {
         let names = log::names(Arc::new(RealDisk::default()), &from)?;
@@ -173,6 +173,6 @@ fn copy(from: &Path, to: &Path) -> io::Result<u64> {
 }
 
 fn create(path: &Path) -> io::Result<File> {
-    let mut options = private::file();
+    let mut options = private::file_options();
     options.write(true).create(true).truncate(true).open(path)
 }

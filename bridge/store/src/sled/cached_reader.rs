@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Head, Page, Snapshot, StoreError,
-    cache::Cached,
+    cache::CachedTask,
     caller::Caller,
     list::{ListPosition, ListQuery},
 };
@@ -125,7 +125,7 @@ impl CachedReader {
             match tip.and_then(read) {
                 // The page does not keep what was not requested.
                 Ok(Snapshot { task, seq }) => Ok(Some(Snapshot {
-                    task: query.wanted(task),
+                    task: query.select_content(task),
                     seq,
                 })),
                 // A task that was deleted meanwhile is left out too.
@@ -147,7 +147,7 @@ impl CachedReader {
             return Ok(snapshot);
         }
         let known = self.publisher.cache.take(&head.task, head.seq);
-        let mut cached = known.unwrap_or_else(|| Cached::empty(head));
+        let mut cached = known.unwrap_or_else(|| CachedTask::empty(head));
         while cached.snapshot.seq < head.seq {
             for stored in self.disk.events(tip, cached.snapshot.seq, PAGE)? {
                 cached.add(stored);

@@ -24,14 +24,14 @@ pub(super) const FOLDERS: [&str; 2] = ["entries", "entries-2"];
 /// Opens the index in a folder, or makes it.
 pub(super) fn open_index(folder: &Path, settings: &SledSettings) -> Result<IndexInUse, StoreError> {
     let failed = |error| StoreError::io(format!("opening {}", folder.display()), error);
-    private::own_folder(folder).map_err(failed)?;
+    private::create_own_folder(folder).map_err(failed)?;
     let config = sled::Config::new()
         .path(folder)
         .cache_capacity(settings.page_cache)
         .segment_size(SEGMENT)
         .flush_every_ms(None);
     let index = guarded(|| Index::open(open_database(&config)?, folder.into(), settings))?;
-    private::close(folder);
+    private::restrict(folder);
     IndexInUse::start(index)
 }
 

@@ -78,7 +78,7 @@ impl Reader {
             let task = keys::last(&entry?.0)?;
             if let Some(IndexedTask { millis, state, .. }) = self.indexed_task(&task)? {
                 let wanted = query.state.as_ref().is_none_or(|one| one.as_str() == state);
-                if wanted && query.reaches(millis) {
+                if wanted && query.includes_time(millis) {
                     found.push(ListPosition { millis, task });
                 }
             }
@@ -100,7 +100,7 @@ impl Reader {
         let places = entries.map(|entry| keys::position(&entry?.0));
         places.take_while(|place| {
             let millis = place.as_ref().map(|place| place.millis);
-            millis.map_or(true, |millis| query.reaches(millis))
+            millis.map_or(true, |millis| query.includes_time(millis))
         })
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Opened {
 pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<Opened, StoreError> {
     let folder = &settings.folder;
     let failed = |error| StoreError::io(format!("making {}", folder.display()), error);
-    private::folder(folder).map_err(failed)?;
+    private::create_folder(folder).map_err(failed)?;
     check_layout(folder)?;
     let lock = Arc::new(lock(folder)?);
     let logs = folder.join("log");
@@ -113,7 +113,7 @@ fn check_layout(folder: &Path) -> Result<(), StoreError> {
 fn lock(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join("lock");
     let failed = |error| StoreError::io(format!("locking {}", path.display()), error);
-    let mut options = private::file();
+    let mut options = private::file_options();
     let options = options.write(true).create(true).truncate(false);
     let file = options.open(&path).map_err(failed)?;
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! Tests of deleting tasks, and of those that have ended.
+//! Tests of deletion and of the lists of ended tasks.
 
 use bridge_protocol::a2a::TaskState;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{Deletion, Event, ListPosition, ListQuery, Store, StoreError, caller::Caller};
 
-/// Creates a task that ends at this time.
+/// Creates a task that ends at a time.
 async fn end(store: &dyn Store, sample: &Sample, millis: i64) {
     sample.create(store, 1).await;
     let done = status(TaskState::Completed, "done");
@@ -17,8 +17,8 @@ async fn end(store: &dyn Store, sample: &Sample, millis: i64) {
     sample.then(store, millis + 1, over).await;
 }
 
-/// Checks that nothing of a task has stayed.
-async fn is_gone(store: &dyn Store, sample: &Sample) {
+/// Checks that a task does not exist.
+async fn check_not_found(store: &dyn Store, sample: &Sample) {
     let Sample { caller, task, .. } = sample;
     let errors = [
         store.head(caller, task).await.map(drop),
@@ -37,15 +37,15 @@ async fn is_gone(store: &dyn Store, sample: &Sample) {
     assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
 }
 
-/// The tasks of the caller in the list of a query, and their number on all pages.
+/// Returns the tasks of `alice` on the page of a query, and their number on all pages.
 async fn listed(store: &dyn Store, query: &ListQuery) -> (Vec<String>, usize) {
     let page = store.list(&Caller::new("alice"), query).await.unwrap();
     let tasks = page.tasks.iter().map(|one| one.task.id.clone());
     (tasks.collect(), page.total)
 }
 
-/// Checks that a deleted task is nowhere, and that the others stay.
-pub async fn a_deleted_task_is_nowhere(backend: &impl Backend) {
+/// Checks that a deleted task is not found anywhere, and that other tasks are kept.
+pub async fn a_deleted_task_is_not_found(backend: &impl Backend) {
     let store = backend.open();
     let (one, other) = (Sample::new("one"), Sample::new("other"));
     end(&*store, &one, 10).await;
@@ -56,7 +56,7 @@ pub async fn a_deleted_task_is_nowhere(backend: &impl Backend) {
         .await
         .unwrap();
     assert_eq!(watch.after(5).await, None);
-    is_gone(&*store, &one).await;
+    check_not_found(&*store, &one).await;
     let all = ListQuery::of(AGENT);
     let completed = ListQuery {
         state: Some(TaskState::Completed),
@@ -72,7 +72,7 @@ pub async fn a_deleted_task_is_nowhere(backend: &impl Backend) {
     let counts = store.ended_counts().await.unwrap();
     assert_eq!(counts[AGENT].tasks, 1);
     assert_eq!(store.head(&other.caller, "other").await.unwrap().seq, 5);
-    // A token of the deleted task opens no page.
+    // A page token with the deleted task is refused.
     let token = ListPosition {
         millis: 10,
         task: "one".into(),
@@ -85,8 +85,8 @@ pub async fn a_deleted_task_is_nowhere(backend: &impl Backend) {
     assert!(matches!(error, StoreError::PageToken { .. }), "{error}");
 }
 
-/// Checks that an open task is deleted only if that is forced, and a task of another caller never.
-pub async fn deletion_is_refused_to_others_and_for_open_tasks(backend: &impl Backend) {
+/// Checks that an open task is only deleted if deletion is forced, and a task of another caller never.
+pub async fn deletion_is_refused_for_open_tasks_and_other_callers(backend: &impl Backend) {
     let store = backend.open();
     let (open, ended) = (Sample::new("open"), Sample::new("ended"));
     open.create(&*store, 1).await;
@@ -111,13 +111,13 @@ pub async fn deletion_is_refused_to_others_and_for_open_tasks(backend: &impl Bac
     for sample in [&open, &other] {
         let forced = store.delete(&sample.caller, &sample.task, Deletion::Forced);
         forced.await.unwrap();
-        is_gone(&*store, sample).await;
+        check_not_found(&*store, sample).await;
     }
     assert_eq!(store.open_turns("", 99).await.unwrap(), []);
     assert_eq!(store.open_counts().await.unwrap(), [].into());
 }
 
-/// Checks that the ids of a deleted task can be used again, by another task or by one with the same id.
+/// Checks that the ids of a deleted task can be used again, for another task or for one with the same id.
 pub async fn ids_of_deleted_tasks_can_be_used_again(backend: &impl Backend) {
     let store = backend.open();
     let create = async |task: &str| {
@@ -148,8 +148,8 @@ pub async fn ids_of_deleted_tasks_can_be_used_again(backend: &impl Backend) {
     }
 }
 
-/// Checks that ended tasks are found, the oldest first, with their number and size.
-pub async fn ended_tasks_are_found_by_time(backend: &impl Backend) {
+/// Checks that ended tasks are listed, oldest first, and that their number and size are counted.
+pub async fn ended_tasks_are_listed_by_time(backend: &impl Backend) {
     let store = backend.open();
     for (number, task) in ["b", "a", "c", "d"].into_iter().enumerate() {
         let sample = Sample::new(task).of(Caller::new(["alice", "bob"][number % 2]));
@@ -190,7 +190,7 @@ pub async fn ended_tasks_are_found_by_time(backend: &impl Backend) {
     assert_eq!(store.ended_counts().await.unwrap(), [].into());
 }
 
-/// Checks that a durable store has not kept a deleted task when it is opened again.
+/// Checks that deleted tasks do not come back when a durable store is opened again.
 pub async fn deletions_survive_reopening(backend: &impl Backend) {
     if !backend.is_durable() {
         return;
@@ -209,7 +209,7 @@ pub async fn deletions_survive_reopening(backend: &impl Backend) {
     for number in 0..20 {
         let sample = Sample::new(format!("t{number}"));
         match number % 2 {
-            0 => is_gone(&*store, &sample).await,
+            0 => check_not_found(&*store, &sample).await,
             _ => assert_eq!(sample.head(&*store).await.seq, 5),
         }
     }

@@ -1,4 +1,4 @@
-//! A store of which some operations fail, panic or are counted.
+//! A store whose operations fail, panic or are counted.
 
 use std::{
     collections::BTreeMap,
@@ -20,11 +20,11 @@ use crate::{
     testing::{Sample, status},
 };
 
-/// Wraps a store, and lets the given numbers of the next operations fail.
+/// Wraps a store. Each counter says how many of the next operations fail, or counts operations.
 #[derive(Debug)]
 pub struct FailingStore {
     store: Arc<dyn Store>,
-    /// The number of next tasks that cannot be read.
+    /// The number of next reads of a task that fail.
     pub unreadable: AtomicUsize,
     /// The number of next reads of a head that panic.
     pub panicking: AtomicUsize,
@@ -32,26 +32,26 @@ pub struct FailingStore {
     pub unwritable: AtomicUsize,
     /// The number of next appends that fail with [`StoreError::Unavailable`].
     pub unavailable: AtomicUsize,
-    /// The number of next appends whose outcome is only told when [`told`](Self::told) has a permit.
-    pub untold: AtomicUsize,
-    /// See `untold`.
-    pub told: Semaphore,
-    /// The number of reads of a log.
+    /// The number of next appends that return only when [`release`](Self::release) has a permit.
+    pub delayed: AtomicUsize,
+    /// The permits for delayed appends.
+    pub release: Semaphore,
+    /// The number of calls of [`Store::read`].
     pub reads: AtomicUsize,
-    /// The number of waiting tasks that were looked at.
-    pub looked_at: AtomicUsize,
-    /// The number of next counts of ended tasks before each of which another one ends.
-    pub ending: AtomicUsize,
-    /// The number of the oldest ended tasks that another process deletes before the next list of them.
-    pub racing: AtomicUsize,
-    /// The number of steps in which room was given back.
+    /// The number of waiting tasks that were returned.
+    pub waiting_listed: AtomicUsize,
+    /// The number of next counts of ended tasks before each of which another task ends.
+    pub ended_before_count: AtomicUsize,
+    /// The number of the oldest ended tasks that are deleted before the next list of ended tasks, as by another process.
+    pub deleted_before_list: AtomicUsize,
+    /// The number of calls of [`Store::maintain`].
     pub maintained: AtomicUsize,
-    /// The number of small records that were stored.
+    /// The number of stored small records.
     pub stored: AtomicUsize,
 }
 
 impl FailingStore {
-    /// Wraps this store, without failures yet.
+    /// Wraps a store; no operation fails yet.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
@@ -59,20 +59,20 @@ impl FailingStore {
             panicking: AtomicUsize::new(0),
             unwritable: AtomicUsize::new(0),
             unavailable: AtomicUsize::new(0),
-            untold: AtomicUsize::new(0),
-            told: Semaphore::new(0),
+            delayed: AtomicUsize::new(0),
+            release: Semaphore::new(0),
             reads: AtomicUsize::new(0),
-            looked_at: AtomicUsize::new(0),
-            ending: AtomicUsize::new(0),
-            racing: AtomicUsize::new(0),
+            waiting_listed: AtomicUsize::new(0),
+            ended_before_count: AtomicUsize::new(0),
+            deleted_before_list: AtomicUsize::new(0),
             maintained: AtomicUsize::new(0),
             stored: AtomicUsize::new(0),
         }
     }
 }
 
-/// Decrements a counter; returns whether it was above zero.
-fn takes(left: &AtomicUsize) -> bool {
+/// Decrements a counter. Returns whether it was above zero.
+fn decrement(left: &AtomicUsize) -> bool {
     let less = |left: usize| left.checked_sub(1);
     left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
         .is_ok()
@@ -81,16 +81,16 @@ fn takes(left: &AtomicUsize) -> bool {
 #[async_trait]
 impl Store for FailingStore {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
-        let is_untold = takes(&self.untold);
-        let appended = match takes(&self.unwritable) {
+        let is_delayed = decrement(&self.delayed);
+        let appended = match decrement(&self.unwritable) {
             true => Err(StoreError::Closed),
-            false if takes(&self.unavailable) => Err(StoreError::Unavailable {
+            false if decrement(&self.unavailable) => Err(StoreError::Unavailable {
                 reason: "a test says so".to_owned(),
             }),
             false => self.store.append(caller, append).await,
         };
-        if is_untold && let Ok(told) = self.told.acquire().await {
-            told.forget();
+        if is_delayed && let Ok(release) = self.release.acquire().await {
+            release.forget();
         }
         appended
     }
@@ -107,12 +107,12 @@ impl Store for FailingStore {
     }
 
     async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
-        assert!(!takes(&self.panicking), "the store breaks down");
+        assert!(!decrement(&self.panicking), "the store breaks down");
         self.store.head(caller, task).await
     }
 
     async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
-        match takes(&self.unreadable) {
+        match decrement(&self.unreadable) {
             true => Err(StoreError::Corrupt {
                 what: format!("task {task}"),
                 reason: "this read goes wrong".to_owned(),
@@ -155,7 +155,7 @@ impl Store for FailingStore {
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
         let found = self.store.waiting_tasks(agent, after, until, limit).await?;
-        self.looked_at.fetch_add(found.len(), Ordering::SeqCst);
+        self.waiting_listed.fetch_add(found.len(), Ordering::SeqCst);
         Ok(found)
     }
 
@@ -179,8 +179,10 @@ impl Store for FailingStore {
         until: Timestamp,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
-        let racing = self.racing.swap(0, Ordering::SeqCst);
-        let oldest = self.store.ended_tasks(agent, None, Timestamp::MAX, racing);
+        let deleted_before_list = self.deleted_before_list.swap(0, Ordering::SeqCst);
+        let oldest = self
+            .store
+            .ended_tasks(agent, None, Timestamp::MAX, deleted_before_list);
         for head in oldest.await? {
             let deletion = Deletion::Ended;
             self.store.delete(&head.owner, &head.task, deletion).await?;
@@ -189,8 +191,8 @@ impl Store for FailingStore {
     }
 
     async fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
-        if takes(&self.ending) {
-            let left = self.ending.load(Ordering::SeqCst);
+        if decrement(&self.ended_before_count) {
+            let left = self.ended_before_count.load(Ordering::SeqCst);
             let sample = Sample::new(format!("ending-{left}"));
             let ended = vec![sample.created(), status(TaskState::Completed, "done")];
             let ended = sample.append(0, 1_000_000_000, ended);

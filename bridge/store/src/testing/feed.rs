@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{Head, Listener, Seq};
 
-/// Checks that a reader that reads the log and then waits for further events sees each event once and in order.
-pub async fn watching_loses_nothing(backend: &impl Backend) {
+/// Checks that a reader that reads the log and waits for further events sees each event once and in order.
+pub async fn watchers_miss_no_event(backend: &impl Backend) {
     const LAST: u64 = 203;
     let store = backend.open();
     let sample = Sample::new("t");
@@ -40,7 +40,7 @@ pub async fn watching_loses_nothing(backend: &impl Backend) {
     let all = async { tokio::join!(write, read(true), read(false)) };
     tokio::time::timeout(Duration::from_secs(60), all)
         .await
-        .expect("readers are told of every event");
+        .expect("watchers are notified of every event");
 }
 
 /// A listener that sends each head to a channel.
@@ -52,12 +52,12 @@ impl Listener for ChannelListener {
     }
 }
 
-/// Checks that a listener is notified of the newest event of each task, whoever owns it.
-pub async fn listening_tells_of_all_tasks(backend: &impl Backend) {
+/// Checks that a listener is notified of the newest event of each task.
+pub async fn listeners_are_notified_of_all_tasks(backend: &impl Backend) {
     let store = backend.open();
-    let (told, mut heard) = mpsc::unbounded_channel();
-    let ear: Arc<dyn Listener> = Arc::new(ChannelListener(told));
-    store.listen(Arc::downgrade(&ear));
+    let (sender, mut heads) = mpsc::unbounded_channel();
+    let listener: Arc<dyn Listener> = Arc::new(ChannelListener(sender));
+    store.listen(Arc::downgrade(&listener));
     let tasks = ["a", "b"].map(Sample::new);
     for sample in &tasks {
         sample.create(&*store, 1).await;
@@ -65,17 +65,17 @@ pub async fn listening_tells_of_all_tasks(backend: &impl Backend) {
         sample.then(&*store, 2, said(&more, "more")).await;
     }
     let mut newest = BTreeMap::new();
-    let hearing = async {
+    let receive = async {
         while newest.len() < 2 || newest.values().any(|seq| *seq < 4) {
-            let (task, seq) = heard.recv().await.expect("it is there");
+            let (task, seq) = heads.recv().await.expect("it is there");
             let known = newest.entry(task).or_insert(seq);
             *known = seq.max(*known);
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), hearing)
+    tokio::time::timeout(Duration::from_secs(60), receive)
         .await
-        .expect("who listens is told of every task");
-    // A listener that was dropped is no longer notified, and causes no error.
-    drop(ear);
+        .expect("listeners are notified of every task");
+    // A dropped listener causes no error.
+    drop(listener);
     tasks[0].then(&*store, 3, said("last", "last")).await;
 }

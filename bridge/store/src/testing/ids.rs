@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{Event, StoreError, caller::Caller};
 
-/// Checks that a message id is found at the first event that has it, and that one of several writers with the same id
-/// succeeds.
+/// Checks that a message id is found at the first event that has it, and that only one of several writers with the same
+/// id succeeds.
 pub async fn messages_are_stored_once(backend: &impl Backend) {
     let store = backend.open();
     let create = |number: usize| {
@@ -54,7 +54,7 @@ pub async fn client_tasks_are_found(backend: &impl Backend) {
     };
     create("a", "alice", AGENT).await.unwrap();
     create("b", "bob", AGENT).await.unwrap();
-    // Another agent does not know it.
+    // The id can be used at another agent.
     create("d", "alice", "second").await.unwrap();
     let error = create("c", "alice", AGENT).await.unwrap_err();
     assert!(matches!(error, StoreError::Taken { task, .. } if task == "a"));

@@ -58,8 +58,8 @@ pub async fn filters_narrow_the_list(backend: &impl Backend) {
     }
 }
 
-/// Checks that a page token is valid for its own list only, and not for another caller or agent.
-pub async fn page_tokens_are_of_one_list(backend: &impl Backend) {
+/// Checks that a page token is only valid for its own list, not for another caller or agent.
+pub async fn page_tokens_are_valid_for_one_list(backend: &impl Backend) {
     let store = backend.open();
     Sample::new("a").create(&*store, 2).await;
     Sample::new("b").create(&*store, 1).await;
@@ -123,9 +123,9 @@ pub async fn pages_are_stable_under_updates(backend: &impl Backend) {
     assert_eq!(seen, ["t0 t1 t2", "t3 t4 t5", "t6 t7 t9"]);
 }
 
-/// Checks that a page ends at its limit in bytes, that a task beyond the limit is a page of its own, and that content
+/// Checks that a page ends at its limit in bytes, that a task above the limit is on a page of its own, and that content
 /// that was not requested does not count.
-pub async fn pages_have_a_bound_in_bytes(backend: &impl Backend) {
+pub async fn pages_are_limited_in_bytes(backend: &impl Backend) {
     let store = backend.open();
     for (millis, task, size) in [
         (1, "e", 10),

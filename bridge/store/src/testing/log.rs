@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{Event, ListQuery, Seq, StoreError, caller::Caller};
 
-/// Checks that events have numbers without gaps and the time of their append, for every range that is read.
-pub async fn events_come_back_in_order(backend: &impl Backend) {
+/// Checks that events have numbers without gaps and the time of their append, in every range.
+pub async fn events_are_read_in_order(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
     sample.create(&*store, 1).await;
@@ -88,8 +88,8 @@ pub async fn tasks_are_their_events_applied(backend: &impl Backend) {
     assert_eq!(fresh.task.history.len(), 1, "a snapshot does not change");
 }
 
-/// Checks that one of several writers that expect the same number succeeds, and that the others get the new number.
-pub async fn conflicts_tell_the_number(backend: &impl Backend) {
+/// Checks that one of several writers that expect the same event number succeeds, and that the others get the new number.
+pub async fn conflicts_report_the_last_event(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
     sample.create(&*store, 1).await;
@@ -117,8 +117,8 @@ pub async fn conflicts_tell_the_number(backend: &impl Backend) {
     assert!(matches!(error, StoreError::NotFound { .. }));
 }
 
-/// Checks that another caller's task is not found, with the same error as a task that never existed.
-pub async fn callers_do_not_see_each_other(backend: &impl Backend) {
+/// Checks that the error for another caller's task is the same as for a task that does not exist.
+pub async fn callers_are_separated(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
     sample.create(&*store, 1).await;
@@ -143,8 +143,8 @@ pub async fn callers_do_not_see_each_other(backend: &impl Backend) {
     assert_eq!(page.unwrap().total, 0);
 }
 
-/// Checks that a terminal task is immutable, except that its turns can end.
-pub async fn ended_tasks_take_nothing(backend: &impl Backend) {
+/// Checks that a task in a terminal state accepts no events except the ends of its turns.
+pub async fn ended_tasks_accept_no_events(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
     sample.create(&*store, 1).await;
@@ -164,8 +164,8 @@ pub async fn ended_tasks_take_nothing(backend: &impl Backend) {
     assert!(!sample.head(&*store).await.is_open());
 }
 
-/// Checks that events that cannot follow the earlier ones are refused, and that nothing of their append is stored.
-pub async fn senseless_events_are_refused(backend: &impl Backend) {
+/// Checks that events that cannot follow the earlier ones are refused, and that no event of their append is stored.
+pub async fn invalid_events_are_refused(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
     sample.create(&*store, 1).await;
@@ -209,7 +209,7 @@ pub async fn senseless_events_are_refused(backend: &impl Backend) {
 }
 
 /// Checks that parts of any size are read back unchanged.
-pub async fn large_parts_come_back(backend: &impl Backend) {
+pub async fn large_parts_are_read_back(backend: &impl Backend) {
     let store = backend.open();
     let sample = Sample::new("t");
     sample.create(&*store, 1).await;

@@ -3,8 +3,8 @@
 use super::Backend;
 use crate::{RecordKey, StoreError, caller::Caller};
 
-/// Checks that records can be stored, replaced, listed by scope and removed, and that each caller has its own.
-pub async fn small_records_come_back(backend: &impl Backend) {
+/// Checks that records can be stored, replaced, listed by scope and removed, and that each caller has its own records.
+pub async fn small_records_are_read_back(backend: &impl Backend) {
     let store = backend.open();
     let (alice, bob) = (Caller::new("alice"), Caller::new("bob"));
     let key = |scope: &str, id: &str| RecordKey {

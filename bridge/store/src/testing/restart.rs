@@ -1,4 +1,4 @@
-//! Tests of what is needed after a restart.
+//! Tests of the data that are needed after a restart.
 
 use bridge_protocol::a2a::{Content, Part, TaskState};
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Checks the tasks with open turns, the states of these turns, and the counts of tasks that are not terminal.
-pub async fn open_turns_are_those_to_take_up(backend: &impl Backend) {
+pub async fn open_turns_are_listed(backend: &impl Backend) {
     let store = backend.open();
     for task in ["done", "ending", "queued", "started", "waiting"] {
         Sample::new(task).create(&*store, 1).await;
@@ -59,8 +59,8 @@ pub async fn open_turns_are_those_to_take_up(backend: &impl Backend) {
     assert_eq!(counts, [(AGENT.to_owned(), 3)].into());
 }
 
-/// Checks that waiting tasks are found, the longest waiting first, and none that has waited for less than the given time.
-pub async fn tasks_that_wait_are_found_by_time(backend: &impl Backend) {
+/// Checks that waiting tasks are listed, longest first, and only those that have waited since the given time or longer.
+pub async fn waiting_tasks_are_listed_by_time(backend: &impl Backend) {
     let store = backend.open();
     for (number, task) in ["b", "a", "c", "d", "e", "f"].into_iter().enumerate() {
         let sample = Sample::new(task).of(Caller::new(["alice", "bob"][number % 2]));
@@ -91,7 +91,7 @@ pub async fn tasks_that_wait_are_found_by_time(backend: &impl Backend) {
     assert_eq!(waiting(None, 9, 99).await, [""; 0]);
     let other = store.waiting_tasks("other", None, at(99), 99).await;
     assert_eq!(other.unwrap(), []);
-    // A task whose caller answers stops waiting; when it waits again, the new time counts.
+    // A task whose caller answers no longer waits. When it waits again, the new time counts.
     let bob = Sample::new("a").of(Caller::new("bob"));
     bob.then(&*store, 80, status(TaskState::Working, "so"))
         .await;
@@ -130,7 +130,7 @@ pub async fn everything_survives_reopening(backend: &impl Backend) {
     let before = everything(&*store).await;
     drop(store);
     let store = backend.open();
-    assert!(everything(&*store).await == before, "it is as it was");
+    assert!(everything(&*store).await == before, "all data are the same");
     assert!(store.record(&alice, &key).await.unwrap().is_some());
     let found = store.find_message(&alice, AGENT, "t7-1").await.unwrap();
     assert_eq!(found, Some(("t7".into(), 2)));

@@ -31,21 +31,21 @@ impl Sample {
         }
     }
 
-    /// The same task for another caller.
+    /// Sets the caller.
     #[must_use]
     pub fn of(mut self, caller: Caller) -> Self {
         self.caller = caller;
         self
     }
 
-    /// The same task in another context.
+    /// Sets the context.
     #[must_use]
     pub fn within(mut self, context: &str) -> Self {
         self.context = context.into();
         self
     }
 
-    /// The event that creates the task.
+    /// Returns the event that creates the task.
     pub fn created(&self) -> Event {
         Event::Created(Created {
             agent: AGENT.into(),
@@ -56,7 +56,7 @@ impl Sample {
         })
     }
 
-    /// An append of these events, `millis` milliseconds after 1970.
+    /// Returns an append of these events, `millis` milliseconds after 1970.
     pub fn append(&self, expected: Seq, millis: i64, events: Vec<Event>) -> Append {
         Append {
             task: self.task.clone(),
@@ -96,17 +96,17 @@ impl Sample {
     }
 }
 
-/// A time in milliseconds after 1970.
+/// Returns the time that is `millis` milliseconds after 1970.
 pub(super) fn at(millis: i64) -> Timestamp {
     Timestamp::from_millisecond(millis).unwrap()
 }
 
-/// A message of the caller.
+/// Returns the event of a message of the caller.
 pub(super) fn said(id: &str, text: &str) -> Event {
     Event::Message(Message::new(id, Role::User, vec![Part::text(text)]))
 }
 
-/// A status with a message of the agent, whose id is its text.
+/// Returns the event of a status with a message of the agent. The id of the message is its text.
 pub fn status(state: TaskState, text: &str) -> Event {
     let message = Message::new(text, Role::Agent, vec![Part::text(text)]);
     let mut status = TaskStatus::new(state);

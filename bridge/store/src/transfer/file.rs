@@ -1,7 +1,7 @@
-//! A copy as a file: a line of JSON for each append and each record.
+//! Reads and writes a copy as a file, with a line of JSON for each append and each record.
 //!
-//! The first line says what the file is. The last one has the numbers of what is in it and a digest of all lines before,
-//! so that a file that was cut off or changed is refused before anything of it is used. Only its owner can read the file.
+//! The first line identifies the format. The last line has the counts of the content and a digest of all lines before it,
+//! so that a truncated or changed file is refused before any of its content is used. Only its owner can read the file.
 
 use std::{
     fs::{self, File},
@@ -20,14 +20,14 @@ use crate::{Append, Event, RecordEntry, RecordKey, Seq, caller::Caller, millis, 
 /// The format of the files.
 const FORMAT: u32 = 1;
 
-/// The longest line. An append has at most 64 MiB.
-const LINE: u64 = 80 << 20;
+/// The largest size of a line in bytes. An append has at most 64 MiB.
+const MAX_LINE: u64 = 80 << 20;
 
 /// A line of a file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum Line {
-    /// The first one.
+    /// The first line.
     BridgeStore { format: u32 },
     Record {
         owner: Caller,
@@ -45,14 +45,14 @@ enum Line {
         time: Timestamp,
         events: Vec<Event>,
     },
-    /// The last one.
+    /// The last line.
     End {
         report: TransferReport,
         sha256: String,
     },
 }
 
-/// A file that is written. It gets its name when it is finished.
+/// A file to which a copy is written. It gets its name when it is complete.
 #[derive(Debug)]
 pub struct FileTarget {
     path: PathBuf,
@@ -62,28 +62,28 @@ pub struct FileTarget {
 }
 
 impl FileTarget {
-    /// Begins a new file.
+    /// Creates a new file.
     ///
     /// # Errors
-    /// If there is a file of that name, or none can be written.
+    /// If there is a file with that name, or the file cannot be written.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, TransferError> {
         let path = path.into();
         if path.exists() {
             let reason = "it exists already: name a file that does not";
             let error = io::Error::new(io::ErrorKind::AlreadyExists, reason);
-            return Err(failed(&path, error));
+            return Err(file_error(&path, error));
         }
         let mut partial = path.clone().into_os_string();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        let mut options = private::file();
+        let mut options = private::file_options();
         let file = options
             .write(true)
             .create(true)
             .truncate(true)
             .open(&partial);
         let mut target = Self {
-            file: BufWriter::new(file.map_err(|error| failed(&partial, error))?),
+            file: BufWriter::new(file.map_err(|error| file_error(&partial, error))?),
             path,
             partial,
             digest: Sha256::new(),
@@ -94,7 +94,7 @@ impl FileTarget {
 
     pub(super) fn put(&mut self, item: &Item) -> Result<(), TransferError> {
         match item {
-            // The report has it.
+            // The report lists the damaged tasks.
             Item::Damaged(..) => Ok(()),
             Item::Record(RecordEntry { owner, key, value }) => self.write(&Line::Record {
                 owner: owner.clone(),
@@ -123,26 +123,26 @@ impl FileTarget {
             .file
             .flush()
             .and_then(|()| self.file.get_ref().sync_all());
-        synced.map_err(|error| failed(&self.path, error))?;
-        // The file is read back before it gets its name.
+        synced.map_err(|error| file_error(&self.path, error))?;
+        // The file is read and checked before it gets its name.
         FileSource::open(&self.partial)?;
         let named = fs::rename(&self.partial, &self.path);
         named
             .and_then(|()| private::sync_name(&self.path))
-            .map_err(|error| failed(&self.path, error))
+            .map_err(|error| file_error(&self.path, error))
     }
 
     fn write(&mut self, line: &Line) -> Result<(), TransferError> {
         let mut text = serde_json::to_vec(line)
-            .map_err(|error| failed(&self.path, io::Error::other(error)))?;
+            .map_err(|error| file_error(&self.path, io::Error::other(error)))?;
         text.push(b'\n');
         self.digest.update(&text);
         let written = self.file.write_all(&text);
-        written.map_err(|error| failed(&self.path, error))
+        written.map_err(|error| file_error(&self.path, error))
     }
 }
 
-/// A file that is read.
+/// A file from which a copy is read.
 #[derive(Debug)]
 pub struct FileSource {
     lines: Lines,
@@ -156,30 +156,30 @@ struct Lines {
 }
 
 impl FileSource {
-    /// Opens a file, and checks all of it.
+    /// Opens a file, and checks its whole content.
     ///
     /// # Errors
-    /// `File`, and `Content` if it is not such a file, or was cut off or changed.
+    /// `File`, and `Content` if it is not such a file, or was truncated or changed.
     pub fn open(path: &Path) -> Result<Self, TransferError> {
         let mut lines = Lines::open(path)?;
         let mut digest = Sha256::new();
         loop {
             let Some((line, text)) = lines.next()? else {
-                return Err(lines.wrong("expected more lines: the file is cut off"));
+                return Err(lines.content_error("expected more lines: the file is cut off"));
             };
             match line {
                 Line::BridgeStore { format: FORMAT } if lines.number == 1 => {}
                 Line::BridgeStore { format } if lines.number == 1 => {
                     let reason =
                         format!("the file has format {format}, this program knows {FORMAT}");
-                    return Err(lines.wrong(&reason));
+                    return Err(lines.content_error(&reason));
                 }
                 _ if lines.number == 1 => {
-                    return Err(lines.wrong("expected the beginning of a backup"));
+                    return Err(lines.content_error("expected the beginning of a backup"));
                 }
                 Line::End { sha256, .. } => {
                     if sha256 != format!("{:x}", digest.finalize()) {
-                        return Err(lines.wrong("the lines before this one were changed"));
+                        return Err(lines.content_error("the lines before this one were changed"));
                     }
                     break;
                 }
@@ -188,7 +188,7 @@ impl FileSource {
             digest.update(&text);
         }
         if lines.next()?.is_some() {
-            return Err(lines.wrong("expected no more lines"));
+            return Err(lines.content_error("expected no more lines"));
         }
         let lines = Lines::open(path)?;
         Ok(Self { lines })
@@ -210,7 +210,8 @@ impl FileSource {
                     value,
                 } => {
                     let value = STANDARD.decode(value);
-                    let value = value.map_err(|error| self.lines.wrong(&error.to_string()))?;
+                    let value =
+                        value.map_err(|error| self.lines.content_error(&error.to_string()))?;
                     let key = RecordKey { kind, scope, id };
                     Item::Record(RecordEntry { owner, key, value })
                 }
@@ -236,7 +237,7 @@ impl FileSource {
 
 impl Lines {
     fn open(path: &Path) -> Result<Self, TransferError> {
-        let file = File::open(path).map_err(|error| failed(path, error))?;
+        let file = File::open(path).map_err(|error| file_error(path, error))?;
         Ok(Self {
             path: path.to_owned(),
             file: BufReader::new(file),
@@ -247,20 +248,21 @@ impl Lines {
     /// Returns the next line with its text.
     fn next(&mut self) -> Result<Option<(Line, Vec<u8>)>, TransferError> {
         let mut text = Vec::new();
-        let mut line = (&mut self.file).take(LINE);
+        let mut line = (&mut self.file).take(MAX_LINE);
         let read = line.read_until(b'\n', &mut text);
-        if read.map_err(|error| failed(&self.path, error))? == 0 {
+        if read.map_err(|error| file_error(&self.path, error))? == 0 {
             return Ok(None);
         }
         self.number += 1;
         if text.last() != Some(&b'\n') {
-            return Err(self.wrong("the line has no end"));
+            return Err(self.content_error("the line has no end"));
         }
-        let line = serde_json::from_slice(&text).map_err(|error| self.wrong(&error.to_string()))?;
+        let line = serde_json::from_slice(&text)
+            .map_err(|error| self.content_error(&error.to_string()))?;
         Ok(Some((line, text)))
     }
 
-    fn wrong(&self, reason: &str) -> TransferError {
+    fn content_error(&self, reason: &str) -> TransferError {
         TransferError::Content {
             path: self.path.clone(),
             line: self.number,
@@ -269,7 +271,7 @@ impl Lines {
     }
 }
 
-fn failed(path: &Path, error: io::Error) -> TransferError {
+fn file_error(path: &Path, error: io::Error) -> TransferError {
     TransferError::File {
         path: path.to_owned(),
         error,

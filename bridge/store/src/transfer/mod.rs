@@ -1,8 +1,8 @@
-//! Copies all of a store to another one, or to a file and back, and checks each event of the copy.
+//! Copies a whole store to another store, or to a file and back, and checks each event of the copy.
 //!
-//! - `source`: what is copied, from a store
-//! - `target`: a store that becomes the copy
-//! - `file`: the copy as a file
+//! - `source`: reads the content of a store
+//! - `target`: writes a copy into a store
+//! - `file`: reads and writes a copy as a file
 
 mod file;
 mod source;
@@ -22,18 +22,18 @@ use tokio::time::{Duration, Instant, sleep};
 use super::{Append, ExportStore, RecordEntry, StoreError};
 use crate::caller::Caller;
 
-/// A part of a store.
+/// An item of a store's content.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
-    /// A small record. All of them come before the tasks: what they say of a task's events must be in the copy.
+    /// A small record. All records come before the tasks, so that all events that a record refers to are in the copy.
     Record(RecordEntry),
-    /// The next events of a task, with its owner. Those of one task come together and in order.
+    /// The next events of a task, with the owner. The appends of one task come together and in order.
     Append(Caller, Append),
     /// A task that cannot be read, with the reason.
     Damaged(String, String),
 }
 
-/// How much was copied.
+/// The counts of a copy's content.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransferReport {
     /// The number of tasks.
@@ -51,8 +51,8 @@ pub struct TransferReport {
 }
 
 impl TransferReport {
-    /// Whether all of the store is in the copy.
-    pub fn is_whole(&self) -> bool {
+    /// Returns whether the copy has the whole content of the store.
+    pub fn is_complete(&self) -> bool {
         self.damaged.is_empty() && self.damaged_records == 0
     }
 }
@@ -78,7 +78,7 @@ impl fmt::Display for TransferReport {
     }
 }
 
-/// The reason why a copy is not made, or not finished.
+/// The reason for which a copy was not made or not finished.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
     /// A store failed.
@@ -99,14 +99,14 @@ pub enum TransferError {
         #[source]
         error: io::Error,
     },
-    /// The file is not one of ours, or damaged.
+    /// The file is not a copy of a store, or is damaged.
     #[error("{}: line {line}: {reason}", path.display())]
     Content {
         /// The file.
         path: PathBuf,
         /// The line, counted from 1.
         line: usize,
-        /// What is wrong.
+        /// The reason for which it is refused.
         reason: String,
     },
     /// Other processes have the store open.
@@ -114,33 +114,33 @@ pub enum TransferError {
     InUse {
         /// The store.
         place: String,
-        /// The number of processes.
+        /// The number of other processes.
         others: usize,
     },
-    /// The target has other content.
+    /// The target store has other content.
     #[error("{place} is not empty: expected a new store{}", unfinished(found))]
     NotEmpty {
         /// The target.
         place: String,
-        /// The source of a copy that was begun there before.
+        /// The source of an unfinished copy in the target.
         found: Option<String>,
     },
-    /// The copy is not what was written.
+    /// The copy differs from the original.
     #[error("{place}: {what} differs from the original")]
     Different {
         /// The target.
         place: String,
-        /// What differs.
+        /// The item that differs.
         what: String,
     },
 }
 
-/// The time in which a process that has ended is forgotten by others.
-const FORGOTTEN: Duration = Duration::from_secs(20);
+/// The time for which other processes are awaited. It is longer than a heartbeat of a process that has ended lasts.
+const OTHERS_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Waits until no other process has the store open.
 async fn wait_for_others(store: &dyn ExportStore, place: &str) -> Result<(), TransferError> {
-    let deadline = Instant::now() + FORGOTTEN;
+    let deadline = Instant::now() + OTHERS_TIMEOUT;
     loop {
         let others = store
             .other_processes()
@@ -167,10 +167,10 @@ fn unfinished(found: &Option<String>) -> String {
     }
 }
 
-/// Copies everything from a source. `progress` is called now and then.
+/// Copies the whole content of a source. `progress` is called after each item.
 ///
 /// # Errors
-/// Those of the source and the target. A copy to a store can be begun again, and goes on.
+/// The errors of the source and the target. A failed copy to a store can be repeated, and continues.
 pub async fn transfer(
     source: &mut Source,
     target: &mut Target,
@@ -198,7 +198,7 @@ pub async fn transfer(
     Ok(report)
 }
 
-/// Where a copy comes from.
+/// The source of a copy.
 #[derive(Debug)]
 pub enum Source {
     /// A store.
@@ -223,7 +223,7 @@ impl Source {
     }
 }
 
-/// Where a copy goes to.
+/// The target of a copy.
 #[derive(Debug)]
 pub enum Target {
     /// A store.

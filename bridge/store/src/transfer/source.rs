@@ -1,4 +1,4 @@
-//! Reads all of a store.
+//! Reads the whole content of a store.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -8,8 +8,8 @@ use crate::{Append, ExportStore, Seq, StoreError, StoredEvent, TaskEntry, caller
 /// The number of tasks, records or events that are read at a time.
 const PAGE: usize = 256;
 
-/// The size up to which events become one append.
-const MERGED: usize = 1 << 20;
+/// The size up to which events of the same time are merged into one append.
+const MAX_MERGED: usize = 1 << 20;
 
 /// A store that is copied.
 #[derive(Debug)]
@@ -29,20 +29,20 @@ enum Stage {
         task: String,
         owner: Caller,
         seen: Seq,
-        others: Others,
+        remaining: RemainingTasks,
     },
     Done,
 }
 
-/// The tasks after the one that is read, and the place after which there are more.
+/// The remaining tasks of a page, and the position of its last task.
 #[derive(Debug)]
-struct Others {
+struct RemainingTasks {
     tasks: VecDeque<TaskEntry>,
     last: Vec<u8>,
 }
 
 impl StoreSource {
-    /// Reads a store; `place` is said in errors.
+    /// Reads a store; `place` names it in errors.
     pub fn new(store: Arc<dyn ExportStore>, place: impl Into<String>) -> Self {
         Self {
             store,
@@ -56,7 +56,7 @@ impl StoreSource {
     /// Waits until no other process has the store open.
     ///
     /// # Errors
-    /// `InUse` if others do not end.
+    /// `InUse` if other processes still have it open after a time limit.
     pub async fn wait_for_others(&self) -> Result<(), TransferError> {
         super::wait_for_others(&*self.store, &self.place).await
     }
@@ -95,7 +95,7 @@ impl StoreSource {
                 let page = self.store.all_tasks(&after, PAGE).await?;
                 let tasks = page.tasks.into();
                 Ok(match page.last {
-                    Some(last) => self.begin(Others { tasks, last }),
+                    Some(last) => self.begin(RemainingTasks { tasks, last }),
                     None => Stage::Done,
                 })
             }
@@ -103,22 +103,22 @@ impl StoreSource {
                 task,
                 owner,
                 seen,
-                others,
-            } => self.read_task(task, owner, seen, others).await,
+                remaining,
+            } => self.read_task(task, owner, seen, remaining).await,
             Stage::Done => Ok(Stage::Done),
         }
     }
 
-    /// Goes on with the first of these tasks that can be read.
-    fn begin(&mut self, mut others: Others) -> Stage {
-        while let Some(next) = others.tasks.pop_front() {
+    /// Begins the next task that can be read.
+    fn begin(&mut self, mut remaining: RemainingTasks) -> Stage {
+        while let Some(next) = remaining.tasks.pop_front() {
             match next {
                 TaskEntry::Intact(task, owner) => {
                     return Stage::Task {
                         task,
                         owner,
                         seen: 0,
-                        others,
+                        remaining,
                     };
                 }
                 TaskEntry::Damaged(task, reason) => {
@@ -126,7 +126,7 @@ impl StoreSource {
                 }
             }
         }
-        Stage::Tasks(others.last)
+        Stage::Tasks(remaining.last)
     }
 
     async fn read_task(
@@ -134,11 +134,11 @@ impl StoreSource {
         task: String,
         owner: Caller,
         seen: Seq,
-        others: Others,
+        remaining: RemainingTasks,
     ) -> Result<Stage, StoreError> {
         let events = match self.read_page(&owner, &task, seen).await {
             Ok(events) => events,
-            // It was deleted meanwhile.
+            // The task was deleted meanwhile.
             Err(StoreError::NotFound { .. }) => Vec::new(),
             Err(StoreError::Damaged { task, reason }) => {
                 self.ready.push_back(Item::Damaged(task, reason));
@@ -154,18 +154,18 @@ impl StoreSource {
             .map(|append| Item::Append(owner.clone(), append));
         self.ready.extend(items);
         Ok(match is_last {
-            true => self.begin(others),
+            true => self.begin(remaining),
             false => Stage::Task {
                 task,
                 owner,
                 seen: last,
-                others,
+                remaining,
             },
         })
     }
 
-    /// Reads the next events of a task. Of a long one, all are looked at before the first are copied, so that nothing of a
-    /// damaged task is in the copy.
+    /// Reads the next events of a task. Before the first events are returned, all events are read and checked, so that no
+    /// event of a damaged task gets into the copy.
     async fn read_page(
         &self,
         owner: &Caller,
@@ -213,14 +213,14 @@ fn missing(task: &str) -> StoreError {
     }
 }
 
-/// Events of one time are one append, as far as they are small: no reader can tell how many there were.
+/// Groups events into appends: events of the same time become one append up to a size. Readers cannot see the difference.
 fn appends(task: &str, events: Vec<StoredEvent>) -> Vec<Append> {
     let mut appends: Vec<Append> = Vec::new();
     let mut size = 0;
     for StoredEvent { seq, time, event } in events {
         size += event.size();
         match appends.last_mut() {
-            Some(append) if append.time == time && size <= MERGED => append.events.push(event),
+            Some(append) if append.time == time && size <= MAX_MERGED => append.events.push(event),
             Some(_) | None => {
                 size = event.size();
                 appends.push(Append {

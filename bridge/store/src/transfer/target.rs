@@ -1,6 +1,6 @@
-//! Writes a copy into a store, and reads it back.
+//! Writes a copy into a store, and checks it.
 //!
-//! While a copy is not finished, a record marks it: a bridge does not serve it, and the same copy may go on.
+//! A record marks an unfinished copy: a bridge does not serve such a store, and the copy can be continued.
 
 use std::sync::Arc;
 
@@ -12,53 +12,53 @@ use crate::{
     caller::Caller,
 };
 
-/// The number of tasks that are written at the same time.
-const TOGETHER: usize = 64;
+/// The largest number of tasks that are written concurrently.
+const MAX_CONCURRENT: usize = 64;
 
-/// The number of appends that wait to be written, and the size of their events.
-const WAITING: usize = 1_024;
-const WAITING_SIZE: usize = 16 << 20;
+/// The number of pending appends, and the size of their events, from which they are written.
+const MAX_PENDING: usize = 1_024;
+const MAX_PENDING_SIZE: usize = 16 << 20;
 
 /// The kind of the record that marks an unfinished copy.
-const MARK: &str = "unfinished-copy";
+const MARK_KIND: &str = "unfinished-copy";
 
-fn mark() -> RecordKey {
+fn mark_key() -> RecordKey {
     RecordKey {
-        kind: MARK.to_owned(),
+        kind: MARK_KIND.to_owned(),
         scope: String::new(),
         id: String::new(),
     }
 }
 
 pub(super) fn is_mark(key: &RecordKey) -> bool {
-    key.kind == MARK
+    key.kind == MARK_KIND
 }
 
-/// Returns the source of the unfinished copy that the store is, if it is one.
+/// Returns the name of the source if the store is an unfinished copy.
 ///
 /// # Errors
 /// If the store fails.
 pub async fn is_unfinished(store: &dyn Store) -> Result<Option<String>, StoreError> {
-    let found = store.record(&Caller::anonymous(), &mark()).await?;
+    let found = store.record(&Caller::anonymous(), &mark_key()).await?;
     Ok(found.map(|source| String::from_utf8_lossy(&source).into_owned()))
 }
 
-/// A store that becomes a copy.
+/// A store to which a copy is written.
 #[derive(Debug)]
 pub struct StoreTarget {
     store: Arc<dyn ExportStore>,
     place: String,
-    /// Appends by task, in order.
-    waiting: Vec<(Caller, Vec<Append>)>,
+    /// The pending appends by task, in order.
+    pending: Vec<(Caller, Vec<Append>)>,
     count: usize,
     size: usize,
 }
 
 impl StoreTarget {
-    /// Begins or continues a copy of `source`, which is a name.
+    /// Begins or continues a copy of the source with the name `source`.
     ///
     /// # Errors
-    /// `NotEmpty` if there is anything else than an unfinished copy of the same source, `InUse`.
+    /// `NotEmpty` if the store has any content except an unfinished copy of the same source; `InUse`.
     pub async fn begin(
         store: Arc<dyn ExportStore>,
         place: impl Into<String>,
@@ -67,27 +67,27 @@ impl StoreTarget {
         let target = Self {
             store,
             place: place.into(),
-            waiting: Vec::new(),
+            pending: Vec::new(),
             count: 0,
             size: 0,
         };
         super::wait_for_others(&*target.store, &target.place).await?;
-        let found = target.checked(is_unfinished(&*target.store).await)?;
+        let found = target.store_result(is_unfinished(&*target.store).await)?;
         let is_resumed = found.as_deref() == Some(source);
         if !is_resumed && (found.is_some() || !target.is_empty().await?) {
             let place = target.place;
             return Err(TransferError::NotEmpty { place, found });
         }
         let name = source.as_bytes().to_vec();
-        let (owner, mark) = (Caller::anonymous(), mark());
-        let put = target.store.put_record(&owner, &mark, name).await;
-        target.checked(put)?;
+        let (owner, key) = (Caller::anonymous(), mark_key());
+        let put = target.store.put_record(&owner, &key, name).await;
+        target.store_result(put)?;
         Ok(target)
     }
 
     async fn is_empty(&self) -> Result<bool, TransferError> {
-        let tasks = self.checked(self.store.all_tasks(&[], 1).await)?;
-        let records = self.checked(self.store.all_records(&[], 1).await)?;
+        let tasks = self.store_result(self.store.all_tasks(&[], 1).await)?;
+        let records = self.store_result(self.store.all_records(&[], 1).await)?;
         Ok(tasks.last.is_none() && records.last.is_none())
     }
 
@@ -98,11 +98,11 @@ impl StoreTarget {
             Item::Append(owner, append) => {
                 self.count += 1;
                 self.size += append.events.iter().map(Event::size).sum::<usize>();
-                match self.waiting.last_mut() {
+                match self.pending.last_mut() {
                     Some((_, appends)) if appends[0].task == append.task => appends.push(append),
-                    Some(_) | None => self.waiting.push((owner, vec![append])),
+                    Some(_) | None => self.pending.push((owner, vec![append])),
                 }
-                match self.count >= WAITING || self.size >= WAITING_SIZE {
+                match self.count >= MAX_PENDING || self.size >= MAX_PENDING_SIZE {
                     true => self.write().await,
                     false => Ok(()),
                 }
@@ -113,23 +113,23 @@ impl StoreTarget {
     async fn put_record(&self, record: RecordEntry) -> Result<(), TransferError> {
         let RecordEntry { owner, key, value } = record;
         let put = self.store.put_record(&owner, &key, value.clone()).await;
-        self.checked(put)?;
-        let copied = self.checked(self.store.record(&owner, &key).await)?;
+        self.store_result(put)?;
+        let copied = self.store_result(self.store.record(&owner, &key).await)?;
         match copied.as_ref() == Some(&value) {
             true => Ok(()),
             // The id may be a secret.
-            false => Err(self.differs(format!("a record of the kind {}", key.kind))),
+            false => Err(self.difference(format!("a record of the kind {}", key.kind))),
         }
     }
 
-    /// Writes what waits, and checks it.
+    /// Writes the pending appends, and checks them.
     async fn write(&mut self) -> Result<(), TransferError> {
         (self.count, self.size) = (0, 0);
-        let waiting = std::mem::take(&mut self.waiting);
+        let pending = std::mem::take(&mut self.pending);
         let this = &*self;
-        let writes = stream::iter(waiting)
+        let writes = stream::iter(pending)
             .map(|(owner, appends)| async move { this.write_task(&owner, appends).await });
-        writes.buffer_unordered(TOGETHER).try_collect().await
+        writes.buffer_unordered(MAX_CONCURRENT).try_collect().await
     }
 
     async fn write_task(&self, owner: &Caller, appends: Vec<Append>) -> Result<(), TransferError> {
@@ -144,40 +144,40 @@ impl StoreTarget {
         let mut seq = match self.store.head(owner, &task).await {
             Ok(head) => head.seq,
             Err(StoreError::NotFound { .. }) => 0,
-            Err(error) => return self.checked(Err(error)),
+            Err(error) => return self.store_result(Err(error)),
         };
         for append in appends {
-            if let Some(rest) = rest(append, seq) {
+            if let Some(rest) = remaining_events(append, seq) {
                 seq = rest.last();
-                self.checked(self.store.append(owner, rest).await)?;
+                self.store_result(self.store.append(owner, rest).await)?;
             }
         }
         let read = self.store.read(owner, &task, before, expected.len());
-        if self.checked(read.await)? != expected {
-            return Err(self.differs(format!("task {task}")));
+        if self.store_result(read.await)? != expected {
+            return Err(self.difference(format!("task {task}")));
         }
         self.check_ids(owner, &task, &expected).await
     }
 
-    /// Checks that the task is found by the ids that its caller gave.
+    /// Checks that the task is found by the ids that its caller chose.
     async fn check_ids(
         &self,
         owner: &Caller,
         task: &str,
         events: &[StoredEvent],
     ) -> Result<(), TransferError> {
-        let agent = &self.checked(self.store.head(owner, task).await)?.agent;
+        let agent = &self.store_result(self.store.head(owner, task).await)?.agent;
         for StoredEvent { seq, event, .. } in events {
             let is_found = match event {
                 Event::Message(message) => {
                     let id = &message.message_id;
                     let found = self.store.find_message(owner, agent, id).await;
-                    self.checked(found)? == Some((task.to_owned(), *seq))
+                    self.store_result(found)? == Some((task.to_owned(), *seq))
                 }
                 Event::Created(created) => match &created.client_id {
                     Some(id) => {
                         let found = self.store.find_client_task(owner, agent, id).await;
-                        self.checked(found)?.as_deref() == Some(task)
+                        self.store_result(found)?.as_deref() == Some(task)
                     }
                     None => true,
                 },
@@ -190,38 +190,38 @@ impl StoreTarget {
                 | Event::Metadata { .. } => true,
             };
             if !is_found {
-                return Err(self.differs(format!("an id of task {task}")));
+                return Err(self.difference(format!("an id of task {task}")));
             }
         }
         Ok(())
     }
 
-    /// Writes the rest, checks that nothing is there besides, and removes the mark.
+    /// Writes the pending appends, checks the number of tasks, and removes the mark.
     pub(super) async fn finish(&mut self, report: &TransferReport) -> Result<(), TransferError> {
         self.write().await?;
         let (mut after, mut tasks) = (Vec::new(), 0);
         loop {
-            let page = self.checked(self.store.all_tasks(&after, WAITING).await)?;
+            let page = self.store_result(self.store.all_tasks(&after, MAX_PENDING).await)?;
             tasks += page.tasks.len();
             let Some(last) = page.last else { break };
             after = last;
         }
         if tasks != report.tasks {
-            return Err(self.differs(format!("the number of tasks, {tasks},")));
+            return Err(self.difference(format!("the number of tasks, {tasks},")));
         }
-        let (owner, mark) = (Caller::anonymous(), mark());
-        let removed = self.store.delete_record(&owner, &mark).await;
-        self.checked(removed).map(drop)
+        let (owner, key) = (Caller::anonymous(), mark_key());
+        let removed = self.store.delete_record(&owner, &key).await;
+        self.store_result(removed).map(drop)
     }
 
-    fn checked<T>(&self, done: Result<T, StoreError>) -> Result<T, TransferError> {
+    fn store_result<T>(&self, done: Result<T, StoreError>) -> Result<T, TransferError> {
         done.map_err(|error| TransferError::Store {
             place: self.place.clone(),
             error,
         })
     }
 
-    fn differs(&self, what: String) -> TransferError {
+    fn difference(&self, what: String) -> TransferError {
         TransferError::Different {
             place: self.place.clone(),
             what,
@@ -229,8 +229,8 @@ impl StoreTarget {
     }
 }
 
-/// What of an append is not in a task with so many events.
-fn rest(mut append: Append, seq: Seq) -> Option<Append> {
+/// Returns the events of an append that are not yet in a task whose last event is `seq`.
+fn remaining_events(mut append: Append, seq: Seq) -> Option<Append> {
     let known = usize::try_from(seq.saturating_sub(append.expected)).unwrap_or(usize::MAX);
     if known >= append.events.len() {
         return None;

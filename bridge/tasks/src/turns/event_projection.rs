@@ -8,7 +8,7 @@ use bridge_translate::{events, question};
 
 use crate::{
     caller::Caller,
-    store::{Event, Seq, Snapshot, Store, StoreError, StoredEvent, backend::Cached},
+    store::{Event, Seq, Snapshot, Store, StoreError, StoredEvent, backend::CachedTask},
 };
 
 /// The number of events that are read at a time.
@@ -126,7 +126,7 @@ pub async fn snapshot_at(
         return Ok(now);
     }
     let head = store.head(caller, task).await?;
-    let mut replayed = Cached::empty(&head);
+    let mut replayed = CachedTask::empty(&head);
     while replayed.snapshot.seq < seq {
         let page = store
             .read(caller, task, replayed.snapshot.seq, PAGE)

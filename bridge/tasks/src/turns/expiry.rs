@@ -282,7 +282,7 @@ mod tests {
         for (now, expired, looked_at) in [(59, 0, 0), (60, 1, 1), (62, 2, 3), (62, 0, 3)] {
             let now = Timestamp::from_millisecond(minute(now)).unwrap();
             assert_eq!(turns.expire(now).await.unwrap(), expired);
-            assert_eq!(store.looked_at.load(Ordering::SeqCst), looked_at);
+            assert_eq!(store.waiting_listed.load(Ordering::SeqCst), looked_at);
         }
     }
 }

@@ -59,7 +59,7 @@ impl ConnectorSession {
             id: &format!("{}/{}", self.scope.agent, self.scope.context),
         };
         leases
-            .alone(lease, self.newest_open_task(key, answered))
+            .run_with_lease(lease, self.newest_open_task(key, answered))
             .await
     }
 

@@ -108,7 +108,7 @@ impl StoredKeys {
                 Some(known) => Ok(known),
             }
         };
-        leases.alone(lease, creating).await
+        leases.run_with_lease(lease, creating).await
     }
 
     async fn read(store: &dyn Store) -> Result<Option<Self>, StoreError> {

@@ -138,7 +138,7 @@ impl ConnectorSession {
                     caller: &self.scope.caller,
                     id: &key.to_string(),
                 };
-                leases.alone(lease, posting).await
+                leases.run_with_lease(lease, posting).await
             }
         }
     }

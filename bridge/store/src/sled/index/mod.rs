@@ -312,7 +312,7 @@ impl Index {
         let failed = |error| StoreError::io("syncing the index", error);
         let file = File::open(self.folder.join("db")).map_err(failed)?;
         file.sync_data().map_err(failed)?;
-        private::close(&self.folder);
+        private::restrict(&self.folder);
         let all = std::iter::once(part).chain(parts.all.iter().cloned());
         let parts = Arc::new(Parts::new(all.collect(), self.limits)?);
         let mut state = self.lock();

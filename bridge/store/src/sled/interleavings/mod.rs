@@ -11,7 +11,7 @@ use shuttle::{future::block_on, sync::Arc, thread};
 
 use crate::{
     StoreError,
-    interleavings::{check, is_found_out},
+    interleavings::{check, is_detected},
 };
 
 mod channels;
@@ -185,44 +185,42 @@ fn what_waits_at_the_end_is_committed_whatever_the_order() {
 }
 
 #[test]
-fn an_answer_before_the_sync_is_found_out() {
-    assert!(is_found_out(|| callers_that_stay(Some(
-        Mistake::SyncsLater
-    ))));
-    assert!(is_found_out(|| callers_that_leave(Some(
+fn an_answer_before_the_sync_is_detected() {
+    assert!(is_detected(|| callers_that_stay(Some(Mistake::SyncsLater))));
+    assert!(is_detected(|| callers_that_leave(Some(
         Mistake::SyncsLater
     ))));
 }
 
 #[test]
-fn a_batch_that_forgets_a_job_is_found_out() {
-    assert!(is_found_out(|| callers_that_stay(Some(Mistake::LosesAJob))));
-    assert!(is_found_out(|| callers_that_stay(Some(
+fn a_batch_that_forgets_a_job_is_detected() {
+    assert!(is_detected(|| callers_that_stay(Some(Mistake::LosesAJob))));
+    assert!(is_detected(|| callers_that_stay(Some(
         Mistake::LosesAnAnswer
     ))));
-    assert!(is_found_out(|| jobs_that_wait_at_the_end(Some(
+    assert!(is_detected(|| jobs_that_wait_at_the_end(Some(
         Mistake::LosesAJob
     ))));
 }
 
 #[test]
-fn a_failure_that_is_hidden_is_found_out() {
-    assert!(is_found_out(|| callers_that_stay(Some(
+fn a_failure_that_is_hidden_is_detected() {
+    assert!(is_detected(|| callers_that_stay(Some(
         Mistake::HidesFailure
     ))));
 }
 
 #[test]
-fn an_end_that_does_not_wait_is_found_out() {
-    assert!(is_found_out(|| jobs_that_wait_at_the_end(Some(
+fn an_end_that_does_not_wait_is_detected() {
+    assert!(is_detected(|| jobs_that_wait_at_the_end(Some(
         Mistake::Leaves
     ))));
 }
 
 #[test]
-fn an_end_that_forgets_what_waits_is_found_out() {
+fn an_end_that_forgets_what_waits_is_detected() {
     channels::FORGETS.set(true);
-    let is_found_out = is_found_out(|| jobs_that_wait_at_the_end(None));
+    let is_detected = is_detected(|| jobs_that_wait_at_the_end(None));
     channels::FORGETS.set(false);
-    assert!(is_found_out);
+    assert!(is_detected);
 }

@@ -75,7 +75,7 @@ impl Default for RealDisk {
 
 impl Disk for RealDisk {
     fn make_folder(&self, path: &Path) -> io::Result<()> {
-        private::own_folder(path)
+        private::create_own_folder(path)
     }
 
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
@@ -88,7 +88,7 @@ impl Disk for RealDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<LogFile> {
-        let mut options = private::file();
+        let mut options = private::file_options();
         let options = options.read(true).write(true).create(true).truncate(true);
         Ok(Arc::new(options.open(path)?))
     }

@@ -102,7 +102,7 @@ fn may_go(task: &str) -> bool {
 /// The copy is whole and has what was acknowledged before it was begun.
 async fn check(copy: &SledStore, before: &Acknowledged) {
     let report = copy.check().unwrap();
-    assert!(report.is_whole(), "{report:?}");
+    assert!(report.is_intact(), "{report:?}");
     let alice = Sample::new("").caller;
     for (task, (seq, is_gone)) in &before.tasks {
         match copy.head(&alice, task).await {

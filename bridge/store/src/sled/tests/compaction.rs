@@ -152,7 +152,7 @@ async fn what_lives_stays_and_the_disk_gets_back_the_rest() {
         }
         store = small.open();
         assert_eq!(everything(&store).await, before, "opened, round {round}");
-        assert!(store.check().unwrap().is_whole());
+        assert!(store.check().unwrap().is_intact());
     }
     // Tasks go on, and are as they would be without all of that.
     let sample = sample(5);
@@ -218,7 +218,7 @@ async fn a_log_without_segments_goes_on_where_it_begins() {
         drop(fs::remove_dir_all(backend.0.path().join("entries")));
         let store = backend.try_open().unwrap();
         assert_eq!(sample.head(&store).await.seq, 3);
-        assert!(store.check().unwrap().is_whole());
+        assert!(store.check().unwrap().is_intact());
     }
 }
 

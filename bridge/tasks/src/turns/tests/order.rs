@@ -16,11 +16,11 @@ async fn answered(is_refused: bool) -> Vec<String> {
         store
             .unwritable
             .store(usize::from(is_refused), Ordering::SeqCst);
-        store.untold.store(1, Ordering::SeqCst);
+        store.delayed.store(1, Ordering::SeqCst);
         let (turns, second) = (turns.clone(), incoming("m-2", "ask", Some(&task)));
         tokio::spawn(async move { turns.submit(second).await })
     };
-    while store.untold.load(Ordering::SeqCst) > 0 {
+    while store.delayed.load(Ordering::SeqCst) > 0 {
         yield_now().await;
     }
     acting.may_go_on.add_permits(1);
@@ -35,7 +35,7 @@ async fn answered(is_refused: bool) -> Vec<String> {
     }
     let third = incoming("m-3", "ask", Some(&task));
     turns.submit(third).await.unwrap();
-    store.told.add_permits(1);
+    store.release.add_permits(1);
     assert_eq!(second.await.unwrap().is_err(), is_refused);
     settled(&turns, &task).await;
     let task = turns.store().task(&Caller::anonymous(), &task).await;
