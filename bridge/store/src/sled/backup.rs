@@ -1,12 +1,12 @@
-//! Copies of a store's folder, made while it is used or not, and folders made of them.
+//! Copies the folder of a store, which may be in use, and restores such copies.
 //!
-//! The log only grows at its end, so any beginning of it is a store as it was at one moment. A copy has all that was
-//! acknowledged before it was begun. What was being written at its end may be torn, which the next start cuts off as after
-//! a crash. The index is not copied: it is made of the log.
+//! The log only grows at its end, so each prefix of it is the store as it was at one time. A copy has all data that were
+//! acknowledged before the copy began. A batch at its end may be torn; the next start cuts it off as after a crash. The
+//! index is not copied: it is rebuilt from the log.
 //!
-//! The newest segment is written to while it is read. It is copied from its end to its beginning: then all that stands before
-//! what was read is read later, so that it is there too. In the other order, something later may be read behind the place
-//! of something that was not there yet, and the copy would seem to be damaged.
+//! The newest segment may be written while it is copied. It is copied from its end to its beginning: so for all bytes in
+//! the copy, all bytes before them were already written. In the other order, the copy could have a later record after a gap
+//! where an earlier record was not yet written, and would count as damaged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,20 +20,21 @@ use std::{
 use super::log::{self, RealDisk};
 use crate::{StoreError, private};
 
-/// Files beside the log that are no part of the store's content.
+/// The lock file, which is not copied, and the folder of the log.
 const LOCK: &str = "lock";
 const LOG: &str = "log";
-/// The log of a folder in the making.
+/// The folder of the log while the copy is incomplete.
 const PARTIAL: &str = "log.partial";
-/// Segments may be removed before they are copied; then those that are left and new ones are copied, so often.
-const TRIES: usize = 64;
-/// So much of the newest segment is read at once.
-const PIECE: usize = 16 << 10;
+/// The number of attempts. An attempt fails if a segment is removed before it was copied; the next attempt copies the
+/// remaining and new segments.
+const MAX_ATTEMPTS: usize = 64;
+/// The size of the blocks in which the newest segment is copied.
+const BLOCK: usize = 16 << 10;
 
-/// Copies a store, which may be in use by another process or this one, to a folder that holds none.
+/// Copies a store, which may be in use by any process, to a folder without a store. Returns the size of the log.
 ///
 /// # Errors
-/// If there is no store, the folder holds one already, or something cannot be read or written.
+/// If there is no store, the folder has a store already, or a file cannot be read or written.
 pub fn copy_store(from: &Path, to: &Path) -> Result<u64, StoreError> {
     let failed = |error| {
         StoreError::io(
@@ -54,13 +55,13 @@ pub fn copy_store(from: &Path, to: &Path) -> Result<u64, StoreError> {
     private::create_folder(to).map_err(failed)?;
     let bytes = copy_log(from, to)?;
     copy_others(from, to).map_err(failed)?;
-    // With this name it is a store.
+    // The folder is a store once the log has this name.
     fs::rename(to.join(PARTIAL), to.join(LOG)).map_err(failed)?;
     private::sync_folder(to).map_err(failed)?;
     Ok(bytes)
 }
 
-/// Copies the log; answers with its size.
+/// Copies the log. Returns its size.
 fn copy_log(from: &Path, to: &Path) -> Result<u64, StoreError> {
     let (from, partial) = (from.join(LOG), to.join(PARTIAL));
     let failed = |error| StoreError::io(format!("copying to {}", partial.display()), error);
@@ -69,10 +70,10 @@ fn copy_log(from: &Path, to: &Path) -> Result<u64, StoreError> {
         Ok(()) | Err(_) => {}
     }
     private::create_own_folder(&partial).map_err(failed)?;
-    let mut whole = BTreeMap::new();
-    for _ in 0..TRIES {
+    let mut copied = BTreeMap::new();
+    for _ in 0..MAX_ATTEMPTS {
         let names = log::names(Arc::new(RealDisk::default()), &from)?;
-        match copy_segments(&from, &partial, &names, &mut whole) {
+        match copy_segments(&from, &partial, &names, &mut copied) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             copied => {
                 let bytes = copied.map_err(failed)?;
@@ -85,26 +86,26 @@ fn copy_log(from: &Path, to: &Path) -> Result<u64, StoreError> {
     Err(failed(io::Error::other(moved)))
 }
 
-/// Copies the files of a log with these names, but for those in `whole`, and removes others from the copy. Answers with their
-/// size. All but the newest come into `whole`: nothing is written to them any more.
+/// Copies the files of a log with these names, except those in `copied`, and removes all others from the copy. Returns
+/// their size. All files but the newest are added to `copied`, since they no longer change.
 fn copy_segments(
     from: &Path,
     to: &Path,
     names: &[PathBuf],
-    whole: &mut BTreeMap<PathBuf, u64>,
+    copied: &mut BTreeMap<PathBuf, u64>,
 ) -> io::Result<u64> {
-    // The newest segment comes last: what is behind it in time is left out.
+    // The newest segment is copied last. Segments that are created later are left out.
     let Some((newest, others)) = names.split_last() else {
         return Ok(0);
     };
     for name in others {
-        if !whole.contains_key(name) {
+        if !copied.contains_key(name) {
             let bytes = copy(&from.join(name), &to.join(name))?;
-            whole.insert(name.clone(), bytes);
+            copied.insert(name.clone(), bytes);
         }
     }
     let bytes = copy_growing(&from.join(newest), &to.join(newest))?;
-    // There may be copies of what was removed meanwhile.
+    // An earlier attempt may have copied files that were removed since.
     let names: BTreeSet<&Path> = names.iter().map(PathBuf::as_path).collect();
     for entry in fs::read_dir(to)? {
         let entry = entry?;
@@ -112,37 +113,37 @@ fn copy_segments(
             fs::remove_file(entry.path())?;
         }
     }
-    let whole = others.iter().filter_map(|name| whole.get(name));
-    Ok(bytes + whole.sum::<u64>())
+    let copied = others.iter().filter_map(|name| copied.get(name));
+    Ok(bytes + copied.sum::<u64>())
 }
 
-/// Copies a file that may be written to meanwhile, at its end only; answers with its size.
+/// Copies a file to whose end data may be written meanwhile. Returns its size.
 fn copy_growing(from: &Path, to: &Path) -> io::Result<u64> {
     let (from, to) = (File::open(from)?, create(to)?);
     let length = from.metadata()?.len();
-    let (mut piece, mut again) = (vec![0; PIECE], vec![0; PIECE]);
-    for number in (0..length.div_ceil(PIECE as u64)).rev() {
-        let at = number * PIECE as u64;
-        let mut size = read(&from, &mut piece, at)?;
-        // A piece that is the same twice is as it was at one moment: each byte is written once.
+    let (mut block, mut again) = (vec![0; BLOCK], vec![0; BLOCK]);
+    for number in (0..length.div_ceil(BLOCK as u64)).rev() {
+        let at = number * BLOCK as u64;
+        let mut size = read(&from, &mut block, at)?;
+        // Each byte is written once, so a block that is the same twice is consistent.
         loop {
             let size_again = read(&from, &mut again, at)?;
-            if piece[..size] == again[..size_again] {
+            if block[..size] == again[..size_again] {
                 break;
             }
-            (size, piece, again) = (size_again, again, piece);
+            (size, block, again) = (size_again, again, block);
         }
-        to.write_all_at(&piece[..size], at)?;
+        to.write_all_at(&block[..size], at)?;
     }
     to.sync_all()?;
     Ok(length)
 }
 
-/// Reads what is there from a position on, at most a whole piece.
-fn read(from: &File, piece: &mut [u8], at: u64) -> io::Result<usize> {
+/// Reads from a position up to the end of the file, at most the size of the buffer.
+fn read(from: &File, block: &mut [u8], at: u64) -> io::Result<usize> {
     let mut size = 0;
-    while size < piece.len() {
-        match from.read_at(&mut piece[size..], at + size as u64)? {
+    while size < block.len() {
+        match from.read_at(&mut block[size..], at + size as u64)? {
             0 => break,
             more => size += more,
         }
@@ -150,13 +151,13 @@ fn read(from: &File, piece: &mut [u8], at: u64) -> io::Result<usize> {
     Ok(size)
 }
 
-/// Copies what stands beside the log, such as keys.
+/// Copies the other files of the folder, such as keys.
 fn copy_others(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         if entry.file_type()?.is_file() && entry.file_name() != LOCK {
             match copy(&entry.path(), &to.join(entry.file_name())) {
-                // Something that was written under another name first.
+                // A temporary file was renamed meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 copied => drop(copied?),
             }

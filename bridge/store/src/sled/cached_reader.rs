@@ -1,7 +1,7 @@
-//! Reads durable data: from the caches if possible, otherwise from the disk.
+//! Reads durable data from the caches if possible, and otherwise from the disk.
 //!
-//! Data in memory is returned at once. Reads from the disk run on a thread of the store. Most readers request data that was
-//! written a moment ago, so most reads need no thread.
+//! Data in memory are returned at once. Reads from the disk run on a thread of the store. Most readers request data that
+//! were just written, so most reads need no thread.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use tokio::sync::Mutex;
 use super::{
     committer::Publisher,
     keys::{self, Key},
+    latest_append::LatestAppend,
     reader::Reader,
     reader_threads::ReaderThreads,
-    tip::Tip,
 };
 use crate::{
     Head, Page, Snapshot, StoreError,
@@ -51,10 +51,14 @@ impl CachedReader {
 
     /// Returns the head of the caller's task.
     pub(super) async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
-        Ok(self.tip(caller, task).await?.head)
+        Ok(self.latest(caller, task).await?.head)
     }
 
-    pub(super) async fn tip(&self, caller: &Caller, task: &str) -> Result<Tip, StoreError> {
+    pub(super) async fn latest(
+        &self,
+        caller: &Caller,
+        task: &str,
+    ) -> Result<LatestAppend, StoreError> {
         if let Some(found) = self.disk.find_in_memory(task) {
             return self.owned(found, caller, task);
         }
@@ -63,7 +67,7 @@ impl CachedReader {
             .await
     }
 
-    /// Whether a task is there: ids of deleted ones may still be found.
+    /// Returns whether a task exists. The ids of deleted tasks may still be in the index.
     pub(super) async fn exists(&self, task: &str) -> Result<bool, StoreError> {
         if let Some(found) = self.disk.find_in_memory(task) {
             return Ok(found.is_some());
@@ -89,17 +93,17 @@ impl CachedReader {
     }
 
     /// Returns the task after its newest append, from the cache if possible.
-    pub(super) async fn snapshot(&self, tip: Tip) -> Result<Snapshot, StoreError> {
-        if let Some(snapshot) = self.publisher.cache.get(&tip.head.task, tip.head.seq) {
+    pub(super) async fn snapshot(&self, latest: LatestAppend) -> Result<Snapshot, StoreError> {
+        if let Some(snapshot) = self.publisher.cache.get(&latest.head.task, latest.head.seq) {
             return Ok(snapshot);
         }
-        let alone = match tip.bytes {
+        let alone = match latest.bytes {
             0..LARGE => None,
             LARGE.. => Some(self.large.clone().lock_owned().await),
         };
         self.blocking(move |reader| {
             let _alone = alone;
-            reader.compute(&tip)
+            reader.compute(&latest)
         })
         .await
     }
@@ -115,41 +119,41 @@ impl CachedReader {
 
     /// Returns a page of tasks. Damaged tasks are counted, but not returned.
     pub(super) fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
-        let places = self.disk.places(caller, query)?;
+        let positions = self.disk.page_positions(caller, query)?;
         let load = |place: &ListPosition| {
-            let tip = self.owned(self.disk.find(&place.task)?, caller, &place.task);
-            let read = |tip: Tip| {
-                let _alone = (tip.bytes >= LARGE).then(|| self.large.blocking_lock());
-                self.compute(&tip)
+            let latest = self.owned(self.disk.find(&place.task)?, caller, &place.task);
+            let read = |latest: LatestAppend| {
+                let _alone = (latest.bytes >= LARGE).then(|| self.large.blocking_lock());
+                self.compute(&latest)
             };
-            match tip.and_then(read) {
-                // The page does not keep what was not requested.
+            match latest.and_then(read) {
+                // The page must not keep content that was not requested.
                 Ok(Snapshot { task, seq }) => Ok(Some(Snapshot {
                     task: query.select_content(task),
                     seq,
                 })),
-                // A task that was deleted meanwhile is left out too.
+                // Damaged tasks and tasks that were deleted meanwhile are left out.
                 Err(StoreError::Damaged { .. } | StoreError::NotFound { .. }) => Ok(None),
                 Err(error) => Err(error),
             }
         };
-        let (tasks, next) = query.fill(places.tasks, places.next, load)?;
+        let (tasks, next) = query.fill(positions.tasks, positions.next, load)?;
         Ok(Page {
             tasks,
             next,
-            total: places.total,
+            total: positions.total,
         })
     }
 
-    fn compute(&self, tip: &Tip) -> Result<Snapshot, StoreError> {
-        let head = &tip.head;
+    fn compute(&self, latest: &LatestAppend) -> Result<Snapshot, StoreError> {
+        let head = &latest.head;
         if let Some(snapshot) = self.publisher.cache.get(&head.task, head.seq) {
             return Ok(snapshot);
         }
         let known = self.publisher.cache.take(&head.task, head.seq);
         let mut cached = known.unwrap_or_else(|| CachedTask::empty(head));
         while cached.snapshot.seq < head.seq {
-            for stored in self.disk.events(tip, cached.snapshot.seq, PAGE)? {
+            for stored in self.disk.events(latest, cached.snapshot.seq, PAGE)? {
                 cached.add(stored);
             }
         }
@@ -159,9 +163,14 @@ impl CachedReader {
     }
 
     /// Returns the task if the caller owns it.
-    fn owned(&self, found: Option<Tip>, caller: &Caller, task: &str) -> Result<Tip, StoreError> {
-        match found.filter(|tip| tip.head.owner == *caller) {
-            Some(tip) => self.disk.intact(tip),
+    fn owned(
+        &self,
+        found: Option<LatestAppend>,
+        caller: &Caller,
+        task: &str,
+    ) -> Result<LatestAppend, StoreError> {
+        match found.filter(|latest| latest.head.owner == *caller) {
+            Some(latest) => self.disk.intact(latest),
             None => Err(StoreError::not_found(task)),
         }
     }

@@ -1,4 +1,4 @@
-//! The content of the log's records: a small binary envelope around JSON.
+//! Reads and writes the records of the log: a small binary header with JSON.
 //!
 //! | bytes | an append |
 //! |-|-|
@@ -6,16 +6,16 @@
 //! | 8 | time, milliseconds since 1970 |
 //! | 8 | the number of its last event |
 //! | 4 | the number of its events |
-//! | 4 | the number of the task's appends, with this one |
-//! | 12 | the place of the append before it; zeros if there is none |
-//! | 4 | the length of the next |
+//! | 4 | the number of the append in its task, from 1 |
+//! | 12 | the offset of the previous append of the task; zeros if there is none |
+//! | 4 | the length of the head |
 //! | | the task's head after the append, JSON |
 //! | rest | the events as a JSON list |
 //!
-//! | bytes | a copy of an append that is written anew further behind, with another place before it |
+//! | bytes | a copy of an append at the end of the log, with another previous offset |
 //! |-|-|
-//! | 1 | 4; 5 if it is the last of its task, which from then on consists of the copies |
-//! | 8 | the bytes that all appends of the task have in the log |
+//! | 1 | 4; 5 for the last copy of a task, which consists of its copies from then on |
+//! | 8 | the size of all appends of the task in the log |
 //! | rest | as in an append, without the first byte |
 //!
 //! | bytes | the deletion of a task |
@@ -25,13 +25,12 @@
 //!
 //! | bytes | a small record |
 //! |-|-|
-//! | 1 | 2 if it is put, 3 if it is removed |
-//! | 4 | the length of the next |
-//! | | its key in the index |
-//! | rest | its value |
+//! | 1 | 2 if it is stored, 3 if it is removed |
+//! | 4 | the length of the key |
+//! | | the record's key in the index |
+//! | rest | the record's value |
 //!
-//! JSON costs a third more bytes than a binary form would, but it keeps the objects of the protocol with
-//! all their unknown fields as they are.
+//! JSON takes a third more bytes than a binary format would, but it keeps all unknown fields of the protocol's objects.
 
 use std::fmt::Display;
 
@@ -49,48 +48,48 @@ const COPY: u8 = 4;
 const LAST_COPY: u8 = 5;
 const DELETE: u8 = 6;
 
-/// The bytes of a copy before those that it has in common with an append, without the first.
+/// The size of the total in a copy, which stands between the first byte and the part that a copy shares with an append.
 const TOTAL: usize = 8;
 
-/// The bytes of an append before its head, without the first.
+/// The size of an append before its head, without the first byte.
 const HEADER: usize = 8 + 8 + 4 + 4 + LogOffset::BYTES + 4;
 
-/// Where the header has the place of the append before it.
+/// The position of the previous offset in the header.
 const PREVIOUS: usize = 8 + 8 + 4 + 4;
 
-/// The size of a new buffer. Most heads and events fit, so that it need not grow.
-const ROOM: usize = 1 << 10;
+/// The initial size of a buffer. Most heads and events fit.
+const BUFFER: usize = 1 << 10;
 
 /// The content of a record.
 #[derive(Debug)]
 pub(super) enum Record<'r> {
     /// Events of a task.
-    Append(Appended<'r>),
-    /// An append was written anew.
+    Append(LoggedAppend<'r>),
+    /// A copy of an append.
     Copy {
-        append: Appended<'r>,
-        /// The bytes that all appends of the task have in the log.
+        append: LoggedAppend<'r>,
+        /// The size of all appends of the task in the log.
         bytes: u64,
-        /// Whether the task consists of the copies from here on.
+        /// Whether this is the last copy of the task.
         is_last: bool,
     },
     /// A task was deleted.
     Deleted { task: &'r str },
-    /// A small record has this value now, or none.
+    /// A small record was stored, or removed (`None`).
     Small {
         key: &'r [u8],
         value: Option<&'r [u8]>,
     },
 }
 
-/// An append as the log has it.
+/// An append in the log.
 #[derive(Debug)]
-pub(super) struct Appended<'r> {
-    /// The number of its last event.
+pub(super) struct LoggedAppend<'r> {
+    /// The number of the last event.
     pub(super) last: Seq,
-    /// The number of the task's appends, with this one.
+    /// The number of the append in its task, from 1.
     pub(super) number: u32,
-    /// The append before it.
+    /// The offset of the previous append of the task.
     pub(super) previous: Option<LogOffset>,
     time: Timestamp,
     count: u64,
@@ -140,7 +139,7 @@ pub(super) fn write_append(
     to.extend(events);
 }
 
-/// Writes an append anew, of which `record` is what stands in the log.
+/// Writes a copy of the append whose record in the log is `record`.
 pub(super) fn write_copy(
     to: &mut Vec<u8>,
     record: &[u8],
@@ -158,8 +157,8 @@ pub(super) fn write_copy(
     to.extend(behind);
 }
 
-/// Writes a record in place of a damaged task, so that the task is still there: a last copy without events, which cannot be
-/// read.
+/// Writes a record that stands for a damaged task: a last copy without events, which cannot be read. So the task still
+/// exists.
 pub(super) fn write_damaged(to: &mut Vec<u8>, head: &[u8]) {
     to.push(LAST_COPY);
     to.extend([0; TOTAL + HEADER - 4]);
@@ -167,7 +166,7 @@ pub(super) fn write_damaged(to: &mut Vec<u8>, head: &[u8]) {
     to.extend(head);
 }
 
-/// What appends and their copies have in common.
+/// Returns the part of a record that appends and copies share.
 fn body(record: &[u8]) -> &[u8] {
     match record.first() {
         Some(&(COPY | LAST_COPY)) => &record[1 + TOTAL..],
@@ -175,18 +174,18 @@ fn body(record: &[u8]) -> &[u8] {
     }
 }
 
-/// The bytes that a copy of this append has in the log, with its frame.
-pub(super) fn copied_size(record: &[u8]) -> u64 {
+/// Returns the size of a copy of this append in the log, with its frame.
+pub(super) fn copy_size(record: &[u8]) -> u64 {
     (FRAME + 1 + TOTAL + body(record).len()) as u64
 }
 
-/// Writes that a task is deleted.
+/// Writes the deletion of a task.
 pub(super) fn write_deletion(to: &mut Vec<u8>, task: &str) {
     to.push(DELETE);
     to.extend(task.as_bytes());
 }
 
-/// Writes a small record, or that there is none any more.
+/// Writes a small record, or its removal (`None`).
 pub(super) fn write_small(to: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
     to.push(if value.is_some() { PUT } else { REMOVE });
     to.extend((key.len() as u32).to_be_bytes());
@@ -199,10 +198,10 @@ impl<'r> Record<'r> {
     pub(super) fn read(mut bytes: &'r [u8]) -> Result<Self, StoreError> {
         let from = &mut bytes;
         match u8::from_be_bytes(take(from)?) {
-            APPEND => Appended::read(from).map(Self::Append),
+            APPEND => LoggedAppend::read(from).map(Self::Append),
             kind @ (COPY | LAST_COPY) => Ok(Self::Copy {
                 bytes: u64::from_be_bytes(take(from)?),
-                append: Appended::read(from)?,
+                append: LoggedAppend::read(from)?,
                 is_last: kind == LAST_COPY,
             }),
             DELETE => match str::from_utf8(from) {
@@ -219,7 +218,7 @@ impl<'r> Record<'r> {
     }
 }
 
-impl<'r> Appended<'r> {
+impl<'r> LoggedAppend<'r> {
     /// Reads a record that must be an append.
     pub(super) fn open(bytes: &'r [u8]) -> Result<Self, StoreError> {
         match Record::read(bytes)? {
@@ -250,17 +249,17 @@ impl<'r> Appended<'r> {
         })
     }
 
-    /// The number of its first event.
+    /// Returns the number of the first event.
     pub(super) fn first(&self) -> Seq {
         self.last + 1 - self.count
     }
 
-    /// The head after it.
+    /// Returns the head of the task after the append.
     pub(super) fn head(&self) -> Result<Head, StoreError> {
         read_json(self.head, "the head of a task")
     }
 
-    /// The ids of the caller's messages among its events, with their numbers. Nothing else of them is read.
+    /// Returns the ids of the caller's messages, with the numbers of their events. Nothing else of the events is read.
     pub(super) fn message_ids(&self) -> Result<Vec<(String, Seq)>, StoreError> {
         #[derive(Deserialize)]
         struct Light {
@@ -271,7 +270,7 @@ impl<'r> Appended<'r> {
         struct Named {
             message_id: String,
         }
-        // Most appends have none, which is seen sooner than read: what the log has is written without spaces.
+        // Most appends have no messages, which this finds out without parsing. JSON in the log has no spaces.
         if str::from_utf8(self.events).is_ok_and(|events| !events.contains("{\"message\":{")) {
             return Ok(Vec::new());
         }
@@ -280,7 +279,7 @@ impl<'r> Appended<'r> {
         Ok((self.first()..).zip(events).filter_map(named).collect())
     }
 
-    /// Its events.
+    /// Returns the events.
     pub(super) fn events(&self) -> Result<Vec<StoredEvent>, StoreError> {
         let time = self.time;
         let events: Vec<Event> = read_json(self.events, "the events of an append")?;
@@ -292,9 +291,8 @@ impl<'r> Appended<'r> {
     }
 }
 
-/// What can be told of an append that is not whole: the task, and its head if that is to be read still. It may be
-/// wrong: it says only whom to look for.
-pub(super) fn guess(record: &[u8]) -> Option<(String, Option<Head>)> {
+/// Guesses the task of a damaged append, and its head if it can still be read. The result may be wrong.
+pub(super) fn guess_task(record: &[u8]) -> Option<(String, Option<Head>)> {
     let body = match record.split_first()? {
         (&APPEND, body) => body,
         (&LAST_COPY, body) => body.get(TOTAL..)?,
@@ -310,7 +308,7 @@ pub(super) fn guess(record: &[u8]) -> Option<(String, Option<Head>)> {
     Some((str::from_utf8(&id[..end]).ok()?.to_owned(), None))
 }
 
-/// The value of a small record.
+/// Returns the value of a small record.
 pub(super) fn small_value(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
     match Record::read(bytes)? {
         Record::Small {
@@ -323,7 +321,7 @@ pub(super) fn small_value(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
     }
 }
 
-/// The next so many bytes.
+/// Takes the next `N` bytes.
 fn take<const N: usize>(from: &mut &[u8]) -> Result<[u8; N], StoreError> {
     let (taken, rest) = from
         .split_first_chunk()
@@ -332,7 +330,7 @@ fn take<const N: usize>(from: &mut &[u8]) -> Result<[u8; N], StoreError> {
     Ok(*taken)
 }
 
-/// The next bytes, which have their number before them.
+/// Takes the next bytes, whose number is before them.
 fn take_counted<'r>(from: &mut &'r [u8]) -> Result<&'r [u8], StoreError> {
     let length = u32::from_be_bytes(take(from)?) as usize;
     let taken = from
@@ -350,7 +348,7 @@ fn write_json(
     value: &impl Serialize,
     what: impl FnOnce() -> String,
 ) -> Result<Vec<u8>, StoreError> {
-    let mut json = Vec::with_capacity(ROOM);
+    let mut json = Vec::with_capacity(BUFFER);
     let written = wire::write_json(&mut json, value);
     written.map_err(|error| StoreError::corrupt(what(), &error))?;
     Ok(json)
@@ -390,9 +388,9 @@ mod tests {
     }
 
     #[test]
-    fn an_append_comes_back_with_head_numbers_and_time() {
+    fn an_append_is_read_back_with_head_numbers_and_time() {
         let bytes = record();
-        let append = Appended::open(&bytes).unwrap();
+        let append = LoggedAppend::open(&bytes).unwrap();
         assert_eq!(append.head().unwrap().seq, 6);
         assert_eq!((append.first(), append.last, append.number), (5, 6, 3));
         assert_eq!(append.previous, Some(LogOffset { at: 16, length: 9 }));
@@ -403,10 +401,10 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_messages_are_found_and_nothing_that_looks_like_one() {
+    fn only_ids_of_messages_are_found() {
         let message = |text: &str| Message::new("id", Role::User, vec![Part::text(text)]);
         let text = r#"{"message":{"messageId":"of a text"}}"#;
-        let ids = |events| Appended::open(&record_of(events)).and_then(|one| one.message_ids());
+        let ids = |events| LoggedAppend::open(&record_of(events)).and_then(|one| one.message_ids());
         let said = || Event::Said(message(text));
         assert_eq!(ids(vec![said()]).unwrap(), []);
         let events = vec![said(), Event::Message(message(text))];
@@ -422,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_not_one_says_why() {
+    fn the_error_for_an_invalid_record_has_the_reason() {
         let whole = record();
         for (at, byte, reason) in [
             (0, 9, "kind 9 is unknown"),
@@ -435,31 +433,31 @@ mod tests {
         ] {
             let mut bytes = whole.clone();
             bytes[at] = byte;
-            let error = Appended::open(&bytes).and_then(|append| append.events());
+            let error = LoggedAppend::open(&bytes).and_then(|append| append.events());
             let error = error.unwrap_err().to_string();
             assert!(error.contains(reason), "{at}: {error}");
         }
-        assert!(Appended::open(&whole[..30]).is_err());
+        assert!(LoggedAppend::open(&whole[..30]).is_err());
         assert!(Record::read(&[]).is_err());
     }
 
     #[test]
-    fn an_append_that_is_not_whole_tells_whose_it_was() {
+    fn the_task_of_a_damaged_append_is_guessed() {
         let whole = record();
-        let (task, head) = guess(&whole).unwrap();
+        let (task, head) = guess_task(&whole).unwrap();
         assert_eq!((task.as_str(), head.map(|head| head.seq)), ("t", Some(6)));
         let mut torn = whole.clone();
         torn[41] = 0;
-        assert_eq!(guess(&torn), None);
+        assert_eq!(guess_task(&torn), None);
         let cut = &whole[..1 + HEADER + 20];
-        assert_eq!(guess(cut), Some(("t".into(), None)));
+        assert_eq!(guess_task(cut), Some(("t".into(), None)));
         for end in 0..whole.len() {
-            guess(&whole[..end]);
+            guess_task(&whole[..end]);
         }
     }
 
     #[test]
-    fn small_records_come_back() {
+    fn small_records_are_read_back() {
         let mut bytes = Vec::new();
         write_small(&mut bytes, b"key", Some(b"value"));
         assert_eq!(small_value(&bytes).unwrap(), b"value");

@@ -1,9 +1,8 @@
-//! The queue of the jobs that wait for the thread that commits them.
+//! Queues jobs for the thread that commits them.
 //!
-//! The thread takes the jobs that wait, makes one batch of them, commits the batch, and only then answers. So each job is
-//! durable when it is acknowledged, and one fsync serves all jobs that waited for the last one. The thread answers each
-//! caller itself, so that no answer waits for another caller. It answers every job that it takes, and takes all that are
-//! in the queue before it ends.
+//! The thread takes the waiting jobs, commits them as one batch, and only then answers. So each job is durable when it is
+//! acknowledged, and one fsync serves all jobs that waited for the previous one. The thread answers each caller itself, so
+//! no answer waits for another caller. It answers every job that it takes, and takes all queued jobs before it ends.
 
 use std::{fmt, io};
 
@@ -16,44 +15,45 @@ use super::{
 /// The limits of the queue and of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// The number of jobs that may wait; further callers wait for room.
+    /// The largest number of queued jobs. Further callers wait.
     pub(super) queue: usize,
-    /// A batch takes no more jobs when it has so many, or so many bytes.
+    /// The number of jobs, and the bytes, from which a batch takes no further job.
     pub(super) jobs: usize,
     pub(super) bytes: usize,
 }
 
-/// Makes batches durable, on the thread of the queue.
+/// Commits batches on the thread of the queue.
 pub(super) trait Writer: Send + 'static {
     type Job: Send;
     /// The content of a batch.
     type Batch;
 
     fn bytes(job: &Self::Job) -> usize;
-    /// Makes a batch of the jobs. Returns how each caller is answered, too.
+    /// Prepares a batch of the jobs. Returns it with the answer for each caller.
     fn stage(&mut self, jobs: Vec<Self::Job>) -> (Self::Batch, Vec<Answer>);
     fn commit(&mut self, batch: Self::Batch) -> Result<(), StoreError>;
 }
 
-/// Answers a caller once the outcome of the batch is known: a refusal may refer to another job of the same batch.
+/// Answers a caller with the outcome of the batch. A refusal also waits for the outcome, since the reason may be another
+/// job of the same batch.
 pub(super) type Answer = Box<dyn FnOnce(&Result<(), StoreError>) + Send>;
 
-/// Where the caller of a job waits for its answer.
+/// The channel to the caller of a job.
 pub(super) struct Reply<T>(oneshot::Sender<Result<T, StoreError>>);
 
 impl<T: Send + 'static> Reply<T> {
-    /// The answer to a job that was staged or refused; `show` makes it of what was staged, once that is durable.
+    /// Returns the answer to a job that was staged or refused. `publish` computes the result once the batch is durable.
     pub(super) fn answer<S: Send + 'static>(
         self,
         staged: Result<S, StoreError>,
-        show: impl FnOnce(S) -> T + Send + 'static,
+        publish: impl FnOnce(S) -> T + Send + 'static,
     ) -> Answer {
         Box::new(move |outcome| {
             let settled = staged.and_then(|staged| match outcome {
-                Ok(()) => Ok(show(staged)),
+                Ok(()) => Ok(publish(staged)),
                 Err(error) => Err(error.replicate()),
             });
-            // The caller may have gone; the job stays valid.
+            // The caller may have left; the job is still valid.
             drop(self.0.send(settled));
         })
     }
@@ -83,7 +83,7 @@ impl<J: Send + 'static> CommitQueue<J> {
         })
     }
 
-    /// Hands a job to the thread, and waits for the answer: as long as for room in the queue and for the disk.
+    /// Queues a job, and waits for the answer. It waits for room in the queue and for the disk, without a time limit.
     ///
     /// Errors: those of the writer; `Closed` if the thread has ended.
     pub(super) async fn send<T>(&self, job: impl FnOnce(Reply<T>) -> J) -> Result<T, StoreError> {
@@ -95,7 +95,7 @@ impl<J: Send + 'static> CommitQueue<J> {
     }
 }
 
-/// The waiting jobs, up to the size of a batch.
+/// Takes the queued jobs, up to the size of a batch.
 fn take<W: Writer>(
     first: W::Job,
     waiting: &mut mpsc::Receiver<W::Job>,

@@ -1,8 +1,8 @@
-//! The one thread that writes.
+//! The thread that writes the log.
 //!
-//! It makes room for the writes that it takes from its queue, makes one batch of them, appends the batch to the log with
-//! one fsync, and updates the index, before the queue answers. Each writer that has its answer then updates the cache and
-//! notifies the watchers of the task.
+//! For each batch of writes from its queue, it reserves disk space, appends the batch to the log with one fsync, and
+//! updates the index. Then the queue answers. Each writer that gets its answer updates the cache and notifies the watchers
+//! of the task.
 
 use std::{
     sync::Arc,
@@ -11,44 +11,44 @@ use std::{
 };
 
 use super::{
+    catch_up::Rebuilder,
     commit_queue::{Answer, CommitQueue, Limits, Reply, Writer},
-    copies::Copies,
-    draft::{Draft, Prepared},
-    follow::Rebuilder,
+    draft::{Draft, PreparedAppend},
     index::Changes,
     keys::Key,
     log::{self, LogOffset},
     reader::Reader,
+    task_copy::TaskCopy,
 };
 use crate::{Append, Deletion, Head, StoreError, cache::Cache, caller::Caller, feed::Feed};
 
-/// Batches have limits because readers wait for them too.
+/// The limits of the queue and of batches. Batches are limited because readers wait for them too.
 const LIMITS: Limits = Limits {
     queue: 1024,
     jobs: 1024,
     bytes: 4 << 20,
 };
-/// The usual overhead of a write in the log, in bytes.
-const AROUND: usize = 2 << 10;
-/// The time after which an index that could not be made anew is tried again.
-const PAUSE: Duration = Duration::from_secs(2);
+/// The usual overhead of a record in the log, in bytes.
+const RECORD_OVERHEAD: usize = 2 << 10;
+/// The pause between two attempts to rebuild the index.
+const REBUILD_PAUSE: Duration = Duration::from_secs(2);
 
 /// The handle of the thread. Dropping it waits for the last batch.
 #[derive(Debug)]
 pub(super) struct Committer(CommitQueue<Job>);
 
-/// A write that waits.
+/// A queued write.
 struct Job {
     size: Size,
-    /// Adds it to the batch that is being prepared, or answers with the reason why there is none.
+    /// Adds the write to the batch, or answers with the reason for which there is no batch.
     stage: Stage,
 }
 
-/// The bytes of a job.
+/// The size of a job in bytes.
 #[derive(Clone, Copy, Debug)]
 enum Size {
     Adds(usize),
-    /// It frees disk space in the end, so that it may use some of the reserve.
+    /// The job finally frees disk space, so it may use a part of the reserve.
     Frees(usize),
 }
 
@@ -60,7 +60,7 @@ impl Size {
     }
 }
 
-/// Adds a job to a batch, and returns how its caller is answered.
+/// Adds a job to a batch, and returns the answer for its caller.
 type Stage = Box<dyn FnOnce(Result<Batch<'_, '_>, &StoreError>) -> Answer + Send>;
 
 type Batch<'b, 'r> = (&'b mut Draft<'r>, &'b mut log::Writer);
@@ -78,17 +78,17 @@ impl Committer {
             has_failed: false,
             rebuilder,
             rebuilding: None,
-            tried: None,
+            last_rebuild: None,
         };
         let queue = CommitQueue::start(writer, LIMITS);
         let failed = |error| StoreError::io("starting the committer", error);
         Ok(Self(queue.map_err(failed)?))
     }
 
-    /// Commits an append and publishes it. Returns the task's new head.
+    /// Commits an append and publishes it. Returns the new head of the task.
     pub(super) async fn append(
         &self,
-        prepared: Prepared,
+        prepared: PreparedAppend,
         publisher: Publisher,
     ) -> Result<Arc<Head>, StoreError> {
         let bytes = prepared.json.len();
@@ -96,16 +96,16 @@ impl Committer {
             let head = draft.append(&prepared, log)?;
             Ok((head, prepared))
         };
-        let show = move |(head, prepared): (_, Prepared)| Durable {
+        let publish = move |(head, prepared): (_, PreparedAppend)| Durable {
             head,
             append: Some(prepared.append),
             publisher,
         };
-        let durable = self.send(Size::Adds(bytes), stage, show).await?;
+        let durable = self.send(Size::Adds(bytes), stage, publish).await?;
         Ok(Arc::clone(&durable.head))
     }
 
-    /// Deletes a task; `forget` is called when the deletion is durable.
+    /// Deletes a task. `forget` is called when the deletion is durable.
     pub(super) async fn delete(
         &self,
         caller: Caller,
@@ -117,25 +117,26 @@ impl Committer {
         self.send(Size::Frees(0), stage, |()| forget()).await
     }
 
-    /// Writes appends of a task anew. Returns the place of the last one.
-    pub(super) async fn copy(&self, copies: Arc<Copies>) -> Result<Option<LogOffset>, StoreError> {
-        let bytes = copies.records.iter().map(Vec::len).sum();
-        let stage = move |(draft, log): Batch<'_, '_>| draft.copy(&copies, log);
+    /// Writes copies of a task's appends. Returns the offset of the last one.
+    pub(super) async fn copy(&self, copy: Arc<TaskCopy>) -> Result<Option<LogOffset>, StoreError> {
+        let bytes = copy.records.iter().map(Vec::len).sum();
+        let stage = move |(draft, log): Batch<'_, '_>| draft.copy(&copy, log);
         self.send(Size::Frees(bytes), stage, |place| place).await
     }
 
-    /// Writes a small record anew if it is still at this place.
-    pub(super) async fn renew(
+    /// Writes a small record again if it is still at this offset.
+    pub(super) async fn rewrite_record(
         &self,
         key: Key,
         offset: LogOffset,
         value: Vec<u8>,
     ) -> Result<(), StoreError> {
-        let stage = move |(draft, log): Batch<'_, '_>| draft.renew(key, offset, &value, log);
+        let stage =
+            move |(draft, log): Batch<'_, '_>| draft.rewrite_record(key, offset, &value, log);
         self.send(Size::Frees(0), stage, |()| ()).await
     }
 
-    /// Puts or removes a small record. Returns whether there was one.
+    /// Stores or removes a small record. Returns whether it existed.
     pub(super) async fn record(
         &self,
         key: Key,
@@ -143,25 +144,27 @@ impl Committer {
     ) -> Result<bool, StoreError> {
         let bytes = value.as_ref().map_or(0, Vec::len);
         let stage = move |(draft, log): Batch<'_, '_>| draft.record(key, value.as_deref(), log);
-        self.send(Size::Adds(bytes), stage, |was_there| was_there)
-            .await
+        self.send(Size::Adds(bytes), stage, |existed| existed).await
     }
 
-    /// Returns whether the store can write now; if not, begins to repair the cause where that is possible.
-    pub(super) async fn look(&self) -> Result<(), StoreError> {
+    /// Checks that the store can write. If the index has failed, this begins to rebuild it.
+    pub(super) async fn check_writable(&self) -> Result<(), StoreError> {
         self.send(Size::Adds(0), |_| Ok(()), |()| ()).await
     }
 
-    /// Hands a write to the thread, which shows it when it is durable.
+    /// Queues a write. `publish` is called when it is durable.
     fn send<S: Send + 'static, T: Send + 'static>(
         &self,
         size: Size,
         stage: impl FnOnce(Batch<'_, '_>) -> Result<S, StoreError> + Send + 'static,
-        show: impl FnOnce(S) -> T + Send + 'static,
+        publish: impl FnOnce(S) -> T + Send + 'static,
     ) -> impl Future<Output = Result<T, StoreError>> {
         self.0.send(move |reply: Reply<T>| {
             let stage = Box::new(move |batch: Result<Batch<'_, '_>, &StoreError>| {
-                reply.answer(batch.map_err(StoreError::replicate).and_then(stage), show)
+                reply.answer(
+                    batch.map_err(StoreError::replicate).and_then(stage),
+                    publish,
+                )
             });
             Job { size, stage }
         })
@@ -175,11 +178,11 @@ pub(super) struct Publisher {
     pub(super) feed: Arc<Feed>,
 }
 
-/// A durable append. Dropping this publishes it: the writer does that, so that the thread can go on, or the thread if the
-/// writer has left.
+/// A durable append. Dropping it publishes the append. Usually the caller drops it, so that the thread can continue; the
+/// thread drops it if the caller has left.
 struct Durable {
     head: Arc<Head>,
-    /// `None` once it is published.
+    /// The append; `None` once it is published.
     append: Option<Append>,
     publisher: Publisher,
 }
@@ -197,12 +200,12 @@ impl Drop for Durable {
 struct LogWriter {
     reader: Reader,
     log: log::Writer,
-    /// Whether it is unknown if a batch was lost, so that none may follow.
+    /// Whether the content of the disk is unknown after a failure, so that no batch may follow.
     has_failed: bool,
     rebuilder: Rebuilder,
     rebuilding: Option<JoinHandle<Result<(), StoreError>>>,
-    /// The last time at which the index began to be made anew.
-    tried: Option<Instant>,
+    /// The time of the last attempt to rebuild the index.
+    last_rebuild: Option<Instant>,
 }
 
 impl Writer for LogWriter {
@@ -224,8 +227,8 @@ impl Writer for LogWriter {
         (draft.changes, answers)
     }
 
-    /// Makes a batch durable and shows it. If there was no room, nothing of it is on the disk; after any other failure it is
-    /// unknown what the disk has, so that no batch may follow.
+    /// Makes a batch durable and visible. If the disk is full, nothing of the batch is on the disk. After any other failure
+    /// the content of the disk is unknown, so no batch may follow.
     fn commit(&mut self, changes: Changes) -> Result<(), StoreError> {
         if self.log.is_empty() {
             return Ok(());
@@ -240,44 +243,47 @@ impl Writer for LogWriter {
                 return Err(error);
             }
         };
-        // Durable records that are missing in the index are added when it is made anew.
+        // If this fails, the index gets the durable records when it is rebuilt.
         self.reader.index().apply(changes, end)
     }
 }
 
 impl LogWriter {
-    /// Prepares the disk and the index for the jobs, before any of them is added to the batch.
+    /// Reserves disk space for the jobs and checks the index, before any job is added to the batch.
     fn prepare(&mut self, jobs: &[Job]) -> Result<(), StoreError> {
         if self.has_failed {
             return Err(StoreError::Closed);
         }
-        let bytes: usize = jobs.iter().map(|job| job.size.bytes() + AROUND).sum();
+        let bytes: usize = jobs
+            .iter()
+            .map(|job| job.size.bytes() + RECORD_OVERHEAD)
+            .sum();
         let is_freeing = jobs.iter().all(|job| matches!(job.size, Size::Frees(_)));
         self.log.make_room(bytes as u64, is_freeing)?;
         self.rebuild()
     }
 
-    /// Makes an index anew that has failed. Nothing is written meanwhile, so that the index needs no more than what the log
-    /// has now.
+    /// Rebuilds the index if it has failed. No batch is written meanwhile, so that the log does not grow.
     fn rebuild(&mut self) -> Result<(), StoreError> {
         if let Some(rebuilding) = self
             .rebuilding
             .take_if(|rebuilding| rebuilding.is_finished())
         {
             match rebuilding.join() {
-                Ok(Ok(())) => tracing::warn!("the index was made anew"),
-                Ok(Err(error)) => tracing::error!("the index could not be made anew: {error}"),
-                Err(_) => tracing::error!("the index could not be made anew: sled panicked"),
+                Ok(Ok(())) => tracing::warn!("the index was rebuilt"),
+                Ok(Err(error)) => tracing::error!("the index could not be rebuilt: {error}"),
+                Err(_) => tracing::error!("the index could not be rebuilt: sled panicked"),
             }
         }
         if self.rebuilding.is_some() {
             return Err(StoreError::Rebuilding);
         }
-        if !self.reader.index.now().has_failed() {
+        if !self.reader.index.get().has_failed() {
             return Ok(());
         }
-        if self.tried.is_none_or(|tried| tried.elapsed() > PAUSE) {
-            self.tried = Some(Instant::now());
+        let is_paused = |last: Instant| last.elapsed() <= REBUILD_PAUSE;
+        if !self.last_rebuild.is_some_and(is_paused) {
+            self.last_rebuild = Some(Instant::now());
             self.rebuilding = Some(self.rebuilder.start(&self.reader)?);
         }
         Err(StoreError::Rebuilding)

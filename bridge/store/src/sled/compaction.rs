@@ -1,11 +1,11 @@
-//! Frees disk space while the store serves: the oldest segment of the log is emptied and removed.
+//! Frees disk space while the store is in use: the oldest segment of the log is emptied and removed.
 //!
-//! Tasks and small records that are kept and have something in the segment are written anew at the log's end; a task with
-//! all of its appends, since each leads to the one before it. When the index has all of that on the disk, nothing leads to
-//! the segment any more. It is then removed, together with the parts of the index that end before the log's new beginning.
-//! A crash in between loses only the work: copies that were written are found, and everything else is at its old place.
+//! Live tasks and small records with data in the segment are written again at the end of the log. All appends of a task are
+//! written, since each refers to the previous one. When the index on the disk has the new offsets, nothing refers to the
+//! segment any more. It is then removed, together with the parts of the index that end before the new beginning of the
+//! log. After a crash, finished copies are used, and all other data are still at their old offsets.
 //!
-//! Segments are removed in order, so that a deletion is removed only after all that it deleted.
+//! Segments are removed in order, so that the record of a deletion is removed only after the appends that it deleted.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -20,32 +20,31 @@ use tokio::sync::Mutex;
 
 use super::{
     cached_reader::CachedReader,
-    codec::{self, Appended, Record},
+    catch_up::lost_appends,
+    codec::{self, LoggedAppend, Record},
     committer::Committer,
-    copies::Copies,
-    follow::lost,
     keys::{self, Key},
+    latest_append::DataState,
     log::{LogEntry, LogOffset},
-    logged::Logged,
     reader::{Reader, STRIDE},
-    tip::TipState,
+    replayed_record::ReplayedRecord,
+    task_copy::TaskCopy,
 };
 use crate::{DiskUse, StoreError};
 
-/// The approximate number of bytes of a segment that one step reads, and the most that it writes at once.
-const STEP: usize = if cfg!(test) { 4 << 10 } else { 1 << 20 };
-/// The bytes of a task that are read at once before it is written piece by piece.
-const PIECE: usize = STEP;
-/// The log may have so many times the bytes of all that is kept, and so many segments more.
-const FACTOR: u64 = 2;
-const SEGMENTS: u64 = 2;
-/// The number of segments that wait to be removed from which the index is written earlier than usual.
-const WAITING: usize = 4;
-/// How often one step tries again to write a task anew that changes meanwhile.
-const TRIES: usize = 5;
-/// The number of tasks and records that are written anew at a time.
-/// Tests want the same order each time.
-const TOGETHER: usize = if cfg!(test) { 1 } else { 64 };
+/// The approximate number of bytes of a segment that one step reads.
+const STEP_BYTES: usize = if cfg!(test) { 4 << 10 } else { 1 << 20 };
+/// The size from which copies of a task are written as one job.
+const JOB_BYTES: usize = STEP_BYTES;
+/// The largest size of the log: a multiple of the live bytes, and a number of segments more.
+const MAX_LIVE_FACTOR: u64 = 2;
+const EXTRA_SEGMENTS: u64 = 2;
+/// The number of emptied segments from which the index is written earlier than usual.
+const MAX_EMPTIED: usize = 4;
+/// The number of attempts of one step to copy a task that changes meanwhile.
+const MAX_ATTEMPTS: usize = 5;
+/// The number of tasks and records that are copied concurrently. Tests need a deterministic order.
+const CONCURRENT_COPIES: usize = if cfg!(test) { 1 } else { 64 };
 
 /// The progress of compaction.
 #[derive(Debug, Default)]
@@ -53,35 +52,35 @@ pub(super) struct Compaction(Mutex<Progress>);
 
 #[derive(Debug, Default)]
 struct Progress {
-    /// The next position to read; nothing before it is needed once the index is on the disk up to there.
+    /// The next position to read. All live data before it have been copied.
     next: u64,
-    /// The segments that were emptied: the end of each, and the position up to which the index must be on the disk before
-    /// the segment is removed.
+    /// The emptied segments: the end of each, and the position up to which the index must be durable before the segment can
+    /// be removed.
     emptied: VecDeque<(u64, u64)>,
-    /// Whether to go on until this segment is empty.
-    is_within: bool,
-    /// The log's end when [`Wanted::All`] was begun. Later records are left for another time: they may be copies, so that
-    /// the work would never end.
+    /// Whether a segment has been read in part.
+    is_in_segment: bool,
+    /// The end of the log when a compaction with [`CompactionGoal::All`] began. Later records are not copied: they may be
+    /// copies, so that the compaction would never end.
     all_before: Option<u64>,
 }
 
-/// A task or a small record, which is written anew if it is there.
+/// A task or a small record with data in the segment.
 #[derive(Debug)]
-enum Found {
+enum LiveItem {
     Task(String),
     Record(Key, LogOffset),
 }
 
 impl Compaction {
-    /// Does one step. Returns whether another is to be done now.
+    /// Does one step. Returns whether there is more to do now.
     ///
     /// # Errors
-    /// Returns the errors of reading and writing; the step was not done then, and may be tried again.
+    /// The errors of reading and writing. The step can be repeated then.
     pub(super) async fn step(
         &self,
         reader: &CachedReader,
         committer: &Committer,
-        is_wanted: Wanted,
+        goal: CompactionGoal,
     ) -> Result<bool, StoreError> {
         let mut progress = self.0.lock().await;
         if reader.disk.index().has_failed() {
@@ -91,40 +90,43 @@ impl Compaction {
         progress.emptied = reader
             .blocking(move |reader| remove_emptied(&reader.disk, removed))
             .await?;
-        let before = match is_wanted {
-            Wanted::Bounded => u64::MAX,
-            Wanted::All => *progress
+        let before = match goal {
+            CompactionGoal::Bounded => u64::MAX,
+            CompactionGoal::All => *progress
                 .all_before
                 .get_or_insert_with(|| reader.disk.index().end().at),
         };
         let wanted = reader
             .blocking({
-                let (next, is_within) = (progress.next, progress.is_within);
-                move |reader| next_segment(&reader.disk, next, is_within, is_wanted, before)
+                let (next, is_in_segment) = (progress.next, progress.is_in_segment);
+                move |reader| next_segment(&reader.disk, next, is_in_segment, goal, before)
             })
             .await?;
         let Some((start, end)) = wanted else {
             let is_done = progress.emptied.is_empty();
             if !is_done {
                 reader.disk.index().write_soon();
-            } else if is_wanted == Wanted::All {
+            } else if goal == CompactionGoal::All {
                 progress.all_before = None;
             }
             return Ok(!is_done);
         };
         let (found, next) = reader
-            .blocking(move |reader| records(&reader.disk, start, end))
+            .blocking(move |reader| read_items(&reader.disk, start, end))
             .await?;
-        let writes = stream::iter(found).map(|found| write_one(reader, committer, found, end));
-        let outcomes: Vec<bool> = writes.buffer_unordered(TOGETHER).try_collect().await?;
+        let writes = stream::iter(found).map(|found| copy_item(reader, committer, found, end));
+        let outcomes: Vec<bool> = writes
+            .buffer_unordered(CONCURRENT_COPIES)
+            .try_collect()
+            .await?;
         if outcomes.contains(&false) {
             return Ok(true);
         }
-        (progress.next, progress.is_within) = (next, next < end);
+        (progress.next, progress.is_in_segment) = (next, next < end);
         if next >= end {
             let written = reader.disk.index().end().at;
             progress.emptied.push_back((end, written));
-            if progress.emptied.len() >= WAITING {
+            if progress.emptied.len() >= MAX_EMPTIED {
                 reader.disk.index().write_soon();
             }
         }
@@ -132,16 +134,16 @@ impl Compaction {
     }
 }
 
-/// The condition under which a segment is emptied.
+/// The goal of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// The log has too many bytes that were deleted or replaced.
+pub(super) enum CompactionGoal {
+    /// The size of the log stays within a limit.
     Bounded,
-    /// The log has any byte that was deleted or replaced.
+    /// As many deleted and replaced bytes as possible are removed.
     All,
 }
 
-/// Removes the emptied segments that the index on the disk does not need any more. Returns the others.
+/// Removes the emptied segments to which the durable index does not refer. Returns the others.
 fn remove_emptied(
     reader: &Reader,
     mut emptied: VecDeque<(u64, u64)>,
@@ -162,12 +164,13 @@ fn remove_emptied(
     Ok(emptied)
 }
 
-/// Returns where to go on and where the segment ends. Returns `None` if nothing needs to be done before `before`.
+/// Returns the position from which to read and the end of the segment. Returns `None` if nothing needs to be done before
+/// `before`.
 fn next_segment(
     reader: &Reader,
     next: u64,
-    is_within: bool,
-    wanted: Wanted,
+    is_in_segment: bool,
+    wanted: CompactionGoal,
     before: u64,
 ) -> Result<Option<(u64, u64)>, StoreError> {
     let Some((start, end)) = reader.log.closed_segment(next) else {
@@ -178,15 +181,16 @@ fn next_segment(
     let live = reader.live_bytes()?;
     let segment = reader.log.segment_limit();
     let most = match wanted {
-        Wanted::Bounded => FACTOR * live + SEGMENTS * segment,
-        Wanted::All => live + live / 16 + segment / 16,
+        CompactionGoal::Bounded => MAX_LIVE_FACTOR * live + EXTRA_SEGMENTS * segment,
+        CompactionGoal::All => live + live / 16 + segment / 16,
     };
     let is_due = start < before && used > most;
-    Ok((is_within || is_due).then_some((start, end)))
+    Ok((is_in_segment || is_due).then_some((start, end)))
 }
 
-/// The owners of the next records of a segment that are still there, and the position behind these records.
-fn records(reader: &Reader, start: u64, end: u64) -> Result<(Vec<Found>, u64), StoreError> {
+/// Reads the next records of a segment. Returns the tasks and small records that they belong to, and the position after
+/// the records.
+fn read_items(reader: &Reader, start: u64, end: u64) -> Result<(Vec<LiveItem>, u64), StoreError> {
     let (mut tasks, mut found) = (BTreeSet::new(), Vec::new());
     let mut visit = |entry: &LogEntry<'_>| match *entry {
         LogEntry::Record(offset, record) => match Record::read(record) {
@@ -194,51 +198,51 @@ fn records(reader: &Reader, start: u64, end: u64) -> Result<(Vec<Found>, u64), S
                 tasks.extend(append.head().ok().map(|head| head.task));
             }
             Ok(Record::Small { key, value }) => {
-                found.extend(value.map(|_| Found::Record(key.into(), offset)));
+                found.extend(value.map(|_| LiveItem::Record(key.into(), offset)));
             }
             Ok(Record::Deleted { .. }) => {}
-            Err(_) => tasks.extend(codec::guess(record).map(|(task, _)| task)),
+            Err(_) => tasks.extend(codec::guess_task(record).map(|(task, _)| task)),
         },
-        LogEntry::Broken(at, bytes) => {
-            for lost in lost(at, bytes) {
-                if let Logged::Lost(_, task, _) = lost {
+        LogEntry::Damaged(at, bytes) => {
+            for lost in lost_appends(at, bytes) {
+                if let ReplayedRecord::Lost(_, task, _) = lost {
                     tasks.insert(task);
                 }
             }
         }
     };
-    let next = reader.log.records(start, end, STEP, &mut visit)?;
+    let next = reader.log.records(start, end, STEP_BYTES, &mut visit)?;
     for task in tasks {
         if reader.indexed_task(&task)?.is_some() {
-            found.push(Found::Task(task));
+            found.push(LiveItem::Task(task));
         }
     }
     Ok((found, next))
 }
 
-/// The appends of a task, if it is there and one of them is before `end`.
-fn live_task(reader: &Reader, task: &str, end: u64) -> Result<Option<Copies>, StoreError> {
-    let Some(tip) = reader.find(task)? else {
+/// Returns the appends of a task if it exists and one of them is before `end`.
+fn live_task(reader: &Reader, task: &str, end: u64) -> Result<Option<TaskCopy>, StoreError> {
+    let Some(latest) = reader.find(task)? else {
         return Ok(None);
     };
-    let mut copies = Copies {
+    let mut copy = TaskCopy {
         records: Vec::new(),
         previous: None,
         bytes: 0,
         is_last: true,
-        tip,
+        latest,
     };
-    if copies.tip.state == TipState::Broken {
-        return Ok((copies.tip.offset.at < end).then_some(copies));
+    if copy.latest.state == DataState::Damaged {
+        return Ok((copy.latest.offset.at < end).then_some(copy));
     }
-    // A copy that was not the last may be found by its number, though the task does not consist of it.
-    let mut is_before = copies.tip.number >= STRIDE && is_numbered_before(reader, task, end)?;
-    let mut next = Some(copies.tip.offset);
+    // The index may also have the offset of a copy from an unfinished attempt.
+    let mut is_before = copy.latest.number >= STRIDE && is_numbered_before(reader, task, end)?;
+    let mut next = Some(copy.latest.offset);
     while let Some(offset) = next {
         is_before |= offset.at < end;
         let read = reader.log.read(offset).and_then(|record| {
-            let append = Appended::open(&record)?;
-            // Appends that cannot be found are not written anew.
+            let append = LoggedAppend::open(&record)?;
+            // An append that cannot be parsed counts as damaged.
             append.head().and(append.message_ids())?;
             let previous = append.previous;
             Ok((record, previous))
@@ -246,23 +250,23 @@ fn live_task(reader: &Reader, task: &str, end: u64) -> Result<Option<Copies>, St
         match read {
             Ok((record, previous)) => {
                 next = previous;
-                copies.bytes += codec::copied_size(&record);
-                copies.records.push(record);
+                copy.bytes += codec::copy_size(&record);
+                copy.records.push(record);
             }
-            // Of a damaged task only its existence is kept.
+            // A damaged task is replaced by a record of its existence.
             Err(StoreError::Corrupt { .. }) => {
-                copies.records.clear();
-                copies.tip.state = TipState::Broken;
-                return Ok(Some(copies));
+                copy.records.clear();
+                copy.latest.state = DataState::Damaged;
+                return Ok(Some(copy));
             }
             Err(error) => return Err(error),
         }
     }
-    copies.records.reverse();
-    Ok(is_before.then_some(copies))
+    copy.records.reverse();
+    Ok(is_before.then_some(copy))
 }
 
-/// Whether an append of the task that can be found by its number is before `end`.
+/// Returns whether an offset of the task's appends in the index is before `end`.
 fn is_numbered_before(reader: &Reader, task: &str, end: u64) -> Result<bool, StoreError> {
     for entry in reader.index().scan(keys::appends(task), None) {
         if keys::read::<LogOffset>(&entry?.1)?.at < end {
@@ -272,30 +276,30 @@ fn is_numbered_before(reader: &Reader, task: &str, end: u64) -> Result<bool, Sto
     Ok(false)
 }
 
-/// Writes a task or record anew that has something before `end`. Returns false if it has changed too often meanwhile.
-async fn write_one(
+/// Copies a task or record that has data before `end`. Returns `false` if the task has changed too often meanwhile.
+async fn copy_item(
     reader: &CachedReader,
     committer: &Committer,
-    found: Found,
+    found: LiveItem,
     end: u64,
 ) -> Result<bool, StoreError> {
     let task = match found {
-        Found::Record(key, offset) => {
+        LiveItem::Record(key, offset) => {
             let read = reader.blocking(move |reader| reader.disk.live_value(key, offset));
             if let Some((key, value)) = read.await? {
-                committer.renew(key, offset, value).await?;
+                committer.rewrite_record(key, offset, value).await?;
             }
             return Ok(true);
         }
-        Found::Task(task) => Arc::<str>::from(task),
+        LiveItem::Task(task) => Arc::<str>::from(task),
     };
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         let id = Arc::clone(&task);
-        let copies = reader.blocking(move |reader| live_task(&reader.disk, &id, end));
-        let Some(copies) = copies.await? else {
+        let copy = reader.blocking(move |reader| live_task(&reader.disk, &id, end));
+        let Some(copy) = copy.await? else {
             return Ok(true);
         };
-        match write_task(committer, copies).await {
+        match copy_task(committer, copy).await {
             Err(StoreError::Conflict { .. }) => {}
             Err(StoreError::NotFound { .. }) => return Ok(true),
             Err(error) => return Err(error),
@@ -305,27 +309,27 @@ async fn write_one(
     Ok(false)
 }
 
-/// Writes the appends of a task piece by piece; with the last piece the task consists of the copies.
-async fn write_task(committer: &Committer, copies: Copies) -> Result<(), StoreError> {
-    let (tip, bytes) = (copies.tip, copies.bytes);
-    let (mut previous, mut piece, mut size) = (None, Vec::new(), 0);
-    let mut records = copies.records.into_iter().peekable();
+/// Writes copies of a task's appends in several jobs. With the last job, the task consists of the copies.
+async fn copy_task(committer: &Committer, copy: TaskCopy) -> Result<(), StoreError> {
+    let (latest, bytes) = (copy.latest, copy.bytes);
+    let (mut previous, mut records_of_job, mut size) = (None, Vec::new(), 0);
+    let mut records = copy.records.into_iter().peekable();
     loop {
         let record = records.next();
         size += record.as_ref().map_or(0, Vec::len);
-        piece.extend(record);
+        records_of_job.extend(record);
         let is_last = records.peek().is_none();
-        if !is_last && size < PIECE {
+        if !is_last && size < JOB_BYTES {
             continue;
         }
-        let copies = Copies {
-            tip: tip.clone(),
-            records: std::mem::take(&mut piece),
+        let copy = TaskCopy {
+            latest: latest.clone(),
+            records: std::mem::take(&mut records_of_job),
             previous,
             bytes,
             is_last,
         };
-        previous = committer.copy(Arc::new(copies)).await?;
+        previous = committer.copy(Arc::new(copy)).await?;
         if is_last {
             return Ok(());
         }
@@ -334,7 +338,7 @@ async fn write_task(committer: &Committer, copies: Copies) -> Result<(), StoreEr
 }
 
 impl Reader {
-    /// The bytes of the store on the disk.
+    /// Returns the disk space of the store.
     pub(super) fn disk_use(&self) -> Result<DiskUse, StoreError> {
         let (index, log) = (self.index(), &self.log);
         let folder = index.folder();
@@ -347,7 +351,7 @@ impl Reader {
         })
     }
 
-    /// The bytes of all tasks and small records that are there.
+    /// Returns the size of all live tasks and small records in the log.
     pub(super) fn live_bytes(&self) -> Result<u64, StoreError> {
         let mut bytes = 0;
         for kind in [keys::OPEN_BYTES, keys::ENDED_BYTES, keys::RECORD_BYTES] {
@@ -357,7 +361,7 @@ impl Reader {
         Ok(bytes)
     }
 
-    /// The value of a small record, if it is still at this place.
+    /// Returns the value of a small record if it is still at this offset.
     fn live_value(
         &self,
         key: Key,
@@ -368,14 +372,14 @@ impl Reader {
         }
         match self.value(offset) {
             Ok(value) => Ok(Some((key, value))),
-            // It is lost already.
+            // The record is damaged.
             Err(StoreError::Corrupt { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-/// The bytes that the files in a folder take on the disk.
+/// Returns the disk space of the files in a folder.
 fn bytes_in(folder: &Path) -> io::Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {
@@ -383,7 +387,7 @@ fn bytes_in(folder: &Path) -> io::Result<u64> {
         bytes += match entry.metadata() {
             Ok(found) if found.is_dir() => bytes_in(&entry.path())?,
             Ok(found) => found.blocks() * 512,
-            // It was removed meanwhile.
+            // The file was removed meanwhile.
             Err(_) => 0,
         };
     }

@@ -1,36 +1,36 @@
-//! A batch that is being prepared. Its changes can be read from it before they are durable.
+//! A batch that is being prepared. Later jobs of the batch see the changes of earlier ones.
 
 use std::sync::Arc;
 
 use super::{
-    codec::{self, Appended, Link},
-    copies::Copies,
+    codec::{self, Link, LoggedAppend},
     index::Changes,
     keys::{self, Key},
+    latest_append::{DataState, LatestAppend},
     log::{FRAME, LogOffset, Writer},
-    logged::{Logged, tip_of},
     reader::{Reader, STRIDE},
-    tip::{Tip, TipState},
+    replayed_record::{ReplayedRecord, latest_append},
+    task_copy::TaskCopy,
 };
 use crate::{Append, Deletion, Head, Seq, StoreError, caller::Caller};
 
-/// The largest size of a head in bytes. Clients choose its ids, and each of them can be part of a key.
+/// The largest size of a head in bytes. Clients choose its ids, each of which can be part of a key.
 const HEAD_LIMIT: usize = 16 << 10;
 
-/// Changes that become visible together: records of the log, and the changes of the index that follow from them.
+/// A batch of records of the log, with the changes of the index that result from them.
 #[derive(Debug)]
 pub(super) struct Draft<'a> {
     reader: &'a Reader,
     pub(super) changes: Changes,
 }
 
-/// An append that is ready to be committed: the events, and how they will be written.
+/// An append that is ready to be committed, with its events as JSON.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedAppend {
     pub(super) caller: Caller,
     pub(super) append: Append,
     pub(super) json: Vec<u8>,
-    /// The keys of its messages.
+    /// The index keys of the messages.
     pub(super) messages: Vec<Key>,
 }
 
@@ -43,14 +43,14 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Adds an append and writes it. After an error nothing of it is written.
+    /// Adds an append. After an error nothing of it is written.
     pub(super) fn append(
         &mut self,
-        prepared: &Prepared,
+        prepared: &PreparedAppend,
         log: &mut Writer,
     ) -> Result<Arc<Head>, StoreError> {
         let append = &prepared.append;
-        let before = self.whole_tip(&prepared.caller, &append.task)?;
+        let before = self.latest_for_append(&prepared.caller, &append.task)?;
         let known = before.as_ref().map(|before| before.head.as_ref());
         let after = Arc::new(Head::after(known, &prepared.caller, append)?);
         self.check_client_id(&after, append)?;
@@ -63,21 +63,21 @@ impl<'a> Draft<'a> {
         };
         let write = |to: &mut Vec<u8>| codec::write_append(to, append, link, &json, &prepared.json);
         let offset = log.put(write);
-        let tip = Tip {
+        let latest = LatestAppend {
             head: Arc::clone(&after),
             offset,
             number: link.number,
             bytes: bytes_with(before.as_ref(), offset),
-            state: TipState::Intact,
+            state: DataState::Intact,
         };
         let messages = prepared.messages.iter().cloned();
         let numbers = append.message_ids().map(|(_, seq)| seq);
-        self.remember(messages.zip(numbers), &after);
-        self.follow(before, tip);
+        self.index_messages(messages.zip(numbers), &after);
+        self.index_append(before, latest);
         Ok(after)
     }
 
-    /// Deletes a task and writes the deletion, or returns why the task may not be deleted.
+    /// Adds the deletion of a task, or returns the reason for which the task may not be deleted.
     pub(super) fn delete(
         &mut self,
         caller: &Caller,
@@ -85,22 +85,24 @@ impl<'a> Draft<'a> {
         deletion: Deletion,
         log: &mut Writer,
     ) -> Result<(), StoreError> {
-        let tip = self.find(task)?.filter(|tip| tip.head.owner == *caller);
-        let tip = tip.ok_or_else(|| StoreError::not_found(task))?;
-        // It is uncertain whether a damaged task has ended.
-        if tip.state == TipState::Broken && deletion == Deletion::Ended {
-            return Err(self.reader.damaged(task));
+        let latest = self
+            .find(task)?
+            .filter(|latest| latest.head.owner == *caller);
+        let latest = latest.ok_or_else(|| StoreError::not_found(task))?;
+        // It is unknown whether a damaged task has ended.
+        if latest.state == DataState::Damaged && deletion == Deletion::Ended {
+            return Err(self.reader.quarantine_lost(task));
         }
-        deletion.check(&tip.head)?;
+        deletion.check(&latest.head)?;
         log.put(|to| codec::write_deletion(to, task));
-        self.forget(tip)
+        self.index_deletion(latest)
     }
 
-    /// Puts a deletion into the index. The ids of messages and of the client stay in it: a lookup of one finds that the task
-    /// is gone.
-    fn forget(&mut self, tip: Tip) -> Result<(), StoreError> {
-        if tip.number >= STRIDE {
-            let appends = keys::appends(&tip.head.task);
+    /// Adds a deletion to the index. The ids of messages and of the client remain in the index: a lookup of such an id finds
+    /// that the task does not exist.
+    fn index_deletion(&mut self, latest: LatestAppend) -> Result<(), StoreError> {
+        if latest.number >= STRIDE {
+            let appends = keys::appends(&latest.head.task);
             let written = self.changes.entries.keys();
             let written = written.filter(|key| key.starts_with(&appends)).cloned();
             let mut gone: Vec<Key> = written.collect();
@@ -109,75 +111,76 @@ impl<'a> Draft<'a> {
             }
             gone.into_iter().for_each(|key| self.put(key, None));
         }
-        let state = TipState::Deleted;
-        let gone = Tip {
+        let state = DataState::Deleted;
+        let gone = LatestAppend {
             state,
-            ..tip.clone()
+            ..latest.clone()
         };
-        self.changes.move_task(Some(tip), gone);
+        self.changes.update_task(Some(latest), gone);
         Ok(())
     }
 
-    /// Writes appends of a task anew, and returns the place of the last one.
+    /// Adds copies of a task's appends. Returns the offset of the last one.
     ///
-    /// Errors: `Conflict` if the task has changed, `NotFound`; nothing is written then.
+    /// Errors: `Conflict` if the task has changed, `NotFound`. Nothing is written then.
     pub(super) fn copy(
         &mut self,
-        copies: &Copies,
+        copy: &TaskCopy,
         log: &mut Writer,
     ) -> Result<Option<LogOffset>, StoreError> {
-        let task = &copies.tip.head.task;
+        let task = &copy.latest.head.task;
         let before = self.find(task)?;
         let before = before.ok_or_else(|| StoreError::not_found(task))?;
-        if before.offset != copies.tip.offset {
+        if before.offset != copy.latest.offset {
             return Err(StoreError::Conflict {
                 task: task.clone(),
-                expected: copies.tip.head.seq,
+                expected: copy.latest.head.seq,
                 actual: before.head.seq,
             });
         }
-        if copies.tip.state == TipState::Broken {
+        if copy.latest.state == DataState::Damaged {
             return self.copy_damaged(before, log);
         }
-        let read = |record| tip_of(copies.tip.offset, &Appended::open(record)?, copies.bytes);
-        let read: Result<Vec<_>, _> = copies.records.iter().map(|record| read(record)).collect();
-        let (mut previous, mut left) = (copies.previous, copies.records.len());
-        for (record, (mut tip, messages)) in copies.records.iter().zip(read?) {
+        let read =
+            |record| latest_append(copy.latest.offset, &LoggedAppend::open(record)?, copy.bytes);
+        let read: Result<Vec<_>, _> = copy.records.iter().map(|record| read(record)).collect();
+        let (mut previous, mut left) = (copy.previous, copy.records.len());
+        for (record, (mut latest, messages)) in copy.records.iter().zip(read?) {
             left -= 1;
-            let is_last = copies.is_last && left == 0;
-            tip.offset = log.put(|to| {
-                codec::write_copy(to, record, previous, copies.bytes, is_last);
+            let is_last = copy.is_last && left == 0;
+            latest.offset = log.put(|to| {
+                codec::write_copy(to, record, previous, copy.bytes, is_last);
             });
-            previous = Some(tip.offset);
+            previous = Some(latest.offset);
             if is_last {
-                tip.head = Arc::clone(&before.head);
+                latest.head = Arc::clone(&before.head);
             }
-            self.follow_copy(Some(before.clone()), tip, messages, is_last);
+            self.index_copy(Some(before.clone()), latest, messages, is_last);
         }
         Ok(previous)
     }
 
-    /// Writes a record of a damaged task of which only the existence is known.
+    /// Adds a record that stands for a damaged task.
     fn copy_damaged(
         &mut self,
-        before: Tip,
+        before: LatestAppend,
         log: &mut Writer,
     ) -> Result<Option<LogOffset>, StoreError> {
         let head = codec::head_json(&before.head)?;
         let offset = log.put(|to| codec::write_damaged(to, &head));
-        let tip = Tip {
+        let latest = LatestAppend {
             head: Arc::clone(&before.head),
             offset,
             number: 1,
             bytes: bytes_with(None, offset),
-            state: TipState::Broken,
+            state: DataState::Damaged,
         };
-        self.changes.say_anew(Some(before), tip);
+        self.changes.rewrite_task(Some(before), latest);
         Ok(Some(offset))
     }
 
-    /// Writes a small record anew if it is still at this place.
-    pub(super) fn renew(
+    /// Adds a small record again if it is still at this offset.
+    pub(super) fn rewrite_record(
         &mut self,
         key: Key,
         offset: LogOffset,
@@ -190,7 +193,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Puts or removes a small record, and writes that. Returns whether there was one.
+    /// Adds a small record or its removal. Returns whether the record existed.
     pub(super) fn record(
         &mut self,
         key: Key,
@@ -199,12 +202,12 @@ impl<'a> Draft<'a> {
     ) -> Result<bool, StoreError> {
         let before = self.get(&key)?;
         let offset = log.put(|to| codec::write_small(to, &key, value));
-        self.follow_small(key, before.as_deref(), value.map(|_| offset))?;
+        self.index_record(key, before.as_deref(), value.map(|_| offset))?;
         Ok(before.is_some())
     }
 
-    /// Puts a small record into the index, which was at `before`.
-    fn follow_small(
+    /// Adds a small record to the index, where its entry was `before`.
+    fn index_record(
         &mut self,
         key: Key,
         before: Option<&[u8]>,
@@ -219,74 +222,74 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Adds the content of a record of the log.
-    pub(super) fn replay(&mut self, logged: Logged) -> Result<(), StoreError> {
+    /// Adds a record that was read from the log.
+    pub(super) fn replay(&mut self, logged: ReplayedRecord) -> Result<(), StoreError> {
         match logged {
-            Logged::Append {
-                tip,
+            ReplayedRecord::Append {
+                latest,
                 is_first,
                 messages,
             } => {
                 let before = match is_first {
-                    false => self.last_tip(&tip.head.task)?,
+                    false => self.latest_known(&latest.head.task)?,
                     true => None,
                 };
-                let bytes = bytes_with(before.as_ref(), tip.offset);
-                let tip = Tip { bytes, ..tip };
-                self.remember(messages, &tip.head);
-                self.follow(before, tip);
+                let bytes = bytes_with(before.as_ref(), latest.offset);
+                let latest = LatestAppend { bytes, ..latest };
+                self.index_messages(messages, &latest.head);
+                self.index_append(before, latest);
             }
-            Logged::Small(key, offset) => {
+            ReplayedRecord::Small(key, offset) => {
                 let before = self.get(&key)?;
-                self.follow_small(key, before.as_deref(), offset)?;
+                self.index_record(key, before.as_deref(), offset)?;
             }
-            Logged::Copy {
-                tip,
+            ReplayedRecord::Copy {
+                latest,
                 is_last,
                 messages,
             } => {
-                let before = self.last_tip(&tip.head.task)?;
-                self.follow_copy(before, tip, messages, is_last);
+                let before = self.latest_known(&latest.head.task)?;
+                self.index_copy(before, latest, messages, is_last);
             }
-            Logged::Deleted(task) => {
-                if let Some(tip) = self.find(&task)? {
-                    self.forget(tip)?;
+            ReplayedRecord::Deleted(task) => {
+                if let Some(latest) = self.find(&task)? {
+                    self.index_deletion(latest)?;
                 }
             }
-            Logged::Lost(offset, task, head) => self.lose(offset, &task, head)?,
+            ReplayedRecord::Lost(offset, task, head) => self.mark_damaged(offset, &task, head)?,
         }
         Ok(())
     }
 
-    /// Puts the copy of an append into the index; with the last copy the task consists of its copies.
-    fn follow_copy(
+    /// Adds the copy of an append to the index. With the last copy, the task consists of its copies.
+    fn index_copy(
         &mut self,
-        before: Option<Tip>,
-        tip: Tip,
+        before: Option<LatestAppend>,
+        latest: LatestAppend,
         messages: Vec<(Key, Seq)>,
         is_last: bool,
     ) {
-        self.remember(messages, &tip.head);
-        self.find_by_number(&tip);
+        self.index_messages(messages, &latest.head);
+        self.index_offset(&latest);
         if is_last {
-            self.find_by_client_id(&tip.head);
-            self.changes.say_anew(before, tip);
+            self.index_client_id(&latest.head);
+            self.changes.rewrite_task(before, latest);
         }
     }
 
-    /// Marks a task whose append was lost, so that the append before it does not pass for the newest.
-    fn lose(
+    /// Marks a task as damaged because one of its appends was lost, so that the previous append is not taken for the latest.
+    fn mark_damaged(
         &mut self,
         offset: LogOffset,
         task: &str,
         head: Option<Arc<Head>>,
     ) -> Result<(), StoreError> {
-        let before = self.last_tip(task)?;
+        let before = self.latest_known(task)?;
         let known = before.as_ref().map(|before| Arc::clone(&before.head));
         let Some(head) = known.or(head) else {
             return Ok(());
         };
-        let tip = Tip {
+        let latest = LatestAppend {
             head,
             offset,
             number: before.as_ref().map_or(1, |before| before.number),
@@ -294,17 +297,17 @@ impl<'a> Draft<'a> {
                 Some(before) => before.bytes,
                 None => bytes_with(None, offset),
             },
-            state: TipState::Broken,
+            state: DataState::Damaged,
         };
-        // It may be a damaged task that was written anew.
-        self.changes.say_anew(before, tip);
+        // The record may stand for a damaged task that was copied.
+        self.changes.rewrite_task(before, latest);
         Ok(())
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         match self.changes.entries.get(key) {
             Some(value) => Ok(value.clone()),
-            None => self.reader.index.now().get(key),
+            None => self.reader.index.get().get(key),
         }
     }
 
@@ -312,43 +315,47 @@ impl<'a> Draft<'a> {
         self.changes.entries.insert(key, value);
     }
 
-    /// The newest append of a task that is there, see [`Reader::find`].
-    fn find(&self, task: &str) -> Result<Option<Tip>, StoreError> {
-        match self.changes.tip(task) {
-            Some(tip) => Ok(tip.clone().unless_deleted()),
+    /// Returns the latest append of an existing task, see [`Reader::find`].
+    fn find(&self, task: &str) -> Result<Option<LatestAppend>, StoreError> {
+        match self.changes.latest(task) {
+            Some(latest) => Ok(latest.clone().unless_deleted()),
             None => self.reader.find(task),
         }
     }
 
-    /// The task's newest append, after which this caller may add another.
-    fn whole_tip(&self, caller: &Caller, task: &str) -> Result<Option<Tip>, StoreError> {
-        let Some(tip) = self.find(task)? else {
+    /// Returns the latest append of a task to which this caller can append; `None` for a new task.
+    fn latest_for_append(
+        &self,
+        caller: &Caller,
+        task: &str,
+    ) -> Result<Option<LatestAppend>, StoreError> {
+        let Some(latest) = self.find(task)? else {
             return Ok(None);
         };
-        if tip.head.owner != *caller {
+        if latest.head.owner != *caller {
             return Err(StoreError::not_found(task));
         }
         match self.reader.quarantine.reason(task) {
-            Some(_) => Err(self.reader.damaged(task)),
-            None => self.reader.intact(tip).map(Some),
+            Some(_) => Err(self.reader.quarantine_lost(task)),
+            None => self.reader.intact(latest).map(Some),
         }
     }
 
-    /// The newest known append of the task, if there is one; for a log that is read again.
-    fn last_tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
-        let tip = self.find(task)?;
-        Ok(tip.filter(|tip| tip.number > 0))
+    /// Returns the latest known append of a task while the log is replayed.
+    fn latest_known(&self, task: &str) -> Result<Option<LatestAppend>, StoreError> {
+        let latest = self.find(task)?;
+        Ok(latest.filter(|latest| latest.number > 0))
     }
 
-    /// Whether a task is there: ids of deleted ones may still be found.
+    /// Returns whether a task exists. The ids of deleted tasks may still be in the index.
     fn exists(&self, task: &str) -> Result<bool, StoreError> {
-        match self.changes.tip(task) {
-            Some(tip) => Ok(tip.state != TipState::Deleted),
+        match self.changes.latest(task) {
+            Some(latest) => Ok(latest.state != DataState::Deleted),
             None => Ok(self.reader.indexed_task(task)?.is_some()),
         }
     }
 
-    /// Refuses a client's id for a new task if another task has it already.
+    /// Checks that no other task has the client's id of a new task.
     fn check_client_id(&self, head: &Head, append: &Append) -> Result<(), StoreError> {
         if let Some(client_id) = head.client_id.as_deref().filter(|_| append.expected == 0)
             && let Some(task) = self.get(&keys::client_task(&head.owner, &head.agent, client_id))?
@@ -361,8 +368,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Refuses messages that the store has already.
-    fn check_messages(&self, prepared: &Prepared) -> Result<(), StoreError> {
+    /// Checks that the store has none of the messages.
+    fn check_messages(&self, prepared: &PreparedAppend) -> Result<(), StoreError> {
         for (key, (id, _)) in prepared.messages.iter().zip(prepared.append.message_ids()) {
             if let Some(event) = self.get(key)? {
                 let (seq, task) = keys::read::<(Seq, String)>(&event)?;
@@ -379,39 +386,39 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Puts the ids of messages into the index.
-    fn remember(&mut self, messages: impl IntoIterator<Item = (Key, Seq)>, head: &Head) {
+    /// Adds the ids of messages to the index.
+    fn index_messages(&mut self, messages: impl IntoIterator<Item = (Key, Seq)>, head: &Head) {
         for (key, seq) in messages {
             self.put(key, Some(keys::write(&(seq, &head.task))));
         }
     }
 
-    /// Puts an append into the index.
-    fn follow(&mut self, before: Option<Tip>, tip: Tip) {
+    /// Adds an append to the index.
+    fn index_append(&mut self, before: Option<LatestAppend>, latest: LatestAppend) {
         if before.is_none() {
-            self.find_by_client_id(&tip.head);
+            self.index_client_id(&latest.head);
         }
-        self.find_by_number(&tip);
-        self.changes.move_task(before, tip);
+        self.index_offset(&latest);
+        self.changes.update_task(before, latest);
     }
 
-    fn find_by_client_id(&mut self, head: &Head) {
+    fn index_client_id(&mut self, head: &Head) {
         if let Some(client_id) = &head.client_id {
             let key = keys::client_task(&head.owner, &head.agent, client_id);
             self.put(key, Some(keys::write(&head.task)));
         }
     }
 
-    fn find_by_number(&mut self, tip: &Tip) {
-        if tip.number.is_multiple_of(STRIDE) {
-            let key = keys::append(&tip.head.task, tip.head.seq);
-            self.put(key, Some(keys::write(&tip.offset)));
+    fn index_offset(&mut self, latest: &LatestAppend) {
+        if latest.number.is_multiple_of(STRIDE) {
+            let key = keys::append(&latest.head.task, latest.head.seq);
+            self.put(key, Some(keys::write(&latest.offset)));
         }
     }
 }
 
-/// The bytes of a task in the log, with another append behind this one.
-fn bytes_with(before: Option<&Tip>, offset: LogOffset) -> u64 {
+/// Returns the size of a task in the log with one more append.
+fn bytes_with(before: Option<&LatestAppend>, offset: LogOffset) -> u64 {
     before.map_or(0, |before| before.bytes) + FRAME as u64 + u64::from(offset.length)
 }
 

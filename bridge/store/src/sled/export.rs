@@ -1,4 +1,4 @@
-//! All tasks and records of a folder.
+//! Reads all tasks and records of a store on disk.
 
 use async_trait::async_trait;
 
@@ -22,7 +22,7 @@ impl ExportStore for SledStore {
     }
 }
 
-/// The lists by state have every task once. Heads of tasks that were written to lately stand in no list.
+/// Reads a page of tasks from the state lists, which have every task once.
 fn tasks(reader: &Reader, after: Vec<u8>, limit: usize) -> Result<TaskPage, StoreError> {
     let mut page = TaskPage::default();
     let after = (!after.is_empty()).then_some(after);
@@ -32,10 +32,10 @@ fn tasks(reader: &Reader, after: Vec<u8>, limit: usize) -> Result<TaskPage, Stor
         .take(limit)
     {
         let (key, _) = entry?;
-        let task = keys::last(&key)?;
-        if let Some(tip) = reader.find(&task)? {
-            page.tasks.push(match reader.intact(tip) {
-                Ok(tip) => TaskEntry::Intact(task, tip.head.owner.clone()),
+        let task = keys::last_name(&key)?;
+        if let Some(latest) = reader.find(&task)? {
+            page.tasks.push(match reader.intact(latest) {
+                Ok(latest) => TaskEntry::Intact(task, latest.head.owner.clone()),
                 Err(StoreError::Damaged { task, reason }) => TaskEntry::Damaged(task, reason),
                 Err(error) => return Err(error),
             });

@@ -1,4 +1,4 @@
-//! The folder of the index: opened, made, removed.
+//! Opens, creates and removes the folder of the index.
 
 use std::{
     fs, io,
@@ -8,21 +8,24 @@ use std::{
 
 use super::{
     SledSettings,
-    index::{Index, IndexInUse, guarded},
+    index::{CurrentIndex, Index, guarded},
 };
 use crate::{StoreError, private};
 
-/// Small values stay out of sled's own blob files, which it never fsyncs.
+/// The segment size of sled. Values that are small beside it are not stored in blob files, which sled never fsyncs.
 const SEGMENT: usize = if cfg!(test) { 512 << 10 } else { 8 << 20 };
 
-/// A bridge that was just stopped may need so long to let go of the folder.
-pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+/// The time for which the lock of a folder is awaited, for a process that is just ending.
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The two folders of which one has the index.
+/// The two folders of the index, one of which is used at a time.
 pub(super) const FOLDERS: [&str; 2] = ["entries", "entries-2"];
 
-/// Opens the index in a folder, or makes it.
-pub(super) fn open_index(folder: &Path, settings: &SledSettings) -> Result<IndexInUse, StoreError> {
+/// Opens the index in a folder, or creates it.
+pub(super) fn open_index(
+    folder: &Path,
+    settings: &SledSettings,
+) -> Result<CurrentIndex, StoreError> {
     let failed = |error| StoreError::io(format!("opening {}", folder.display()), error);
     private::create_own_folder(folder).map_err(failed)?;
     let config = sled::Config::new()
@@ -32,16 +35,16 @@ pub(super) fn open_index(folder: &Path, settings: &SledSettings) -> Result<Index
         .flush_every_ms(None);
     let index = guarded(|| Index::open(open_database(&config)?, folder.into(), settings))?;
     private::restrict(folder);
-    IndexInUse::start(index)
+    CurrentIndex::start(index)
 }
 
-/// Threads of sled's may hold the database for a moment after the last one has closed it. It can be nobody
-/// else: the folder is locked by us.
+/// Opens a database. Threads of sled may hold the lock of a closed database for a moment. No other process can hold it,
+/// since this one has locked the folder of the store.
 fn open_database(config: &sled::Config) -> Result<sled::Db, StoreError> {
     let begun = Instant::now();
     loop {
         match config.open() {
-            Err(sled::Error::Io(error)) if is_held(&error) && begun.elapsed() < PATIENCE => {
+            Err(sled::Error::Io(error)) if is_locked(&error) && begun.elapsed() < LOCK_TIMEOUT => {
                 std::thread::sleep(Duration::from_millis(20));
             }
             opened => return Ok(opened?),
@@ -49,12 +52,12 @@ fn open_database(config: &sled::Config) -> Result<sled::Db, StoreError> {
     }
 }
 
-/// sled has no kind of error for it, only words.
-fn is_held(error: &io::Error) -> bool {
+/// Returns whether the database is locked. sled has no kind of error for this, only a message.
+fn is_locked(error: &io::Error) -> bool {
     error.to_string().contains("could not acquire lock")
 }
 
-/// Removes a folder, if there is one.
+/// Removes a folder, if it exists.
 pub(super) fn remove(folder: &Path) -> Result<(), StoreError> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io(

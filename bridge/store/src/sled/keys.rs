@@ -1,29 +1,29 @@
-//! What stands in the index: every key, and what its value is.
+//! The keys and values of the index.
 //!
 //! | key | value |
 //! |-|-|
 //! | `h` task | its [`IndexedTask`] |
-//! | `e` (task) last | the place of every 32nd append of a task; `last` is the number of its last event |
+//! | `e` (task) last | the offset of every 32nd append of a task; `last` is the number of its last event |
 //! | `m` hash of (agent) (caller) (message id) | number of the event, task |
 //! | `i` hash of (agent) (caller) (client's task id) | task |
-//! | `t` (caller) (agent) (state) newest task | nothing: every task, in the order of lists |
-//! | `c` (caller) (agent) (context) task | nothing: the tasks of a context, in no order that matters |
-//! | `o` (agent) oldest task | nothing: the task waits for its caller, see [`Head::waits`] |
-//! | `u` task | nothing: a turn of the task has not ended |
-//! | `z` (agent) oldest task | nothing: the task has ended, see [`Head::is_open`] |
-//! | `n` (caller) (agent) (state) | how many tasks there are |
-//! | `a` (agent) | how many of its tasks are not in a terminal state |
-//! | `d` (agent) | how many of its tasks have ended |
-//! | `y` (agent) | how many bytes these have in the log |
-//! | `w` (agent) | how many bytes its open tasks have in the log |
-//! | `x` | how many bytes small records have in the log |
-//! | `r` (caller) (kind) (scope) id | the place of a small record |
+//! | `t` (caller) (agent) (state) newest task | empty: all tasks, in the order of lists |
+//! | `c` (caller) (agent) (context) task | empty: the tasks of a context |
+//! | `o` (agent) oldest task | empty: the tasks that wait for their callers, see [`Head::waits`] |
+//! | `u` task | empty: the tasks with open turns |
+//! | `z` (agent) oldest task | empty: the ended tasks, see [`Head::is_open`] |
+//! | `n` (caller) (agent) (state) | the number of tasks |
+//! | `a` (agent) | the number of its tasks that are not in a terminal state |
+//! | `d` (agent) | the number of its ended tasks |
+//! | `y` (agent) | the size of its ended tasks in the log |
+//! | `w` (agent) | the size of its open tasks in the log |
+//! | `x` | the size of small records in the log |
+//! | `r` (caller) (kind) (scope) id | the offset of a small record |
 //!
-//! A task whose turn is over before its part is sealed costs it five entries: `h`, `m`, `t`, `c` and `z`.
+//! A task that ends before its layer is sealed has five entries: `h`, `m`, `t`, `c` and `z`.
 //!
-//! A name in brackets has its length before it, so no name can reach into the next. Numbers in keys are big endian, so
-//! their order is the order of the keys; `oldest` is a time, `newest` one turned round. Values are written by postcard,
-//! but for counts, which are numbers like those in keys.
+//! A name in parentheses is preceded by its length, so names cannot run into each other. Numbers in keys are big endian, so
+//! keys are in the order of the numbers; `oldest` is a time, and `newest` is the complement of a time. Values are written
+//! by postcard, except for counts, which are numbers like those in keys.
 
 use std::sync::Arc;
 
@@ -32,14 +32,14 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest as _, Sha256};
 
 use super::{
+    latest_append::{DataState, LatestAppend},
     log::LogOffset,
-    tip::{Tip, TipState},
 };
 use crate::{Head, RecordKey, Seq, StoreError, caller::Caller, list::ListPosition};
 
 pub(super) type Key = Vec<u8>;
 
-/// The kinds of entries that others must tell apart.
+/// The kinds of entries, which are the first bytes of keys.
 pub(super) const HEAD: u8 = b'h';
 pub(super) const MESSAGE: u8 = b'm';
 pub(super) const STATE_LIST: u8 = b't';
@@ -57,17 +57,17 @@ const ENDED: u8 = b'z';
 const COUNT: u8 = b'n';
 const APPEND: u8 = b'e';
 
-/// Room for what mostly follows the names of a key: a time and a task's id.
-const TAIL: usize = 8 + 36;
+/// The usual size of the rest of a key after the names: a time and the id of a task.
+const USUAL_TAIL: usize = 8 + 36;
 
 /// The data of a task that is stored in the index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct IndexedTask {
-    /// Where its newest append is.
+    /// The offset of the latest append.
     pub(super) offset: LogOffset,
-    /// How many bytes all of its appends have in the log.
+    /// The size of all appends in the log.
     pub(super) bytes: u64,
-    /// Since when it has its state, in milliseconds.
+    /// The time of the status, in milliseconds.
     pub(super) millis: i64,
     pub(super) owner: String,
     pub(super) agent: String,
@@ -75,8 +75,8 @@ pub(super) struct IndexedTask {
 }
 
 impl IndexedTask {
-    /// What is known of a task whose newest append cannot be read.
-    pub(super) fn broken_tip(self, task: &str) -> Tip {
+    /// Returns the known data of a task whose latest append cannot be read.
+    pub(super) fn damaged_append(self, task: &str) -> LatestAppend {
         let head = Head {
             task: task.to_owned(),
             owner: Caller::new(self.owner),
@@ -90,20 +90,20 @@ impl IndexedTask {
             turns: Vec::new(),
             traceparent: None,
         };
-        Tip {
+        LatestAppend {
             head: Arc::new(head),
             offset: self.offset,
             number: 0,
             bytes: self.bytes,
-            state: TipState::Broken,
+            state: DataState::Damaged,
         }
     }
 
-    pub(super) fn of(tip: &Tip) -> Self {
-        let head = &tip.head;
+    pub(super) fn of(latest: &LatestAppend) -> Self {
+        let head = &latest.head;
         Self {
-            offset: tip.offset,
-            bytes: tip.bytes,
+            offset: latest.offset,
+            bytes: latest.bytes,
             millis: head.status_time.as_millisecond(),
             owner: head.owner.id.clone(),
             agent: head.agent.clone(),
@@ -112,29 +112,30 @@ impl IndexedTask {
     }
 }
 
-/// A value as it is written; nothing that stands in the index fails to be.
+/// Serializes a value. This cannot fail for the values of the index.
 pub(super) fn write(value: &impl Serialize) -> Vec<u8> {
     postcard::to_allocvec(value).unwrap_or_default()
 }
 
-/// A value as it was written.
+/// Deserializes a value.
 pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, StoreError> {
     postcard::from_bytes(bytes).map_err(|error| StoreError::corrupt("the index", &error))
 }
 
-/// A count as it was written; nothing is counted yet if there is none.
+/// Deserializes a count; it is zero if there is no entry.
 pub(super) fn count(bytes: Option<&[u8]>) -> i64 {
     let number = bytes.and_then(|bytes| bytes.try_into().ok());
     number.map_or(0, i64::from_be_bytes)
 }
 
-/// Whether the entry is only looked for by its whole key, so that the order does not matter.
+/// Returns whether the entry is only looked up by its whole key, so that the order does not matter.
 pub(super) fn is_single(key: &[u8]) -> bool {
     matches!(key.first(), Some(&(MESSAGE | CLIENT_TASK)))
 }
 
-/// What filters have of a key: all of it, or the names of its list; `None` if it has not all of these.
-pub(super) fn filtered(key: &[u8]) -> Option<&[u8]> {
+/// Returns the part of a key that is added to filters: the whole key, or the prefix of its list. Returns `None` for an
+/// incomplete prefix.
+pub(super) fn filter_key(key: &[u8]) -> Option<&[u8]> {
     let names = match *key.first()? {
         TURN | OPEN | ENDED_COUNT | ENDED_BYTES | OPEN_BYTES | RECORD_BYTES => 0,
         WAITING | ENDED | APPEND => 1,
@@ -150,9 +151,9 @@ pub(super) fn filtered(key: &[u8]) -> Option<&[u8]> {
     key.get(..length)
 }
 
-/// The end of a list's key, behind the names: the id of a task, or a time and that id.
+/// Returns the rest of a list's key after the prefix: the id of a task, or a time and the id.
 fn tail(key: &[u8]) -> Option<&[u8]> {
-    key.get(filtered(key)?.len()..)
+    key.get(filter_key(key)?.len()..)
 }
 
 /// The order of a list by the times of its tasks.
@@ -162,7 +163,7 @@ pub(super) enum Order {
     OldestFirst,
 }
 
-/// The order of the list of a key; `None` if the list is in no order by time.
+/// Returns the order of the list of a key; `None` if the list is not ordered by time.
 fn order(key: &[u8]) -> Option<Order> {
     match *key.first()? {
         STATE_LIST => Some(Order::NewestFirst),
@@ -171,53 +172,53 @@ fn order(key: &[u8]) -> Option<Order> {
     }
 }
 
-/// The order of the list that begins with this prefix; `None` also if several lists do.
+/// Returns the order of the list with this prefix; `None` also if the prefix is that of several lists.
 pub(super) fn order_of_list(prefix: &[u8]) -> Option<Order> {
-    order(prefix).filter(|_| filtered(prefix) == Some(prefix))
+    order(prefix).filter(|_| filter_key(prefix) == Some(prefix))
 }
 
-/// The time in a key of a list that is in an order by time, in milliseconds.
+/// Returns the time in a key of a list that is ordered by time, in milliseconds.
 pub(super) fn time(key: &[u8]) -> Option<i64> {
     let order = order(key)?;
     let number = u64::from_be_bytes(*tail(key)?.first_chunk()?);
     Some(match order {
-        Order::NewestFirst => turned(number),
-        Order::OldestFirst => turned(!number),
+        Order::NewestFirst => time_of(number),
+        Order::OldestFirst => time_of(!number),
     })
 }
 
-/// A key that comes before all keys of this time in a list, and behind all keys that are before these.
+/// Returns the smallest possible key of this time in a list.
 pub(super) fn start_of_time(list: &[u8], order: Order, millis: i64) -> Key {
     let task = String::new();
     match order {
-        Order::NewestFirst => in_state_list(list.to_vec(), &ListPosition { millis, task }),
-        Order::OldestFirst => in_order(list.to_vec(), &ListPosition { millis, task }),
+        Order::NewestFirst => newest_first_key(list.to_vec(), &ListPosition { millis, task }),
+        Order::OldestFirst => oldest_first_key(list.to_vec(), &ListPosition { millis, task }),
     }
 }
 
-/// The text behind the names in the key of a list: a task, or the id of a small record.
-pub(super) fn last(key: &[u8]) -> Result<String, StoreError> {
+/// Returns the text at the end of a list's key: the id of a task or of a small record.
+pub(super) fn last_name(key: &[u8]) -> Result<String, StoreError> {
     let behind = match *key.first().unwrap_or(&0) {
         STATE_LIST | WAITING | ENDED => 8,
         _ => 0,
     };
     let text = tail(key).and_then(|tail| str::from_utf8(tail.get(behind..)?).ok());
-    text.map(str::to_owned).ok_or_else(broken)
+    text.map(str::to_owned).ok_or_else(corrupt)
 }
 
-/// The agent whose tasks are counted.
+/// Returns the agent in the key of a count.
 pub(super) fn agent(key: &[u8]) -> Result<String, StoreError> {
     let name = key.get(5..).and_then(|name| str::from_utf8(name).ok());
-    name.map(str::to_owned).ok_or_else(broken)
+    name.map(str::to_owned).ok_or_else(corrupt)
 }
 
 pub(super) fn head(task: &str) -> Key {
     [&[HEAD], task.as_bytes()].concat()
 }
 
-/// The appends of a task that can be found by number begin with this.
+/// Returns the prefix of the offsets of a task's appends.
 pub(super) fn appends(task: &str) -> Key {
-    named(APPEND, &[task])
+    prefix(APPEND, &[task])
 }
 
 pub(super) fn append(task: &str, last: Seq) -> Key {
@@ -227,28 +228,28 @@ pub(super) fn append(task: &str, last: Seq) -> Key {
 }
 
 pub(super) fn message(caller: &Caller, agent: &str, id: &str) -> Key {
-    hashed(MESSAGE, &[agent, &caller.id, id])
+    hashed_key(MESSAGE, &[agent, &caller.id, id])
 }
 
 pub(super) fn client_task(caller: &Caller, agent: &str, id: &str) -> Key {
-    hashed(CLIENT_TASK, &[agent, &caller.id, id])
+    hashed_key(CLIENT_TASK, &[agent, &caller.id, id])
 }
 
-/// How many tasks there are in each state: what the counts begin with.
+/// Returns the prefix of the counts of a caller's tasks by state.
 pub(super) fn states(caller: &Caller, agent: &str) -> Key {
-    named(COUNT, &[&caller.id, agent])
+    prefix(COUNT, &[&caller.id, agent])
 }
 
-/// How many tasks there are of one state.
+/// Returns the key of the count of a caller's tasks in one state.
 pub(super) fn state(caller: &Caller, agent: &str, state: &str) -> Key {
-    named(COUNT, &[&caller.id, agent, state])
+    prefix(COUNT, &[&caller.id, agent, state])
 }
 
-/// What counts the task, and by how much.
-pub(super) fn counts(tip: &Tip) -> Vec<(Key, i64)> {
-    let (head, bytes) = (&tip.head, tip.bytes.cast_signed());
+/// Returns the counts that include the task, and its contribution to each.
+pub(super) fn counts(latest: &LatestAppend) -> Vec<(Key, i64)> {
+    let (head, bytes) = (&latest.head, latest.bytes.cast_signed());
     let mut counts = vec![(state(&head.owner, &head.agent, head.state.as_str()), 1)];
-    let mut add = |kind, more| counts.push((named(kind, &[&head.agent]), more));
+    let mut add = |kind, more| counts.push((prefix(kind, &[&head.agent]), more));
     if !head.state.is_terminal() {
         add(OPEN, 1);
     }
@@ -262,65 +263,65 @@ pub(super) fn counts(tip: &Tip) -> Vec<(Key, i64)> {
     counts
 }
 
-/// The prefix of the list of a caller's tasks in one state.
+/// Returns the prefix of the list of a caller's tasks in one state.
 pub(super) fn state_list(caller: &Caller, agent: &str, state: &str) -> Key {
-    named(STATE_LIST, &[&caller.id, agent, state])
+    prefix(STATE_LIST, &[&caller.id, agent, state])
 }
 
-/// The prefix of the state list for a key that counts the tasks of that state.
+/// Returns the prefix of the state list for the key of a count of that state.
 pub(super) fn state_list_of(state: &Key) -> Key {
     [&[STATE_LIST], &state[1..]].concat()
 }
 
-/// The tasks of a context begin with this.
+/// Returns the prefix of the tasks of a context.
 pub(super) fn context(caller: &Caller, agent: &str, context: &str) -> Key {
-    named(CONTEXT, &[&caller.id, agent, context])
+    prefix(CONTEXT, &[&caller.id, agent, context])
 }
 
-/// Where its context has the task.
-pub(super) fn in_context(head: &Head) -> Key {
+/// Returns the key of a task in its context.
+pub(super) fn context_key(head: &Head) -> Key {
     let mut key = context(&head.owner, &head.agent, &head.context_id);
     key.extend(head.task.as_bytes());
     key
 }
 
-/// The tasks of an agent that wait begin with this.
+/// Returns the prefix of an agent's waiting tasks.
 pub(super) fn waiting(agent: &str) -> Key {
-    named(WAITING, &[agent])
+    prefix(WAITING, &[agent])
 }
 
-/// The tasks of an agent that have ended begin with this.
+/// Returns the prefix of an agent's ended tasks.
 pub(super) fn ended(agent: &str) -> Key {
-    named(ENDED, &[agent])
+    prefix(ENDED, &[agent])
 }
 
-/// Every list in which the task stands.
-pub(super) fn places(tip: &Tip) -> Vec<Key> {
-    let head = &*tip.head;
+/// Returns the keys of a task in all lists.
+pub(super) fn list_keys(latest: &LatestAppend) -> Vec<Key> {
+    let head = &*latest.head;
     let position = ListPosition::of(head);
     let list = state_list(&head.owner, &head.agent, head.state.as_str());
-    let mut places = vec![in_state_list(list, &position), in_context(head)];
+    let mut list_keys = vec![newest_first_key(list, &position), context_key(head)];
     if head.waits() {
-        places.push(in_order(waiting(&head.agent), &position));
+        list_keys.push(oldest_first_key(waiting(&head.agent), &position));
     }
     if !head.is_open() {
-        places.push(in_order(ended(&head.agent), &position));
+        list_keys.push(oldest_first_key(ended(&head.agent), &position));
     }
     if !head.turns.is_empty() {
-        places.push(turn(&head.task));
+        list_keys.push(turn(&head.task));
     }
-    places
+    list_keys
 }
 
-/// The key of a position in a state list.
-pub(super) fn in_state_list(mut list: Key, position: &ListPosition) -> Key {
+/// Returns the key of a position in a list that begins with the newest task.
+pub(super) fn newest_first_key(mut list: Key, position: &ListPosition) -> Key {
     list.extend(newest_first(position.millis).to_be_bytes());
     list.extend(position.task.as_bytes());
     list
 }
 
-/// A place in a list that begins with the oldest.
-pub(super) fn in_order(mut list: Key, position: &ListPosition) -> Key {
+/// Returns the key of a position in a list that begins with the oldest task.
+pub(super) fn oldest_first_key(mut list: Key, position: &ListPosition) -> Key {
     list.extend((!newest_first(position.millis)).to_be_bytes());
     list.extend(position.task.as_bytes());
     list
@@ -336,44 +337,44 @@ pub(super) fn record(caller: &Caller, key: &RecordKey) -> Key {
     start
 }
 
-/// The owner's id and the names in a record's key.
+/// Parses the key of a small record: the owner's id and the record's key.
 pub(super) fn record_names(key: &[u8]) -> Result<(String, RecordKey), StoreError> {
     let mut rest = key.get(1..).unwrap_or_default();
     let mut names = [const { String::new() }; 3];
     for name in &mut names {
-        let (length, behind) = rest.split_first_chunk().ok_or_else(broken)?;
+        let (length, behind) = rest.split_first_chunk().ok_or_else(corrupt)?;
         let length = u32::from_be_bytes(*length) as usize;
-        let (text, behind) = behind.split_at_checked(length).ok_or_else(broken)?;
-        *name = str::from_utf8(text).map_err(|_| broken())?.to_owned();
+        let (text, behind) = behind.split_at_checked(length).ok_or_else(corrupt)?;
+        *name = str::from_utf8(text).map_err(|_| corrupt())?.to_owned();
         rest = behind;
     }
     let [owner, kind, scope] = names;
-    let id = str::from_utf8(rest).map_err(|_| broken())?.to_owned();
+    let id = str::from_utf8(rest).map_err(|_| corrupt())?.to_owned();
     Ok((owner, RecordKey { kind, scope, id }))
 }
 
 pub(super) fn records(caller: &Caller, kind: &str, scope: &str) -> Key {
-    named(RECORD, &[&caller.id, kind, scope])
+    prefix(RECORD, &[&caller.id, kind, scope])
 }
 
-/// The position that a key of a state list stands for.
+/// Returns the position of a key in a state list.
 pub(super) fn position(key: &[u8]) -> Result<ListPosition, StoreError> {
-    let (millis, task) = (time(key).ok_or_else(broken)?, last(key)?);
+    let (millis, task) = (time(key).ok_or_else(corrupt)?, last_name(key)?);
     Ok(ListPosition { millis, task })
 }
 
-/// Later times are smaller numbers; the sign bit is turned so that negative times come last.
+/// Converts a time to a number that is smaller for later times. The sign bit is flipped so that negative times come last.
 fn newest_first(millis: i64) -> u64 {
     !(millis.cast_unsigned() ^ (1 << 63))
 }
 
-fn turned(number: u64) -> i64 {
+fn time_of(number: u64) -> i64 {
     (!number ^ (1 << 63)).cast_signed()
 }
 
-fn named(kind: u8, names: &[&str]) -> Key {
+fn prefix(kind: u8, names: &[&str]) -> Key {
     let length: usize = names.iter().map(|name| 4 + name.len()).sum();
-    let mut key = Key::with_capacity(1 + length + TAIL);
+    let mut key = Key::with_capacity(1 + length + USUAL_TAIL);
     key.push(kind);
     for name in names {
         key.extend((name.len() as u32).to_be_bytes());
@@ -382,14 +383,14 @@ fn named(kind: u8, names: &[&str]) -> Key {
     key
 }
 
-/// Clients choose these ids, of any length; as a hash they make keys of one length.
-fn hashed(kind: u8, names: &[&str]) -> Key {
+/// Returns a key of fixed length: clients choose these ids, which can have any length.
+fn hashed_key(kind: u8, names: &[&str]) -> Key {
     let mut key = vec![kind];
-    key.extend(Sha256::digest(named(kind, names)));
+    key.extend(Sha256::digest(prefix(kind, names)));
     key
 }
 
-fn broken() -> StoreError {
+fn corrupt() -> StoreError {
     StoreError::corrupt("the index", "a key is broken")
 }
 
@@ -415,12 +416,14 @@ mod tests {
             position(i64::MIN, "a"),
         ];
         let list = state_list(&Caller::new("a"), "b", "s");
-        let keys = ordered.clone().map(|one| in_state_list(list.clone(), &one));
+        let keys = ordered
+            .clone()
+            .map(|one| newest_first_key(list.clone(), &one));
         assert!(ordered.is_sorted() && keys.is_sorted());
         for (key, one) in keys.iter().zip(&ordered) {
             assert_eq!(super::position(key).as_ref().unwrap(), one);
         }
-        let times = ordered.map(|one| in_order(waiting("b"), &position(one.millis, "")));
+        let times = ordered.map(|one| oldest_first_key(waiting("b"), &position(one.millis, "")));
         assert!(times.iter().rev().is_sorted());
         for list in [list, waiting("b"), ended("b")] {
             let order = order_of_list(&list).unwrap();
@@ -432,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_told_by_its_key() {
+    fn the_key_of_a_record_is_parsed() {
         let key = RecordKey {
             kind: "push".to_owned(),
             scope: "t".to_owned(),
@@ -444,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn names_do_not_reach_into_each_other() {
+    fn names_in_keys_do_not_run_into_each_other() {
         let caller = Caller::new("a");
         assert!(!states(&caller, "bc").starts_with(&states(&caller, "b")));
         assert!(!state_list(&caller, "bc", "s").starts_with(&state_list(&caller, "b", "c")));
@@ -454,25 +457,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_the_key_or_the_names_of_its_list() {
+    fn filters_contain_keys_or_prefixes_of_lists() {
         let caller = Caller::new("a");
         let list = state_list(&caller, "b", "s");
-        let place = in_state_list(list.clone(), &position(-7, "t"));
-        assert_eq!((filtered(&place), time(&place)), (Some(&*list), Some(-7)));
+        let place = newest_first_key(list.clone(), &position(-7, "t"));
+        assert_eq!((filter_key(&place), time(&place)), (Some(&*list), Some(-7)));
         assert_eq!(
-            (filtered(&list), filtered(&[STATE_LIST])),
+            (filter_key(&list), filter_key(&[STATE_LIST])),
             (Some(&*list), None)
         );
         let appends = appends("t");
-        assert_eq!(filtered(&append("t", 9)), Some(&*appends));
+        assert_eq!(filter_key(&append("t", 9)), Some(&*appends));
         let head = head("t");
-        assert_eq!(filtered(&head), Some(&*head));
-        let waits = in_order(waiting("b"), &position(7, "t"));
+        assert_eq!(filter_key(&head), Some(&*head));
+        let waits = oldest_first_key(waiting("b"), &position(7, "t"));
         assert_eq!(
-            (filtered(&waits), last(&waits).unwrap().as_str()),
+            (filter_key(&waits), last_name(&waits).unwrap().as_str()),
             (Some(&*waiting("b")), "t")
         );
-        assert_eq!(filtered(&turn("t")), Some(&[TURN][..]));
-        assert_eq!(agent(&named(OPEN, &["b"])).unwrap(), "b");
+        assert_eq!(filter_key(&turn("t")), Some(&[TURN][..]));
+        assert_eq!(agent(&prefix(OPEN, &["b"])).unwrap(), "b");
     }
 }

@@ -10,9 +10,9 @@ use crate::{
     list::{ListPosition, cut_page},
 };
 
-/// The positions of a page's tasks, see [`crate::Page`].
+/// The positions of the tasks on a page, the token of the next page, and the number of tasks on all pages.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct PagePositions {
     pub(super) tasks: Vec<ListPosition>,
     pub(super) next: String,
     pub(super) total: usize,
@@ -20,9 +20,13 @@ pub(super) struct Places {
 
 impl Reader {
     /// Returns the positions of the tasks of a page.
-    pub(super) fn places(&self, caller: &Caller, query: &ListQuery) -> Result<Places, StoreError> {
+    pub(super) fn page_positions(
+        &self,
+        caller: &Caller,
+        query: &ListQuery,
+    ) -> Result<PagePositions, StoreError> {
         let from = query.start(|position| {
-            // A damaged task may be the last of the page before.
+            // The last task of the previous page may be damaged, so only the index is read.
             let indexed = self.indexed_task(&position.task)?;
             Ok(indexed
                 .is_some_and(|indexed| indexed.owner == caller.id && indexed.agent == query.agent))
@@ -33,10 +37,10 @@ impl Reader {
         };
         found.sort();
         let (tasks, next) = cut_page(found, query.page_size);
-        Ok(Places { tasks, next, total })
+        Ok(PagePositions { tasks, next, total })
     }
 
-    /// Every state has a sorted list. The page is a part of the first entries of all lists.
+    /// Returns the first positions of the sorted lists of all states, which contain those of the page, and the total.
     fn in_states(
         &self,
         caller: &Caller,
@@ -64,7 +68,7 @@ impl Reader {
         Ok((found, total))
     }
 
-    /// A context is a conversation with few tasks, so all of them are examined.
+    /// Returns the positions of a context, and their total. A context has few tasks, so all of them are read.
     fn in_context(
         &self,
         caller: &Caller,
@@ -75,7 +79,7 @@ impl Reader {
         let mut found = Vec::new();
         let list = keys::context(caller, &query.agent, context);
         for entry in self.index().scan(list, None) {
-            let task = keys::last(&entry?.0)?;
+            let task = keys::last_name(&entry?.0)?;
             if let Some(IndexedTask { millis, state, .. }) = self.indexed_task(&task)? {
                 let wanted = query.state.as_ref().is_none_or(|one| one.as_str() == state);
                 if wanted && query.includes_time(millis) {
@@ -88,17 +92,17 @@ impl Reader {
         Ok((found, total))
     }
 
-    /// The positions in a state list after `from` whose times the query includes.
+    /// Returns the positions in a state list after `from` whose times the query includes.
     fn state_list(
         &self,
         list: &Key,
         from: Option<&ListPosition>,
         query: &ListQuery,
     ) -> impl Iterator<Item = Result<ListPosition, StoreError>> {
-        let after = from.map(|from| keys::in_state_list(list.clone(), from));
+        let after = from.map(|from| keys::newest_first_key(list.clone(), from));
         let entries = self.index().scan(list.clone(), after);
-        let places = entries.map(|entry| keys::position(&entry?.0));
-        places.take_while(|place| {
+        let page_positions = entries.map(|entry| keys::position(&entry?.0));
+        page_positions.take_while(|place| {
             let millis = place.as_ref().map(|place| place.millis);
             millis.map_or(true, |millis| query.includes_time(millis))
         })

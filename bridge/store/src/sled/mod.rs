@@ -1,51 +1,51 @@
-//! Tasks on the disk: the default store. All data are in a log, a file format of our own. An index in a sled database has
-//! their places in the log; it is written later and can be made anew.
+//! Stores tasks on the disk. This is the default store. All data are in a log with its own file format. An index in a sled
+//! database has their offsets in the log; it is written later and can be rebuilt.
 //!
-//! One process at a time has the store open, and one of its threads writes. Readers see durable data only. Memory does not
-//! grow with the number of tasks, but for the index's filters (two bytes an entry, three entries a task); it holds the
-//! caches of [`SledSettings`] and the newest entries (of a hundred thousand appends).
+//! One process at a time has the store open, and one of its threads writes. Readers only see durable data. The memory
+//! consists of the caches of [`SledSettings`], the newest entries of the index (of a hundred thousand appends), and the
+//! index's filters, which grow with the number of tasks (two bytes per entry, three entries per task).
 //!
-//! - `open`, `follow`: settings, locks, formats, the start after a crash; an index that is lost or fails is made anew
+//! - `open`, `catch_up`: locks, formats, the start after a crash, and the rebuilding of a lost or failed index
 //! - `log`: the files, frames and checksums
 //! - `codec`, `keys`: the content of the log and of the index
 //! - `index`: entries in memory and in sled
-//! - `draft`, `committer`, `commit_queue`: batches, their changes of the index, and the thread that makes them durable
+//! - `draft`, `committer`, `commit_queue`: batches, their changes of the index, and the thread that commits them
 //! - `reader`, `lists`, `cached_reader`: reading
 //! - `compaction`: frees disk space
-//! - `backup`: copies of the folder
-//! - `check`: checks all of it
-//! - `whole`: all tasks and records, for copies
+//! - `backup`: copies the folder
+//! - `check`: checks the whole store
+//! - `export`: reads all tasks and records
 
 mod backup;
 mod cached_reader;
+mod catch_up;
 mod check;
 mod codec;
 mod commit_queue;
 mod committer;
 mod compaction;
-mod copies;
 mod draft;
 mod export;
-mod follow;
 mod index;
 mod index_folder;
 #[cfg(test)]
 mod interleavings;
 mod keys;
+mod latest_append;
 mod lists;
 mod log;
-mod logged;
-#[cfg(any(test, feature = "testing"))]
-mod lots;
 #[cfg(test)]
 mod model;
 mod open;
 mod reader;
 mod reader_threads;
+mod replayed_record;
 mod settings;
+mod task_copy;
+#[cfg(any(test, feature = "testing"))]
+mod test_rng;
 #[cfg(test)]
 mod tests;
-mod tip;
 
 pub use backup::copy_store;
 #[cfg(any(test, feature = "testing"))]
@@ -55,7 +55,7 @@ pub use settings::SledSettings;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Weak},
-    // By these names, `commit_queue` finds others in their place when `interleavings` tries it.
+    // `commit_queue` refers to `super::thread` and `super::channels`, which are others when `interleavings` compiles it.
     thread,
 };
 
@@ -65,10 +65,10 @@ use tokio::sync as channels;
 
 use self::{
     cached_reader::CachedReader,
+    catch_up::Rebuilder,
     committer::{Committer, Publisher},
-    compaction::{Compaction, Wanted},
-    draft::Prepared,
-    follow::Rebuilder,
+    compaction::{Compaction, CompactionGoal},
+    draft::PreparedAppend,
     open::Opened,
     reader::Reader,
 };
@@ -80,30 +80,29 @@ use super::{
 use crate::caller::Caller;
 
 /// The largest size of the events of one append, in bytes.
-const LIMIT: usize = 64 << 20;
-/// The largest size of all names of a small record, in bytes.
-const KEY_LIMIT: usize = 16 << 10;
+const MAX_APPEND_BYTES: usize = 64 << 20;
+/// The largest size of a small record's key, in bytes.
+const MAX_KEY_BYTES: usize = 16 << 10;
 
 /// A store in a folder.
 #[derive(Debug)]
 pub struct SledStore {
-    // The fields are dropped in this order: writes end, then the index is closed, and only then may another process open
-    // the folder.
+    // The fields are dropped in this order: the committer ends, then the index is closed, and then the folder is unlocked.
     committer: Committer,
     reader: CachedReader,
     compaction: Compaction,
 }
 
 impl SledStore {
-    /// Opens the folder's store or makes it. It blocks until the index has all of the log, and waits up to a second for
-    /// another process to close the folder.
+    /// Opens the store in a folder or creates it. It blocks until the index is up to date, and waits up to a second for
+    /// another process to unlock the folder.
     ///
     /// Errors: `InUse`, `Older`, `Newer`, `Corrupt`, `Io`, `Full`.
     pub fn open(settings: &SledSettings) -> Result<Self, StoreError> {
         Self::open_on(settings, &(Arc::new(log::RealDisk::default()) as _))
     }
 
-    /// The same with the log on this disk.
+    /// Opens the store with the log on a given disk.
     fn open_on(settings: &SledSettings, disk: &Arc<dyn log::Disk>) -> Result<Self, StoreError> {
         let Opened { reader, log } = open::open(settings, disk)?;
         let publisher = Publisher {
@@ -118,7 +117,7 @@ impl SledStore {
         })
     }
 
-    /// The same with the log on a simulated disk, which has nothing on it at first.
+    /// Opens the store with the log on a simulated disk.
     #[cfg(any(test, feature = "testing"))]
     pub fn open_simulated(
         settings: &SledSettings,
@@ -127,7 +126,7 @@ impl SledStore {
         Self::open_on(settings, &(Arc::new(disk.clone()) as _))
     }
 
-    /// Reads the whole store and reports what is damaged. It blocks for as long as that takes.
+    /// Reads the whole store and reports damaged data. It blocks meanwhile.
     ///
     /// # Errors
     /// If the store cannot be read at all.
@@ -135,33 +134,33 @@ impl SledStore {
         check::check(&self.reader.disk)
     }
 
-    /// Frees the disk space of deleted tasks and replaced records, as far as whole files can be removed. `steps` is asked
-    /// before each step whether to go on.
+    /// Frees the disk space of deleted tasks and replaced records, as far as whole files can be removed. `continues` is
+    /// called before each step and returns whether to continue.
     ///
     /// # Errors
     /// If the store cannot be read or written.
-    pub async fn compact(&self, mut steps: impl FnMut() -> bool) -> Result<(), StoreError> {
-        while steps() && self.compact_step().await? {
+    pub async fn compact(&self, mut continues: impl FnMut() -> bool) -> Result<(), StoreError> {
+        while continues() && self.compact_step().await? {
             tokio::task::yield_now().await;
         }
         Ok(())
     }
 
-    /// Does the part of an append that needs no lock: writes the events as JSON for the log.
-    async fn prepare(&self, caller: &Caller, append: Append) -> Result<Prepared, StoreError> {
+    /// Prepares an append on the caller's thread: serializes the events, and computes the index keys of messages.
+    async fn prepare(&self, caller: &Caller, append: Append) -> Result<PreparedAppend, StoreError> {
         let json = codec::events_json(&append)?;
-        if json.len() > LIMIT {
+        if json.len() > MAX_APPEND_BYTES {
             return Err(StoreError::TooLarge {
                 what: format!("an append to task {}", append.task),
                 size: json.len(),
-                limit: LIMIT,
+                limit: MAX_APPEND_BYTES,
             });
         }
         let messages = match append.message_ids().next() {
             Some(_) => self.message_keys(caller, &append).await?,
             None => Vec::new(),
         };
-        Ok(Prepared {
+        Ok(PreparedAppend {
             caller: caller.clone(),
             append,
             messages,
@@ -189,7 +188,7 @@ impl SledStore {
         };
         Ok(match append.events.first() {
             Some(Event::Created(created)) => key(&created.agent),
-            // It is refused.
+            // The append is refused later.
             _ if append.expected == 0 => Vec::new(),
             _ => key(&self.reader.head(caller, &append.task).await?.agent),
         })
@@ -211,11 +210,11 @@ impl Store for SledStore {
         after: Seq,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        let tip = self.reader.tip(caller, task).await?;
-        if after >= tip.head.seq {
+        let latest = self.reader.latest(caller, task).await?;
+        if after >= latest.head.seq {
             return Ok(Vec::new());
         }
-        self.read_disk(move |disk| disk.events(&tip, after, limit))
+        self.read_disk(move |disk| disk.events(&latest, after, limit))
             .await
     }
 
@@ -224,8 +223,8 @@ impl Store for SledStore {
     }
 
     async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
-        let tip = self.reader.tip(caller, task).await?;
-        self.reader.snapshot(tip).await
+        let latest = self.reader.latest(caller, task).await?;
+        self.reader.snapshot(latest).await
     }
 
     async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
@@ -284,7 +283,7 @@ impl Store for SledStore {
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
         let (list, after) = (keys::waiting(agent), after.cloned());
-        self.read_disk(move |disk| disk.since(list, after.as_ref(), until, limit))
+        self.read_disk(move |disk| disk.heads_until(list, after.as_ref(), until, limit))
             .await
     }
 
@@ -316,7 +315,7 @@ impl Store for SledStore {
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
         let (list, after) = (keys::ended(agent), after.cloned());
-        self.read_disk(move |disk| disk.since(list, after.as_ref(), until, limit))
+        self.read_disk(move |disk| disk.heads_until(list, after.as_ref(), until, limit))
             .await
     }
 
@@ -327,13 +326,13 @@ impl Store for SledStore {
     async fn maintain(&self) -> Result<bool, StoreError> {
         let step = self
             .compaction
-            .step(&self.reader, &self.committer, Wanted::Bounded);
+            .step(&self.reader, &self.committer, CompactionGoal::Bounded);
         step.await
     }
 
     async fn compact_step(&self) -> Result<bool, StoreError> {
         self.compaction
-            .step(&self.reader, &self.committer, Wanted::All)
+            .step(&self.reader, &self.committer, CompactionGoal::All)
             .await
     }
 
@@ -347,7 +346,7 @@ impl Store for SledStore {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        self.committer.look().await?;
+        self.committer.check_writable().await?;
         self.open_turns("", 1).await.map(|_| ())
     }
 
@@ -378,11 +377,11 @@ impl Store for SledStore {
     ) -> Result<(), StoreError> {
         key.check(&value)?;
         let name = keys::record(caller, key);
-        if name.len() > KEY_LIMIT {
+        if name.len() > MAX_KEY_BYTES {
             return Err(StoreError::TooLarge {
                 what: format!("the names of record {}/{}/{}", key.kind, key.scope, key.id),
                 size: name.len(),
-                limit: KEY_LIMIT,
+                limit: MAX_KEY_BYTES,
             });
         }
         self.committer.record(name, Some(value)).await?;

@@ -1,11 +1,10 @@
-//! The same is done to a store on disk and to one in memory, which is the model: whatever is asked, at
-//! whatever moment, both say the same.
+//! Compares a store on disk with a store in memory: the same operations must have the same results.
 
 use std::sync::Arc;
 
 use bridge_protocol::a2a::{TaskState, TaskStatus};
 
-use super::{lots::Lots, *};
+use super::{test_rng::TestRng, *};
 use crate::{Event, MemoryStore, testing::Sample};
 
 const AGENT: &str = "sample";
@@ -52,21 +51,21 @@ impl Pair {
         sample.of(caller)
     }
 
-    /// A new task, or something that happens to an old one, if it still can.
-    async fn change(&mut self, lots: &mut Lots, millis: i64) {
-        if self.tasks == 0 || lots.below(3) == 0 {
+    /// Creates a task, or changes an existing one if possible.
+    async fn change(&mut self, rng: &mut TestRng, millis: i64) {
+        if self.tasks == 0 || rng.below(3) == 0 {
             for store in self.stores() {
                 Self::sample(self.tasks).create(store, millis).await;
             }
             self.tasks += 1;
             return;
         }
-        let sample = Self::sample(lots.below(self.tasks));
+        let sample = Self::sample(rng.below(self.tasks));
         let Ok(head) = self.memory.head(&sample.caller, &sample.task).await else {
             return;
         };
-        if lots.below(5) == 0 {
-            let deletion = [Deletion::Ended, Deletion::Forced][lots.below(2)];
+        if rng.below(5) == 0 {
+            let deletion = [Deletion::Ended, Deletion::Forced][rng.below(2)];
             let [disk, memory] = self.stores();
             let one = disk.delete(&sample.caller, &sample.task, deletion).await;
             let other = memory.delete(&sample.caller, &sample.task, deletion).await;
@@ -76,10 +75,10 @@ impl Pair {
             );
             return;
         }
-        let event = match lots.below(3) {
+        let event = match rng.below(3) {
             0 => Event::TurnEnded { turn: 1 },
             _ => Event::Status {
-                status: TaskStatus::new(STATES[lots.below(STATES.len())].clone()),
+                status: TaskStatus::new(STATES[rng.below(STATES.len())].clone()),
                 metadata: None,
             },
         };
@@ -93,14 +92,14 @@ impl Pair {
         );
     }
 
-    async fn compare(&self, lots: &mut Lots) {
+    async fn compare(&self, rng: &mut TestRng) {
         let [disk, memory] = self.stores();
         let open = (
             disk.open_turns("", 99).await,
             memory.open_turns("", 99).await,
         );
         assert_eq!(open.0.unwrap(), open.1.unwrap());
-        let (until, limit) = (jiff::Timestamp::from_millisecond(30), 1 + lots.below(99));
+        let (until, limit) = (jiff::Timestamp::from_millisecond(30), 1 + rng.below(99));
         let until = until.unwrap();
         let waiting = (
             disk.waiting_tasks(AGENT, None, until, limit).await,
@@ -121,10 +120,9 @@ impl Pair {
         assert_eq!(counts.0.unwrap(), counts.1.unwrap());
         for caller in ["alice", "bob", "", "nobody"].map(Caller::new) {
             let query = ListQuery {
-                context_id: [None, None, Some("x".to_owned())][lots.below(3)].clone(),
-                state: [None, Some(STATES[lots.below(STATES.len())].clone())][lots.below(2)]
-                    .clone(),
-                page_size: 1 + lots.below(20),
+                context_id: [None, None, Some("x".to_owned())][rng.below(3)].clone(),
+                state: [None, Some(STATES[rng.below(STATES.len())].clone())][rng.below(2)].clone(),
+                page_size: 1 + rng.below(20),
                 ..ListQuery::of(AGENT)
             };
             assert_eq!(
@@ -138,17 +136,17 @@ impl Pair {
                 disk.task(caller, task).await,
                 memory.task(caller, task).await,
             );
-            let is_there = one.1.is_ok();
+            let exists = one.1.is_ok();
             let shown = |error: StoreError| error.to_string();
             assert_eq!(one.0.map_err(shown), one.1.map_err(shown));
             let id = format!("{task}-1");
             let found = disk.find_message(caller, AGENT, &id).await.unwrap();
-            assert_eq!(found, is_there.then(|| (task.clone(), 2)));
+            assert_eq!(found, exists.then(|| (task.clone(), 2)));
         }
     }
 }
 
-/// The tasks on all pages, and what each page says of their number.
+/// Returns the tasks on all pages, and the total on each page.
 async fn all(store: &dyn Store, caller: &Caller, query: &ListQuery) -> Vec<(usize, Vec<Arc<str>>)> {
     let (mut query, mut pages) = (query.clone(), Vec::new());
     loop {
@@ -163,18 +161,18 @@ async fn all(store: &dyn Store, caller: &Caller, query: &ListQuery) -> Vec<(usiz
 }
 
 #[tokio::test]
-async fn a_store_on_disk_says_what_one_in_memory_says() {
+async fn a_store_on_disk_has_the_same_results_as_one_in_memory() {
     for seed in 1..=3 {
-        let (mut pair, mut lots) = (Pair::new(), Lots(seed));
+        let (mut pair, mut rng) = (Pair::new(), TestRng(seed));
         for step in 1..=160 {
-            pair.change(&mut lots, step / 4).await;
-            match lots.below(40) {
+            pair.change(&mut rng, step / 4).await;
+            match rng.below(40) {
                 0 => pair.reopen(),
-                1..=4 => pair.compare(&mut lots).await,
+                1..=4 => pair.compare(&mut rng).await,
                 _ => {}
             }
         }
         pair.reopen();
-        pair.compare(&mut lots).await;
+        pair.compare(&mut rng).await;
     }
 }

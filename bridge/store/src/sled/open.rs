@@ -1,4 +1,4 @@
-//! Opening a store: locks, formats, and what a crash left behind.
+//! Opens a store: its lock, its format, and its state after a crash.
 
 use std::{
     fs::{File, TryLockError},
@@ -10,26 +10,26 @@ use std::{
 
 use super::{
     SledSettings,
-    follow::follow,
-    index_folder::{FOLDERS, PATIENCE, open_index, remove},
+    catch_up::catch_up,
+    index_folder::{FOLDERS, LOCK_TIMEOUT, open_index, remove},
     log::{self, Disk},
     reader::Reader,
 };
 use crate::{StoreError, private};
 
-/// Where it was in earlier layouts; it is made anew from the log.
-const FORMER: [&str; 8] = [
+/// The folders of the index in earlier layouts. They are removed, and the index is rebuilt.
+const FORMER_FOLDERS: [&str; 8] = [
     "index", "index-2", "parts", "parts-2", "lists", "lists-2", "tables", "tables-2",
 ];
 
-/// What an open store consists of.
+/// The parts of an open store.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) reader: Reader,
     pub(super) log: log::Writer,
 }
 
-/// Opens the folder's store or makes it.
+/// Opens the store in a folder or creates it.
 pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<Opened, StoreError> {
     let folder = &settings.folder;
     let failed = |error| StoreError::io(format!("making {}", folder.display()), error);
@@ -39,17 +39,17 @@ pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<Open
     let logs = folder.join("log");
     disk.make_folder(&logs).map_err(failed)?;
     disk.sync_folder(folder).map_err(failed)?;
-    for former in FORMER
+    for former in FORMER_FOLDERS
         .map(|name| folder.join(name))
         .iter()
         .filter(|former| former.exists())
     {
-        tracing::warn!(folder = %former.display(), "an index of an earlier layout is made anew from the log");
+        tracing::warn!(folder = %former.display(), "an index of an earlier layout is rebuilt from the log");
         remove(former)?;
     }
     match open_all(settings, disk, &logs, &lock) {
-        Err(error) if !is_hopeless(&error) => {
-            tracing::warn!("the index is made anew from the log, which takes a while: {error}");
+        Err(error) if !is_permanent(&error) => {
+            tracing::warn!("the index is rebuilt from the log, which takes a while: {error}");
             FOLDERS
                 .iter()
                 .try_for_each(|name| remove(&folder.join(name)))?;
@@ -59,8 +59,8 @@ pub(super) fn open(settings: &SledSettings, disk: &Arc<dyn Disk>) -> Result<Open
     }
 }
 
-/// Whether another index would fail in the same way: it is not the index that is wrong.
-fn is_hopeless(error: &StoreError) -> bool {
+/// Returns whether a rebuilt index would fail in the same way, because the index is not the cause.
+fn is_permanent(error: &StoreError) -> bool {
     match error {
         StoreError::Full { .. } | StoreError::Newer { .. } => true,
         StoreError::Io { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
@@ -75,30 +75,30 @@ fn open_all(
     lock: &Arc<File>,
 ) -> Result<Opened, StoreError> {
     let [usual, other] = FOLDERS.map(|name| settings.folder.join(name));
-    // Of two none was complete when the program ended.
+    // If both folders exist, the program ended while the index was being rebuilt.
     if usual.exists() && other.exists() {
         remove(&usual)?;
         remove(&other)?;
     }
     let index = open_index(if other.exists() { &other } else { &usual }, settings)?;
     let reader = Reader {
-        log: log::open(disk.clone(), logs, index.now().end())?,
+        log: log::open(disk.clone(), logs, index.get().end())?,
         index,
         quarantine: Arc::default(),
         _lock: Arc::clone(lock),
     };
-    // An index that was put there from elsewhere may lead to what was removed since.
+    // An index that was copied from elsewhere may refer to segments that were removed since.
     if reader.index().durable_end() > 0 && reader.index().end().at < reader.log.begin() {
         return Err(StoreError::corrupt(
             "the index",
             "it ends before the log begins",
         ));
     }
-    let log = log::writer(&reader.log, follow(&reader)?)?;
+    let log = log::writer(&reader.log, catch_up(&reader)?)?;
     Ok(Opened { reader, log })
 }
 
-/// What stood in a folder before the log was a file of its own: all of it in sled.
+/// Refuses the layout before the log was introduced, in which all data were in sled.
 fn check_layout(folder: &Path) -> Result<(), StoreError> {
     match folder.join("db").exists() {
         true => Err(StoreError::Older {
@@ -120,7 +120,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
+            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_TIMEOUT => {
                 std::thread::sleep(Duration::from_millis(20));
             }
             Err(TryLockError::WouldBlock) => {

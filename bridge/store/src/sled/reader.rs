@@ -1,50 +1,50 @@
-//! Reads from the index and the log. Only the disk blocks these functions.
+//! Reads from the index and the log. These functions only block on the disk.
 
 use std::{collections::BTreeMap, fs::File, sync::Arc};
 
 use jiff::Timestamp;
 
 use super::{
-    codec::{self, Appended},
-    index::{Index, IndexInUse},
+    codec::{self, LoggedAppend},
+    index::{CurrentIndex, Index},
     keys::{self, IndexedTask, Key, Order},
+    latest_append::{DataState, LatestAppend},
     log::{Log, LogOffset},
-    tip::{Tip, TipState},
 };
 use crate::{
     EndedTasks, Head, Seq, StoreError, StoredEvent, caller::Caller, list::ListPosition,
     quarantine::Quarantine,
 };
 
-/// The index contains the position of every append whose number is a multiple of this. The others are found by going
-/// back from append to append.
+/// The index has the offset of every append whose number is a multiple of this. The others are found through the previous
+/// offsets of later appends.
 pub(super) const STRIDE: u32 = 32;
 
-/// Everything that is durable.
+/// Reads durable data.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
-    pub(super) index: IndexInUse,
+    pub(super) index: CurrentIndex,
     pub(super) log: Arc<Log>,
     pub(super) quarantine: Arc<Quarantine>,
-    /// The folder's lock. It is dropped last, so that no other process opens the folder while somebody reads.
+    /// The lock of the folder. It is dropped last, so that no other process opens the folder while this one reads it.
     pub(super) _lock: Arc<File>,
 }
 
 impl Reader {
     pub(super) fn index(&self) -> Arc<Index> {
-        self.index.now()
+        self.index.get()
     }
 
     pub(super) fn owner(&self, task: &str) -> Result<Caller, StoreError> {
-        let tip = self.find(task)?;
-        let tip = tip.ok_or_else(|| StoreError::not_found(task))?;
-        Ok(tip.head.owner.clone())
+        let latest = self.find(task)?;
+        let latest = latest.ok_or_else(|| StoreError::not_found(task))?;
+        Ok(latest.head.owner.clone())
     }
 
-    /// Returns the newest append of a task that is there. If it cannot be read the tip is broken, and only the owner, the
-    /// agent, the state and its time may be known.
-    pub(super) fn find(&self, task: &str) -> Result<Option<Tip>, StoreError> {
-        let mut looked_at = None;
+    /// Returns the latest append of an existing task. If it cannot be read, its state is damaged, and its head may only have
+    /// the owner, the agent, the state and its time.
+    pub(super) fn find(&self, task: &str) -> Result<Option<LatestAppend>, StoreError> {
+        let mut tried = None;
         loop {
             if let Some(found) = self.find_in_memory(task) {
                 return Ok(found);
@@ -52,26 +52,26 @@ impl Reader {
             let Some(indexed) = self.index().indexed_task(task)? else {
                 return Ok(None);
             };
-            match self.tip_at(&indexed, task) {
-                // It may have been written anew meanwhile, and the segment removed.
-                Err(StoreError::Corrupt { .. }) if looked_at != Some(indexed.offset) => {
-                    looked_at = Some(indexed.offset);
+            match self.read_latest(&indexed, task) {
+                // The task may have been copied meanwhile, and the segment removed.
+                Err(StoreError::Corrupt { .. }) if tried != Some(indexed.offset) => {
+                    tried = Some(indexed.offset);
                 }
                 Err(error @ StoreError::Corrupt { .. }) => {
                     self.quarantine.add(task, &error.to_string());
-                    return Ok(Some(indexed.broken_tip(task)));
+                    return Ok(Some(indexed.damaged_append(task)));
                 }
                 read => return read.map(Some),
             }
         }
     }
 
-    /// Does the same without reading the disk; `None` if that has to be read.
-    pub(super) fn find_in_memory(&self, task: &str) -> Option<Option<Tip>> {
-        Some(self.index().tip(task)?.unless_deleted())
+    /// Does the same without the disk; `None` if the disk must be read.
+    pub(super) fn find_in_memory(&self, task: &str) -> Option<Option<LatestAppend>> {
+        Some(self.index().latest(task)?.unless_deleted())
     }
 
-    /// Returns the data that lists need of a task, whether it is damaged or not.
+    /// Returns the entry of a task in the index, whether it is damaged or not.
     pub(super) fn indexed_task(&self, task: &str) -> Result<Option<IndexedTask>, StoreError> {
         match self.find_in_memory(task) {
             Some(found) => Ok(found.as_ref().map(IndexedTask::of)),
@@ -79,98 +79,97 @@ impl Reader {
         }
     }
 
-    /// Returns the tip unless it is broken.
-    pub(super) fn intact(&self, tip: Tip) -> Result<Tip, StoreError> {
-        match tip.state {
-            TipState::Broken => Err(self.damaged(&tip.head.task)),
-            TipState::Intact | TipState::Deleted => Ok(tip),
+    /// Returns the append unless the task is damaged.
+    pub(super) fn intact(&self, latest: LatestAppend) -> Result<LatestAppend, StoreError> {
+        match latest.state {
+            DataState::Damaged => Err(self.quarantine_lost(&latest.head.task)),
+            DataState::Intact | DataState::Deleted => Ok(latest),
         }
     }
 
-    /// Counts a task whose newest append is lost as damaged.
-    pub(super) fn damaged(&self, task: &str) -> StoreError {
+    /// Quarantines a task whose latest append is lost, and returns the error.
+    pub(super) fn quarantine_lost(&self, task: &str) -> StoreError {
         let lost = StoreError::corrupt("its newest append", "it is lost");
-        self.damaged_by(task, &lost)
+        self.quarantine(task, &lost)
     }
 
-    /// Counts a task as damaged, and returns the error with the reason that was found first.
-    fn damaged_by(&self, task: &str, error: &StoreError) -> StoreError {
+    /// Quarantines a task, and returns the error with the reason that was found first.
+    fn quarantine(&self, task: &str, error: &StoreError) -> StoreError {
         StoreError::Damaged {
             reason: self.quarantine.add(task, &error.to_string()),
             task: task.into(),
         }
     }
 
-    fn tip_at(&self, indexed: &IndexedTask, task: &str) -> Result<Tip, StoreError> {
+    fn read_latest(&self, indexed: &IndexedTask, task: &str) -> Result<LatestAppend, StoreError> {
         let offset = indexed.offset;
         let record = self.log.read(offset)?;
-        let append = Appended::open(&record)?;
+        let append = LoggedAppend::open(&record)?;
         let head = append.head()?;
         if head.task != task {
             let reason = "it is of another task";
             return Err(StoreError::corrupt("a record of the log", reason));
         }
-        Ok(Tip {
+        Ok(LatestAppend {
             head: Arc::new(head),
             offset,
             number: append.number,
             bytes: indexed.bytes,
-            state: TipState::Intact,
+            state: DataState::Intact,
         })
     }
 
-    /// Returns at most `limit` events after `after`. If some of them cannot be read, the task counts as damaged from
-    /// then on.
+    /// Returns at most `limit` events after `after`. If one of them cannot be read, the task is quarantined.
     pub(super) fn events(
         &self,
-        tip: &Tip,
+        latest: &LatestAppend,
         after: Seq,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        match self.read_events(tip, after, limit) {
+        match self.read_events(latest, after, limit) {
             Err(error @ StoreError::Corrupt { .. }) => {
-                // It may have been written anew meanwhile, and the segment removed.
-                if let Some(moved) = self.moved(tip)? {
-                    return self.events(&moved, after, limit);
+                // The task may have been copied meanwhile, and the segment removed.
+                if let Some(moved_append) = self.moved_append(latest)? {
+                    return self.events(&moved_append, after, limit);
                 }
-                Err(self.damaged_by(&tip.head.task, &error))
+                Err(self.quarantine(&latest.head.task, &error))
             }
             read => read,
         }
     }
 
-    /// The newest append of a task if that is another one now.
-    fn moved(&self, tip: &Tip) -> Result<Option<Tip>, StoreError> {
-        let task = &tip.head.task;
+    /// Returns the latest append of a task if it is at another offset now.
+    fn moved_append(&self, latest: &LatestAppend) -> Result<Option<LatestAppend>, StoreError> {
+        let task = &latest.head.task;
         let now = self
             .find(task)?
             .ok_or_else(|| StoreError::not_found(task))?;
-        let is_moved = now.state == TipState::Intact && now.offset != tip.offset;
+        let is_moved = now.state == DataState::Intact && now.offset != latest.offset;
         Ok(is_moved.then_some(now))
     }
 
     fn read_events(
         &self,
-        tip: &Tip,
+        latest: &LatestAppend,
         after: Seq,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        let wanted = after.saturating_add(limit as Seq).min(tip.head.seq);
+        let wanted = after.saturating_add(limit as Seq).min(latest.head.seq);
         let mut appends = Vec::new();
         let mut next = match wanted > after {
-            true => Some(self.from(tip, wanted)?),
+            true => Some(self.search_start(latest, wanted)?),
             false => None,
         };
         let mut covered = None;
         while let Some(offset) = next {
             let record = self.log.read(offset)?;
-            let append = Appended::open(&record)?;
-            // A loss in the middle of the log must be noticed.
+            let append = LoggedAppend::open(&record)?;
+            // Lost events in the middle of a task must be detected.
             let is_gap = covered.is_some_and(|covered| append.last + 1 != covered);
             if is_gap || (append.first() > 1 && append.previous.is_none()) {
                 let reason = format!("the events before {} are missing", append.first());
                 return Err(StoreError::corrupt(
-                    format!("task {}", tip.head.task),
+                    format!("task {}", latest.head.task),
                     &reason,
                 ));
             }
@@ -185,27 +184,27 @@ impl Reader {
         Ok(events.take(limit).collect())
     }
 
-    /// Returns the append from which to go back in order to find event `wanted`.
-    fn from(&self, tip: &Tip, wanted: Seq) -> Result<LogOffset, StoreError> {
-        if tip.number < STRIDE || wanted == tip.head.seq {
-            return Ok(tip.offset);
+    /// Returns the offset of an indexed append at or after event `wanted`, from which earlier appends are read.
+    fn search_start(&self, latest: &LatestAppend, wanted: Seq) -> Result<LogOffset, StoreError> {
+        if latest.number < STRIDE || wanted == latest.head.seq {
+            return Ok(latest.offset);
         }
-        let prefix = keys::appends(&tip.head.task);
-        let before = keys::append(&tip.head.task, wanted - 1);
+        let prefix = keys::appends(&latest.head.task);
+        let before = keys::append(&latest.head.task, wanted - 1);
         match self.index().scan(prefix, Some(before)).next().transpose()? {
             Some((_, offset)) => keys::read(&offset),
-            None => Ok(tip.offset),
+            None => Ok(latest.offset),
         }
     }
 
-    /// Returns the heads of tasks with turns that have not ended, of all owners.
+    /// Returns the heads of tasks of all callers with open turns.
     pub(super) fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         let turns = self.index().scan(vec![keys::TURN], Some(keys::turn(after)));
         self.heads_of(turns.map(|entry| Ok(entry?.0)), limit)
     }
 
-    /// Returns the heads of the tasks in a list that begins with the oldest, after `after` and up to `until`.
-    pub(super) fn since(
+    /// Returns the heads of the tasks in a list that begins with the oldest task, after `after` and up to `until`.
+    pub(super) fn heads_until(
         &self,
         list: Key,
         after: Option<&ListPosition>,
@@ -214,7 +213,7 @@ impl Reader {
     ) -> Result<Vec<Head>, StoreError> {
         let behind = until.as_millisecond().saturating_add(1);
         let end = keys::start_of_time(&list, Order::OldestFirst, behind);
-        let after = after.map(|after| keys::in_order(list.clone(), after));
+        let after = after.map(|after| keys::oldest_first_key(list.clone(), after));
         let entries = self.index().scan_before(list, after, Some(end));
         self.heads_of(entries.map(|entry| Ok(entry?.0)), limit)
     }
@@ -229,10 +228,10 @@ impl Reader {
         while heads.len() < limit
             && let Some(key) = list.next()
         {
-            if let Some(tip) = self.find(&keys::last(&key?)?)?
-                && let Ok(tip) = self.intact(tip)
+            if let Some(latest) = self.find(&keys::last_name(&key?)?)?
+                && let Ok(latest) = self.intact(latest)
             {
-                heads.push(Arc::unwrap_or_clone(tip.head));
+                heads.push(Arc::unwrap_or_clone(latest.head));
             }
         }
         Ok(heads)
@@ -247,7 +246,7 @@ impl Reader {
             .collect()
     }
 
-    /// Returns how many tasks of each agent have ended, and their size.
+    /// Returns the number and size of the ended tasks of each agent.
     pub(super) fn ended_counts(&self) -> Result<BTreeMap<String, EndedTasks>, StoreError> {
         let bytes = self.index().counts(&[keys::ENDED_BYTES])?;
         let mut counts = BTreeMap::new();
@@ -267,10 +266,10 @@ impl Reader {
         for entry in self.index().scan(prefix, None) {
             let (key, offset) = entry?;
             match keys::read(&offset).and_then(|offset| self.record(&key, offset)) {
-                Ok(Some(value)) => records.push((keys::last(&key)?, value)),
+                Ok(Some(value)) => records.push((keys::last_name(&key)?, value)),
                 Ok(None) => {}
                 Err(error @ StoreError::Corrupt { .. }) => {
-                    tracing::error!(%error, "a small record is left out, since it is damaged");
+                    tracing::error!(%error, "a small record is left out because it is damaged");
                 }
                 Err(error) => return Err(error),
             }
@@ -298,7 +297,7 @@ impl Reader {
             Err(error @ StoreError::Corrupt { .. }) => error,
             read => return read.map(Some),
         };
-        // It may have been written anew meanwhile, and the segment removed.
+        // The record may have been copied meanwhile, and the segment removed.
         let now = self.index().get(key)?;
         match now.as_deref().map(keys::read).transpose()? {
             None => Ok(None),
@@ -307,7 +306,7 @@ impl Reader {
         }
     }
 
-    /// The value that stands at this place.
+    /// Returns the value of the small record at an offset.
     pub(super) fn value(&self, offset: LogOffset) -> Result<Vec<u8>, StoreError> {
         codec::small_value(&self.log.read(offset)?)
     }

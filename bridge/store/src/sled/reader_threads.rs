@@ -1,4 +1,4 @@
-//! The threads that wait for the disk on behalf of readers.
+//! The threads that read from the disk.
 
 use std::sync::Arc;
 
@@ -9,50 +9,50 @@ use tokio::{
 
 use crate::StoreError;
 
-/// The largest number of reads that wait for the disk at a time, each on a thread. Each thread keeps some megabytes of memory
-/// that it has used.
-pub(super) const READERS: usize = if cfg!(test) { 8 } else { 16 };
+/// The largest number of concurrent reads, each on a thread. Each thread keeps some megabytes of memory.
+pub(super) const MAX_READS: usize = if cfg!(test) { 8 } else { 16 };
 
-/// Threads of this store alone, which are started when they are needed. tokio's pool for blocking work, which a program has
-/// already, starts a thread whenever none is idle at that moment: on a busy machine these were hundreds.
+/// The threads of this store, which are started when they are needed. The program's tokio pool for blocking work is not
+/// used because it starts a thread whenever none is idle, which were hundreds on a busy machine.
 #[derive(Debug)]
 pub(super) struct ReaderThreads {
-    /// Taken when this is dropped.
+    /// The runtime; `None` while this is dropped.
     runtime: Option<Runtime>,
-    /// Further reads wait here and not in the runtime's queue, which would run those whose callers have left.
-    room: Arc<Semaphore>,
+    /// The permits for reads. Reads wait for them and not in the queue of the runtime, which would also run reads whose
+    /// callers have left.
+    permits: Arc<Semaphore>,
 }
 
 impl ReaderThreads {
     pub(super) fn new() -> Result<Self, StoreError> {
         let runtime = Builder::new_current_thread()
             .thread_name("store-reader")
-            .max_blocking_threads(READERS)
+            .max_blocking_threads(MAX_READS)
             .build();
         Ok(Self {
             runtime: Some(runtime.map_err(|error| StoreError::io("starting the readers", error))?),
-            room: Arc::new(Semaphore::new(READERS)),
+            permits: Arc::new(Semaphore::new(MAX_READS)),
         })
     }
 
-    /// Runs work on a thread, to its end even if nobody waits for it any more.
+    /// Runs work on a thread. It runs to its end even if the caller leaves.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (sender, result) = oneshot::channel();
-        // Boxed, so that little is compiled for each kind of work.
+        // The work is boxed, so that little code is compiled for each kind of work.
         let work = Box::new(move || drop(sender.send(work())));
         self.start(work).await?;
         result.await.map_err(|_| StoreError::Closed)?
     }
 
     async fn start(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), StoreError> {
-        let place = Arc::clone(&self.room).acquire_owned().await;
-        let place = place.map_err(|_| StoreError::Closed)?;
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let permit = permit.map_err(|_| StoreError::Closed)?;
         let runtime = self.runtime.as_ref().ok_or(StoreError::Closed)?;
         runtime.spawn_blocking(move || {
-            let _place = place;
+            let _permit = permit;
             work();
         });
         Ok(())
@@ -61,7 +61,7 @@ impl ReaderThreads {
 
 impl Drop for ReaderThreads {
     fn drop(&mut self) {
-        // The last owner may be asynchronous, and may not wait.
+        // The last owner may be an asynchronous task, which must not block.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }

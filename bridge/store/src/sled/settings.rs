@@ -1,25 +1,25 @@
-//! Where the store is and what memory it may take.
+//! The settings of a store on disk.
 
 use std::path::PathBuf;
 
-/// Where the store is and what memory it may take.
+/// The folder and the memory limits of a store on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SledSettings {
-    /// The folder, which is made if need be.
+    /// The folder. It is created if it does not exist.
     pub folder: PathBuf,
-    /// The bytes that sled keeps of the index.
+    /// The size of sled's page cache for the index, in bytes.
     pub page_cache: u64,
-    /// The bytes that tasks may take, about, which are kept ready to be shown.
+    /// The approximate size of the cache of tasks, in bytes.
     pub task_cache: usize,
-    /// The bytes of the index's filters in memory, about: 6 for each task. Tasks that are too old for them are found
-    /// more slowly.
+    /// The approximate size of the index's filters in memory, in bytes. A task takes 6 bytes. Older tasks that exceed the
+    /// limit are found more slowly.
     pub filters: usize,
-    /// So many ids of callers' messages are remembered at least, the newest.
+    /// The number of the newest message ids of callers that are kept at least.
     pub message_ids: u64,
 }
 
 impl SledSettings {
-    /// The settings that suit most: 64 MiB of the index, 64 MiB of tasks, 128 MiB of filters, four million messages.
+    /// Returns the default settings: 64 MiB page cache, 64 MiB of tasks, 128 MiB of filters, four million message ids.
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),

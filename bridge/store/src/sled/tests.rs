@@ -1,4 +1,4 @@
-//! The suite on sled, and what only a store on disk has to promise.
+//! Runs the suite on the store on disk, and tests its additional guarantees.
 
 mod backup;
 mod compaction;
@@ -58,7 +58,7 @@ fn a_folder_is_opened_once() {
 }
 
 #[tokio::test]
-async fn what_is_durable_is_told_though_its_writer_has_left() {
+async fn a_durable_append_is_announced_after_its_writer_left() {
     let backend = Sled::new();
     let store = backend.try_open().unwrap();
     let sample = Sample::new("t");
@@ -73,7 +73,7 @@ async fn what_is_durable_is_told_though_its_writer_has_left() {
     tokio::select! {
         biased;
         appended = store.append(&sample.caller, append) => drop(appended.unwrap()),
-        // It has been asked for once, and is let go then.
+        // The append was polled once, and is dropped then.
         () = std::future::ready(()) => {}
     }
     assert_eq!(watch.after(seq).await.unwrap().seq, seq + 1);
@@ -82,7 +82,7 @@ async fn what_is_durable_is_told_though_its_writer_has_left() {
 }
 
 #[test]
-fn nobody_else_can_look_into_it() {
+fn other_users_cannot_read_the_files() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("a/b");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -99,7 +99,7 @@ fn nobody_else_can_look_into_it() {
         let expected = if path.is_dir() { 0o700 } else { 0o600 };
         assert_eq!(mode(&path), expected, "{}", path.display());
     }
-    // What was made for others too is closed; the folder itself is the operator's.
+    // The permissions of existing folders of the store are removed, but those of its parent folder are not changed.
     for path in &folders {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -123,7 +123,7 @@ fn a_store_from_before_the_log_is_refused() {
     );
 }
 
-/// Writes so many tasks of three events, each third of which ends, and some records.
+/// Writes tasks of three events, each third of which ends, and some records.
 async fn fill(store: &SledStore, tasks: std::ops::Range<i64>) {
     for number in tasks {
         let sample = Sample::new(format!("t{number}"));
@@ -158,7 +158,7 @@ fn record_key(id: &str) -> RecordKey {
     }
 }
 
-/// All that is told of so many tasks that [`fill`] wrote is what it must be.
+/// Checks the tasks and records that [`fill`] wrote.
 async fn check(store: &SledStore, tasks: i64) {
     let alice = Sample::new("").caller;
     for number in 0..tasks {
@@ -196,7 +196,7 @@ async fn check(store: &SledStore, tasks: i64) {
 }
 
 #[tokio::test]
-async fn the_index_is_made_anew_when_it_is_lost_or_broken() {
+async fn a_lost_or_damaged_index_is_rebuilt() {
     let backend = Sled::new();
     let index = backend.0.path().join("entries");
     let store = backend.try_open().unwrap();
@@ -212,7 +212,7 @@ async fn the_index_is_made_anew_when_it_is_lost_or_broken() {
 }
 
 #[tokio::test]
-async fn the_index_of_an_earlier_version_is_removed_and_made_anew() {
+async fn the_index_of_an_earlier_version_is_removed_and_rebuilt() {
     let backend = Sled::new();
     let store = backend.try_open().unwrap();
     fill(&store, 0..100).await;
@@ -224,7 +224,7 @@ async fn the_index_of_an_earlier_version_is_removed_and_made_anew() {
 }
 
 #[tokio::test]
-async fn an_index_that_is_behind_follows_the_log() {
+async fn an_index_that_is_behind_catches_up_with_the_log() {
     let backend = Sled::new();
     let (index, copy) = (
         backend.0.path().join("entries"),
@@ -243,7 +243,7 @@ async fn an_index_that_is_behind_follows_the_log() {
     let store = backend.try_open().unwrap();
     check(&store, 200).await;
     drop(store);
-    // What the index knows of and is not there is damaged, all else is served.
+    // Tasks of the index that the log does not have are damaged, and all others are served.
     let log = backend.0.path().join("log/0000000000000000.log");
     let bytes = fs::read(&log).unwrap();
     fs::write(&log, &bytes[..bytes.len() / 3]).unwrap();
@@ -269,7 +269,7 @@ fn copy_files(from: &std::path::Path, to: &std::path::Path) {
 }
 
 #[tokio::test]
-async fn any_part_of_a_long_task_is_read() {
+async fn any_range_of_a_long_task_is_read() {
     let backend = Sled::new();
     let store = backend.try_open().unwrap();
     let sample = Sample::new("t");
@@ -294,7 +294,7 @@ async fn any_part_of_a_long_task_is_read() {
 }
 
 #[tokio::test]
-async fn ids_have_a_limit() {
+async fn the_size_of_ids_is_limited() {
     let backend = Sled::new();
     let store = backend.try_open().unwrap();
     let sample = Sample::new("t").within(&"c".repeat(17 << 10));
@@ -312,7 +312,7 @@ async fn ids_have_a_limit() {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_another_who_does_not_look_at_their_answer() {
+async fn answers_do_not_wait_for_callers_that_are_not_polled() {
     use futures_util::FutureExt as _;
     let backend = Sled::new();
     let store = backend.try_open().unwrap();
@@ -329,7 +329,7 @@ async fn nobody_waits_for_another_who_does_not_look_at_their_answer() {
             .iter_mut()
             .map(|one| one.now_or_never().is_none())
             .collect();
-        // The others are busy with something else, and never look.
+        // The other callers are not polled again.
         if begun[0] {
             let told = tokio::time::timeout(std::time::Duration::from_secs(60), &mut waiting[0]);
             told.await.expect("it is answered").unwrap();

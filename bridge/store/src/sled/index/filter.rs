@@ -1,12 +1,12 @@
-//! Finds out for most keys that a part does not have them, without reading the part.
+//! A Bloom filter of the keys of a part. It rules out most parts of a lookup without reading them.
 //!
-//! It is a Bloom filter in blocks of a cache line: sixteen bits for each key, of which each key sets seven, all in one
-//! block. One in a thousand other keys finds all of its bits set by accident. Filters on the disk depend on the hash.
+//! The filter consists of blocks of a cache line. It has sixteen bits for each key, and each key sets seven bits in one
+//! block. The rate of false positives is one in a thousand. Filters on the disk depend on the hash function.
 
-/// The bytes for each key, and those of a block.
+/// The bytes of the filter for each key, and the bytes of a block.
 const BYTES: usize = 2;
 const BLOCK: usize = 64;
-/// The number of bits that each key sets; nine bits of a number select one.
+/// The number of bits that each key sets. Nine bits of the hash select one of them.
 const PROBES: u32 = 7;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Filter {
         Self(bytes)
     }
 
-    /// Creates the filter from its written form.
+    /// Creates the filter from its bytes.
     pub(super) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let is_one = !bytes.is_empty() && bytes.len().is_multiple_of(BLOCK);
         is_one.then_some(Self(bytes))
@@ -36,30 +36,31 @@ impl Filter {
         &self.0
     }
 
-    /// Whether a key of this hash may be one of them.
-    pub(super) fn may_have(&self, hash: u64) -> bool {
+    /// Returns whether the filter may contain a key with this hash.
+    pub(super) fn may_contain(&self, hash: u64) -> bool {
         let block = block(hash, &self.0);
         let block = &self.0[block..block + BLOCK];
         bits(hash).all(|(byte, bit)| block[byte] & bit != 0)
     }
 }
 
-/// Where the block of a key begins: the upper half of a product makes its number of the hash.
+/// Returns the start of a key's block. The number of the block is the upper half of the product of the hash and the number
+/// of blocks.
 fn block(hash: u64, bytes: &[u8]) -> usize {
     let blocks = (bytes.len() / BLOCK) as u128;
     ((u128::from(hash) * blocks) >> 64) as usize * BLOCK
 }
 
-/// The bits of a key in its block: the number of the byte, and the bit in it.
+/// Returns the bits of a key in its block: the number of the byte, and the bit in it.
 fn bits(hash: u64) -> impl Iterator<Item = (usize, u8)> {
-    let bits = spread(hash);
+    let bits = mix(hash);
     (0..PROBES).map(move |probe| {
         let bit = (bits >> (9 * probe)) as usize % (8 * BLOCK);
         (bit / 8, 1 << (bit % 8))
     })
 }
 
-/// The hash of a key.
+/// Returns the hash of a key.
 pub(super) fn hash(key: &[u8]) -> u64 {
     let (words, rest) = key.as_chunks::<8>();
     let mut last = [0; 8];
@@ -68,13 +69,13 @@ pub(super) fn hash(key: &[u8]) -> u64 {
         .iter()
         .chain([&last])
         .map(|word| u64::from_le_bytes(*word));
-    words.fold(key.len() as u64, |hash, word| spread(hash ^ word))
+    words.fold(key.len() as u64, |hash, word| mix(hash ^ word))
 }
 
-/// A multiplication by an odd number carries every bit up, the rotation down.
-fn spread(number: u64) -> u64 {
-    let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
-    spread.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ spread >> 29
+/// Mixes the bits of a number: a multiplication by an odd number spreads bits upwards, the rotation downwards.
+fn mix(number: u64) -> u64 {
+    let product = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    product.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ product >> 29
 }
 
 #[cfg(test)]
@@ -82,14 +83,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_added_is_found_and_little_else() {
+    fn added_keys_are_found_and_few_others() {
         let key = |number: u32| format!("key of a task {number}").into_bytes();
         let keys: Vec<_> = (0..1000).map(key).collect();
         let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         let filter = Filter::of(&keys);
-        let may_have = |number: &u32| filter.may_have(hash(&key(*number)));
-        assert!((0..1000).all(|number| may_have(&number)));
-        let found = (1000..101_000).filter(may_have).count();
+        let may_contain = |number: &u32| filter.may_contain(hash(&key(*number)));
+        assert!((0..1000).all(|number| may_contain(&number)));
+        let found = (1000..101_000).filter(may_contain).count();
         assert!(found < 300, "{found}");
         let read = Filter::from_bytes(filter.as_bytes().to_vec());
         assert_eq!(read, Some(filter));

@@ -1,4 +1,4 @@
-//! The newest entries of the index, in memory: the current state of tasks, and the changes of the lists.
+//! A layer: the newest entries of the index in memory, with the current state of tasks and the changes of lists.
 
 use std::{
     borrow::Cow,
@@ -13,92 +13,101 @@ use crate::{
     sled::{
         Unordered,
         keys::{self, IndexedTask, Key},
+        latest_append::{DataState, LatestAppend},
         log::End,
-        tip::{Tip, TipState},
     },
 };
 
-/// The approximate memory of a task and of an entry, without the bytes of the entry.
-const TASK: usize = 512;
-const ENTRY: usize = 120;
-/// A layer is full when it has so many appends or so many bytes of the log, because a start reads them again.
-const APPENDS: usize = 100_000;
-const SPAN: u64 = 128 << 20;
+/// The approximate memory of a task, and of an entry without its key and value.
+const TASK_BYTES: usize = 512;
+const ENTRY_BYTES: usize = 120;
+/// The number of appends, and the bytes of the log, from which a layer is full. They are limited because a start replays
+/// them.
+const MAX_APPENDS: usize = 100_000;
+const MAX_LOG_BYTES: u64 = 128 << 20;
 
 /// The changes of one batch of the log.
 #[derive(Clone, Debug, Default)]
 pub(in crate::sled) struct Changes {
-    /// Entries that do not follow from the state of a task; `None` for those that are removed.
+    /// Entries that are not computed from the state of a task; `None` for removed ones.
     pub(in crate::sled) entries: Unordered<Key, Value>,
-    /// The difference in the bytes of small records, if any is written.
+    /// The change of the size of small records, if any was written.
     pub(in crate::sled) record_bytes: Option<i64>,
     tasks: Unordered<String, TaskChange>,
     appends: usize,
 }
 
-/// A task that was written to. Most tasks are written to several times within a moment, and end: the lists follow only
-/// from the state before these writes and the state after them.
+/// A changed task. Most tasks are changed several times within a short time, and end. The lists are only updated by the
+/// difference between the state before and after these changes.
 #[derive(Clone, Debug)]
 struct TaskChange {
-    /// The task as the lists have it; `None` if they do not have it.
-    listed: Option<Tip>,
-    tip: Tip,
-    /// Whether the lists have to write its entries once more, since those that they have are in an old part.
-    is_anew: bool,
+    /// The state of the task in the lists; `None` if they do not contain it.
+    listed: Option<LatestAppend>,
+    latest: LatestAppend,
+    /// Whether all its entries must be written again, since the existing ones are in an old part.
+    is_rewritten: bool,
 }
 
 impl Changes {
-    /// Adds an append to a task whose tip was `before`; `None` for a new task.
-    pub(in crate::sled) fn move_task(&mut self, before: Option<Tip>, tip: Tip) {
+    /// Adds an append to a task whose latest append was `before`; `None` for a new task.
+    pub(in crate::sled) fn update_task(
+        &mut self,
+        before: Option<LatestAppend>,
+        latest: LatestAppend,
+    ) {
         self.appends += 1;
-        match self.tasks.get_mut(&tip.head.task) {
-            Some(known) => known.tip = tip,
+        match self.tasks.get_mut(&latest.head.task) {
+            Some(known) => known.latest = latest,
             None => {
-                let task = tip.head.task.clone();
+                let task = latest.head.task.clone();
                 let change = TaskChange {
                     listed: before,
-                    tip,
-                    is_anew: false,
+                    latest,
+                    is_rewritten: false,
                 };
                 self.tasks.insert(task, change);
             }
         }
     }
 
-    /// Writes all entries of a task once more, because its appends have moved.
-    pub(in crate::sled) fn say_anew(&mut self, before: Option<Tip>, tip: Tip) {
-        let task = tip.head.task.clone();
-        self.move_task(before, tip);
+    /// Writes all entries of a task again, because its appends were copied.
+    pub(in crate::sled) fn rewrite_task(
+        &mut self,
+        before: Option<LatestAppend>,
+        latest: LatestAppend,
+    ) {
+        let task = latest.head.task.clone();
+        self.update_task(before, latest);
         if let Some(change) = self.tasks.get_mut(&task) {
-            change.is_anew = true;
+            change.is_rewritten = true;
         }
     }
 
-    /// The newest append of a task.
-    pub(in crate::sled) fn tip(&self, task: &str) -> Option<&Tip> {
-        self.tasks.get(task).map(|change| &change.tip)
+    /// Returns the latest append of a task.
+    pub(in crate::sled) fn latest(&self, task: &str) -> Option<&LatestAppend> {
+        self.tasks.get(task).map(|change| &change.latest)
     }
 }
 
-/// The entries that follow from the log between two ends of batches.
+/// The entries that result from a range of the log.
 #[derive(Debug, Default)]
 pub(super) struct Layer {
-    /// All tasks that were written to.
+    /// The changed tasks.
     tasks: Unordered<String, TaskChange>,
-    /// Those of these tasks that have changed since the lists took them up.
+    /// The tasks that have changed since the lists were updated.
     unlisted: Vec<Arc<Head>>,
-    /// Entries that are looked up by whole keys only.
+    /// Entries that are only looked up by their whole keys.
     single: Unordered<Key, Value>,
     pub(super) lists: Lists,
-    /// The lists of a layer that takes no more changes, once somebody has asked for them.
-    whole: OnceLock<Lists>,
+    /// The lists with all tasks, once they were requested of a sealed layer.
+    complete: OnceLock<Lists>,
     appends: usize,
     bytes: usize,
     start: End,
     pub(super) end: End,
 }
 
-/// Entries of lists, and the differences of counts from those of older parts.
+/// Entries of lists, and the changes of counts relative to older layers and parts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
     entries: BTreeMap<Key, Value>,
@@ -106,7 +115,7 @@ pub(super) struct Lists {
 }
 
 impl Layer {
-    /// Creates an empty layer behind one that ends at `end`.
+    /// Creates an empty layer that begins at `end`, the end of the previous one.
     pub(super) fn new(end: End) -> Self {
         Self {
             start: end,
@@ -123,7 +132,7 @@ impl Layer {
             *self.lists.counts.entry(key).or_default() += more;
         }
         for (key, value) in changes.entries {
-            self.bytes += key.len() + value.as_ref().map_or(0, Vec::len) + ENTRY;
+            self.bytes += key.len() + value.as_ref().map_or(0, Vec::len) + ENTRY_BYTES;
             match keys::is_single(&key) {
                 true => self.single.insert(key, value),
                 false => self.lists.entries.insert(key, value),
@@ -133,59 +142,59 @@ impl Layer {
             match self.tasks.get_mut(&task) {
                 Some(known) => {
                     if known.is_listed() {
-                        self.unlisted.push(Arc::clone(&change.tip.head));
+                        self.unlisted.push(Arc::clone(&change.latest.head));
                     }
-                    known.tip = change.tip;
-                    known.is_anew |= change.is_anew;
+                    known.latest = change.latest;
+                    known.is_rewritten |= change.is_rewritten;
                 }
                 None => {
-                    self.unlisted.push(Arc::clone(&change.tip.head));
+                    self.unlisted.push(Arc::clone(&change.latest.head));
                     self.tasks.insert(task, change);
                 }
             }
         }
     }
 
-    /// Its approximate size in memory.
+    /// Returns the approximate size in memory.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes + self.tasks.len() * TASK
+        self.bytes + self.tasks.len() * TASK_BYTES
     }
 
-    /// The number of its appends.
+    /// Returns the number of appends.
     pub(super) fn appends(&self) -> usize {
         self.appends
     }
 
-    /// Whether it is to be written.
-    pub(super) fn is_full(&self, room: usize) -> bool {
-        let is_long = self.appends >= APPENDS || self.end.at - self.start.at >= SPAN;
-        self.bytes() >= room || is_long
+    /// Returns whether the layer must be written.
+    pub(super) fn is_full(&self, capacity: usize) -> bool {
+        let is_long = self.appends >= MAX_APPENDS || self.end.at - self.start.at >= MAX_LOG_BYTES;
+        self.bytes() >= capacity || is_long
     }
 
-    /// Takes up at most so many changed tasks into the lists. Returns whether the lists have all of them.
-    pub(super) fn list(&mut self, most: usize) -> bool {
-        for _ in 0..most {
+    /// Updates the lists by at most `limit` changed tasks. Returns whether the lists are complete.
+    pub(super) fn update_lists(&mut self, limit: usize) -> bool {
+        for _ in 0..limit {
             let Some(head) = self.unlisted.pop() else {
                 return true;
             };
             if let Some(change) = self.tasks.get_mut(&head.task) {
                 let Lists { entries, counts } = &mut self.lists;
-                follow(change, counts, |key, value| {
+                apply_change(change, counts, |key, value| {
                     entries.insert(key, value);
                 });
-                change.listed = change.tip.clone().unless_deleted();
-                change.is_anew = false;
+                change.listed = change.latest.clone().unless_deleted();
+                change.is_rewritten = false;
             }
         }
         self.unlisted.is_empty()
     }
 
-    /// The task's newest append.
-    pub(super) fn tip(&self, task: &str) -> Option<&Tip> {
-        self.tasks.get(task).map(|change| &change.tip)
+    /// Returns the latest append of a task.
+    pub(super) fn latest(&self, task: &str) -> Option<&LatestAppend> {
+        self.tasks.get(task).map(|change| &change.latest)
     }
 
-    /// The entry of a key that is not the key of a task, if this layer has it. The entry may say that the key has none.
+    /// Returns the entry of a key that is not the key of a task, if the layer has one. The entry of a removed key is `None`.
     pub(super) fn get(&self, key: &[u8]) -> Option<&Value> {
         match keys::is_single(key) {
             true => self.single.get(key),
@@ -196,17 +205,17 @@ impl Layer {
 
 impl TaskChange {
     fn is_listed(&self) -> bool {
-        let is_there = self.tip.state != TipState::Deleted;
+        let exists = self.latest.state != DataState::Deleted;
         let is_same = match &self.listed {
-            Some(listed) => is_there && Arc::ptr_eq(&listed.head, &self.tip.head),
-            None => !is_there,
+            Some(listed) => exists && Arc::ptr_eq(&listed.head, &self.latest.head),
+            None => !exists,
         };
-        is_same && !self.is_anew
+        is_same && !self.is_rewritten
     }
 }
 
 impl Lists {
-    /// The entries whose keys begin with `prefix`, from `start` on.
+    /// Returns the entries whose keys begin with `prefix`, from `start` on.
     pub(super) fn range(
         &self,
         prefix: &[u8],
@@ -217,7 +226,7 @@ impl Lists {
         later.take_while(move |(key, _)| key.starts_with(prefix))
     }
 
-    /// The differences of counts whose keys begin with `prefix`.
+    /// Returns the changes of counts whose keys begin with `prefix`.
     pub(super) fn counts(&self, prefix: &[u8]) -> impl Iterator<Item = (&Key, i64)> {
         let later = self
             .counts
@@ -227,38 +236,41 @@ impl Lists {
     }
 }
 
-/// Puts the entries for the places of a task in lists, first those that it has left and then those where it is now, and
-/// changes the counts.
-fn follow(change: &TaskChange, counts: &mut BTreeMap<Key, i64>, mut put: impl FnMut(Key, Value)) {
-    let is_there = change.tip.state != TipState::Deleted;
+/// Updates the lists and counts by the change of a task: first entries are removed, then entries are added.
+fn apply_change(
+    change: &TaskChange,
+    counts: &mut BTreeMap<Key, i64>,
+    mut put: impl FnMut(Key, Value),
+) {
+    let exists = change.latest.state != DataState::Deleted;
     let (before, after) = (
         change.listed.as_ref(),
-        Some(&change.tip).filter(|_| is_there),
+        Some(&change.latest).filter(|_| exists),
     );
-    let (old, new) = changed(before, after, keys::places, change.is_anew);
+    let (old, new) = difference(before, after, keys::list_keys, change.is_rewritten);
     old.into_iter().for_each(|key| put(key, None));
     new.into_iter().for_each(|key| put(key, Some(Vec::new())));
-    let (old, new) = changed(before, after, keys::counts, change.is_anew);
-    for (changed, sign) in [(old, -1), (new, 1)] {
-        for (key, more) in changed {
+    let (old, new) = difference(before, after, keys::counts, change.is_rewritten);
+    for (counted, sign) in [(old, -1), (new, 1)] {
+        for (key, more) in counted {
             *counts.entry(key).or_default() += sign * more;
         }
     }
 }
 
-/// The differences between the entries of a task before and after a change: those to remove, and those to add. For a task
-/// whose entries are written anew, both have all entries, so that the entries are written and counts do not change.
-fn changed<T: PartialEq>(
-    before: Option<&Tip>,
-    after: Option<&Tip>,
-    of: fn(&Tip) -> Vec<T>,
-    is_anew: bool,
+/// Returns the entries of a task that a change removes, and those that it adds. For a rewritten task, both have all
+/// entries, so that all entries are written and counts do not change.
+fn difference<T: PartialEq>(
+    before: Option<&LatestAppend>,
+    after: Option<&LatestAppend>,
+    of: fn(&LatestAppend) -> Vec<T>,
+    is_rewritten: bool,
 ) -> (Vec<T>, Vec<T>) {
     let (mut old, mut new) = (
         before.map(of).unwrap_or_default(),
         after.map(of).unwrap_or_default(),
     );
-    if !is_anew {
+    if !is_rewritten {
         old.retain(|one| match new.iter().position(|other| other == one) {
             Some(same) => {
                 new.swap_remove(same);
@@ -270,14 +282,14 @@ fn changed<T: PartialEq>(
     (old, new)
 }
 
-/// For a layer that takes no more changes.
+/// These functions are for sealed layers, which no longer change.
 impl Layer {
-    /// The lists with all tasks. The first call takes a while.
-    pub(super) fn whole_lists(&self) -> &Lists {
-        self.whole.get_or_init(|| {
+    /// Returns the lists with all tasks. The first call takes some time.
+    pub(super) fn complete_lists(&self) -> &Lists {
+        self.complete.get_or_init(|| {
             let mut lists = self.lists.clone();
             for change in self.tasks.values().filter(|change| !change.is_listed()) {
-                follow(change, &mut lists.counts, |key, value| {
+                apply_change(change, &mut lists.counts, |key, value| {
                     lists.entries.insert(key, value);
                 });
             }
@@ -285,26 +297,26 @@ impl Layer {
         })
     }
 
-    /// All entries, and the differences of counts. Unless somebody has asked for a list, the lists' entries for each task
+    /// Returns all entries, and the changes of counts. Unless the complete lists were requested before, the entries of lists
     /// are sorted only once, together with all others.
-    pub(super) fn said(&self) -> (Unsorted<'_>, BTreeMap<Key, i64>) {
-        let whole = self.whole.get();
-        let lists = whole.unwrap_or(&self.lists);
-        let mut entries = Unsorted::with_room(self.tasks.len());
+    pub(super) fn entries(&self) -> (UnsortedEntries<'_>, BTreeMap<Key, i64>) {
+        let complete = self.complete.get();
+        let lists = complete.unwrap_or(&self.lists);
+        let mut entries = UnsortedEntries::with_capacity(self.tasks.len());
         let mut counts = lists.counts.clone();
         for (key, value) in self.single.iter().chain(&lists.entries) {
             let value = value.as_deref().map(Cow::Borrowed);
             entries.push(Cow::Borrowed(key.as_slice()), value);
         }
-        // Ids are made in order: sorted by id, most entries of tasks are in the order of their keys too.
+        // Ids are created in ascending order. Sorted by id, most entries of tasks are in the order of their keys too.
         let mut tasks: Vec<&TaskChange> = self.tasks.values().collect();
-        tasks.sort_unstable_by(|one, other| one.tip.head.task.cmp(&other.tip.head.task));
+        tasks.sort_unstable_by(|one, other| one.latest.head.task.cmp(&other.latest.head.task));
         for change in tasks {
-            let is_there = change.tip.state != TipState::Deleted;
-            let indexed = is_there.then(|| Cow::Owned(keys::write(&IndexedTask::of(&change.tip))));
-            entries.push(Cow::Owned(keys::head(&change.tip.head.task)), indexed);
-            if whole.is_none() && !change.is_listed() {
-                follow(change, &mut counts, |key, value| {
+            let exists = change.latest.state != DataState::Deleted;
+            let indexed = exists.then(|| Cow::Owned(keys::write(&IndexedTask::of(&change.latest))));
+            entries.push(Cow::Owned(keys::head(&change.latest.head.task)), indexed);
+            if complete.is_none() && !change.is_listed() {
+                apply_change(change, &mut counts, |key, value| {
                     entries.push(Cow::Owned(key), value.map(Cow::Owned));
                 });
             }
@@ -313,30 +325,30 @@ impl Layer {
     }
 }
 
-/// Entries in no order, by kind: entries that are mostly in order within their kind are sorted quickly.
-pub(super) struct Unsorted<'e> {
+/// Unsorted entries by kind. The entries of a kind are mostly in order, so they are sorted quickly.
+pub(super) struct UnsortedEntries<'e> {
     kinds: BTreeMap<u8, Vec<Entry<'e>>>,
-    room: usize,
+    capacity: usize,
 }
 
-impl<'e> Unsorted<'e> {
-    /// Creates one with room for so many entries of each kind.
-    fn with_room(room: usize) -> Self {
+impl<'e> UnsortedEntries<'e> {
+    /// Reserves memory for `capacity` entries of each kind.
+    fn with_capacity(capacity: usize) -> Self {
         let kinds = BTreeMap::new();
-        Self { kinds, room }
+        Self { kinds, capacity }
     }
 
     pub(super) fn push(&mut self, key: Cow<'e, [u8]>, value: Option<Cow<'e, [u8]>>) {
         let kind = key.first().copied().unwrap_or_default();
-        let room = || Vec::with_capacity(self.room);
+        let capacity = || Vec::with_capacity(self.capacity);
         self.kinds
             .entry(kind)
-            .or_insert_with(room)
+            .or_insert_with(capacity)
             .push((key, value));
     }
 
-    /// All entries in the order of their keys; only the last one of each key stays.
-    pub(super) fn in_order(self) -> Vec<Entry<'e>> {
+    /// Sorts the entries by key. Of several entries with the same key, the last one is kept.
+    pub(super) fn sorted(self) -> Vec<Entry<'e>> {
         let mut all = Vec::with_capacity(self.kinds.values().map(Vec::len).sum());
         for mut entries in self.kinds.into_values() {
             entries.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -360,38 +372,38 @@ mod tests {
     use super::*;
     use crate::{sled::log::LogOffset, testing::Sample};
 
-    fn tip(state: TaskState) -> Tip {
+    fn latest(state: TaskState) -> LatestAppend {
         let sample = Sample::new("t");
         let created = sample.append(0, 1, vec![sample.created()]);
         let mut head = Head::after(None, &sample.caller, &created).unwrap();
         head.state = state;
         let offset = LogOffset { at: 16, length: 9 };
-        Tip {
+        LatestAppend {
             head: Arc::new(head),
             offset,
             number: 1,
             bytes: 9,
-            state: TipState::Intact,
+            state: DataState::Intact,
         }
     }
 
-    /// The kinds of the entries after these steps, with `-` before removed ones, and the differences of counts.
+    /// Returns the kinds of the entries after these changes, with `-` before removed ones, and the changes of counts.
     fn kinds(is_known: bool, states: &[TaskState], at_once: bool) -> String {
         let mut layer = Layer::default();
-        let tips: Vec<Tip> = states.iter().cloned().map(tip).collect();
-        let mut before = is_known.then(|| tip(TaskState::Submitted));
-        for tip in tips {
+        let appends: Vec<LatestAppend> = states.iter().cloned().map(latest).collect();
+        let mut before = is_known.then(|| latest(TaskState::Submitted));
+        for latest in appends {
             let mut changes = Changes::default();
-            changes.move_task(before.replace(tip.clone()), tip);
+            changes.update_task(before.replace(latest.clone()), latest);
             layer.apply(changes, End::default());
             if !at_once {
-                layer.list(9);
+                layer.update_lists(9);
             }
         }
-        // No older part has the places that a new task has left meanwhile.
-        let (entries, counts) = layer.said();
+        // For a new task, entries that were added and removed meanwhile are not in any older part.
+        let (entries, counts) = layer.entries();
         let entries = entries
-            .in_order()
+            .sorted()
             .into_iter()
             .filter(|(_, value)| is_known || value.is_some());
         let entries = entries.map(|(key, value)| {
@@ -404,8 +416,8 @@ mod tests {
     }
 
     #[test]
-    fn entries_come_in_order_and_the_last_of_a_key_stays() {
-        let mut unsorted = Unsorted::with_room(2);
+    fn entries_are_sorted_and_the_last_of_a_key_is_kept() {
+        let mut unsorted = UnsortedEntries::with_capacity(2);
         for (key, value) in [
             ("tb", None),
             ("ha", Some("1")),
@@ -416,7 +428,7 @@ mod tests {
             let value = value.map(|value: &str| value.as_bytes().into());
             unsorted.push(key.as_bytes().into(), value);
         }
-        let found: Vec<_> = unsorted.in_order();
+        let found: Vec<_> = unsorted.sorted();
         let found: Vec<_> = found
             .iter()
             .map(|(key, value)| (str::from_utf8(key).unwrap(), value.as_deref()))
@@ -431,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn only_where_a_task_was_and_where_it_is_counts() {
+    fn lists_are_updated_by_the_first_and_the_last_state_of_a_task() {
         use TaskState::{Completed, InputRequired, Submitted, Working};
         for (is_known, states, expected) in [
             (false, &[Submitted][..], "h a1 c n1 t w9 "),
@@ -454,7 +466,7 @@ mod tests {
                     .collect();
                 let mut expected: Vec<_> = expected.split(' ').map(str::to_owned).collect();
                 found.sort();
-                // A place that was added and removed gives the same entry as one that was removed.
+                // An entry that was added and removed counts as removed.
                 found.dedup();
                 expected.sort();
                 assert_eq!(found, expected, "{states:?}");

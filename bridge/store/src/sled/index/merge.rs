@@ -1,7 +1,7 @@
-//! The entries of all parts in the order of their keys.
+//! Merges the entries of all parts in the order of their keys.
 //!
-//! A part is read only when its turn comes: the description of a part tells the times of its tasks, so that a list in the
-//! order of times needs few parts.
+//! A part is read only when its entries are needed. The description of a part has the times of its tasks, so a list that is
+//! ordered by time reads few parts.
 
 use std::{
     cmp::Reverse,
@@ -19,12 +19,12 @@ use crate::{
     sled::keys::{self, Key, Order},
 };
 
-/// The entries of a list in all parts. Of the entries of one key only the newest is there.
+/// The entries of a list in all parts. Of the entries with the same key, only the newest is returned.
 #[derive(Debug)]
 pub(super) struct Merge {
     parts: Arc<Parts>,
     prefix: Key,
-    /// The part with the least key comes first.
+    /// The part with the smallest key comes first.
     sources: BinaryHeap<Reverse<Source>>,
     last: Option<Key>,
 }
@@ -33,20 +33,20 @@ pub(super) struct Merge {
 #[derive(Debug)]
 struct Source {
     part: Part,
-    /// The key of the next entry. As long as nothing was read, no entry has a lesser one.
+    /// The key of the next entry, or a lower bound of it before the part is read.
     key: Key,
     value: Value,
-    /// `None` as long as nothing was read.
+    /// The entries; `None` before the part is read.
     entries: Option<Entries>,
 }
 
 impl Merge {
-    /// The entries whose keys begin with `prefix`, from `start` on.
+    /// Merges the entries whose keys begin with `prefix`, from `start` on.
     pub(super) fn new(parts: &Arc<Parts>, prefix: &[u8], start: &[u8]) -> Self {
         let source = |part: &Part| {
             Some(Reverse(Source {
                 part: part.clone(),
-                key: least_key(part, prefix, start)?,
+                key: lower_bound(part, prefix, start)?,
                 value: None,
                 entries: None,
             }))
@@ -54,12 +54,12 @@ impl Merge {
         Self {
             parts: Arc::clone(parts),
             prefix: prefix.to_vec(),
-            sources: parts.with(prefix).filter_map(source).collect(),
+            sources: parts.candidates(prefix).filter_map(source).collect(),
             last: None,
         }
     }
 
-    /// Whether it reads these parts.
+    /// Returns whether these are the merged parts.
     pub(super) fn is_of(&self, parts: &Arc<Parts>) -> bool {
         Arc::ptr_eq(&self.parts, parts)
     }
@@ -93,7 +93,7 @@ impl Merge {
                 Some(next) if next.0.starts_with(&self.prefix) => (source.key, source.value) = next,
                 Some(_) | None => drop(PeekMut::pop(first)),
             }
-            // Of the entries of one key, the one of the newest part came first.
+            // Of the entries with the same key, that of the newest part comes first.
             if let Some((key, value)) = found
                 && self.last.as_ref() != Some(&key)
             {
@@ -104,8 +104,8 @@ impl Merge {
     }
 }
 
-/// Returns a key that no entry of the part from `start` on comes before, or `None` if the list has no such entry in the part.
-fn least_key(part: &Part, prefix: &[u8], start: &[u8]) -> Option<Key> {
+/// Returns a lower bound of the keys of the list in a part from `start` on; `None` if the part has no such key.
+fn lower_bound(part: &Part, prefix: &[u8], start: &[u8]) -> Option<Key> {
     let Some(order) = keys::order_of_list(prefix) else {
         return Some(start.to_vec());
     };
@@ -124,16 +124,16 @@ fn least_key(part: &Part, prefix: &[u8], start: &[u8]) -> Option<Key> {
 }
 
 impl Source {
-    /// Of sources with the same key, those that were not read yet come first, since they may have an entry of that key, and
-    /// then the newest part.
-    fn place(&self) -> (&Key, bool, Reverse<u64>) {
+    /// Returns the sort key. Of sources with the same key, unread ones come first, since they may have an entry with that
+    /// key, and then the newest part.
+    fn sort_key(&self) -> (&Key, bool, Reverse<u64>) {
         (&self.key, self.entries.is_some(), Reverse(self.part.number))
     }
 }
 
 impl PartialEq for Source {
     fn eq(&self, other: &Self) -> bool {
-        self.place() == other.place()
+        self.sort_key() == other.sort_key()
     }
 }
 
@@ -147,6 +147,6 @@ impl PartialOrd for Source {
 
 impl Ord for Source {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.place().cmp(&other.place())
+        self.sort_key().cmp(&other.sort_key())
     }
 }

@@ -1,25 +1,25 @@
-//! The index: the place of each thing in the log, and the lists that have it. All of the index follows from the log, so
-//! it may be behind the log, and can be made anew.
+//! The index: the offsets of tasks and records in the log, and the lists that contain them. The whole index can be computed
+//! from the log, so it may be behind the log, and can be rebuilt.
 //!
-//! The newest entries are in memory, in a *layer*. A full layer is sealed and written to sled as a *part*: sorted entries
-//! in blocks, which never change and are never merged. A lookup asks the newest first: the layers, then the parts. A
-//! filter in memory rules out nearly all parts that do not have the key. The newest entry of a key is the valid one. The
-//! last layer that was written stays in memory too, because most tasks that are looked up are in it.
+//! The newest entries are in memory, in a *layer*. A full layer is sealed and written to sled as a *part*: sorted entries in
+//! blocks, which never change and are never merged. A lookup begins with the newest: the layers, then the parts. A filter in
+//! memory rules out nearly all parts without the key. The newest entry of a key is the valid one. The last written layer
+//! also stays in memory, because most lookups are for tasks in it.
 //!
-//! The lists of a layer follow its tasks when it is written, or when somebody asks for a list.
+//! The lists of a layer are updated when the layer is written, or when a list is read.
 //!
-//! [`Part::open_all`] alone decides what is valid after a crash: a part is valid if it has its description, which is
-//! written last. The log behind the newest part is read again. A normal end of the program is handled in the same way.
+//! Only [`Part::open_all`] decides which parts are valid after a crash: a part is valid if it has a description, which is
+//! written last. The log after the newest part is replayed. A start after a normal end of the program does the same.
 //!
-//! - `in_use`: the index that is in use, and its thread
+//! - `current_index`: the current index, and its thread
 //! - `layer`: entries in memory
 //! - `parts`: all parts, newest first
-//! - `merge`: the entries of all parts in order
-//! - `scan`: the entries of all layers and parts in order
-//! - `part`, `filter`: the form of entries in sled
+//! - `merge`: merges the entries of all parts
+//! - `scan`: reads the entries of all layers and parts in order
+//! - `part`, `filter`: the format of entries in sled
 
+mod current_index;
 mod filter;
-mod in_use;
 mod layer;
 mod merge;
 mod part;
@@ -28,7 +28,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-pub(super) use in_use::IndexInUse;
+pub(super) use current_index::CurrentIndex;
 pub(super) use layer::Changes;
 
 use std::{
@@ -49,27 +49,28 @@ use self::{
 use super::{
     SledSettings,
     keys::{self, IndexedTask, Key},
+    latest_append::LatestAppend,
     log::End,
-    tip::Tip,
 };
 use crate::{StoreError, private};
 
-/// The value of an entry; `None` if the entry says that the key has none.
+/// The value of an entry; `None` if the key was removed.
 type Value = Option<Vec<u8>>;
 
-/// An entry on its way to a part.
+/// An entry that is written to a part.
 type Entry<'e> = (Cow<'e, [u8]>, Option<Cow<'e, [u8]>>);
 
-/// The number of tasks that lists take up while they hold the lock, so that others wait for a short time only. Tests have
-/// few tasks.
-const LISTED: usize = if cfg!(test) { 8 } else { 128 };
+/// The number of tasks by which lists are updated while the lock is held, so that it is held for a short time only. It is
+/// small in tests.
+const LIST_STEP: usize = if cfg!(test) { 8 } else { 128 };
 
-/// The size of a full layer in bytes. A layer may have twice that while the one before it is written. Tests have few
-/// tasks.
-const ROOM: usize = if cfg!(test) { 24 << 10 } else { 16 << 20 };
+/// The size of a full layer in bytes. A layer may have twice this size while the previous one is written. It is small in
+/// tests.
+const LAYER_BYTES: usize = if cfg!(test) { 24 << 10 } else { 16 << 20 };
 
-/// The number of appends from which a layer is written when the program ends, so that the next start need not read them.
-const MANY: usize = if cfg!(test) { 24 } else { 20_000 };
+/// The number of appends from which a layer is written at the end of the program, so that the next start need not replay
+/// them.
+const MIN_APPENDS_AT_END: usize = if cfg!(test) { 24 } else { 20_000 };
 
 /// Entries by key. One thread changes the index; all others read it.
 #[derive(Debug)]
@@ -78,29 +79,29 @@ pub(super) struct Index {
     /// The folder of sled's files.
     folder: PathBuf,
     state: Mutex<State>,
-    /// Notified when a layer is full, when there is room again, and at the end.
-    moved: Condvar,
+    /// Notified when a layer is full, when a layer was written, and at the end.
+    changed: Condvar,
     /// Held while the set of parts changes.
     writing: Mutex<()>,
-    room: usize,
+    layer_bytes: usize,
     limits: Limits,
 }
 
-/// The layers and parts, newest first. An entry goes from one to the next in one step, so that every reader finds it in
-/// one of them.
+/// The layers and parts, newest first. Entries move from one to the next atomically, so every reader finds them in one of
+/// them.
 #[derive(Debug)]
 struct State {
-    /// The layer that takes changes.
+    /// The layer that receives changes.
     young: Layer,
-    /// The layer before it.
+    /// The previous layer.
     old: Arc<Layer>,
     /// The old layer while it is being written.
     sealed: Option<Arc<Layer>>,
     parts: Arc<Parts>,
     phase: Phase,
-    /// Whether the young layer is to be written before it is full.
-    is_hurried: bool,
-    /// Parts without valid entries, oldest first, until nobody reads them.
+    /// Whether the young layer is written before it is full.
+    is_early: bool,
+    /// Removed parts, oldest first, until no reader uses them.
     removed: Vec<Part>,
 }
 
@@ -108,14 +109,14 @@ struct State {
 enum Phase {
     Running,
     Closed,
-    /// A write or a read has failed: nothing is written any more.
+    /// A write or a read has failed: nothing more is written.
     Failed,
 }
 
 impl Index {
     /// Opens the index in the database of a folder.
     ///
-    /// Errors: `Corrupt`, after which the index must be made anew; `Io`.
+    /// Errors: `Corrupt`, after which the index must be rebuilt; `Io`.
     pub(super) fn open(
         db: sled::Db,
         folder: PathBuf,
@@ -136,16 +137,16 @@ impl Index {
             sealed: None,
             parts: Arc::new(parts),
             phase: Phase::Running,
-            is_hurried: false,
+            is_early: false,
             removed: Vec::new(),
         };
         Ok(Self {
             db,
             folder,
             state: Mutex::new(state),
-            moved: Condvar::new(),
+            changed: Condvar::new(),
             writing: Mutex::default(),
-            room: ROOM,
+            layer_bytes: LAYER_BYTES,
             limits,
         })
     }
@@ -154,63 +155,63 @@ impl Index {
         &self.folder
     }
 
-    /// The end of that part of the log which is in the index.
+    /// Returns the position in the log up to which the index is complete.
     pub(super) fn end(&self) -> End {
         self.lock().young.end
     }
 
-    /// Shows changes to all readers at once; the log before `end` is in the index afterwards. Waits if the disk does not
-    /// keep up.
+    /// Makes changes visible to all readers atomically. The index is complete up to `end` afterwards. Waits if the disk is
+    /// too slow.
     ///
-    /// Errors: `Rebuilding` if the index cannot be written any more.
+    /// Errors: `Rebuilding` if the index has failed.
     pub(super) fn apply(&self, changes: Changes, end: End) -> Result<(), StoreError> {
         let mut state = self.lock();
-        while state.young.bytes() > 2 * self.room && state.phase == Phase::Running {
+        while state.young.bytes() > 2 * self.layer_bytes && state.phase == Phase::Running {
             state = self.wait(state);
         }
         if state.phase == Phase::Failed {
             return Err(StoreError::Rebuilding);
         }
         state.young.apply(changes, end);
-        if state.sealed.is_none() && state.young.is_full(self.room) {
-            self.moved.notify_all();
+        if state.sealed.is_none() && state.young.is_full(self.layer_bytes) {
+            self.changed.notify_all();
         }
         Ok(())
     }
 
-    /// Whether a write or a read has failed, so that the index must be made anew.
+    /// Returns whether a write or a read has failed, so that the index must be rebuilt.
     pub(super) fn has_failed(&self) -> bool {
         self.lock().phase == Phase::Failed
     }
 
-    /// The newest append of a task that was written to lately.
-    pub(super) fn tip(&self, task: &str) -> Option<Tip> {
+    /// Returns the latest append of a task if it is in memory.
+    pub(super) fn latest(&self, task: &str) -> Option<LatestAppend> {
         let state = self.lock();
-        let tip = state.young.tip(task).or_else(|| state.old.tip(task));
-        tip.cloned()
+        let latest = state.young.latest(task).or_else(|| state.old.latest(task));
+        latest.cloned()
     }
 
-    /// The entry of a task on the disk. Ask [`Index::tip`] first, which is newer.
+    /// Returns the entry of a task on the disk. [`Index::latest`] must be called first, which is newer.
     pub(super) fn indexed_task(&self, task: &str) -> Result<Option<IndexedTask>, StoreError> {
         let parts = Arc::clone(&self.lock().parts);
-        let indexed = self.reading(|| parts.get(&keys::head(task)))?;
+        let indexed = self.read_disk(|| parts.get(&keys::head(task)))?;
         indexed.map(|indexed| keys::read(&indexed)).transpose()
     }
 
-    /// The entry of a key that is not the key of a task.
+    /// Returns the entry of a key that is not the key of a task.
     pub(super) fn get(&self, key: &[u8]) -> Result<Value, StoreError> {
         match self.get_in_memory(key) {
             Ok(value) => Ok(value),
-            Err(parts) => self.reading(|| parts.get(key)),
+            Err(parts) => self.read_disk(|| parts.get(key)),
         }
     }
 
-    /// The same, if no read from the disk is needed for it.
+    /// Returns the entry of such a key if the disk need not be read.
     pub(super) fn peek(&self, key: &[u8]) -> Option<Value> {
         self.get_in_memory(key).ok()
     }
 
-    /// The same, or the parts that have to be read for it.
+    /// Returns the entry of such a key, or the parts that must be read for it.
     fn get_in_memory(&self, key: &[u8]) -> Result<Value, Arc<Parts>> {
         let state = self.lock();
         if let Some(value) = state.young.get(key).or_else(|| state.old.get(key)) {
@@ -218,11 +219,11 @@ impl Index {
         }
         let parts = Arc::clone(&state.parts);
         drop(state);
-        let may_have = parts.with(key).next().is_some();
+        let may_have = parts.candidates(key).next().is_some();
         if may_have { Err(parts) } else { Ok(None) }
     }
 
-    /// The counts whose keys begin with `prefix`.
+    /// Returns the counts whose keys begin with `prefix`.
     pub(super) fn counts(&self, prefix: &[u8]) -> Result<BTreeMap<Key, usize>, StoreError> {
         let mut counts = BTreeMap::<Key, i64>::new();
         let add = |counts: &mut BTreeMap<Key, i64>, lists: &Lists| {
@@ -231,15 +232,15 @@ impl Index {
             }
         };
         let (sealed, parts) = {
-            let state = self.with_lists();
+            let state = self.lock_with_lists();
             add(&mut counts, &state.young.lists);
             (state.sealed.clone(), Arc::clone(&state.parts))
         };
         if let Some(sealed) = sealed {
-            add(&mut counts, sealed.whole_lists());
+            add(&mut counts, sealed.complete_lists());
         }
-        let group = keys::filtered(prefix).unwrap_or(prefix);
-        for (key, count) in self.reading(|| parts.counts(group))? {
+        let group = keys::filter_key(prefix).unwrap_or(prefix);
+        for (key, count) in self.read_disk(|| parts.counts(group))? {
             if key.starts_with(prefix) {
                 *counts.entry(key).or_default() += count;
             }
@@ -248,64 +249,64 @@ impl Index {
         Ok(counts.into_iter().map(count).collect())
     }
 
-    /// The state once the lists have all tasks of the young layer.
-    fn with_lists(&self) -> MutexGuard<'_, State> {
+    /// Returns the state after the lists of the young layer were completed.
+    fn lock_with_lists(&self) -> MutexGuard<'_, State> {
         loop {
             let mut state = self.lock();
-            if state.young.list(LISTED) {
+            if state.young.update_lists(LIST_STEP) {
                 return state;
             }
             drop(state);
-            // Other threads may take the lock in between.
+            // Other threads can take the lock in between.
             std::thread::yield_now();
         }
     }
 
-    /// Reads from the disk. A failed read has the index made anew.
-    fn reading<T>(&self, read: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    /// Reads from the disk. If this fails, the index is rebuilt.
+    fn read_disk<T>(&self, read: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
         guarded(read).map_err(|error| {
             if !self.has_failed() {
-                tracing::error!("the index cannot be read, and is made anew: {error}");
+                tracing::error!("the index cannot be read and will be rebuilt: {error}");
             }
-            self.turn(Phase::Failed);
+            self.set_phase(Phase::Failed);
             StoreError::Rebuilding
         })
     }
 
-    fn turn(&self, phase: Phase) {
+    fn set_phase(&self, phase: Phase) {
         let mut state = self.lock();
         if state.phase != Phase::Failed {
             state.phase = phase;
         }
-        self.moved.notify_all();
+        self.changed.notify_all();
     }
 
-    /// Takes the young layer when it is full, or at the end; `None` if there is nothing to be written any more.
+    /// Waits until the young layer is full, or until the end, and seals it. Returns `None` if nothing more is to be written.
     fn seal(&self) -> Option<Arc<Layer>> {
         let mut state = self.lock();
         loop {
             match state.phase {
                 Phase::Failed => return None,
-                Phase::Running if state.young.is_full(self.room) || state.is_hurried => break,
-                Phase::Closed if state.young.appends() >= MANY => break,
+                Phase::Running if state.young.is_full(self.layer_bytes) || state.is_early => break,
+                Phase::Closed if state.young.appends() >= MIN_APPENDS_AT_END => break,
                 Phase::Closed => return None,
                 Phase::Running => state = self.wait(state),
             }
         }
-        state.is_hurried = false;
-        let (sealed, gone) = take_young(&mut state);
-        // Freeing so much memory takes a while, during which other threads may go on.
+        state.is_early = false;
+        let (sealed, gone) = seal_young(&mut state);
+        // The lock is released first, because it takes some time to free so much memory.
         drop(state);
         drop(gone);
         Some(sealed)
     }
 
-    /// Writes a layer as a part, and shows the part in place of the layer once it is durable.
+    /// Writes a layer as a part. Once the part is durable, it replaces the layer.
     fn write_part(&self, sealed: &Layer) -> Result<(), StoreError> {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let parts = Arc::clone(&self.lock().parts);
-        let mut entries = entries_of(sealed, &parts)?;
-        take_over_turns(&parts, &mut entries)?;
+        let mut entries = part_entries(sealed, &parts)?;
+        add_open_turns(&parts, &mut entries)?;
         let part = Part::write(&self.db, parts.next_number(), sealed.end, &entries)?;
         drop(entries);
         self.db.flush()?;
@@ -317,17 +318,17 @@ impl Index {
         let parts = Arc::new(Parts::new(all.collect(), self.limits)?);
         let mut state = self.lock();
         (state.parts, state.sealed) = (parts, None);
-        self.moved.notify_all();
+        self.changed.notify_all();
         Ok(())
     }
 
-    /// The end of that part of the log which is in the index on the disk.
+    /// Returns the position in the log up to which the index on the disk is complete.
     pub(super) fn durable_end(&self) -> u64 {
         let parts = &self.lock().parts;
         parts.all.first().map_or(0, |newest| newest.meta.end.at)
     }
 
-    /// Has the young layer written soon.
+    /// Requests that the young layer is written soon.
     pub(super) fn write_soon(&self) {
         let mut state = self.lock();
         let durable = state
@@ -336,13 +337,13 @@ impl Index {
             .first()
             .map_or(0, |newest| newest.meta.end.at);
         if state.sealed.is_none() && state.young.end.at > durable {
-            state.is_hurried = true;
-            self.moved.notify_all();
+            state.is_early = true;
+            self.changed.notify_all();
         }
     }
 
-    /// Takes out the parts that end before the log begins: their valid entries were written anew. The newest part stays,
-    /// since it has the end of that part of the log which is in the index.
+    /// Removes the parts that end before the beginning of the log from the index: their valid entries were written again.
+    /// The newest part is kept, since it has the position up to which the index is complete.
     pub(super) fn remove_parts(&self, begin: u64) {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.lock();
@@ -358,8 +359,8 @@ impl Index {
         }
     }
 
-    /// Removes parts from the disk that were taken out and that nobody reads any more. The oldest goes first, since newer
-    /// parts say which of its entries are no longer valid.
+    /// Removes parts from the disk that were removed from the index and that no reader uses. The oldest is removed first,
+    /// since newer parts have the information which of its entries are no longer valid.
     pub(super) fn drop_removed_parts(&self) -> Result<(), StoreError> {
         loop {
             let part = {
@@ -369,22 +370,22 @@ impl Index {
                     Some(_) | None => return Ok(()),
                 }
             };
-            self.reading(|| part.remove())?;
+            self.read_disk(|| part.remove())?;
         }
     }
 
-    /// The number of parts.
+    /// Returns the number of parts.
     #[cfg(test)]
     pub(super) fn parts(&self) -> usize {
         self.lock().parts.all.len()
     }
 
-    /// Waits until all that is to be written is on the disk.
+    /// Waits until all layers that must be written are on the disk.
     #[cfg(test)]
     pub(super) fn settle(&self) {
         let mut state = self.lock();
         while state.phase == Phase::Running
-            && (state.sealed.is_some() || state.is_hurried || state.young.is_full(self.room))
+            && (state.sealed.is_some() || state.is_early || state.young.is_full(self.layer_bytes))
         {
             state = self.wait(state);
         }
@@ -393,11 +394,11 @@ impl Index {
     /// Acts as if a write had failed.
     #[cfg(test)]
     pub(super) fn fail(&self) {
-        self.turn(Phase::Failed);
+        self.set_phase(Phase::Failed);
     }
 
     fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
-        self.moved
+        self.changed
             .wait(state)
             .unwrap_or_else(PoisonError::into_inner)
     }
@@ -407,12 +408,12 @@ impl Index {
     }
 }
 
-/// The entries of a new part, in order.
-fn entries_of<'l>(sealed: &'l Layer, parts: &Parts) -> Result<Vec<Entry<'l>>, StoreError> {
-    let (mut entries, changed) = sealed.said();
+/// Returns the entries of a new part, sorted.
+fn part_entries<'l>(sealed: &'l Layer, parts: &Parts) -> Result<Vec<Entry<'l>>, StoreError> {
+    let (mut entries, changed) = sealed.entries();
     let (mut counts, mut group) = (BTreeMap::new(), &[][..]);
     for (key, more) in &changed {
-        let of_key = keys::filtered(key).unwrap_or(key);
+        let of_key = keys::filter_key(key).unwrap_or(key);
         if of_key != group {
             group = of_key;
             counts.extend(parts.counts(group)?);
@@ -422,15 +423,14 @@ fn entries_of<'l>(sealed: &'l Layer, parts: &Parts) -> Result<Vec<Entry<'l>>, St
     for (key, count) in counts {
         entries.push(key.into(), Some(count.to_be_bytes().to_vec().into()));
     }
-    let mut entries = entries.in_order();
-    // An entry that says that a key has none is needed only if an older part may have the key.
-    entries.retain(|(key, value)| value.is_some() || parts.with(key).next().is_some());
+    let mut entries = entries.sorted();
+    // The entry of a removed key is only needed if an older part may have the key.
+    entries.retain(|(key, value)| value.is_some() || parts.candidates(key).next().is_some());
     Ok(entries)
 }
 
-/// Adds the turns that began in older parts and are still open to the entries of a new part. So only one part has to be
-/// read for the open turns.
-fn take_over_turns(parts: &Arc<Parts>, entries: &mut Vec<Entry<'_>>) -> Result<(), StoreError> {
+/// Adds the open turns of older parts to the entries of a new part, so that only one part must be read for open turns.
+fn add_open_turns(parts: &Arc<Parts>, entries: &mut Vec<Entry<'_>>) -> Result<(), StoreError> {
     let is_before = |kind| move |entry: &Entry<'_>| entry.0.first() < Some(&kind);
     let start = entries.partition_point(is_before(keys::TURN));
     let end = entries.partition_point(is_before(keys::TURN + 1));
@@ -445,8 +445,8 @@ fn take_over_turns(parts: &Arc<Parts>, entries: &mut Vec<Entry<'_>>) -> Result<(
     Ok(())
 }
 
-/// Makes the young layer the old one. Returns it, and the layer that was the old one before.
-fn take_young(state: &mut State) -> (Arc<Layer>, Arc<Layer>) {
+/// Seals the young layer, which becomes the old one. Returns it, and the previous old layer.
+fn seal_young(state: &mut State) -> (Arc<Layer>, Arc<Layer>) {
     let empty = Layer::new(state.young.end);
     let young = Arc::new(std::mem::replace(&mut state.young, empty));
     let gone = std::mem::replace(&mut state.old, Arc::clone(&young));
@@ -454,7 +454,7 @@ fn take_young(state: &mut State) -> (Arc<Layer>, Arc<Layer>) {
     (young, gone)
 }
 
-/// Calls sled, which may panic when it finds its files damaged; a panic becomes an error.
+/// Calls sled, which may panic if its files are damaged. A panic becomes an error.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let done = catch_unwind(AssertUnwindSafe(work));
     done.unwrap_or_else(|_| Err(StoreError::corrupt("the index", "sled cannot read it")))

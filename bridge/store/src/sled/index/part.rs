@@ -1,12 +1,12 @@
-//! Sorted entries that never change: those that follow from one stretch of the log.
+//! A part: sorted entries that result from one range of the log and never change.
 //!
-//! | key in sled | value, behind a CRC-32 of it |
+//! | key in sled | value, after its CRC-32 |
 //! |-|-|
-//! | `p` part | its description, see [`Meta`]; written last, and without it the rest of the part is not valid |
-//! | `b` part, number | a block of entries: each key without the beginning that it shares with the key before it |
+//! | `p` part | the description of the part, see [`Meta`]; it is written last, and a part without it is not valid |
+//! | `b` part, number | a block of entries: each key without the prefix that it shares with the previous key |
 //! | `f` part, number | a piece of the part's filter |
 //!
-//! Parts have 64 bits, numbers 32, big endian; all else is written by postcard.
+//! The numbers of parts have 64 bits, those of blocks and pieces 32, big endian. Values are written by postcard.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -25,11 +25,11 @@ const META: u8 = b'p';
 const BLOCK: u8 = b'b';
 const FILTER: u8 = b'f';
 /// The size in bytes from which a block takes no further entry.
-const FULL: usize = if cfg!(test) { 2 << 10 } else { 16 << 10 };
-/// The largest value in bytes. Larger ones might get files of their own, which sled never fsyncs.
-const PIECE: usize = 32 << 10;
-/// The bytes of a sum.
-const SUM: usize = 4;
+const BLOCK_BYTES: usize = if cfg!(test) { 2 << 10 } else { 16 << 10 };
+/// The size of a filter's pieces in bytes. sled may write larger values to separate files, which it never fsyncs.
+const FILTER_PIECE_BYTES: usize = 32 << 10;
+/// The bytes of a checksum.
+const CHECKSUM_BYTES: usize = 4;
 
 /// A complete part.
 #[derive(Clone, Debug)]
@@ -37,64 +37,64 @@ pub(super) struct Part {
     db: sled::Db,
     pub(super) number: u64,
     pub(super) meta: Arc<Meta>,
-    /// `None` for old parts, if there are too many filters.
+    /// The filter; `None` for old parts if the limit of all filters is reached.
     pub(super) filter: Option<Arc<Filter>>,
 }
 
-/// Describes a part without its entries.
+/// The description of a part.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Meta {
-    /// The end of its stretch of the log.
+    /// The end of the part's range of the log.
     pub(super) end: End,
-    /// The bytes of its blocks, and of its filter.
+    /// The size of all blocks, and of the filter, in bytes.
     pub(super) bytes: u64,
     pub(super) filter: usize,
-    /// The number of its message ids.
+    /// The number of message ids.
     pub(super) messages: u64,
-    /// The times of the tasks in its lists, from the oldest to the newest, in milliseconds.
+    /// The oldest and the newest time in the state lists, in milliseconds.
     pub(super) times: Option<(i64, i64)>,
-    /// The greatest key of a task.
+    /// The largest key of a task.
     pub(super) last_task: Key,
     /// The first key of each block.
     first: Vec<Key>,
     #[serde(skip)]
-    pub(super) more: Option<More>,
+    pub(super) extension: Option<MetaExtension>,
 }
 
-/// More of the description of a part. It stands behind [`Meta`], and parts of older programs do not have it.
+/// An extension of the description, which is written after [`Meta`]. Parts of older programs do not have it.
 ///
-/// A part that has it has every turn that was open at its end, also those that began in older parts.
+/// A part with an extension has all turns that were open at its end, also those that began in older parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct More {
-    /// The times in its lists that begin with the oldest task, in milliseconds.
+pub(super) struct MetaExtension {
+    /// The oldest and the newest time in the lists that begin with the oldest task, in milliseconds.
     times: Option<(i64, i64)>,
 }
 
-/// The times of the tasks that a list has in a part.
+/// The times of a list's tasks in a part.
 pub(super) enum Times {
     Unknown,
     Nothing,
-    /// From the oldest to the newest.
+    /// The oldest and the newest time.
     Between(i64, i64),
 }
 
 impl Part {
-    /// Opens all parts, newest first, without their filters. Blocks of a part whose writing was interrupted are removed.
+    /// Opens all parts, newest first, without their filters. The blocks of incomplete parts are removed.
     ///
-    /// Errors: `Corrupt` if a sum is wrong.
+    /// Errors: `Corrupt` if a checksum is wrong.
     pub(super) fn open_all(db: &sled::Db) -> Result<Vec<Self>, StoreError> {
         let mut parts = Vec::new();
         for entry in db.scan_prefix([META]).rev() {
             let (key, meta) = entry?;
-            let meta = Meta::read(summed(&meta)?);
+            let meta = Meta::read(verified(&meta)?);
             parts.push(Self {
                 db: db.clone(),
-                number: number_of(&key).ok_or_else(|| broken("a part has no number"))?,
-                meta: Arc::new(meta.map_err(|_| broken("a part does not say what it is"))?),
+                number: number_of(&key).ok_or_else(|| corrupt("a part has no number"))?,
+                meta: Arc::new(meta.map_err(|_| corrupt("a part does not say what it is"))?),
                 filter: None,
             });
         }
-        // A part is begun only when all before it are complete, and removed only when all before it are removed.
+        // Parts are written and removed one after the other, so only the first and the last can be incomplete.
         let behind = parts.first().map_or(0, |newest: &Self| newest.number + 1);
         let before = parts.last().map_or(0, |oldest| oldest.number);
         for kind in [BLOCK, FILTER] {
@@ -106,12 +106,12 @@ impl Part {
         Ok(parts)
     }
 
-    /// Whether no reader uses it.
+    /// Returns whether no reader uses the part.
     pub(super) fn is_unread(&self) -> bool {
         Arc::strong_count(&self.meta) == 1
     }
 
-    /// Removes all of it from the disk, its description first.
+    /// Removes the part from the disk, its description first.
     pub(super) fn remove(&self) -> Result<(), StoreError> {
         self.db.remove(&key(META, self.number, 0)[..9])?;
         for kind in [BLOCK, FILTER] {
@@ -125,7 +125,7 @@ impl Part {
         Ok(())
     }
 
-    /// Reads all of it, because sled does not report what it has lost.
+    /// Reads the whole part, because sled does not report lost values.
     ///
     /// Errors: `Corrupt`.
     pub(super) fn check(&self) -> Result<(), StoreError> {
@@ -136,14 +136,14 @@ impl Part {
         let (start, end) = (key(FILTER, self.number, 0), key(FILTER, self.number + 1, 0));
         let mut bytes = Vec::with_capacity(self.meta.filter);
         for piece in self.db.range(start..end) {
-            bytes.extend(summed(&piece?.1)?);
+            bytes.extend(verified(&piece?.1)?);
         }
         let whole = Some(bytes).filter(|bytes| bytes.len() == self.meta.filter);
         let filter = whole.and_then(Filter::from_bytes);
-        filter.ok_or_else(|| broken("a part has no filter"))
+        filter.ok_or_else(|| corrupt("a part has no filter"))
     }
 
-    /// The entry of a key.
+    /// Returns the entry of a key.
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<Value>, StoreError> {
         let mut found = None;
         if let Some(number) = self.block_of(key) {
@@ -161,7 +161,7 @@ impl Part {
         Ok(found)
     }
 
-    /// Its entries whose keys begin with `prefix`.
+    /// Returns the entries whose keys begin with `prefix`.
     pub(super) fn list<'p>(
         &'p self,
         prefix: &'p [u8],
@@ -174,19 +174,19 @@ impl Part {
         })
     }
 
-    /// The times of its tasks in the list that begins with this prefix.
+    /// Returns the times of the tasks in the list with this prefix.
     pub(super) fn times(&self, prefix: &[u8]) -> Times {
-        let times = match (keys::order_of_list(prefix), &self.meta.more) {
+        let times = match (keys::order_of_list(prefix), &self.meta.extension) {
             (None, _) | (Some(Order::OldestFirst), None) => return Times::Unknown,
             (Some(Order::NewestFirst), _) => self.meta.times,
-            (Some(Order::OldestFirst), Some(more)) => more.times,
+            (Some(Order::OldestFirst), Some(extension)) => extension.times,
         };
         times.map_or(Times::Nothing, |(oldest, newest)| {
             Times::Between(oldest, newest)
         })
     }
 
-    /// The only block that may have the key.
+    /// Returns the only block that can have the key.
     fn block_of(&self, key: &[u8]) -> Option<usize> {
         let is_before = |first: &Key| first.as_slice() <= key;
         self.meta.first.partition_point(is_before).checked_sub(1)
@@ -194,30 +194,30 @@ impl Part {
 
     fn block(&self, number: usize) -> Result<sled::IVec, StoreError> {
         let block = self.db.get(key(BLOCK, self.number, number as u32))?;
-        block.ok_or_else(|| broken("a block is missing"))
+        block.ok_or_else(|| corrupt("a block is missing"))
     }
 
-    /// Writes sorted entries as a part that ends at `end`. It is durable once [`sled::Db::flush`] was called.
+    /// Writes sorted entries as a part that ends at `end`. It is durable after [`sled::Db::flush`].
     pub(super) fn write(
         db: &sled::Db,
         number: u64,
         end: End,
         entries: &[Entry<'_>],
     ) -> Result<Self, StoreError> {
-        let mut asked: Vec<&[u8]> = Vec::with_capacity(entries.len());
-        asked.extend(entries.iter().filter_map(|(key, _)| keys::filtered(key)));
-        asked.dedup();
-        let filter = Filter::of(&asked);
+        let mut filter_keys: Vec<&[u8]> = Vec::with_capacity(entries.len());
+        filter_keys.extend(entries.iter().filter_map(|(key, _)| keys::filter_key(key)));
+        filter_keys.dedup();
+        let filter = Filter::of(&filter_keys);
         let mut meta = Meta {
             end,
             filter: filter.as_bytes().len(),
-            more: Some(More::default()),
+            extension: Some(MetaExtension::default()),
             ..Meta::default()
         };
-        let (mut block, mut last) = (Vec::with_capacity(2 * FULL), &[][..]);
+        let (mut block, mut last) = (Vec::with_capacity(2 * BLOCK_BYTES), &[][..]);
         for (entry, value) in entries {
             let entry = entry.as_ref();
-            meta.note(entry);
+            meta.update(entry);
             if block.is_empty() {
                 meta.first.push(entry.to_vec());
                 last = &[];
@@ -227,19 +227,19 @@ impl Part {
                 .zip(entry)
                 .take_while(|(one, other)| one == other);
             let common = same.count();
-            block = written(&(common, &entry[common..], value.as_deref()), block)?;
+            block = serialized(&(common, &entry[common..], value.as_deref()), block)?;
             last = entry;
-            if block.len() >= FULL {
+            if block.len() >= BLOCK_BYTES {
                 meta.put_block(db, number, &mut block)?;
             }
         }
         if !block.is_empty() {
             meta.put_block(db, number, &mut block)?;
         }
-        for (piece, bytes) in (0..).zip(filter.as_bytes().chunks(PIECE)) {
+        for (piece, bytes) in (0..).zip(filter.as_bytes().chunks(FILTER_PIECE_BYTES)) {
             put(db, &key(FILTER, number, piece), bytes)?;
         }
-        let described = written(&meta.more, written(&meta, Vec::new())?)?;
+        let described = serialized(&meta.extension, serialized(&meta, Vec::new())?)?;
         put(db, &key(META, number, 0)[..9], &described)?;
         Ok(Self {
             db: db.clone(),
@@ -263,8 +263,8 @@ impl Meta {
         Ok(())
     }
 
-    /// Updates the description by an entry.
-    fn note(&mut self, key: &[u8]) {
+    /// Updates the description for an entry.
+    fn update(&mut self, key: &[u8]) {
         match key.first() {
             Some(&keys::MESSAGE) => self.messages += 1,
             Some(&keys::HEAD) => self.last_task = key.to_vec(),
@@ -275,27 +275,27 @@ impl Meta {
         };
         let times = match key.first() {
             Some(&keys::STATE_LIST) => &mut self.times,
-            Some(_) | None => &mut self.more.get_or_insert_default().times,
+            Some(_) | None => &mut self.extension.get_or_insert_default().times,
         };
         let (oldest, newest) = times.unwrap_or((time, time));
         *times = Some((oldest.min(time), newest.max(time)));
     }
 
     fn read(bytes: &[u8]) -> postcard::Result<Self> {
-        let (meta, more) = postcard::take_from_bytes::<Self>(bytes)?;
-        let more = match more.is_empty() {
+        let (meta, extension) = postcard::take_from_bytes::<Self>(bytes)?;
+        let extension = match extension.is_empty() {
             true => None,
-            false => postcard::from_bytes(more)?,
+            false => postcard::from_bytes(extension)?,
         };
-        Ok(Self { more, ..meta })
+        Ok(Self { extension, ..meta })
     }
 }
 
-/// The entries of a part in the order of their keys, a block of which is in memory.
+/// Iterates over the entries of a part in the order of their keys. One block is in memory.
 #[derive(Debug)]
 pub(super) struct Entries {
     part: Part,
-    /// The first key that is wanted.
+    /// The lower bound of the keys.
     start: Key,
     /// The number of the next block.
     next: usize,
@@ -306,7 +306,7 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// The entries from this key on.
+    /// Iterates over the entries from this key on.
     pub(super) fn new(part: Part, start: &[u8]) -> Self {
         Self {
             next: part.block_of(start).unwrap_or(0),
@@ -328,8 +328,8 @@ impl Entries {
                     return Ok(None);
                 }
                 self.block = self.part.block(self.next)?;
-                summed(&self.block)?;
-                (self.next, self.at) = (self.next + 1, SUM);
+                verified(&self.block)?;
+                (self.next, self.at) = (self.next + 1, CHECKSUM_BYTES);
                 self.key.clear();
             }
             let rest = &self.block[self.at..];
@@ -343,21 +343,21 @@ impl Entries {
     }
 }
 
-/// Returns a value with its sum before it.
+/// Stores a value after its checksum.
 fn put(db: &sled::Db, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
     let sum = crc32fast::hash(value).to_be_bytes();
     db.insert(key, [&sum[..], value].concat())?;
     Ok(())
 }
 
-/// Shows the entries of a block, in order, for as long as more are wanted.
+/// Passes the entries of a block in order to `visit`, until it breaks.
 ///
 /// Errors: `Corrupt` if the block cannot be read.
 fn decode(
     block: &[u8],
     mut visit: impl FnMut(&[u8], Option<&[u8]>) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
-    let (mut rest, mut key) = (summed(block)?, Key::new());
+    let (mut rest, mut key) = (verified(block)?, Key::new());
     while !rest.is_empty() {
         let (value, behind) = next_entry(rest, &mut key)?;
         if visit(&key, value).is_break() {
@@ -368,32 +368,33 @@ fn decode(
     Ok(())
 }
 
-/// Makes the key of the entry before the key of the next entry. Returns the entry's value and what is behind the entry.
+/// Reads an entry. `key` is the previous key and becomes that of the entry. Returns the value, and the bytes after the
+/// entry.
 fn next_entry<'b>(
     bytes: &'b [u8],
     key: &mut Key,
 ) -> Result<(Option<&'b [u8]>, &'b [u8]), StoreError> {
     let entry = postcard::take_from_bytes::<(usize, &[u8], Option<&[u8]>)>(bytes);
-    let ((common, more, value), behind) = entry.map_err(|_| broken("an entry is torn"))?;
+    let ((common, suffix, value), behind) = entry.map_err(|_| corrupt("an entry is torn"))?;
     key.truncate(common);
-    key.extend_from_slice(more);
+    key.extend_from_slice(suffix);
     Ok((value, behind))
 }
 
-/// The value behind a sum, if the sum is right.
-fn summed(bytes: &[u8]) -> Result<&[u8], StoreError> {
-    match bytes.split_first_chunk::<SUM>() {
+/// Returns the value after a checksum, if the checksum is right.
+fn verified(bytes: &[u8]) -> Result<&[u8], StoreError> {
+    match bytes.split_first_chunk::<CHECKSUM_BYTES>() {
         Some((sum, rest)) if crc32fast::hash(rest).to_be_bytes() == *sum => Ok(rest),
-        Some(_) | None => Err(broken("the sum of a block is wrong")),
+        Some(_) | None => Err(corrupt("the checksum of a block is wrong")),
     }
 }
 
-/// Appends a value in its written form.
-fn written(value: &impl Serialize, to: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+/// Appends a serialized value.
+fn serialized(value: &impl Serialize, to: Vec<u8>) -> Result<Vec<u8>, StoreError> {
     postcard::to_extend(value, to).map_err(|error| StoreError::corrupt("the index", &error))
 }
 
-fn broken(reason: &str) -> StoreError {
+fn corrupt(reason: &str) -> StoreError {
     StoreError::corrupt("the index", reason)
 }
 
@@ -415,7 +416,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_come_back_in_order_and_by_key() {
+    fn entries_are_found_in_order_and_by_key() {
         let db = sled::Config::new().temporary(true).open().unwrap();
         let entries = [
             ("a", Some("1")),
@@ -447,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn removed_parts_give_their_room_back() {
+    fn removed_parts_free_their_disk_space() {
         const SEGMENT: usize = 512 << 10;
         const ENTRIES: u64 = 250;
         let folder = tempfile::tempdir().unwrap();

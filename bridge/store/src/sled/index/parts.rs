@@ -1,4 +1,4 @@
-//! All parts of an index.
+//! The parts of an index.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,34 +8,34 @@ use crate::{
     sled::keys::{self, Key},
 };
 
-/// The limits of the memory of parts.
+/// The limits of the parts' filters and message ids.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// The bytes of the filters in memory.
+    /// The largest size of all filters in memory, in bytes.
     pub(super) filters: usize,
-    /// The least number of newest message ids that are remembered.
+    /// The number of the newest message ids that are kept at least.
     pub(super) messages: u64,
 }
 
-/// All parts.
+/// The parts of an index.
 #[derive(Debug)]
 pub(super) struct Parts {
-    /// Newest first.
+    /// All parts, newest first.
     pub(super) all: Vec<Part>,
-    /// The number of parts, the newest, that remember message ids.
-    pub(super) remembering: usize,
-    /// The number of parts, the newest, that have all open turns.
-    having_turns: usize,
-    /// The greatest key of a task. Ids are made in order, so a new one needs no look at any part.
+    /// The number of the newest parts in which message ids are looked up.
+    pub(super) with_messages: usize,
+    /// The number of the newest parts that together have all open turns.
+    with_turns: usize,
+    /// The largest key of a task. Ids are created in ascending order, so a new id is in no part.
     last_task: Key,
 }
 
 impl Parts {
-    /// Keeps the filters of the newest parts in memory, within the limits.
+    /// Loads the filters of the newest parts, within the limits.
     pub(super) fn new(mut all: Vec<Part>, limits: Limits) -> Result<Self, StoreError> {
-        let (mut left, mut newer, mut remembering) = (limits.filters, 0, 0);
+        let (mut left, mut newer, mut with_messages) = (limits.filters, 0, 0);
         for part in &mut all {
-            remembering += usize::from(newer < limits.messages);
+            with_messages += usize::from(newer < limits.messages);
             newer += part.meta.messages;
             left = left.saturating_sub(part.meta.filter);
             part.filter = match part.filter.take() {
@@ -45,42 +45,42 @@ impl Parts {
             };
         }
         let last_task = all.iter().map(|part| &part.meta.last_task).max();
-        let has_all = |part: &Part| part.meta.more.is_some();
+        let has_all_turns = |part: &Part| part.meta.extension.is_some();
         Ok(Self {
-            having_turns: all
+            with_turns: all
                 .iter()
-                .position(has_all)
+                .position(has_all_turns)
                 .map_or(all.len(), |one| one + 1),
             last_task: last_task.cloned().unwrap_or_default(),
-            remembering,
+            with_messages,
             all,
         })
     }
 
-    /// The number of the next part.
+    /// Returns the number of the next part.
     pub(super) fn next_number(&self) -> u64 {
         self.all.first().map_or(0, |newest| newest.number + 1)
     }
 
-    /// The parts that may have this key, or keys that begin with it.
-    pub(super) fn with<'p>(&'p self, key: &[u8]) -> impl Iterator<Item = &'p Part> + use<'p> {
+    /// Returns the parts that may have this key, or keys with this prefix.
+    pub(super) fn candidates<'p>(&'p self, key: &[u8]) -> impl Iterator<Item = &'p Part> + use<'p> {
         let count = match key.first() {
             Some(&keys::HEAD) if *key > *self.last_task => 0,
-            Some(&keys::MESSAGE) => self.remembering,
-            Some(&keys::TURN) => self.having_turns,
+            Some(&keys::MESSAGE) => self.with_messages,
+            Some(&keys::TURN) => self.with_turns,
             Some(_) | None => self.all.len(),
         };
-        let hash = keys::filtered(key).map(filter::hash);
-        let may_have = move |part: &&Part| match (hash, &part.filter) {
-            (Some(hash), Some(filter)) => filter.may_have(hash),
+        let hash = keys::filter_key(key).map(filter::hash);
+        let may_contain = move |part: &&Part| match (hash, &part.filter) {
+            (Some(hash), Some(filter)) => filter.may_contain(hash),
             (None, _) | (_, None) => true,
         };
-        self.all[..count].iter().filter(may_have)
+        self.all[..count].iter().filter(may_contain)
     }
 
-    /// The newest entry of a key.
+    /// Returns the newest entry of a key.
     pub(super) fn get(&self, key: &[u8]) -> Result<Value, StoreError> {
-        for part in self.with(key) {
+        for part in self.candidates(key) {
             if let Some(value) = part.get(key)? {
                 return Ok(value);
             }
@@ -88,9 +88,9 @@ impl Parts {
         Ok(None)
     }
 
-    /// The counts whose keys begin with this group. The newest part that has any of them has all.
+    /// Returns the counts whose keys begin with this group. The newest part that has any of them has all.
     pub(super) fn counts(&self, group: &[u8]) -> Result<BTreeMap<Key, i64>, StoreError> {
-        for part in self.with(group) {
+        for part in self.candidates(group) {
             let found: Result<BTreeMap<_, _>, _> = part
                 .list(group)
                 .map(|entry| entry.map(|(key, value)| (key, keys::count(value.as_deref()))))

@@ -1,11 +1,11 @@
-//! The entries of a list, in the order of the keys, from all layers and parts.
+//! Reads the entries of a list in the order of their keys, from all layers and parts.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Index, Value, merge::Merge};
 use crate::{StoreError, sled::keys::Key};
 
-/// The number of entries of a list that are read at once.
+/// The number of entries that are read at a time.
 const PAGE: usize = 128;
 
 /// A list that is being read.
@@ -16,8 +16,8 @@ struct Scan {
 }
 
 impl Index {
-    /// The entries whose keys begin with `prefix`, in the order of the keys: those after `after`, if it is given. Entries
-    /// that change meanwhile may be missing or not.
+    /// Returns the entries whose keys begin with `prefix`, after the key `after` if it is given, in the order of the keys.
+    /// Entries that change meanwhile may be missing.
     pub(in crate::sled) fn scan(
         self: Arc<Self>,
         prefix: Key,
@@ -26,14 +26,14 @@ impl Index {
         self.scan_before(prefix, after, None)
     }
 
-    /// The same, but only the entries before `end`, if it is given.
+    /// Returns such entries before the key `end`, if it is given.
     pub(in crate::sled) fn scan_before(
         self: Arc<Self>,
         prefix: Key,
         after: Option<Key>,
         end: Option<Key>,
     ) -> impl Iterator<Item = Result<(Key, Vec<u8>), StoreError>> + use<> {
-        let mut next = Some(after.map_or_else(|| prefix.clone(), follower));
+        let mut next = Some(after.map_or_else(|| prefix.clone(), successor));
         let merge = None;
         let mut scan = Scan { prefix, end, merge };
         let pages = std::iter::from_fn(move || {
@@ -43,7 +43,7 @@ impl Index {
                 Err(error) => return Some(vec![Err(error)]),
             };
             let last = page.last_key_value().filter(|_| page.len() == PAGE);
-            next = last.map(|(last, _)| follower(last.clone()));
+            next = last.map(|(last, _)| successor(last.clone()));
             let there = page
                 .into_iter()
                 .filter_map(|(key, value)| Some(Ok((key, value?))));
@@ -52,25 +52,25 @@ impl Index {
         pages.flatten()
     }
 
-    /// The entries from `start` on as of one moment, together with those that say that a key has none.
+    /// Returns a consistent page of entries from `start` on, including removed ones.
     fn page(&self, scan: &mut Scan, start: &[u8]) -> Result<BTreeMap<Key, Value>, StoreError> {
         let owned = |(key, value): (&Key, &Value)| (key.clone(), value.clone());
         let (mut page, sealed, parts): (BTreeMap<_, _>, _, _) = {
-            let state = self.with_lists();
+            let state = self.lock_with_lists();
             let young = state.young.lists.range(&scan.prefix, start).take(PAGE);
             let young = young.map(owned).collect();
             (young, state.sealed.clone(), Arc::clone(&state.parts))
         };
-        let sealed = sealed.iter().map(|sealed| sealed.whole_lists());
+        let sealed = sealed.iter().map(|sealed| sealed.complete_lists());
         for (key, value) in sealed.flat_map(|lists| lists.range(&scan.prefix, start).take(PAGE)) {
             page.entry(key.clone()).or_insert_with(|| value.clone());
         }
         if let Some(end) = &scan.end {
             page.split_off(end);
         }
-        shorten(&mut page);
-        self.reading(|| {
-            // Parts that came since have entries that were in a layer before.
+        truncate(&mut page);
+        self.read_disk(|| {
+            // If there is a new part, its entries were in a layer before, so the merge begins again.
             let merge = scan.merge.take().filter(|merge| merge.is_of(&parts));
             let merge = merge.unwrap_or_else(|| Merge::new(&parts, &scan.prefix, start));
             let merge = scan.merge.insert(merge);
@@ -80,10 +80,10 @@ impl Index {
                 let Some((key, value)) = merge.next_before(end)? else {
                     return Ok(());
                 };
-                // The older entry of a key that was the last one of the page before is not valid.
+                // The merge may have an older entry of the last key of the previous page, which is not valid.
                 if key.as_slice() >= start {
                     page.entry(key).or_insert(value);
-                    shorten(&mut page);
+                    truncate(&mut page);
                 }
             }
         })?;
@@ -91,14 +91,14 @@ impl Index {
     }
 }
 
-/// The least key behind another one.
-fn follower(mut key: Key) -> Key {
+/// Returns the smallest key after another one.
+fn successor(mut key: Key) -> Key {
     key.push(0);
     key
 }
 
-/// Keeps the first entries only.
-fn shorten(page: &mut BTreeMap<Key, Value>) {
+/// Truncates a page to its size.
+fn truncate(page: &mut BTreeMap<Key, Value>) {
     while page.len() > PAGE {
         page.pop_last();
     }

@@ -1,11 +1,11 @@
-//! The index as a whole, against plain maps: random appends, seals, restarts, lost blocks.
+//! Compares the index with maps after random appends, seals and restarts, and tests lost blocks.
 
 use std::collections::BTreeSet;
 
 use bridge_protocol::a2a::TaskState;
 
 use super::{
-    super::{log::LogOffset, lots::Lots, tip::TipState},
+    super::{latest_append::DataState, log::LogOffset, test_rng::TestRng},
     *,
 };
 use crate::{Append, Head, TurnState, caller::Caller, testing::Sample};
@@ -20,15 +20,15 @@ const STATES: [TaskState; 3] = [
     TaskState::Completed,
 ];
 
-/// The index of a folder and what must be in it.
+/// An index and its expected content.
 struct Pair {
     folder: tempfile::TempDir,
     index: Option<Arc<Index>>,
-    /// The heads of all tasks, and their newest appends.
-    tasks: BTreeMap<String, Tip>,
-    /// Small records.
+    /// The latest appends of all tasks.
+    tasks: BTreeMap<String, LatestAppend>,
+    /// The small records.
     records: BTreeMap<Key, Vec<u8>>,
-    /// What the parts do not have.
+    /// The changes that are not in any part.
     unsealed: Vec<(Changes, End)>,
     end: u64,
 }
@@ -47,11 +47,11 @@ impl Pair {
         pair
     }
 
-    /// An index with so many parts.
+    /// Creates an index with a number of parts.
     fn with_parts(seed: u64, parts: usize) -> Self {
-        let (mut pair, mut lots) = (Self::new(), Lots(seed));
+        let (mut pair, mut rng) = (Self::new(), TestRng(seed));
         for _ in 0..parts {
-            (0..60).for_each(|_| pair.change(&mut lots));
+            (0..60).for_each(|_| pair.change(&mut rng));
             pair.seal();
         }
         pair
@@ -60,7 +60,7 @@ impl Pair {
     fn database(&self) -> sled::Db {
         let config = sled::Config::new().path(self.folder.path());
         let config = config.flush_every_ms(None);
-        // Threads of sled's may hold the lock for a moment after the last one has closed it.
+        // Threads of sled may hold the lock of a closed database for a moment.
         let db = (0..5_000).find_map(|_| {
             std::thread::yield_now();
             config.open().ok()
@@ -68,7 +68,7 @@ impl Pair {
         db.unwrap()
     }
 
-    /// Reopens the index as after a crash: the parts are there, the rest is read from the log again.
+    /// Reopens the index as after a crash: the changes that are not in a part are replayed.
     fn reopen(&mut self) -> Result<(), StoreError> {
         drop(self.index.take());
         let settings = SledSettings {
@@ -77,8 +77,8 @@ impl Pair {
             ..SledSettings::in_folder(self.folder.path())
         };
         let mut index = Index::open(self.database(), self.folder.path().into(), &settings)?;
-        // It is sealed when a test says so.
-        index.room = 1 << 40;
+        // Layers are only sealed by tests.
+        index.layer_bytes = 1 << 40;
         let index = Arc::new(index);
         let end = index.end();
         for (changes, at) in std::mem::take(&mut self.unsealed) {
@@ -97,18 +97,18 @@ impl Pair {
 
     fn seal(&mut self) {
         let index = self.index();
-        let (sealed, _) = take_young(&mut index.lock());
+        let (sealed, _) = seal_young(&mut index.lock());
         self.check();
         index.write_part(&sealed).unwrap();
         self.unsealed.clear();
     }
 
-    /// Writes a part in the form of programs that did not know [`part::More`].
-    fn seal_as_before(&mut self) {
+    /// Writes a part in the format of programs without [`part::MetaExtension`].
+    fn seal_in_older_format(&mut self) {
         let index = self.index();
-        let (sealed, _) = take_young(&mut index.lock());
+        let (sealed, _) = seal_young(&mut index.lock());
         let parts = Arc::clone(&index.lock().parts);
-        let entries = entries_of(&sealed, &parts).unwrap();
+        let entries = part_entries(&sealed, &parts).unwrap();
         let part = Part::write(&index.db, parts.next_number(), sealed.end, &entries).unwrap();
         let key = [b"p", &part.number.to_be_bytes()[..]].concat();
         let value = index.db.get(&key).unwrap().unwrap();
@@ -121,35 +121,35 @@ impl Pair {
         self.reopen().unwrap();
     }
 
-    /// A new task, or something that happens to one.
-    fn change(&mut self, lots: &mut Lots) {
+    /// Creates a task or changes one, and sometimes a small record.
+    fn change(&mut self, rng: &mut TestRng) {
         self.end += 1;
         let end = End {
             at: self.end,
             batch: self.end,
         };
         let mut changes = Changes::default();
-        if lots.below(4) == 0 {
+        if rng.below(4) == 0 {
             let key = keys::record(
                 &Caller::new("alice"),
                 &crate::RecordKey {
                     kind: "k".into(),
-                    scope: lots.below(3).to_string(),
-                    id: lots.below(9).to_string(),
+                    scope: rng.below(3).to_string(),
+                    id: rng.below(9).to_string(),
                 },
             );
-            let value = (lots.below(3) > 0).then(|| self.end.to_be_bytes().to_vec());
+            let value = (rng.below(3) > 0).then(|| self.end.to_be_bytes().to_vec());
             match &value {
                 Some(value) => drop(self.records.insert(key.clone(), value.clone())),
                 None => drop(self.records.remove(&key)),
             }
             changes.entries.insert(key, value);
         }
-        let is_new = self.tasks.is_empty() || lots.below(3) == 0;
+        let is_new = self.tasks.is_empty() || rng.below(3) == 0;
         let number = if is_new {
             self.tasks.len()
         } else {
-            lots.below(self.tasks.len())
+            rng.below(self.tasks.len())
         };
         let task = format!("t{number:04}");
         let caller = Caller::new(["alice", "bob"][number % 2]);
@@ -166,7 +166,7 @@ impl Pair {
         };
         head.seq += 1;
         head.status_time = jiff::Timestamp::from_millisecond(self.end as i64 / 3).unwrap();
-        head.state = STATES[lots.below(3)].clone();
+        head.state = STATES[rng.below(3)].clone();
         let state = TurnState::Queued;
         let turn = crate::Turn {
             turn: 1,
@@ -174,8 +174,8 @@ impl Pair {
             state,
             traceparent: None,
         };
-        head.turns = (0..lots.below(2)).map(|_| turn.clone()).collect();
-        let tip = Tip {
+        head.turns = (0..rng.below(2)).map(|_| turn.clone()).collect();
+        let latest = LatestAppend {
             head: Arc::new(head),
             offset: LogOffset {
                 at: self.end,
@@ -183,27 +183,27 @@ impl Pair {
             },
             number: 1,
             bytes: 1,
-            state: TipState::Intact,
+            state: DataState::Intact,
         };
         if before.is_none() {
             let key = keys::message(&sample.caller, "sample", &task);
             changes.entries.insert(key, Some(task.clone().into_bytes()));
         }
-        changes.move_task(before, tip.clone());
-        self.tasks.insert(task, tip);
+        changes.update_task(before, latest.clone());
+        self.tasks.insert(task, latest);
         self.index().apply(changes.clone(), end).unwrap();
         self.unsealed.push((changes, end));
     }
 
     fn check(&self) {
         let index = self.index();
-        for (task, tip) in &self.tasks {
-            let offset = match index.tip(task) {
-                Some(tip) => tip.offset,
+        for (task, latest) in &self.tasks {
+            let offset = match index.latest(task) {
+                Some(latest) => latest.offset,
                 None => index.indexed_task(task).unwrap().unwrap().offset,
             };
-            assert_eq!(offset, tip.offset, "{task}");
-            let key = keys::message(&tip.head.owner, "sample", task);
+            assert_eq!(offset, latest.offset, "{task}");
+            let key = keys::message(&latest.head.owner, "sample", task);
             assert_eq!(index.get(&key).unwrap(), Some(task.clone().into_bytes()));
         }
         assert_eq!(index.indexed_task("t9999").unwrap(), None);
@@ -219,12 +219,16 @@ impl Pair {
             (keys::ended("sample"), |head| !head.is_open()),
             (vec![keys::STATE_LIST], |_| true),
         ] {
-            let tips = self.tasks.values().filter(|tip| is_in(&tip.head));
-            let expected: BTreeSet<String> = tips.map(|tip| tip.head.task.clone()).collect();
+            let appends = self.tasks.values().filter(|latest| is_in(&latest.head));
+            let expected: BTreeSet<String> =
+                appends.map(|latest| latest.head.task.clone()).collect();
             let found = scan(&index, &list);
             assert!(found.is_sorted());
             check_windows(&index, &list, &found);
-            let tasks: Vec<String> = found.iter().map(|key| keys::last(key).unwrap()).collect();
+            let tasks: Vec<String> = found
+                .iter()
+                .map(|key| keys::last_name(key).unwrap())
+                .collect();
             assert_eq!(tasks.len(), expected.len());
             assert_eq!(tasks.into_iter().collect::<BTreeSet<_>>(), expected);
         }
@@ -243,22 +247,28 @@ impl Pair {
     fn check_lists(&self, caller: &Caller) {
         let index = self.index();
         for state in STATES.iter().map(TaskState::as_str) {
-            let own = |tip: &&Tip| tip.head.owner == *caller && tip.head.state.as_str() == state;
-            let tips: Vec<&Tip> = self.tasks.values().filter(own).collect();
+            let own = |latest: &&LatestAppend| {
+                latest.head.owner == *caller && latest.head.state.as_str() == state
+            };
+            let appends: Vec<&LatestAppend> = self.tasks.values().filter(own).collect();
             let counts = index.counts(&keys::state(caller, "sample", state));
             let count = counts.unwrap().into_values().next().unwrap_or_default();
-            assert_eq!(count, tips.len(), "{state}");
+            assert_eq!(count, appends.len(), "{state}");
             let found = scan(&index, &keys::state_list(caller, "sample", state));
-            let expected: BTreeSet<Key> = tips
+            let expected: BTreeSet<Key> = appends
                 .iter()
-                .map(|tip| keys::places(tip)[0].clone())
+                .map(|latest| keys::list_keys(latest)[0].clone())
                 .collect();
             assert!(found.iter().eq(&expected));
         }
         for context in ["x", "y", "z"] {
-            let own = |tip: &&Tip| tip.head.owner == *caller && tip.head.context_id == context;
-            let tips = self.tasks.values().filter(own);
-            let expected: Vec<Key> = tips.map(|tip| keys::in_context(&tip.head)).collect();
+            let own = |latest: &&LatestAppend| {
+                latest.head.owner == *caller && latest.head.context_id == context
+            };
+            let appends = self.tasks.values().filter(own);
+            let expected: Vec<Key> = appends
+                .map(|latest| keys::context_key(&latest.head))
+                .collect();
             let found = scan(&index, &keys::context(caller, "sample", context));
             assert_eq!(found, expected);
         }
@@ -279,7 +289,7 @@ fn scan_between(
     entries.map(|entry| entry.unwrap().0).collect()
 }
 
-/// Checks that a scan between two keys returns the entries between them, for keys that are in the list and for others.
+/// Checks that a scan between two keys returns the entries between them, for keys in the list and for others.
 fn check_windows(index: &Arc<Index>, list: &[u8], all: &[Key]) {
     let some = all.iter().step_by(1 + all.len() / 4);
     let ends: Vec<Key> = some
@@ -303,13 +313,13 @@ fn the_newest_part_has_all_open_turns() {
     let index = pair.index();
     let open = scan(&index, &[keys::TURN]);
     let newest = index.lock().parts.all[0].clone();
-    let stand: Vec<Key> = newest
+    let found: Vec<Key> = newest
         .list(&[keys::TURN])
         .map(|entry| entry.unwrap().0)
         .collect();
     assert!(!open.is_empty());
-    assert_eq!(stand, open);
-    // No other part is read for them.
+    assert_eq!(found, open);
+    // No other part is needed for them.
     index.remove_parts(newest.meta.end.at - 1);
     assert_eq!(index.parts(), 1);
     assert_eq!(scan(&index, &[keys::TURN]), open);
@@ -317,26 +327,26 @@ fn the_newest_part_has_all_open_turns() {
 
 #[test]
 fn parts_of_older_programs_are_read() {
-    let (mut pair, mut lots) = (Pair::new(), Lots(13));
+    let (mut pair, mut rng) = (Pair::new(), TestRng(13));
     for is_older in [true, true, false, true, false, false, true] {
-        (0..60).for_each(|_| pair.change(&mut lots));
+        (0..60).for_each(|_| pair.change(&mut rng));
         match is_older {
-            true => pair.seal_as_before(),
+            true => pair.seal_in_older_format(),
             false => pair.seal(),
         }
         pair.check();
         let newest = pair.index().lock().parts.all[0].clone();
-        assert_eq!(newest.meta.more.is_none(), is_older);
+        assert_eq!(newest.meta.extension.is_none(), is_older);
     }
 }
 
 #[test]
-fn it_says_what_plain_maps_say() {
+fn the_index_has_the_content_of_maps() {
     for seed in 1..=4 {
-        let (mut pair, mut lots) = (Pair::new(), Lots(seed));
+        let (mut pair, mut rng) = (Pair::new(), TestRng(seed));
         for _ in 0..700 {
-            pair.change(&mut lots);
-            match lots.below(60) {
+            pair.change(&mut rng);
+            match rng.below(60) {
                 0 | 1 => pair.seal(),
                 2 => pair.reopen().unwrap(),
                 3 => pair.check(),
@@ -353,10 +363,10 @@ fn it_says_what_plain_maps_say() {
 }
 
 #[test]
-fn a_block_that_is_lost_or_broken_is_noticed() {
-    let (mut pair, mut lots) = (Pair::new(), Lots(7));
+fn a_lost_or_damaged_block_is_detected() {
+    let (mut pair, mut rng) = (Pair::new(), TestRng(7));
     for _ in 0..300 {
-        pair.change(&mut lots);
+        pair.change(&mut rng);
     }
     pair.seal();
     let keys: Vec<sled::IVec> = pair.index().db.iter().keys().map(Result::unwrap).collect();
@@ -365,7 +375,7 @@ fn a_block_that_is_lost_or_broken_is_noticed() {
         let db = pair.index().db.clone();
         let value = db.remove(&key).unwrap().unwrap();
         drop(db);
-        // Without what says what it is, there is no part.
+        // A part without a description does not exist.
         let opened = pair.reopen();
         assert_eq!(opened.is_ok(), key[0] == b'p', "{key:?}: {opened:?}");
         if key[0] == b'p' {
@@ -406,7 +416,7 @@ fn old_parts_are_found_without_filters_in_memory() {
 }
 
 #[test]
-fn message_ids_are_remembered_as_long_as_they_must() {
+fn the_newest_message_ids_are_kept() {
     let limits = Limits {
         messages: 20,
         ..LIMITS
@@ -422,6 +432,6 @@ fn message_ids_are_remembered_as_long_as_they_must() {
         });
     let enough = newest.take_while(|sum| *sum < 20).count() + 1;
     let parts = Parts::new(parts, limits).unwrap();
-    assert_eq!(parts.remembering, enough);
+    assert_eq!(parts.with_messages, enough);
     assert!(enough < parts.all.len());
 }

@@ -1,15 +1,15 @@
-//! tokio's channels, with a step before each operation that others can see.
+//! tokio's channels, with a step of shuttle before each operation.
 
 use std::cell::Cell;
 
 use shuttle::thread::sleep;
 
 thread_local! {
-    /// A mistake: a receiver without senders forgets what waits.
-    pub(super) static FORGETS: Cell<bool> = const { Cell::new(false) };
+    /// A mistake: a receiver without senders drops the queued values.
+    pub(super) static DROPS_QUEUED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// shuttle may let another thread go on here.
+/// Lets shuttle continue with another thread.
 pub(super) fn step() {
     sleep(std::time::Duration::ZERO);
 }
@@ -18,7 +18,7 @@ pub(super) mod mpsc {
     use shuttle::future::block_on;
     use tokio::sync::mpsc;
 
-    use super::{FORGETS, step};
+    use super::{DROPS_QUEUED, step};
 
     pub(in super::super) struct Sender<T>(mpsc::Sender<T>);
     pub(in super::super) struct Receiver<T>(mpsc::Receiver<T>);
@@ -41,8 +41,8 @@ pub(super) mod mpsc {
     impl<T> Receiver<T> {
         pub(in super::super) fn blocking_recv(&mut self) -> Option<T> {
             step();
-            let forgets = FORGETS.get() && self.0.is_closed();
-            block_on(self.0.recv()).filter(|_| !forgets)
+            let drops_queued = DROPS_QUEUED.get() && self.0.is_closed();
+            block_on(self.0.recv()).filter(|_| !drops_queued)
         }
 
         pub(in super::super) fn try_recv(&mut self) -> Result<T, mpsc::error::TryRecvError> {

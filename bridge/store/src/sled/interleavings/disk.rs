@@ -1,4 +1,4 @@
-//! A disk in memory, and the writer that writes jobs to it.
+//! A disk in memory, and a writer of jobs.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,35 +10,35 @@ use super::{
 };
 use crate::StoreError;
 
-/// A batch with this job finds no room.
-pub(super) const REFUSED: usize = 2;
+/// The number of the job that does not fit on the disk, with its whole batch.
+pub(super) const REFUSED_JOB: usize = 2;
 
-/// Deliberate mistakes of those who use the queue.
+/// Deliberate mistakes of the writer or of the owner of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mistake {
-    /// A batch is acknowledged before its sync.
-    SyncsLater,
-    /// Of a batch of several jobs one is neither written nor answered.
-    LosesAJob,
-    /// Its caller is not answered, though it is written.
-    LosesAnAnswer,
-    /// A batch that found no room is acknowledged.
+    /// The writer acknowledges a batch before its sync.
+    AnswersEarly,
+    /// The writer neither writes nor answers one job of a batch.
+    DropsJob,
+    /// The writer does not answer one job of a batch.
+    DropsAnswer,
+    /// The writer acknowledges a batch that did not fit.
     HidesFailure,
-    /// Nobody waits until the thread has ended.
-    Leaves,
+    /// The owner does not wait until the thread has ended.
+    DoesNotWait,
 }
 
-/// The disk. It has no lock of shuttle's, so that it can be looked at when a run has failed.
+/// The disk. Its lock is not one of shuttle's, so that it can be read after a failed run.
 #[derive(Default)]
 pub(super) struct Disk(Mutex<Written>);
 
 #[derive(Debug, Default)]
 pub(super) struct Written {
     jobs: Vec<usize>,
-    /// So many of them are synced.
+    /// The number of jobs that are synced.
     synced: usize,
-    /// Those that were shown, and those of them that were not durable then.
-    pub(super) shown: Vec<usize>,
+    /// The published jobs, and those that were published before they were durable.
+    pub(super) published: Vec<usize>,
     pub(super) early: Vec<usize>,
 }
 
@@ -54,7 +54,7 @@ impl Disk {
 }
 
 impl Written {
-    /// The jobs that are durable, in order of their numbers.
+    /// Returns the durable jobs, sorted by number.
     pub(super) fn durable(&self) -> Vec<usize> {
         let mut durable = self.jobs[..self.synced].to_vec();
         durable.sort_unstable();
@@ -62,7 +62,7 @@ impl Written {
     }
 }
 
-/// The answer to a caller. Dropping it shows the job, as with appends: the thread does that if the caller has left.
+/// The answer to a caller. Dropping it publishes the job, as with appends. The thread drops it if the caller has left.
 pub(super) struct Durable {
     pub(super) job: usize,
     disk: Arc<Disk>,
@@ -73,7 +73,7 @@ impl Drop for Durable {
         let mut written = self.disk.lock();
         let is_early = !written.durable().contains(&self.job);
         written.early.extend(is_early.then_some(self.job));
-        written.shown.push(self.job);
+        written.published.push(self.job);
     }
 }
 
@@ -99,7 +99,7 @@ impl Writer for DiskWriter {
 
     fn stage(&mut self, mut jobs: Vec<Job>) -> (Vec<usize>, Vec<Answer>) {
         assert!(jobs.len() <= self.limits.jobs.min(self.limits.bytes));
-        if self.mistake == Some(Mistake::LosesAJob) && jobs.len() > 1 {
+        if self.mistake == Some(Mistake::DropsJob) && jobs.len() > 1 {
             jobs.pop();
         }
         let batch = jobs.iter().map(|job| job.number).collect();
@@ -108,18 +108,18 @@ impl Writer for DiskWriter {
             reply.answer(Ok(number), |job| Durable { job, disk })
         };
         let mut answers: Vec<Answer> = jobs.into_iter().map(answer).collect();
-        if self.mistake == Some(Mistake::LosesAnAnswer) && answers.len() > 1 {
-            // Its caller waits for ever.
+        if self.mistake == Some(Mistake::DropsAnswer) && answers.len() > 1 {
+            // The caller waits for ever.
             std::mem::forget(answers.pop());
         }
         (batch, answers)
     }
 
     fn commit(&mut self, batch: Vec<usize>) -> Result<(), StoreError> {
-        if self.mistake == Some(Mistake::SyncsLater) {
+        if self.mistake == Some(Mistake::AnswersEarly) {
             self.disk.sync();
         }
-        let is_refused = batch.contains(&REFUSED);
+        let is_refused = batch.contains(&REFUSED_JOB);
         let before = self.disk.lock().jobs.len();
         self.disk.lock().jobs.extend(batch);
         channels::step();
@@ -132,7 +132,7 @@ impl Writer for DiskWriter {
                 }),
             };
         }
-        if self.mistake != Some(Mistake::SyncsLater) {
+        if self.mistake != Some(Mistake::AnswersEarly) {
             self.disk.sync();
         }
         Ok(())

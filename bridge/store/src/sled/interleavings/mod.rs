@@ -1,10 +1,10 @@
-//! The committer's queue in the orders in which its threads may run.
+//! Tests the committer's queue under many interleavings of its threads.
 //!
-//! The module is compiled here a second time, with shuttle's threads. Its channels are tokio's, of which each operation
-//! counts as one step; other threads may go on before it.
+//! The module is compiled here a second time, with shuttle's threads. Its channels are tokio's. Each of their operations is
+//! one step, before which shuttle may continue with another thread.
 //!
-//! - `channels`: tokio's, with these steps
-//! - `disk`: what the queue's thread writes to, and the mistakes that it may make
+//! - `channels`: tokio's channels with these steps
+//! - `disk`: the disk of the queue's thread, and deliberate mistakes
 
 use futures_util::FutureExt as _;
 use shuttle::{future::block_on, sync::Arc, thread};
@@ -24,24 +24,24 @@ mod commit_queue;
 mod disk;
 
 use commit_queue::{CommitQueue, Limits};
-use disk::{Disk, DiskWriter, Durable, Job, Mistake, REFUSED};
+use disk::{Disk, DiskWriter, Durable, Job, Mistake, REFUSED_JOB};
 
-/// Callers, each with a job of its own number.
+/// The number of callers. The jobs have the numbers of their callers.
 const CALLERS: usize = 4;
-/// Less than there are callers, so that some wait for room, and batches are cut by jobs or by bytes.
+/// Limits below the number of callers, so that some wait for room in the queue, and batches are limited.
 const NARROW: Limits = Limits {
     queue: 1,
     jobs: 2,
     bytes: 2,
 };
-/// Room for all.
+/// Limits for all callers.
 const WIDE: Limits = Limits {
     queue: CALLERS,
     jobs: CALLERS,
     bytes: 3,
 };
 
-/// A queue with its disk. Whoever drops the last one waits for the thread.
+/// A queue with its disk. Dropping the last one waits for the thread.
 #[derive(Clone)]
 struct Store {
     queue: Arc<CommitQueue<Job>>,
@@ -64,8 +64,8 @@ impl Store {
         self.queue.send(|reply| Job { number, reply }).await
     }
 
-    /// Sends a job and waits for the answer, which must be true. Returns whether the job was refused.
-    fn stay(&self, number: usize) -> bool {
+    /// Sends a job, waits for the answer, and checks it. Returns whether the job was refused.
+    fn send_and_wait(&self, number: usize) -> bool {
         let answer = block_on(self.send(number));
         let is_durable = self.disk.lock().durable().contains(&number);
         match answer {
@@ -82,8 +82,8 @@ impl Store {
         }
     }
 
-    /// Begins to send a job, waits a little, and leaves: before there is room, or before the answer, or after it.
-    fn leave(&self, number: usize) {
+    /// Begins to send a job and leaves after two steps: before there is room in the queue, before the answer, or after it.
+    fn send_and_leave(&self, number: usize) {
         let mut sending = Box::pin(self.send(number));
         for _ in 0..2 {
             let answer = sending.as_mut().now_or_never();
@@ -94,68 +94,67 @@ impl Store {
         }
     }
 
-    /// Waits for the end of the thread, unless that is the mistake. Returns what is on the disk.
+    /// Waits for the end of the thread, unless this is the mistake. Returns the disk.
     fn end(self, mistake: Option<Mistake>) -> Arc<Disk> {
         let Self { queue, disk } = self;
         match mistake {
-            Some(Mistake::Leaves) => drop(thread::spawn(move || drop(queue))),
+            Some(Mistake::DoesNotWait) => drop(thread::spawn(move || drop(queue))),
             _ => drop(queue),
         }
         disk
     }
 }
 
-/// What is durable was shown once, and nothing else was.
-fn check_shown(disk: &Disk) {
+/// Checks that each durable job was published once, and no other job.
+fn check_published(disk: &Disk) {
     let written = disk.lock();
-    let mut shown = written.shown.clone();
-    shown.sort_unstable();
-    assert_eq!(shown, written.durable(), "{written:?}");
+    let mut published = written.published.clone();
+    published.sort_unstable();
+    assert_eq!(published, written.durable(), "{written:?}");
     assert!(written.early.is_empty(), "{written:?}");
 }
 
-/// Callers that stay: each is answered, and what it is told is so.
-fn callers_that_stay(mistake: Option<Mistake>) {
+/// Checks callers that wait: each gets a correct answer.
+fn waiting_callers(mistake: Option<Mistake>) {
     let store = Store::start(NARROW, mistake);
     let callers = (0..CALLERS).map(|number| {
         let store = store.clone();
-        thread::spawn(move || (number, store.stay(number)))
+        thread::spawn(move || (number, store.send_and_wait(number)))
     });
     let callers: Vec<_> = callers.collect();
-    let ends = callers.into_iter().map(|caller| caller.join().unwrap());
-    let mut acknowledged: Vec<usize> = ends
+    let outcomes = callers.into_iter().map(|caller| caller.join().unwrap());
+    let mut acknowledged: Vec<usize> = outcomes
         .filter(|(_, is_refused)| !is_refused)
         .map(|(number, _)| number)
         .collect();
     acknowledged.sort_unstable();
     let disk = store.end(mistake);
     assert_eq!(disk.lock().durable(), acknowledged);
-    check_shown(&disk);
+    check_published(&disk);
 }
 
-/// Callers that leave beside one that stays: none is in its way.
-fn callers_that_leave(mistake: Option<Mistake>) {
+/// Checks a caller that waits while others leave.
+fn leaving_callers(mistake: Option<Mistake>) {
     let store = Store::start(NARROW, mistake);
     let leaving = (0..CALLERS - 1).map(|number| {
         let store = store.clone();
-        thread::spawn(move || store.leave(number))
+        thread::spawn(move || store.send_and_leave(number))
     });
     let leaving: Vec<_> = leaving.collect();
-    store.stay(CALLERS - 1);
+    store.send_and_wait(CALLERS - 1);
     for caller in leaving {
         caller.join().unwrap();
     }
-    check_shown(&store.end(mistake));
+    check_published(&store.end(mistake));
 }
 
-/// Jobs that wait when the queue is dropped, and whose callers have left: all are committed, but for those of a batch
-/// that finds no room.
-fn jobs_that_wait_at_the_end(mistake: Option<Mistake>) {
+/// Checks queued jobs whose callers have left when the queue is dropped: all are committed.
+fn queued_jobs_at_the_end(mistake: Option<Mistake>) {
     let store = Store::start(WIDE, mistake);
     let leaving = (0..CALLERS).map(|number| {
         let store = store.clone();
         thread::spawn(move || {
-            let mut sending = Box::pin(store.send(number + REFUSED + 1));
+            let mut sending = Box::pin(store.send(number + REFUSED_JOB + 1));
             let _ = sending.as_mut().now_or_never();
         })
     });
@@ -164,63 +163,59 @@ fn jobs_that_wait_at_the_end(mistake: Option<Mistake>) {
         caller.join().unwrap();
     }
     let disk = store.end(mistake);
-    let all: Vec<usize> = (0..CALLERS).map(|number| number + REFUSED + 1).collect();
+    let all: Vec<usize> = (0..CALLERS)
+        .map(|number| number + REFUSED_JOB + 1)
+        .collect();
     assert_eq!(disk.lock().durable(), all);
-    check_shown(&disk);
+    check_published(&disk);
 }
 
 #[test]
-fn every_caller_is_answered_once_and_after_the_sync_whatever_the_order() {
-    check(|| callers_that_stay(None));
+fn every_caller_is_answered_once_and_after_the_sync_in_all_interleavings() {
+    check(|| waiting_callers(None));
 }
 
 #[test]
-fn callers_that_leave_are_in_nobody_s_way_whatever_the_order() {
-    check(|| callers_that_leave(None));
+fn callers_that_leave_do_not_block_others_in_all_interleavings() {
+    check(|| leaving_callers(None));
 }
 
 #[test]
-fn what_waits_at_the_end_is_committed_whatever_the_order() {
-    check(|| jobs_that_wait_at_the_end(None));
+fn queued_jobs_are_committed_at_the_end_in_all_interleavings() {
+    check(|| queued_jobs_at_the_end(None));
 }
 
 #[test]
 fn an_answer_before_the_sync_is_detected() {
-    assert!(is_detected(|| callers_that_stay(Some(Mistake::SyncsLater))));
-    assert!(is_detected(|| callers_that_leave(Some(
-        Mistake::SyncsLater
+    assert!(is_detected(|| waiting_callers(Some(Mistake::AnswersEarly))));
+    assert!(is_detected(|| leaving_callers(Some(Mistake::AnswersEarly))));
+}
+
+#[test]
+fn a_lost_job_or_answer_is_detected() {
+    assert!(is_detected(|| waiting_callers(Some(Mistake::DropsJob))));
+    assert!(is_detected(|| waiting_callers(Some(Mistake::DropsAnswer))));
+    assert!(is_detected(|| queued_jobs_at_the_end(Some(
+        Mistake::DropsJob
     ))));
 }
 
 #[test]
-fn a_batch_that_forgets_a_job_is_detected() {
-    assert!(is_detected(|| callers_that_stay(Some(Mistake::LosesAJob))));
-    assert!(is_detected(|| callers_that_stay(Some(
-        Mistake::LosesAnAnswer
-    ))));
-    assert!(is_detected(|| jobs_that_wait_at_the_end(Some(
-        Mistake::LosesAJob
-    ))));
-}
-
-#[test]
-fn a_failure_that_is_hidden_is_detected() {
-    assert!(is_detected(|| callers_that_stay(Some(
-        Mistake::HidesFailure
-    ))));
+fn a_hidden_failure_is_detected() {
+    assert!(is_detected(|| waiting_callers(Some(Mistake::HidesFailure))));
 }
 
 #[test]
 fn an_end_that_does_not_wait_is_detected() {
-    assert!(is_detected(|| jobs_that_wait_at_the_end(Some(
-        Mistake::Leaves
+    assert!(is_detected(|| queued_jobs_at_the_end(Some(
+        Mistake::DoesNotWait
     ))));
 }
 
 #[test]
-fn an_end_that_forgets_what_waits_is_detected() {
-    channels::FORGETS.set(true);
-    let is_detected = is_detected(|| jobs_that_wait_at_the_end(None));
-    channels::FORGETS.set(false);
+fn an_end_that_drops_queued_jobs_is_detected() {
+    channels::DROPS_QUEUED.set(true);
+    let is_detected = is_detected(|| queued_jobs_at_the_end(None));
+    channels::DROPS_QUEUED.set(false);
     assert!(is_detected);
 }

@@ -1,5 +1,4 @@
-//! The disk of the log: the few operations of a file system that the log needs. Tests have another disk, which fails and
-//! loses power.
+//! The operations of a file system that the log needs. Tests use a simulated disk that fails and loses power.
 
 use std::{
     ffi::OsString,
@@ -15,51 +14,51 @@ use nix::sys::statvfs::statvfs;
 
 use crate::private;
 
-/// The limit of segments, in bytes.
-const SEGMENT: u64 = 64 << 20;
+/// The size in bytes from which a segment takes no further batch.
+const SEGMENT_BYTES: u64 = 64 << 20;
 
 /// A file system with the folders and files of the log.
 pub(in crate::sled) trait Disk: Debug + Send + Sync {
-    /// Makes a folder that no other user can read, if there is none.
+    /// Creates a folder that no other user can read, if it does not exist.
     fn make_folder(&self, path: &Path) -> io::Result<()>;
     /// Makes the names in a folder durable.
     fn sync_folder(&self, path: &Path) -> io::Result<()>;
-    /// The names in a folder, in no order.
+    /// Returns the names in a folder, in any order.
     fn names(&self, folder: &Path) -> io::Result<Vec<OsString>>;
-    /// Makes an empty file, or empties an existing one.
+    /// Creates an empty file, or truncates an existing one.
     fn create(&self, path: &Path) -> io::Result<LogFile>;
-    /// Opens a file to read and write it.
+    /// Opens a file for reading and writing.
     fn open(&self, path: &Path) -> io::Result<LogFile>;
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// The free space, if the system tells it.
+    /// Returns the size and the free space of the file system, if they are known.
     fn space(&self, folder: &Path) -> Option<Space>;
-    /// The size in bytes from which a segment takes no further batch.
+    /// Returns the size in bytes from which a segment takes no further batch.
     fn segment_limit(&self) -> u64 {
-        SEGMENT
+        SEGMENT_BYTES
     }
 }
 
-/// An open file. A read or write by `FileExt` may come back short, unless it is one of all bytes.
+/// An open file. A call of `read_at` or `write_at` may process only some of the bytes.
 pub(in crate::sled) trait DiskFile: FileExt + Debug + Send + Sync {
     fn length(&self) -> io::Result<u64>;
     fn set_length(&self, length: u64) -> io::Result<()>;
-    /// Makes its bytes durable. After an error it is unknown which of them are, and another try does not tell: the system
+    /// Makes the bytes durable. After an error it is unknown which bytes are durable. It must not be repeated: the system
     /// marks bytes as written even if it has failed to write them.
     fn sync_bytes(&self) -> io::Result<()>;
-    /// Makes its bytes and its metadata durable; see [`DiskFile::sync_bytes`].
+    /// Makes the bytes and the metadata durable, see [`DiskFile::sync_bytes`].
     fn sync(&self) -> io::Result<()>;
 }
 
 pub(in crate::sled) type LogFile = Arc<dyn DiskFile>;
 
-/// The bytes of a file system.
+/// The size and the free space of a file system, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sled) struct Space {
-    pub(super) all: u64,
+    pub(super) total: u64,
     pub(super) free: u64,
 }
 
-/// The machine's file system.
+/// The file system of the machine.
 #[derive(Debug)]
 pub(in crate::sled) struct RealDisk {
     pub(in crate::sled) segment_limit: u64,
@@ -68,7 +67,7 @@ pub(in crate::sled) struct RealDisk {
 impl Default for RealDisk {
     fn default() -> Self {
         Self {
-            segment_limit: SEGMENT,
+            segment_limit: SEGMENT_BYTES,
         }
     }
 }
@@ -104,9 +103,9 @@ impl Disk for RealDisk {
 
     fn space(&self, folder: &Path) -> Option<Space> {
         let disk = statvfs(folder).ok()?;
-        let [all, free] =
+        let [total, free] =
             [disk.blocks(), disk.blocks_available()].map(|blocks| blocks * disk.fragment_size());
-        Some(Space { all, free })
+        Some(Space { total, free })
     }
 
     fn segment_limit(&self) -> u64 {

@@ -1,41 +1,41 @@
-//! The frame of a record, by which a torn or changed record is recognised.
+//! The frame of a record, by which a torn or changed record is detected.
 //!
 //! | bytes | |
 //! |-|-|
 //! | 4 | the length of the record in bytes, at least one |
-//! | 4 | CRC-32 of the bytes behind it |
+//! | 4 | CRC-32 of the bytes after it |
 //! | 8 | the number of its batch; the highest bit is set in the batch's last record |
 //! | rest | the record |
 //!
-//! Numbers are big endian. A batch is written and fsynced at once. After a crash any part of the last batch may be there;
-//! all batches before it are complete.
+//! Numbers are big endian. A batch is written and fsynced at once. After a crash any part of the last batch may be on the
+//! disk; all batches before it are complete.
 
-/// The bytes before a record.
+/// The size of the header before a record, in bytes.
 pub(in crate::sled) const HEADER: usize = 16;
 
-/// The bytes of a record's length.
-const LENGTH: usize = 4;
+/// The size of the field with a record's length, in bytes.
+const LENGTH_BYTES: usize = 4;
 
-const LAST: u64 = 1 << 63;
+const LAST_FLAG: u64 = 1 << 63;
 
-/// A record with the data of its frame.
+/// A frame with its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame<'b> {
     pub(super) batch: u64,
-    /// Whether no record of the same batch follows.
+    /// Whether the record is the last one of its batch.
     pub(super) is_last: bool,
     pub(super) record: &'b [u8],
 }
 
-/// Leaves room for a header; the record is written behind it.
+/// Begins a frame with an empty header. The record is appended after it.
 pub(super) fn begin(buffer: &mut Vec<u8>) {
     buffer.extend([0; HEADER]);
 }
 
-/// Completes the header of a frame, which is all of `frame`.
+/// Writes the header of a complete frame.
 pub(super) fn seal(frame: &mut [u8], batch: u64, is_last: bool) {
     let length = (frame.len() - HEADER) as u32;
-    let batch = if is_last { batch | LAST } else { batch };
+    let batch = if is_last { batch | LAST_FLAG } else { batch };
     frame[8..HEADER].copy_from_slice(&batch.to_be_bytes());
     let sum = crc32fast::hash(&frame[8..]);
     frame[..4].copy_from_slice(&length.to_be_bytes());
@@ -43,7 +43,7 @@ pub(super) fn seal(frame: &mut [u8], batch: u64, is_last: bool) {
 }
 
 impl<'b> Frame<'b> {
-    /// The frame at the beginning of `bytes`, if a whole one is there.
+    /// Returns the frame at the beginning of `bytes`, if it is complete and valid.
     pub(super) fn read(bytes: &'b [u8]) -> Option<Self> {
         let batch = batch(bytes)?;
         let length = u32::from_be_bytes(*bytes.first_chunk()?) as usize;
@@ -53,13 +53,13 @@ impl<'b> Frame<'b> {
             return None;
         }
         Some(Self {
-            batch: batch & !LAST,
-            is_last: batch & LAST != 0,
+            batch: batch & !LAST_FLAG,
+            is_last: batch & LAST_FLAG != 0,
             record: &summed[8..],
         })
     }
 
-    /// Its size with the header, in bytes.
+    /// Returns the size with the header, in bytes.
     pub(super) fn len(&self) -> usize {
         HEADER + self.record.len()
     }
@@ -69,8 +69,8 @@ fn batch(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(*bytes.get(8..)?.first_chunk()?))
 }
 
-/// Whether a whole frame of a batch later than `batch` begins anywhere in `bytes`.
-pub(super) fn holds_later(bytes: &[u8], batch: u64) -> bool {
+/// Returns whether `bytes` contain a valid frame of a batch later than `batch`.
+pub(super) fn contains_later(bytes: &[u8], batch: u64) -> bool {
     let mut at = 0;
     while let Some((found, frame)) = find(&bytes[at..], batch) {
         if frame.batch > batch {
@@ -81,15 +81,15 @@ pub(super) fn holds_later(bytes: &[u8], batch: u64) -> bool {
     false
 }
 
-/// The first whole frame in `bytes` of the batch `batch` or of one that comes soon after it, and the position of the
-/// frame. Few positions look like a frame, so that few sums have to be computed.
+/// Returns the first valid frame in `bytes` of the batch `batch` or of one soon after it, with the position of the frame.
+/// Few positions look like a frame, so few checksums are computed.
 pub(super) fn find(bytes: &[u8], batch: u64) -> Option<(usize, Frame<'_>)> {
     let mut at = 0;
     while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() > HEADER) {
-        // Most of these bytes are zeros, and there may be many: no length of a record is zero.
+        // Most of these bytes may be zeros, which are skipped: the length of a record is never zero.
         let zeros = rest.iter().position(|byte| *byte != 0)?;
-        if zeros >= LENGTH {
-            at += zeros + 1 - LENGTH;
+        if zeros >= LENGTH_BYTES {
+            at += zeros + 1 - LENGTH_BYTES;
             continue;
         }
         if let Some(frame) = Frame::read_near(rest, batch) {
@@ -101,9 +101,9 @@ pub(super) fn find(bytes: &[u8], batch: u64) -> Option<(usize, Frame<'_>)> {
 }
 
 impl<'b> Frame<'b> {
-    /// Like [`Frame::read`], but skips frames of batches that cannot come soon after `batch`.
+    /// Reads a frame as [`Frame::read`] does, if its batch is `batch` or one soon after it.
     pub(super) fn read_near(bytes: &'b [u8], batch: u64) -> Option<Self> {
-        let found = self::batch(bytes)? & !LAST;
+        let found = self::batch(bytes)? & !LAST_FLAG;
         let is_near = found >= batch && found - batch < 1 << 32;
         is_near.then(|| Self::read(bytes))?
     }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_comes_back_whole_or_not_at_all() {
+    fn only_complete_and_unchanged_frames_are_read() {
         let whole = frame(b"record", 7, true);
         let read = Frame::read(&whole).unwrap();
         assert_eq!(
@@ -141,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn later_frames_are_found_behind_anything() {
+    fn later_frames_are_found_after_other_bytes() {
         let [same, later] = [7, 8].map(|batch| frame(b"record", batch, true));
         let zeros = vec![0; 100];
         let behind = |frame: &[u8]| [b"anything", &zeros[..], frame, &zeros].concat();
-        assert!(holds_later(&behind(&later), 7));
-        assert!(holds_later(&behind(&[same.clone(), later].concat()), 7));
-        assert!(!holds_later(&behind(&same), 7));
-        assert!(!holds_later(&zeros, 7));
+        assert!(contains_later(&behind(&later), 7));
+        assert!(contains_later(&behind(&[same.clone(), later].concat()), 7));
+        assert!(!contains_later(&behind(&same), 7));
+        assert!(!contains_later(&zeros, 7));
         let found = find(&behind(&same), 7).map(|(at, frame)| (at, frame.batch));
         assert_eq!(found, Some((108, 7)));
     }

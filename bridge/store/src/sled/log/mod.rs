@@ -1,15 +1,15 @@
-//! The log: files to which all durable data are appended. All other files of the store follow from it.
+//! The log: files to which all durable data are appended. All other files of the store can be computed from it.
 //!
-//! A position counts bytes from the log's beginning. Each segment is a file that is named by the position
-//! of its first byte and begins with a header. Frames follow, and zeros behind them in the newest segment.
+//! A position counts bytes from the first byte of the log. Each segment is a file whose name is the position of its first
+//! byte. It has a header, then frames, and zeros after them in the newest segment.
 //!
-//! - `disk`: the operations of a file system that it needs; `simulated`, in tests, is a disk that fails and loses power
-//! - `frame`: the header by which a record is recognised
+//! - `disk`: the operations of the file system; `simulated`, for tests, is a disk that fails and loses power
+//! - `frame`: the header of a record, by which damage is detected
 //! - `segment`: the files
-//! - `writer`: appending, a batch at a time
-//! - `reader`: reading one record by its place
-//! - `scan`: reading the records of a segment that is emptied, some at a time
-//! - `replay`: reading all records after a position, with lost ones and the place where a crash cut the log off
+//! - `writer`: appends batches
+//! - `reader`: reads single records by their offsets
+//! - `scan`: reads some records of a full segment at a time
+//! - `replay`: reads all records after a position, with damaged ones, and finds the end after a crash
 
 mod disk;
 mod frame;
@@ -33,26 +33,26 @@ pub(super) use writer::Writer;
 
 use serde::{Deserialize, Serialize};
 
-/// The place of a record.
+/// The offset of a record in the log, with its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LogOffset {
-    /// The position of its frame.
+    /// The position of the frame.
     pub(super) at: u64,
-    /// Its size in bytes, without that of the frame's header.
+    /// The size of the record in bytes, without the frame's header.
     pub(super) length: u32,
 }
 
-/// The end of a batch, before which everything is durable.
+/// The end of a batch. All data before it are durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct End {
-    /// The position after its last frame.
+    /// The position after the last frame of the batch.
     pub(super) at: u64,
-    /// Its number, counted from 1.
+    /// The number of the batch, from 1.
     pub(super) batch: u64,
 }
 
 impl LogOffset {
-    /// The bytes of [`LogOffset::to_bytes`].
+    /// The size of the serialized offset in bytes.
     pub(super) const BYTES: usize = 12;
 
     pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {

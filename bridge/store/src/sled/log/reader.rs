@@ -1,4 +1,4 @@
-//! Reading single records by their places.
+//! Reads single records by their offsets.
 
 use std::{
     collections::BTreeMap,
@@ -10,18 +10,18 @@ use std::{
 use super::{LogOffset, disk::LogFile, frame, frame::Frame, segment::Segments};
 use crate::StoreError;
 
-/// The most segments that are open at a time.
-const OPEN: usize = 128;
+/// The largest number of open files.
+const MAX_OPEN_FILES: usize = 128;
 
-/// The log as its readers see it.
+/// The readable log.
 #[derive(Debug)]
 pub(in crate::sled) struct Log {
     pub(super) segments: Segments,
-    /// All segments by their first positions; those that are open have their files.
+    /// All segments by their first positions, with their files if they are open.
     files: Mutex<BTreeMap<u64, Option<LogFile>>>,
-    /// Readers of whole segments hold this lock, so that no segment is removed while they read.
+    /// The lock that readers of whole segments share, so that no segment is removed meanwhile.
     removing: RwLock<()>,
-    /// The positions that were missing when the log was opened.
+    /// The known positions that cannot be read.
     lost: Mutex<Vec<Range<u64>>>,
 }
 
@@ -37,8 +37,8 @@ impl Log {
         }
     }
 
-    /// Remembers positions that cannot be read, and logs them.
-    pub(super) fn note_lost(&self, positions: Range<u64>) {
+    /// Records positions that cannot be read, and reports them once.
+    pub(super) fn record_lost(&self, positions: Range<u64>) {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         if positions.is_empty() || lost.contains(&positions) {
             return;
@@ -53,23 +53,23 @@ impl Log {
         lost.push(positions);
     }
 
-    /// The known positions that cannot be read.
+    /// Returns the known positions that cannot be read.
     pub(in crate::sled) fn lost(&self) -> Vec<Range<u64>> {
         let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         lost.clone()
     }
 
-    /// The first positions of all segments, in order.
+    /// Returns the first positions of all segments, in order.
     pub(super) fn bases(&self) -> Vec<u64> {
         self.lock().keys().copied().collect()
     }
 
-    /// Keeps all segments where they are.
-    pub(super) fn stay(&self) -> RwLockReadGuard<'_, ()> {
+    /// Prevents the removal of segments.
+    pub(super) fn lock_segments(&self) -> RwLockReadGuard<'_, ()> {
         self.removing.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The range of the segment with this position, or of the next one behind it, if the segment is full.
+    /// Returns the range of the segment with this position, or of the next one, if the segment is full.
     pub(in crate::sled) fn closed_segment(&self, at: u64) -> Option<(u64, u64)> {
         let files = self.lock();
         let ends = files.keys().skip(1);
@@ -78,12 +78,12 @@ impl Log {
         Some((*base, *end))
     }
 
-    /// The position of the first segment.
+    /// Returns the position of the first segment.
     pub(in crate::sled) fn begin(&self) -> u64 {
         self.lock().keys().next().copied().unwrap_or_default()
     }
 
-    /// The free space of the disk, if the system tells.
+    /// Returns the free space of the disk, if it is known.
     pub(in crate::sled) fn free_space(&self) -> Option<u64> {
         let segments = &self.segments;
         segments
@@ -92,12 +92,12 @@ impl Log {
             .map(|space| space.free)
     }
 
-    /// The size in bytes from which a segment is full.
+    /// Returns the size in bytes from which a segment is full.
     pub(in crate::sled) fn segment_limit(&self) -> u64 {
         self.segments.disk.segment_limit()
     }
 
-    /// Removes all segments before this position, at which a segment begins. They are not needed any more.
+    /// Removes all segments before the segment that begins at this position.
     pub(in crate::sled) fn remove_before(&self, begin: u64) -> Result<(), StoreError> {
         let _alone = self
             .removing
@@ -108,31 +108,31 @@ impl Log {
         self.segments.remove_before_begin()
     }
 
-    /// Adds a segment and its open file.
+    /// Adds a segment with its open file.
     pub(super) fn add(&self, base: u64, file: &LogFile) {
         self.lock().insert(base, Some(Arc::clone(file)));
     }
 
-    /// The record at a place, if its sum is right.
-    pub(in crate::sled) fn read(&self, place: LogOffset) -> Result<Vec<u8>, StoreError> {
-        let (base, file) = self.segment(place.at)?;
-        let offset = place.at - base;
-        let mut bytes = vec![0; frame::HEADER + place.length as usize];
-        let failed = |error| unread(self.name(base, offset), error);
-        file.read_exact_at(&mut bytes, offset).map_err(failed)?;
+    /// Reads the record at an offset, and checks its checksum.
+    pub(in crate::sled) fn read(&self, offset: LogOffset) -> Result<Vec<u8>, StoreError> {
+        let (base, file) = self.segment(offset.at)?;
+        let start = offset.at - base;
+        let mut bytes = vec![0; frame::HEADER + offset.length as usize];
+        let failed = |error| read_error(self.name(base, start), error);
+        file.read_exact_at(&mut bytes, start).map_err(failed)?;
         match Frame::read(&bytes) {
             Some(frame) if frame.len() == bytes.len() => {
                 bytes.drain(..frame::HEADER);
                 Ok(bytes)
             }
             Some(_) | None => Err(StoreError::corrupt(
-                self.name(base, offset),
+                self.name(base, start),
                 "expected a whole record with its checksum",
             )),
         }
     }
 
-    /// A place, for error messages.
+    /// Names a position in a segment, for error messages.
     pub(super) fn name(&self, base: u64, offset: u64) -> String {
         let path = self.segments.path(base);
         format!("{} at byte {offset}", path.display())
@@ -147,7 +147,7 @@ impl Log {
         }
         let opened = self.segments.open(base)?.ok_or_else(missing)?;
         let mut open = files.values_mut().filter(|file| file.is_some());
-        if open.by_ref().take(OPEN).count() == OPEN
+        if open.by_ref().take(MAX_OPEN_FILES).count() == MAX_OPEN_FILES
             && let Some(oldest) = files.values_mut().find(|file| file.is_some())
         {
             *oldest = None;
@@ -161,12 +161,12 @@ impl Log {
     }
 }
 
-/// Bytes that the disk cannot read are lost, like bytes that have changed; other failures are temporary.
-fn unread(place: String, error: io::Error) -> StoreError {
+/// Converts the error of a read. Unreadable bytes count as corrupt, like changed bytes; other errors are temporary.
+fn read_error(position: String, error: io::Error) -> StoreError {
     const EIO: i32 = 5;
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => StoreError::corrupt(place, "the file ends before it"),
-        _ if error.raw_os_error() == Some(EIO) => StoreError::corrupt(place, &error),
-        _ => StoreError::io(format!("reading {place}"), error),
+        io::ErrorKind::UnexpectedEof => StoreError::corrupt(position, "the file ends before it"),
+        _ if error.raw_os_error() == Some(EIO) => StoreError::corrupt(position, &error),
+        _ => StoreError::io(format!("reading {position}"), error),
     }
 }

@@ -1,5 +1,5 @@
-//! Opens the log: reads every record after a position, finds lost ones, and finds the end, where a crash may have torn a
-//! batch.
+//! Opens the log: reads every record after a position, detects damaged ones, and finds the end, where a crash may have torn
+//! a batch.
 
 use std::{
     io,
@@ -16,20 +16,20 @@ use super::{
 };
 use crate::StoreError;
 
-/// A part of the log.
+/// A record or a damaged range of the log.
 #[derive(Debug)]
 pub(in crate::sled) enum LogEntry<'b> {
-    /// A record and its place.
+    /// A record with its offset.
     Record(LogOffset, &'b [u8]),
-    /// Bytes from this position on that were one record or several, and are damaged.
-    Broken(u64, &'b [u8]),
+    /// A damaged range with its position. It had one or several records.
+    Damaged(u64, &'b [u8]),
 }
 
-/// Receives each part, and the end of its batch as far as it is read.
+/// Receives each entry, and the end of its batch as far as it was read.
 type Visit<'v> = &'v mut dyn FnMut(&LogEntry<'_>, End) -> Result<(), StoreError>;
 
-/// Opens the log in a folder of a disk, of which all up to `known` was read before. Missing parts are written to the
-/// program's log; they affect only the tasks whose records they had. All that can be read of the log afterwards is durable.
+/// Opens the log in a folder of a disk, of which the records up to `known` were read before. Missing ranges are reported;
+/// they only affect the tasks whose records they had. All data that can be read afterwards are durable.
 ///
 /// Errors: `Newer`, `Io`, `Full`.
 pub(in crate::sled) fn open(
@@ -41,10 +41,10 @@ pub(in crate::sled) fn open(
         disk,
         folder: folder.into(),
     };
-    // A crash may have left segments that were about to be removed.
+    // A crash may have interrupted the removal of segments.
     segments.remove_before_begin()?;
     let mut bases = segments.list()?;
-    // An empty one is made again when it is needed: perhaps its name never became durable.
+    // An empty segment is created again when it is needed, because its name may not be durable.
     if let Some(&last) = bases.last()
         && segments.is_empty(last)?
     {
@@ -58,8 +58,7 @@ pub(in crate::sled) fn open(
     Ok(log)
 }
 
-/// The names of the files of a log to which another process may write: the name of its beginning, and its segments, the
-/// newest last.
+/// Returns the names of the files of a log that may be in use: the file with the beginning, and the segments, newest last.
 pub(in crate::sled) fn names(
     disk: Arc<dyn Disk>,
     folder: &Path,
@@ -71,17 +70,16 @@ pub(in crate::sled) fn names(
     segments.names()
 }
 
-/// Makes the newest segment durable as it is read, and cuts off torn bytes, which were never acknowledged.
+/// Makes the readable batches of the newest segment durable, and cuts off torn bytes, which were never acknowledged.
 ///
-/// A killed process may have left a batch that is in the system's memory only. If a sync of its last batch has failed, a
-/// new sync does not write these bytes again, since the system has marked them as written. So the last batch is written
-/// once more.
+/// The last batch of a killed process may only be in the system's memory. If a sync of it has failed, a new sync does not
+/// write its bytes, since the system has marked them as written. So the last batch is written again.
 fn settle_end(log: &Log, known: End) -> Result<(), StoreError> {
     let bases = log.bases();
     let Some(&base) = bases.last() else {
         return Ok(());
     };
-    // The segment before has the number of the batch that comes first.
+    // The number of the first batch of this segment is known from the segment before.
     let before = bases
         .len()
         .checked_sub(2)
@@ -99,7 +97,7 @@ fn settle_end(log: &Log, known: End) -> Result<(), StoreError> {
             last = end;
             start = match *entry {
                 LogEntry::Record(offset, _) => offset.at,
-                LogEntry::Broken(at, _) => at,
+                LogEntry::Damaged(at, _) => at,
             };
         }
         Ok(())
@@ -122,12 +120,12 @@ fn settle_end(log: &Log, known: End) -> Result<(), StoreError> {
     settle().map_err(failed)
 }
 
-/// Shows everything after `from` to `visit`, and returns the end of the last whole batch. Damaged or missing parts before
-/// the end are skipped, and written to the program's log.
+/// Passes all entries after `from` to `visit`, and returns the end of the last complete batch. Damaged and missing ranges
+/// before the end are reported.
 ///
 /// Errors: `Newer`, `Io`, and those of `visit`.
 pub(in crate::sled) fn walk(log: &Log, from: End, visit: Visit<'_>) -> Result<End, StoreError> {
-    let _stay = log.stay();
+    let _lock = log.lock_segments();
     let bases = log.bases();
     let mut walk = Walk {
         log,
@@ -142,28 +140,28 @@ pub(in crate::sled) fn walk(log: &Log, from: End, visit: Visit<'_>) -> Result<En
     Ok(walk.end)
 }
 
-/// Remembers segments that are missing or too short. The part up to `known` was read before, so that nothing else would
-/// notice them.
+/// Records missing and too short segments. The log up to `known` is not read again, so this would not be detected
+/// otherwise.
 fn check_lengths(log: &Log, known: End) -> Result<(), StoreError> {
     let bases = log.bases();
     let mut end = log.segments.begin()?;
     for (index, &base) in bases.iter().enumerate() {
-        log.note_lost(end.min(base)..base);
+        log.record_lost(end.min(base)..base);
         let path = log.segments.path(base);
         let failed = |error| StoreError::io(format!("reading {}", path.display()), error);
         let length = log.segments.disk.open(&path).and_then(|file| file.length());
         let length = length.map_err(failed)?;
         end = base + length;
-        // The newest segment has zeros behind its end.
+        // The newest segment may be longer than its data.
         if index + 1 == bases.len() && end >= known.at {
             return Ok(());
         }
     }
-    log.note_lost(end.min(known.at)..known.at);
+    log.record_lost(end.min(known.at)..known.at);
     Ok(())
 }
 
-/// Creates the writer that goes on at `end`, behind the last whole batch.
+/// Creates the writer that continues at `end`, after the last complete batch.
 ///
 /// Errors: `Io`, `Full`.
 pub(in crate::sled) fn writer(log: &Arc<Log>, end: End) -> Result<Writer, StoreError> {
@@ -175,30 +173,30 @@ pub(in crate::sled) fn writer(log: &Arc<Log>, end: End) -> Result<Writer, StoreE
         let path = log.segments.path(base);
         let failed = |error| StoreError::io(format!("opening {}", path.display()), error);
         let file = log.segments.disk.open(&path).map_err(failed)?;
-        let is_whole = base + file.length().map_err(failed)? >= end.at;
-        if is_whole && !log.segments.is_earlier(&file) {
+        let is_complete = base + file.length().map_err(failed)? >= end.at;
+        if is_complete && !log.segments.is_older_version(&file) {
             return Ok(new(base, file, end));
         }
     }
-    // No position is given twice: positions that were lost at the end are left out. An earlier program refuses the new
-    // segment. Positions before the log's beginning are not given either.
+    // No position is used twice, so lost positions at the end are skipped, and positions before the log's beginning too. An
+    // older program refuses the new segment.
     let base = end.at.max(log.segments.begin()?);
     let file = log.segments.create(base)?;
     let at = base + HEADER;
     Ok(new(base, file, End { at, ..end }))
 }
 
-/// The state of a walk through the segments.
+/// A walk through the segments.
 struct Walk<'w, 'v> {
     log: &'w Log,
-    /// The position behind the last record that was shown.
+    /// The position after the last visited record.
     end: End,
     visit: Visit<'v>,
 }
 
 impl Walk<'_, '_> {
-    /// Goes through one segment, which begins at `base`; `next` is the beginning of the segment behind it. The segment is
-    /// read into `bytes`, whose memory is used for one segment after the other.
+    /// Walks through the segment that begins at `base`; `next` is the beginning of the next segment. The segment is read into
+    /// `bytes`, whose memory is reused for all segments.
     fn segment(
         &mut self,
         base: u64,
@@ -206,17 +204,17 @@ impl Walk<'_, '_> {
         bytes: &mut Vec<u8>,
     ) -> Result<(), StoreError> {
         let Some(file) = self.log.segments.open(base)? else {
-            self.log.note_lost(base..next.unwrap_or(base));
+            self.log.record_lost(base..next.unwrap_or(base));
             return Ok(());
         };
         self.end.at = self.end.at.max(base + HEADER);
         let start = self.end.at - base;
         let failed = |error| StoreError::io(format!("reading {}", self.log.name(base, 0)), error);
-        // It may be shorter than it was when it was read before.
+        // The segment may be shorter than at the last start.
         if !read_rest(&file, start, bytes).map_err(failed)? {
             return Ok(());
         }
-        // Bytes behind the next segment's beginning were cut off, though not durably.
+        // Bytes after the beginning of the next segment were cut off, but not durably.
         if let Some(next) = next {
             bytes.truncate(next.saturating_sub(self.end.at) as usize);
         }
@@ -224,9 +222,9 @@ impl Walk<'_, '_> {
         loop {
             while let Some(batch) = Batch::read(rest, self.end.batch + 1) {
                 rest = &rest[batch.length..];
-                self.show(&batch)?;
+                self.visit_batch(&batch)?;
             }
-            match self.pass_over(rest, next.is_none())? {
+            match self.skip_damaged(rest, next.is_none())? {
                 Some(length) => rest = &rest[length..],
                 None => break,
             }
@@ -234,53 +232,53 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    fn show(&mut self, batch: &Batch<'_>) -> Result<(), StoreError> {
+    fn visit_batch(&mut self, batch: &Batch<'_>) -> Result<(), StoreError> {
         let mut at = self.end.at;
         self.end = End {
             at: at + batch.length as u64,
             batch: batch.number,
         };
         for frame in &batch.frames {
-            self.show_frame(at, frame)?;
+            self.visit_frame(at, frame)?;
             at += frame.len() as u64;
         }
         Ok(())
     }
 
-    fn show_frame(&mut self, at: u64, frame: &Frame<'_>) -> Result<(), StoreError> {
+    fn visit_frame(&mut self, at: u64, frame: &Frame<'_>) -> Result<(), StoreError> {
         let length = frame.record.len() as u32;
         let seen = LogEntry::Record(LogOffset { at, length }, frame.record);
         (self.visit)(&seen, self.end)
     }
 
-    /// Shows the whole and the damaged records of a batch that is not whole, up to the next whole record. Returns how many
-    /// bytes these are; `None` at the end, where damaged bytes were torn before they were acknowledged.
-    fn pass_over(&mut self, rest: &[u8], is_last: bool) -> Result<Option<usize>, StoreError> {
+    /// Visits the valid frames at the beginning of an incomplete batch, and the damaged range up to the next valid frame.
+    /// Returns their size; `None` at the end of the log, where damaged bytes were never acknowledged.
+    fn skip_damaged(&mut self, rest: &[u8], is_last: bool) -> Result<Option<usize>, StoreError> {
         let batch = self.end.batch + 1;
         let number = Frame::read_near(rest, batch).map_or(batch, |frame| frame.batch);
-        let whole = whole_frames(rest, number);
-        let broken: usize = whole.iter().map(Frame::len).sum();
-        if rest.is_empty() || is_last && !frame::holds_later(&rest[broken..], number) {
+        let valid = valid_frames(rest, number);
+        let valid_bytes: usize = valid.iter().map(Frame::len).sum();
+        if rest.is_empty() || is_last && !frame::contains_later(&rest[valid_bytes..], number) {
             return Ok(None);
         }
-        let found = frame::find(&rest[broken..], number);
-        let length = found.map_or(rest.len(), |(found, _)| broken + found);
-        // The rest of the batch, if there is one, comes next.
+        let found = frame::find(&rest[valid_bytes..], number);
+        let length = found.map_or(rest.len(), |(found, _)| valid_bytes + found);
+        // The batch may continue after the damaged range.
         self.end.batch = number - 1;
-        for frame in &whole {
+        for frame in &valid {
             let at = self.end.at;
             self.end.at += frame.len() as u64;
-            self.show_frame(at, frame)?;
+            self.visit_frame(at, frame)?;
         }
         let at = self.end.at;
-        self.end.at += (length - broken) as u64;
-        self.log.note_lost(at..self.end.at);
-        (self.visit)(&LogEntry::Broken(at, &rest[broken..length]), self.end)?;
+        self.end.at += (length - valid_bytes) as u64;
+        self.log.record_lost(at..self.end.at);
+        (self.visit)(&LogEntry::Damaged(at, &rest[valid_bytes..length]), self.end)?;
         Ok(Some(length))
     }
 }
 
-/// A whole batch.
+/// A complete batch.
 struct Batch<'b> {
     number: u64,
     frames: Vec<Frame<'b>>,
@@ -288,13 +286,13 @@ struct Batch<'b> {
 }
 
 impl<'b> Batch<'b> {
-    /// The batch at the beginning of `bytes`, if all of it is there and no batch with a lower number was expected: batches
+    /// Returns the batch at the beginning of `bytes`, if it is complete. Its number may be higher than `lowest`, since batches
     /// before it may be lost.
     fn read(bytes: &'b [u8], lowest: u64) -> Option<Self> {
         let number = Frame::read_near(bytes, lowest)?.batch;
-        let frames = whole_frames(bytes, number);
-        let is_whole = frames.last().is_some_and(|frame| frame.is_last);
-        is_whole.then(|| Self {
+        let frames = valid_frames(bytes, number);
+        let is_complete = frames.last().is_some_and(|frame| frame.is_last);
+        is_complete.then(|| Self {
             number,
             length: frames.iter().map(Frame::len).sum(),
             frames,
@@ -302,8 +300,8 @@ impl<'b> Batch<'b> {
     }
 }
 
-/// The whole frames of a batch at the beginning of `bytes`, up to its last one.
-fn whole_frames(bytes: &[u8], batch: u64) -> Vec<Frame<'_>> {
+/// Returns the valid frames of a batch at the beginning of `bytes`, up to its last one.
+fn valid_frames(bytes: &[u8], batch: u64) -> Vec<Frame<'_>> {
     let (mut frames, mut at) = (Vec::new(), 0);
     while let Some(frame) = Frame::read(&bytes[at..]).filter(|frame| frame.batch == batch) {
         at += frame.len();
@@ -315,7 +313,7 @@ fn whole_frames(bytes: &[u8], batch: u64) -> Vec<Frame<'_>> {
     frames
 }
 
-/// Reads all from `start` to the file's end. Returns whether the file is that long.
+/// Reads from `start` to the end of the file. Returns `false` if the file ends before `start`.
 fn read_rest(file: &LogFile, start: u64, bytes: &mut Vec<u8>) -> io::Result<bool> {
     let Some(length) = file.length()?.checked_sub(start) else {
         return Ok(false);

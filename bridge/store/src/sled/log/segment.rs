@@ -1,36 +1,35 @@
-//! The files of the log.
+//! The segments: the files of the log.
 //!
 //! | bytes | |
 //! |-|-|
 //! | 7 | `a2a-log` |
-//! | 1 | version of the log: 3, or 2 of an earlier program |
+//! | 1 | version of the log: 3, or 2 in older segments |
 //! | 8 | the position of the segment's first byte, which is also its name |
-//! | rest | frames; in the newest segment, zeros behind them |
+//! | rest | frames; in the newest segment, zeros after them |
 
 use std::{io, path::PathBuf, sync::Arc};
 
 use super::disk::{Disk, LogFile};
 use crate::StoreError;
 
-/// The endings of the names of segments, and of the file whose name is the log's beginning.
-const SEGMENT: &str = ".log";
-const BEGIN: &str = ".begin";
+/// The extensions of segments, and of the file whose name is the log's beginning.
+const SEGMENT_EXTENSION: &str = ".log";
+const BEGIN_EXTENSION: &str = ".begin";
 
-/// The bytes before a segment's first frame.
+/// The size of a segment's header in bytes.
 pub(super) const HEADER: u64 = 16;
 
-/// The version of the log that this program writes, and the newest that it reads; `frame` and `codec` describe it.
+/// The version of the log that this program writes, and the oldest that it reads. `frame` and `codec` describe it.
 /// Version 2 had no deletions and copies; version 1 had no log.
 const VERSION: u8 = 3;
-const OLDEST: u8 = 2;
+const OLDEST_VERSION: u8 = 2;
 const MAGIC: &[u8; 7] = b"a2a-log";
 
-/// The bytes that are kept free for the index, which is written later and cannot refuse anything; on a small disk, a
-/// sixteenth of it.
-const RESERVE: u64 = 64 << 20;
-const SMALL: u64 = 16;
+/// The bytes that are kept free for the index, which is written after the log; on a small disk, a sixteenth of it.
+const MAX_RESERVE: u64 = 64 << 20;
+const RESERVE_DIVISOR: u64 = 16;
 
-/// The folder that the segments are in.
+/// The folder with the segments.
 #[derive(Clone, Debug)]
 pub(super) struct Segments {
     pub(super) disk: Arc<dyn Disk>,
@@ -38,21 +37,21 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// The path of the segment that begins at `base`.
+    /// Returns the path of the segment that begins at `base`.
     pub(super) fn path(&self, base: u64) -> PathBuf {
-        self.folder.join(format!("{base:016x}{SEGMENT}"))
+        self.folder.join(format!("{base:016x}{SEGMENT_EXTENSION}"))
     }
 
-    /// The first positions of all segments, in order.
+    /// Returns the first positions of all segments, in order.
     pub(super) fn list(&self) -> Result<Vec<u64>, StoreError> {
-        self.positions(SEGMENT)
+        self.positions(SEGMENT_EXTENSION)
     }
 
-    /// The positions in names with this ending, in order.
-    fn positions(&self, ending: &str) -> Result<Vec<u64>, StoreError> {
+    /// Returns the positions in file names with this extension, in order.
+    fn positions(&self, extension: &str) -> Result<Vec<u64>, StoreError> {
         let failed = |error| StoreError::io(format!("listing {}", self.folder.display()), error);
         let names = self.disk.names(&self.folder).map_err(failed)?;
-        let base = |name: &str| u64::from_str_radix(name.strip_suffix(ending)?, 16).ok();
+        let base = |name: &str| u64::from_str_radix(name.strip_suffix(extension)?, 16).ok();
         let mut bases: Vec<u64> = names
             .iter()
             .filter_map(|name| base(name.to_str()?))
@@ -61,9 +60,9 @@ impl Segments {
         Ok(bases)
     }
 
-    /// Makes a segment; it and its name are durable when this returns.
+    /// Creates a segment. Its header and its name are durable when this returns.
     ///
-    /// Errors: `Full`, after which it may be made again; `Io`.
+    /// Errors: `Full`, after which it can be repeated; `Io`.
     pub(super) fn create(&self, base: u64) -> Result<LogFile, StoreError> {
         let path = self.path(base);
         let doing = || format!("making {}", path.display());
@@ -88,7 +87,7 @@ impl Segments {
         self.disk.sync_folder(&self.folder).map_err(failed)
     }
 
-    /// Whether a segment is empty, without damaged bytes too.
+    /// Returns whether a segment has no bytes after its header.
     pub(super) fn is_empty(&self, base: u64) -> Result<bool, StoreError> {
         Ok(match self.open(base)? {
             Some(file) => {
@@ -100,8 +99,8 @@ impl Segments {
         })
     }
 
-    /// Opens a segment; `None` if a crash interrupted its creation, so that nothing can be in it. A damaged header does not
-    /// matter for the frames behind it, which have sums of their own.
+    /// Opens a segment. Returns `None` if a crash interrupted its creation, so that it cannot have any frames. A damaged
+    /// header is only reported, since the frames have their own checksums.
     ///
     /// Errors: `Newer`, `Io`; `Corrupt` if the file is gone.
     pub(super) fn open(&self, base: u64) -> Result<Option<LogFile>, StoreError> {
@@ -115,10 +114,10 @@ impl Segments {
         let file = self.disk.open(&path).map_err(failed)?;
         let mut found = [0; HEADER as usize];
         match file.read_exact_at(&mut found, 0) {
-            Ok(()) if (OLDEST..=VERSION).any(|version| found == header(base, version)) => {
+            Ok(()) if (OLDEST_VERSION..=VERSION).any(|version| found == header(base, version)) => {
                 Ok(Some(file))
             }
-            // The header is durable before anything is written behind it.
+            // The header is durable before any frame is written.
             Ok(()) if found == [0; HEADER as usize] && file.length().map_err(failed)? <= HEADER => {
                 Ok(None)
             }
@@ -134,7 +133,7 @@ impl Segments {
                 })
             }
             Ok(()) => {
-                tracing::error!(path = %path.display(), "the header of a segment of the log is broken");
+                tracing::error!(path = %path.display(), "the header of a segment of the log is damaged");
                 Ok(Some(file))
             }
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
@@ -142,47 +141,47 @@ impl Segments {
         }
     }
 
-    /// Whether an earlier program has made this file. That program could not read the records of this one.
-    pub(super) fn is_earlier(&self, file: &LogFile) -> bool {
+    /// Returns whether an older program has created this file. That program could not read the records of this one.
+    pub(super) fn is_older_version(&self, file: &LogFile) -> bool {
         let mut found = [0; HEADER as usize];
         file.read_exact_at(&mut found, 0).is_ok()
             && found.starts_with(MAGIC)
-            && (OLDEST..VERSION).contains(&found[7])
+            && (OLDEST_VERSION..VERSION).contains(&found[7])
     }
 
-    /// The beginning of the log: the segments before it were removed, since they were not needed any more.
+    /// Returns the beginning of the log. The segments before it were removed.
     pub(super) fn begin(&self) -> Result<u64, StoreError> {
         Ok(self.begins()?.last().copied().unwrap_or(0))
     }
 
     fn begins(&self) -> Result<Vec<u64>, StoreError> {
-        self.positions(BEGIN)
+        self.positions(BEGIN_EXTENSION)
     }
 
-    /// The names of all valid files, in order.
+    /// Returns the names of all valid files, in order.
     pub(super) fn names(&self) -> Result<Vec<PathBuf>, StoreError> {
-        // Another process may give room back: it tells where the log begins before it removes what is before that.
-        let (mut begin, mut all) = (self.begin()?, self.list()?);
+        // Another process may compact the log: it sets the beginning before it removes segments.
+        let (mut begin, mut bases) = (self.begin()?, self.list()?);
         loop {
             let before = std::mem::replace(&mut begin, self.begin()?);
             if before == begin {
                 break;
             }
-            all = self.list()?;
+            bases = self.list()?;
         }
-        let bases = all.into_iter().filter(|base| *base >= begin);
+        let bases = bases.into_iter().filter(|base| *base >= begin);
         let mut names: Vec<PathBuf> = bases
-            .map(|base| format!("{base:016x}{SEGMENT}").into())
+            .map(|base| format!("{base:016x}{SEGMENT_EXTENSION}").into())
             .collect();
         if begin > 0 {
-            names.insert(0, format!("{begin:016x}{BEGIN}").into());
+            names.insert(0, format!("{begin:016x}{BEGIN_EXTENSION}").into());
         }
         Ok(names)
     }
 
-    /// Sets the beginning of the log durably. It is the name of a file, so that a crash leaves it whole or absent.
+    /// Sets the beginning of the log durably. It is the name of a file, so a crash leaves either the old or the new one.
     pub(super) fn set_begin(&self, base: u64) -> Result<(), StoreError> {
-        let path = self.folder.join(format!("{base:016x}{BEGIN}"));
+        let path = self.folder.join(format!("{base:016x}{BEGIN_EXTENSION}"));
         let failed = |error| StoreError::io(format!("making {}", path.display()), error);
         self.disk.create(&path).map_err(failed)?;
         self.sync()
@@ -195,7 +194,7 @@ impl Segments {
             self.remove(base)?;
         }
         for former in begins.into_iter().filter(|former| *former < begin) {
-            let path = self.folder.join(format!("{former:016x}{BEGIN}"));
+            let path = self.folder.join(format!("{former:016x}{BEGIN_EXTENSION}"));
             let failed = |error| StoreError::io(format!("removing {}", path.display()), error);
             self.disk.remove(&path).map_err(failed)?;
         }
@@ -209,13 +208,13 @@ impl Segments {
         self.disk.remove(&path).map_err(failed)
     }
 
-    /// Whether the free space is more than the reserve for the index.
+    /// Checks that the free space is more than the reserve for the index.
     ///
     /// Errors: `Full`.
     pub(super) fn check_reserve(&self, is_freeing: bool) -> Result<(), StoreError> {
-        // If the system does not tell the free space, the writes find out.
+        // If the free space is unknown, a write fails when the disk is full.
         match self.disk.space(&self.folder) {
-            Some(space) if space.free < kept(space.all) >> u32::from(is_freeing) => {
+            Some(space) if space.free < reserve(space.total) >> u32::from(is_freeing) => {
                 Err(StoreError::Full {
                     doing: "the index".into(),
                 })
@@ -225,9 +224,9 @@ impl Segments {
     }
 }
 
-/// The reserve for the index on a disk of so many bytes.
-fn kept(all: u64) -> u64 {
-    RESERVE.min(all / SMALL)
+/// Returns the reserve for the index on a disk of `total` bytes.
+fn reserve(total: u64) -> u64 {
+    MAX_RESERVE.min(total / RESERVE_DIVISOR)
 }
 
 fn header(base: u64, version: u8) -> [u8; HEADER as usize] {

@@ -1,4 +1,4 @@
-//! The log as a crash or a bad disk leaves it.
+//! Tests of the log after crashes and on damaged disks.
 
 use std::{
     fs,
@@ -10,32 +10,32 @@ use std::{
 use super::*;
 use crate::StoreError;
 
-/// What was seen of a log that was opened.
+/// An opened log with its content.
 struct Opened {
     records: Vec<String>,
-    places: Vec<LogOffset>,
-    /// The stretches that were broken.
-    broken: Vec<Range<u64>>,
+    offsets: Vec<LogOffset>,
+    /// The damaged ranges.
+    damaged: Vec<Range<u64>>,
     log: Arc<Log>,
     writer: Writer,
 }
 
-/// Opens the log, and tells the records after `from`.
+/// Opens the log, and reads the records after `from`.
 fn open(folder: &Path, from: End) -> Opened {
     open_on(Arc::new(RealDisk::default()), folder, from)
 }
 
 fn open_on(disk: Arc<dyn Disk>, folder: &Path, from: End) -> Opened {
-    let (mut records, mut places, mut broken) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut records, mut offsets, mut damaged) = (Vec::new(), Vec::new(), Vec::new());
     let log = super::open(disk, folder, from).unwrap();
     let mut visit = |seen: &LogEntry<'_>, _: End| {
         match *seen {
-            LogEntry::Record(place, record) => {
-                assert_eq!(log.read(place).unwrap(), record);
+            LogEntry::Record(offset, record) => {
+                assert_eq!(log.read(offset).unwrap(), record);
                 records.push(String::from_utf8(record.to_vec()).unwrap());
-                places.push(place);
+                offsets.push(offset);
             }
-            LogEntry::Broken(at, bytes) => broken.push(at..at + bytes.len() as u64),
+            LogEntry::Damaged(at, bytes) => damaged.push(at..at + bytes.len() as u64),
         }
         Ok(())
     };
@@ -43,8 +43,8 @@ fn open_on(disk: Arc<dyn Disk>, folder: &Path, from: End) -> Opened {
     let writer = writer(&log, end).unwrap();
     Opened {
         records,
-        places,
-        broken,
+        offsets,
+        damaged,
         log,
         writer,
     }
@@ -70,15 +70,15 @@ fn first(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn records_come_back_and_the_log_goes_on() {
+fn records_are_read_back_and_the_log_continues() {
     let folder = tempfile::tempdir().unwrap();
     let Opened {
         records,
-        places,
+        offsets,
         mut writer,
         ..
     } = open(folder.path(), End::default());
-    assert!(records.is_empty() && places.is_empty() && writer.is_empty());
+    assert!(records.is_empty() && offsets.is_empty() && writer.is_empty());
     let middle = write(&mut writer, "one two");
     let end = write(&mut writer, "three");
     drop(writer);
@@ -95,7 +95,7 @@ fn records_come_back_and_the_log_goes_on() {
     }
 }
 
-/// The bytes that the system counts as written to disks by this thread, if it counts them.
+/// Returns the bytes that the system counts as written to disks by this thread, if it counts them.
 fn counted_as_written() -> Option<u64> {
     let counts = fs::read_to_string("/proc/thread-self/io").ok()?;
     let line = counts
@@ -105,7 +105,7 @@ fn counted_as_written() -> Option<u64> {
 }
 
 #[test]
-fn a_batch_counts_as_little_more_than_its_own_bytes() {
+fn few_more_bytes_are_written_than_those_of_a_batch() {
     const BATCHES: u64 = 500;
     let folder = tempfile::tempdir().unwrap();
     let mut writer = open(folder.path(), End::default()).writer;
@@ -121,7 +121,7 @@ fn a_batch_counts_as_little_more_than_its_own_bytes() {
 }
 
 #[test]
-fn a_torn_end_is_cut_off_wherever_it_is_torn() {
+fn a_torn_end_is_cut_off() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = open(folder.path(), End::default()).writer;
     let whole = write(&mut writer, "one two").at as usize;
@@ -130,7 +130,7 @@ fn a_torn_end_is_cut_off_wherever_it_is_torn() {
     let path = first(folder.path());
     let bytes = fs::read(&path).unwrap();
     for cut in whole..=end {
-        // What is cut off may be gone, or zeros, or something else that does not make sense.
+        // The torn bytes may be missing, zeros, or arbitrary.
         for rest in [
             Vec::new(),
             vec![0; bytes.len() - cut],
@@ -156,7 +156,7 @@ fn a_torn_end_is_cut_off_wherever_it_is_torn() {
 }
 
 #[test]
-fn parts_of_the_last_batch_may_reach_the_disk_in_any_order() {
+fn a_last_batch_of_which_a_middle_part_is_missing_is_cut_off() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = open(folder.path(), End::default()).writer;
     let whole = write(&mut writer, "one two").at as usize;
@@ -170,7 +170,7 @@ fn parts_of_the_last_batch_may_reach_the_disk_in_any_order() {
 }
 
 #[test]
-fn a_byte_that_changed_before_the_end_costs_the_record_that_it_is_in() {
+fn a_changed_byte_before_the_end_damages_only_its_record() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = open(folder.path(), End::default()).writer;
     write(&mut writer, "one two");
@@ -180,9 +180,9 @@ fn a_byte_that_changed_before_the_end_costs_the_record_that_it_is_in() {
     let path = first(folder.path());
     let bytes = fs::read(&path).unwrap();
     let records = ["one", "two", "three", "four"];
-    let places = [(16, 35), (35, 54), (54, 75)];
+    let offsets = [(16, 35), (35, 54), (54, 75)];
     assert_eq!(end, 75);
-    for (number, (start, end)) in places.into_iter().enumerate() {
+    for (number, (start, end)) in offsets.into_iter().enumerate() {
         for at in start..end {
             let mut changed = bytes.clone();
             changed[at] ^= 4;
@@ -193,38 +193,41 @@ fn a_byte_that_changed_before_the_end_costs_the_record_that_it_is_in() {
             let lost = start as u64..end as u64;
             assert_eq!(opened.records, others, "changed at {at}");
             assert_eq!(
-                opened.broken,
+                opened.damaged,
                 std::slice::from_ref(&lost),
                 "changed at {at}"
             );
             assert_eq!(opened.log.lost(), [lost], "changed at {at}");
         }
     }
-    // What is written afterwards is found behind it.
+    // Later records are found after the damaged one.
     write(&mut open(folder.path(), End::default()).writer, "five");
     let opened = open(folder.path(), End::default());
     assert_eq!(opened.records, ["one", "two", "four", "five"]);
 }
 
 #[test]
-fn a_record_that_changed_is_noticed_when_it_is_read() {
+fn a_changed_record_is_detected_when_it_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = open(folder.path(), End::default()).writer;
-    let place = writer.put(|to| to.extend(b"one"));
+    let offset = writer.put(|to| to.extend(b"one"));
     let end = writer.commit().unwrap();
     let path = first(folder.path());
     let mut bytes = fs::read(&path).unwrap();
     bytes[33] ^= 1;
     fs::write(&path, bytes).unwrap();
     let log = open(folder.path(), end).log;
-    let error = log.read(place).unwrap_err().to_string();
+    let error = log.read(offset).unwrap_err().to_string();
     assert!(error.contains("at byte 16 is corrupt"), "{error}");
-    let nowhere = LogOffset { at: 9_999, ..place };
+    let nowhere = LogOffset {
+        at: 9_999,
+        ..offset
+    };
     assert!(log.read(nowhere).is_err());
 }
 
 #[test]
-fn segments_follow_each_other_and_none_may_be_missing() {
+fn missing_segments_are_detected() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = open(folder.path(), End::default()).writer;
     writer.limit = 100;
@@ -238,7 +241,7 @@ fn segments_follow_each_other_and_none_may_be_missing() {
         let records = open(folder.path(), *end).records;
         assert_eq!(records.len(), 39 - number);
     }
-    // One that was just made when the process was killed.
+    // A segment was being created when the process was killed.
     fs::write(segments(folder.path()).path(ends[39].at + 900), b"a2a").unwrap();
     assert_eq!(open(folder.path(), End::default()).records.len(), 40);
     assert_eq!(segments(folder.path()).list().unwrap(), bases);
@@ -248,7 +251,7 @@ fn segments_follow_each_other_and_none_may_be_missing() {
     assert_eq!(opened.log.lost()[0], bases[3]..bases[4]);
     assert!((30..40).contains(&opened.records.len()));
     assert_eq!(opened.records.last().unwrap(), "record39");
-    // An index that had read the whole log finds that its newest records are missing, and no place is given twice.
+    // The newest segment is missing, which an index of the whole log detects, and no position is used twice.
     let newest = *bases.last().unwrap();
     fs::remove_file(segments(folder.path()).path(newest)).unwrap();
     let mut opened = open(folder.path(), ends[39]);
@@ -257,7 +260,7 @@ fn segments_follow_each_other_and_none_may_be_missing() {
     drop(opened);
     let opened = open(folder.path(), ends[39]);
     assert_eq!(opened.records, ["again"]);
-    assert!(opened.places[0].at >= ends[39].at);
+    assert!(opened.offsets[0].at >= ends[39].at);
     fs::remove_dir_all(folder.path()).unwrap();
     fs::create_dir(folder.path()).unwrap();
     let mut opened = open(folder.path(), ends[3]);
@@ -267,7 +270,7 @@ fn segments_follow_each_other_and_none_may_be_missing() {
 }
 
 #[test]
-fn a_header_that_changed_costs_nothing() {
+fn a_changed_segment_header_damages_no_record() {
     let folder = tempfile::tempdir().unwrap();
     write(&mut open(folder.path(), End::default()).writer, "one two");
     let path = first(folder.path());
@@ -287,7 +290,7 @@ fn a_header_that_changed_costs_nothing() {
 }
 
 #[test]
-fn what_does_not_fit_leaves_nothing_and_is_written_when_it_does() {
+fn a_batch_that_does_not_fit_leaves_no_bytes() {
     let disk = SimulatedDisk::new(1).with_segments(400);
     let folder = Path::new("log");
     disk.make_folder(folder).unwrap();
@@ -295,7 +298,7 @@ fn what_does_not_fit_leaves_nothing_and_is_written_when_it_does() {
     let mut writer = open().writer;
     let (mut written, mut refused) = (Vec::new(), 0);
     for number in 0..200_usize {
-        // There is room for some of them, and for some only until they are written.
+        // Some batches fit, and some only fit until they are written.
         disk.set_room([1 << 30, 0, 70_000, 66_000][number % 4]);
         let record = format!("{number} ").repeat(1 + 4_000 * (number % 3));
         let room = writer.make_room([record.len() as u64, 0][number / 4 % 2], false);
@@ -318,7 +321,7 @@ fn what_does_not_fit_leaves_nothing_and_is_written_when_it_does() {
 }
 
 #[test]
-fn a_newer_log_is_left_alone() {
+fn a_newer_log_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     drop(open(folder.path(), End::default()));
     let path = first(folder.path());
@@ -335,7 +338,7 @@ fn a_newer_log_is_left_alone() {
 }
 
 #[test]
-fn what_a_killed_process_has_left_is_durable_before_it_is_read() {
+fn the_last_batch_of_a_killed_process_is_durable_before_it_is_read() {
     let folder = Path::new("log");
     for seed in 0..40 {
         let disk = SimulatedDisk::new(seed);
@@ -345,7 +348,7 @@ fn what_a_killed_process_has_left_is_durable_before_it_is_read() {
         let mut writer = open_on(simulated(), folder, End::default()).writer;
         write(&mut writer, "one two");
         writer.put(|to| to.extend(b"three"));
-        // It is killed between the write and the sync.
+        // The process is killed between the write and the sync.
         let stops_at = Some(2);
         disk.set_faults(Faults {
             stops_at,
@@ -369,7 +372,7 @@ fn what_a_killed_process_has_left_is_durable_before_it_is_read() {
 }
 
 #[test]
-fn a_segment_that_is_longer_than_it_was_left_costs_no_other() {
+fn zeros_after_the_end_of_a_full_segment_are_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = open(folder.path(), End::default()).writer;
     writer.limit = 100;
@@ -387,7 +390,7 @@ fn a_segment_that_is_longer_than_it_was_left_costs_no_other() {
 }
 
 #[test]
-fn nothing_is_written_after_a_sync_that_failed() {
+fn nothing_is_written_after_a_failed_sync() {
     for (full, sync) in [(0, 100), (100, 0)] {
         let (disk, folder) = (SimulatedDisk::new(1), Path::new("log"));
         disk.make_folder(folder).unwrap();
@@ -399,7 +402,7 @@ fn nothing_is_written_after_a_sync_that_failed() {
             sync,
             ..Faults::default()
         });
-        // It cannot be cut off either, so nobody may be told that it is gone.
+        // The batch cannot be cut off either, so it must not be reported as refused.
         let error = writer.commit().unwrap_err();
         assert!(matches!(error, StoreError::Io { .. }), "{error}");
         disk.set_faults(Faults::default());
@@ -408,9 +411,9 @@ fn nothing_is_written_after_a_sync_that_failed() {
     }
 }
 
-/// Another process may give room back while this one lists what to copy.
+/// Another process may compact the log while this one lists the files to copy.
 #[test]
-fn names_are_of_one_moment() {
+fn the_names_of_files_are_consistent() {
     const SEGMENTS: u64 = 2_000;
     let disk = SimulatedDisk::new(1);
     let folder = Path::new("/log");

@@ -1,19 +1,19 @@
-//! Appends to the log: a batch is one write and one fsync.
+//! Appends batches to the log, each with one write and one fsync.
 
 use std::sync::Arc;
 
 use super::{End, Log, LogOffset, disk::LogFile, frame, segment::HEADER};
 use crate::StoreError;
 
-/// The bytes of zeros that are written ahead, at first and at most. An fsync of bytes that the file had before need not
-/// write to the file system's journal, which takes a third of its time.
-const AHEAD: (u64, u64) = (64 << 10, 1 << 20);
+/// The smallest and the largest number of zeros that are written ahead. An fsync of overwritten bytes need not write to
+/// the file system's journal, which would take a third of its time.
+const PREFILL: (u64, u64) = (64 << 10, 1 << 20);
 
-/// The size of one write of zeros. A file system may keep the bytes of one write as one unit of its cache, and then counts
-/// the whole unit as written again for every batch within it: with writes of 1 MiB, a batch of 1 KiB counted as 1 MiB.
-const ZEROS: u64 = 16 << 10;
+/// The size of one write of zeros. A file system may cache the bytes of one write as a unit, and then counts the whole unit
+/// as written for each batch within it: with writes of 1 MiB, a batch of 1 KiB counted as 1 MiB.
+const PREFILL_WRITE: u64 = 16 << 10;
 
-/// The end of the log, where one thread writes.
+/// Writes the log at its end, on one thread.
 #[derive(Debug)]
 pub(in crate::sled) struct Writer {
     log: Arc<Log>,
@@ -21,13 +21,13 @@ pub(in crate::sled) struct Writer {
     /// The position of the file's first byte.
     base: u64,
     end: End,
-    /// The end of the file's bytes; those after `end` are zeros.
-    filled: u64,
-    /// Whether a write has failed, so that parts of an unacknowledged batch may be behind `end`.
+    /// The end of the file. The bytes after `end` are zeros.
+    file_end: u64,
+    /// Whether a write has failed, so that parts of an unacknowledged batch may be after `end`.
     is_torn: bool,
     /// Whether the content of the disk is unknown, so that nothing more is written.
     has_failed: bool,
-    /// The frames of the batch that is being prepared, and the beginning of each.
+    /// The frames of the batch that is being prepared, and the position of each in it.
     batch: Vec<u8>,
     starts: Vec<usize>,
     /// The size in bytes from which a segment takes no further batch.
@@ -35,7 +35,7 @@ pub(in crate::sled) struct Writer {
 }
 
 impl Writer {
-    /// Goes on at the end of the segment that begins at `base`; `file` ends there too.
+    /// Continues at the end of the segment that begins at `base`. `file` must end there.
     pub(super) fn new(log: Arc<Log>, file: LogFile, base: u64, end: End) -> Self {
         Self {
             limit: log.segments.disk.segment_limit(),
@@ -43,7 +43,7 @@ impl Writer {
             file,
             base,
             end,
-            filled: end.at,
+            file_end: end.at,
             is_torn: false,
             has_failed: false,
             batch: Vec::new(),
@@ -51,18 +51,17 @@ impl Writer {
         }
     }
 
-    /// Makes room for a batch of so many bytes, before any record is added to it. Bytes that an earlier failure left are
-    /// removed first. A batch that frees disk space in the end may use half of the reserve for the index.
+    /// Reserves disk space for a batch, before any record is added to it. Bytes of a failed write are removed first. A batch
+    /// that finally frees disk space may use half of the reserve for the index.
     ///
-    /// Errors: `Full` if there is no room; nothing has changed then, and the call may be repeated. After any other error
-    /// nothing more is written.
+    /// Errors: `Full`, after which the call can be repeated. After any other error nothing more is written.
     pub(in crate::sled) fn make_room(
         &mut self,
         bytes: u64,
         is_freeing: bool,
     ) -> Result<(), StoreError> {
         let done = self.try_make_room(bytes, is_freeing);
-        self.note(done)
+        self.record_failure(done)
     }
 
     fn try_make_room(&mut self, bytes: u64, is_freeing: bool) -> Result<(), StoreError> {
@@ -73,19 +72,20 @@ impl Writer {
             self.truncate()?;
         }
         if self.end.at - self.base > self.limit {
-            self.roll()?;
+            self.next_segment()?;
         }
         self.log.segments.check_reserve(is_freeing)?;
-        self.fill(self.end.at + bytes)
+        self.prefill(self.end.at + bytes)
     }
 
-    /// A failed sync must not be repeated: the system marks bytes as written even if it has failed to write them.
-    fn note<T>(&mut self, done: Result<T, StoreError>) -> Result<T, StoreError> {
+    /// Records a failure, after which nothing more is written: a failed sync must not be repeated, since the system marks
+    /// bytes as written even if it has failed to write them.
+    fn record_failure<T>(&mut self, done: Result<T, StoreError>) -> Result<T, StoreError> {
         self.has_failed |= matches!(&done, Err(error) if !matches!(error, StoreError::Full { .. }));
         done
     }
 
-    /// Takes a record into the batch; `write` appends its bytes.
+    /// Adds a record to the batch. `write` appends the bytes of the record.
     pub(in crate::sled) fn put(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> LogOffset {
         let start = self.batch.len();
         self.starts.push(start);
@@ -98,31 +98,29 @@ impl Writer {
         }
     }
 
-    /// Whether no record is in the batch.
+    /// Returns whether the batch is empty.
     pub(in crate::sled) fn is_empty(&self) -> bool {
         self.batch.is_empty()
     }
 
-    /// Makes the batch durable. Returns the position before which everything is durable. The batch is empty afterwards,
-    /// after an error too.
+    /// Makes the batch durable. Returns its end. The batch is empty afterwards, also after an error.
     ///
-    /// Errors: `Full` if there was no room, and nothing of the batch is there; after any other error the content of the
-    /// disk is unknown.
+    /// Errors: `Full` if nothing of the batch is on the disk. After any other error the content of the disk is unknown.
     pub(in crate::sled) fn commit(&mut self) -> Result<End, StoreError> {
         self.seal();
         let written = self.write();
         let length = self.batch.len() as u64;
         self.batch.clear();
-        self.batch.shrink_to(AHEAD.1 as usize);
+        self.batch.shrink_to(PREFILL.1 as usize);
         self.starts.clear();
         if let Err(error) = written {
-            // A batch can only be refused if it is certain that the disk has nothing of it.
+            // The batch can only be refused if it is certain that nothing of it is on the disk.
             let gone = self.truncate();
-            return self.note(gone.and(Err(error)));
+            return self.record_failure(gone.and(Err(error)));
         }
         self.end.at += length;
         self.end.batch += 1;
-        self.filled = self.filled.max(self.end.at);
+        self.file_end = self.file_end.max(self.end.at);
         Ok(self.end)
     }
 
@@ -145,9 +143,9 @@ impl Writer {
         }
     }
 
-    /// Removes all bytes behind the end.
+    /// Removes all bytes after the end.
     ///
-    /// Errors: `Io`, after which the bytes may be there or not.
+    /// Errors: `Io`, after which it is unknown whether the bytes were removed.
     fn truncate(&mut self) -> Result<(), StoreError> {
         let failed = |source| StoreError::Io {
             doing: "cutting off what could not be written to the log".into(),
@@ -156,36 +154,36 @@ impl Writer {
         self.file
             .set_length(self.end.at - self.base)
             .map_err(failed)?;
-        self.filled = self.end.at;
+        self.file_end = self.end.at;
         self.file.sync().map_err(failed)?;
         self.is_torn = false;
         Ok(())
     }
 
-    /// Writes zeros behind the file's bytes if a batch that ends at `end` would reach beyond them.
-    fn fill(&mut self, end: u64) -> Result<(), StoreError> {
-        if end <= self.filled {
+    /// Writes zeros at the end of the file if a batch that ends at `end` would be longer than the file.
+    fn prefill(&mut self, end: u64) -> Result<(), StoreError> {
+        if end <= self.file_end {
             return Ok(());
         }
-        let ahead = end + (end - self.base).clamp(AHEAD.0, AHEAD.1);
+        let ahead = end + (end - self.base).clamp(PREFILL.0, PREFILL.1);
         let failed = |error| StoreError::io("making room in the log", error);
-        while self.filled < ahead {
-            let offset = self.filled - self.base;
-            // Up to the next multiple, so that the pieces of the file's cache do not overlap.
-            let length = (ZEROS - offset % ZEROS).min(ahead - self.filled);
-            let zeros = &[0; ZEROS as usize][..length as usize];
+        while self.file_end < ahead {
+            let offset = self.file_end - self.base;
+            // Writes end at multiples, so that the units of the file system's cache do not overlap.
+            let length = (PREFILL_WRITE - offset % PREFILL_WRITE).min(ahead - self.file_end);
+            let zeros = &[0; PREFILL_WRITE as usize][..length as usize];
             if let Err(error) = self.file.write_all_at(zeros, offset) {
-                // Some of the zeros may be there, and would take the room that others wait for.
+                // The zeros that were written must be removed to free their space.
                 self.is_torn = true;
                 return Err(failed(error));
             }
-            self.filled += length;
+            self.file_end += length;
         }
         Ok(())
     }
 
-    /// Begins a new segment where this one ends.
-    fn roll(&mut self) -> Result<(), StoreError> {
+    /// Begins a new segment at the end of this one.
+    fn next_segment(&mut self) -> Result<(), StoreError> {
         self.truncate()?;
         let base = self.end.at;
         let file = self.log.segments.create(base)?;
@@ -193,7 +191,7 @@ impl Writer {
         self.file = file;
         self.base = base;
         self.end.at += HEADER;
-        self.filled = self.end.at;
+        self.file_end = self.end.at;
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Giving room back: what lives stays as it is, and the disk gets back what does not.
+//! Tests that compaction keeps all live data and frees the rest.
 
 use super::*;
 use crate::{
@@ -46,7 +46,7 @@ fn sample(number: usize) -> Sample {
         .within(["x", "y"][number / 2 % 2])
 }
 
-/// Tasks in several states, some with many appends, and small records.
+/// Creates tasks in several states, some with many appends, and small records.
 async fn fill(store: &SledStore) {
     for number in 0..TASKS {
         let sample = sample(number);
@@ -76,7 +76,7 @@ fn record(number: usize) -> RecordKey {
     }
 }
 
-/// All that can be asked for.
+/// Returns the results of all queries.
 async fn everything(store: &SledStore) -> Vec<String> {
     let mut all = Vec::new();
     for caller in ["alice", "bob"].map(Caller::new) {
@@ -114,7 +114,7 @@ async fn everything(store: &SledStore) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_lives_stays_and_the_disk_gets_back_the_rest() {
+async fn live_data_are_kept_and_other_data_are_freed() {
     let small = Small::new();
     let mut store = small.open();
     fill(&store).await;
@@ -125,7 +125,7 @@ async fn what_lives_stays_and_the_disk_gets_back_the_rest() {
         store.delete(&caller, &task, deletion).await.unwrap();
     }
     let before = everything(&store).await;
-    // What is compacted once more is as it was too.
+    // The data are still the same after further compactions.
     for round in 0..3 {
         let begin = store.reader.disk.log.begin();
         let extra = sample(900 + round);
@@ -133,7 +133,7 @@ async fn what_lives_stays_and_the_disk_gets_back_the_rest() {
         let gone = store.delete(&extra.caller, &extra.task, Deletion::Forced);
         gone.await.unwrap();
         if round > 0 {
-            // So that there is something to be given back.
+            // Records of another caller can be freed.
             for number in 0..100 {
                 let value = vec![1; 1_000];
                 let (caller, key) = (Caller::new("carol"), record(number));
@@ -154,7 +154,7 @@ async fn what_lives_stays_and_the_disk_gets_back_the_rest() {
         assert_eq!(everything(&store).await, before, "opened, round {round}");
         assert!(store.check().unwrap().is_intact());
     }
-    // Tasks go on, and are as they would be without all of that.
+    // Compacted tasks can be continued.
     let sample = sample(5);
     let head = sample.head(&store).await;
     let late = status(TaskState::Working, "late");
@@ -166,7 +166,7 @@ async fn what_lives_stays_and_the_disk_gets_back_the_rest() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn those_who_read_and_write_meanwhile_notice_nothing() {
+async fn concurrent_readers_and_writers_are_not_affected() {
     let small = Small::new();
     let store = Arc::new(small.open());
     fill(&store).await;
@@ -188,7 +188,7 @@ async fn those_who_read_and_write_meanwhile_notice_nothing() {
             }
         })
     };
-    let going_on = sample(0);
+    let continued = sample(0);
     for round in 0..8 {
         for number in (0..TASKS).filter(|number| number % 5 == 1 + round % 4) {
             let Sample { caller, task, .. } = sample(number);
@@ -196,7 +196,7 @@ async fn those_who_read_and_write_meanwhile_notice_nothing() {
         }
         let event = status(TaskState::Working, &format!("round {round}"));
         let compacting = store.compact(|| true);
-        let writing = going_on.then(&*store, 400, event);
+        let writing = continued.then(&*store, 400, event);
         let (compacted, _) = tokio::join!(compacting, writing);
         compacted.unwrap();
     }
@@ -207,7 +207,7 @@ async fn those_who_read_and_write_meanwhile_notice_nothing() {
 }
 
 #[tokio::test]
-async fn a_log_without_segments_goes_on_where_it_begins() {
+async fn a_log_without_segments_continues_at_its_beginning() {
     let backend = Sled::new();
     let log = backend.0.path().join("log");
     fs::create_dir_all(&log).unwrap();
@@ -222,9 +222,9 @@ async fn a_log_without_segments_goes_on_where_it_begins() {
     }
 }
 
-/// Tasks come and go for many periods of retention; each is some segments of the log and a part of the index.
+/// Tasks are created and deleted over many periods of retention. Each period fills some segments and a part of the index.
 #[tokio::test]
-async fn neither_log_nor_index_grow_with_what_was_deleted() {
+async fn log_and_index_do_not_grow_with_deleted_tasks() {
     const PERIODS: usize = 16;
     const EACH: usize = 40;
     let small = Small::new();
@@ -250,16 +250,16 @@ async fn neither_log_nor_index_grow_with_what_was_deleted() {
             tokio::task::yield_now().await;
         }
         let found = store.disk_use().await.unwrap().unwrap();
-        let most = 2 * found.live + 3 * SEGMENT;
-        assert!(found.log <= most, "{} of {most}", found.log);
+        let limit = 2 * found.live + 3 * SEGMENT;
+        assert!(found.log <= limit, "{} of {limit}", found.log);
         let parts = store.reader.disk.index().parts();
         assert!(parts <= 10, "{parts} parts in period {period}");
     }
 }
 
-/// What is left of a damaged task is written anew like what lives, and counts like that.
+/// The record that stands for a damaged task is copied and counted like live data.
 #[tokio::test]
-async fn giving_room_back_ends_whatever_is_damaged() {
+async fn compaction_ends_if_all_tasks_are_damaged() {
     const MOST: usize = 10_000;
     let small = Small::new();
     let store = small.open();
@@ -277,7 +277,7 @@ async fn giving_room_back_ends_whatever_is_damaged() {
         at + FRAME as u64 + u64::from(length)
     });
     let ends: Vec<u64> = ends.collect();
-    // What is broken up to the end of the log looks as if it had not been written to the end.
+    // A damaged record at the end of the log would count as torn.
     sample(TASKS).create(&store, 1).await;
     drop(store);
     small.lose_index();
@@ -294,11 +294,11 @@ async fn giving_room_back_ends_whatever_is_damaged() {
     let store = small.open();
     assert_eq!(store.check().unwrap().damaged.len(), TASKS);
     let mut steps = 0;
-    let goes_on = || {
+    let continues = || {
         steps += 1;
         steps < MOST
     };
-    store.compact(goes_on).await.unwrap();
+    store.compact(continues).await.unwrap();
     assert!(steps < MOST);
     assert_eq!(store.check().unwrap().damaged.len(), TASKS);
 }

@@ -1,19 +1,19 @@
-//! A disk that gives back something else than was written.
+//! Tests a disk that returns other data than were written.
 
 use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
 use super::*;
 
 const TASKS: i64 = 60;
-/// How many bytes are changed, one after the other.
+/// The number of changed bytes, one at a time.
 const FLIPS: u64 = 48;
 
-/// Numbers that look drawn by lot.
-fn lots() -> impl Iterator<Item = u64> {
+/// Returns pseudorandom numbers.
+fn pseudorandom() -> impl Iterator<Item = u64> {
     (1_u64..).map(|number| (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) ^ number)
 }
 
-/// All files of a store, with what is in them.
+/// Returns all files of a store with their content.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -36,8 +36,8 @@ fn restore(folder: &Path, files: &[(PathBuf, Vec<u8>)]) {
     }
 }
 
-/// The tasks that say that they are damaged, and how many there are of which nothing is left. Every other one is as it
-/// was, and none is another caller's.
+/// Returns the damaged tasks, and the number of missing ones. Checks that all others are unchanged, and that another
+/// caller finds none.
 async fn damaged(store: &SledStore, what: &str) -> (BTreeSet<String>, usize) {
     let alice = Sample::new("").caller;
     let (mut damaged, mut missing) = (BTreeSet::new(), 0);
@@ -60,8 +60,7 @@ async fn damaged(store: &SledStore, what: &str) -> (BTreeSet<String>, usize) {
     (damaged, missing)
 }
 
-/// Waits until the index on the disk has all of the log. Of a task that it does not have, nothing is left when its only
-/// record is damaged.
+/// Waits until the index on the disk is complete. A task that it does not have is missing if its only record is damaged.
 async fn wait_for_index(store: &SledStore) {
     let index = store.reader.disk.index();
     while index.durable_end() < index.end().at {
@@ -70,9 +69,9 @@ async fn wait_for_index(store: &SledStore) {
     }
 }
 
-/// Every task is as it was, or says that it is damaged; lists show the others; all can be continued but those.
-/// Answers with those that are damaged.
-async fn serves(store: &SledStore, what: &str) -> BTreeSet<String> {
+/// Checks that every task is either unchanged or reported as damaged, and that lists have the others. Returns the damaged
+/// tasks.
+async fn check_served(store: &SledStore, what: &str) -> BTreeSet<String> {
     let alice = Sample::new("").caller;
     let (damaged, missing) = damaged(store, what).await;
     assert_eq!(missing, 0, "{what}");
@@ -94,8 +93,8 @@ async fn serves(store: &SledStore, what: &str) -> BTreeSet<String> {
     damaged
 }
 
-/// Somebody goes on with a task: one that is damaged refuses, and stays as it was.
-async fn goes_on(store: &SledStore, task: &str, is_damaged: bool) {
+/// Appends to a task, and checks that a damaged task refuses it.
+async fn check_append(store: &SledStore, task: &str, is_damaged: bool) {
     let sample = Sample::new(task);
     let append = sample.append(3, 9, vec![Event::TurnEnded { turn: 1 }]);
     match store.append(&sample.caller, append).await {
@@ -105,7 +104,7 @@ async fn goes_on(store: &SledStore, task: &str, is_damaged: bool) {
 }
 
 #[tokio::test]
-async fn one_flipped_byte_costs_one_task_at_most_and_never_the_start() {
+async fn a_flipped_bit_damages_at_most_one_task_and_the_store_starts() {
     let backend = Sled::new();
     let folder = backend.0.path();
     let store = backend.try_open().unwrap();
@@ -114,9 +113,9 @@ async fn one_flipped_byte_costs_one_task_at_most_and_never_the_start() {
     drop(store);
     let whole = files(folder);
     let total: usize = whole.iter().map(|(_, bytes)| bytes.len()).sum();
-    for (number, lot) in lots().take(FLIPS as usize).enumerate() {
+    for (number, lot) in pseudorandom().take(FLIPS as usize).enumerate() {
         restore(folder, &whole);
-        // Half of them hit the log, which is small beside the index.
+        // Half of the changes are in the log, which is small compared with the index.
         let (path, bytes) = match number % 2 {
             0 => whole
                 .iter()
@@ -134,7 +133,7 @@ async fn one_flipped_byte_costs_one_task_at_most_and_never_the_start() {
                 whole.iter().find(hit).unwrap()
             }
         };
-        // The version of the log is what tells an older program to leave it alone.
+        // A changed version of the log would be refused as that of a newer program.
         let at = match (lot >> 20) as usize % bytes.len().max(1) {
             7 => 8,
             at => at,
@@ -149,13 +148,14 @@ async fn one_flipped_byte_costs_one_task_at_most_and_never_the_start() {
         let store = backend
             .try_open()
             .unwrap_or_else(|error| panic!("{what}: {error}"));
-        let damaged = serves(&store, &what).await;
+        let damaged = check_served(&store, &what).await;
         assert!(damaged.len() <= usize::from(is_log), "{what}: {damaged:?}");
         let report = store.check().unwrap();
-        let told: BTreeSet<String> = report.damaged.iter().map(|one| one.task.clone()).collect();
-        assert_eq!(told, damaged, "{what}");
+        let reported: BTreeSet<String> =
+            report.damaged.iter().map(|one| one.task.clone()).collect();
+        assert_eq!(reported, damaged, "{what}");
         assert_eq!(store.damage().tasks, damaged.len(), "{what}");
-        goes_on(&store, "t1", damaged.contains("t1")).await;
+        check_append(&store, "t1", damaged.contains("t1")).await;
         drop(store);
         let store = backend
             .try_open()
@@ -168,7 +168,7 @@ async fn one_flipped_byte_costs_one_task_at_most_and_never_the_start() {
 }
 
 #[tokio::test]
-async fn a_damaged_task_without_an_index_costs_no_other() {
+async fn a_damaged_record_without_an_index_damages_one_task_at_most() {
     let backend = Sled::new();
     let folder = backend.0.path();
     let store = backend.try_open().unwrap();
@@ -177,28 +177,28 @@ async fn a_damaged_task_without_an_index_costs_no_other() {
     let log = folder.join("log/0000000000000000.log");
     let bytes = fs::read(&log).unwrap();
     let written = bytes.iter().rposition(|byte| *byte != 0).unwrap();
-    let mut hit = 0;
-    for lot in lots().take(24) {
+    let mut damaged_total = 0;
+    for lot in pseudorandom().take(24) {
         let mut changed = bytes.clone();
-        // Not in the last batch: what is broken there was perhaps torn before it was acknowledged.
+        // The last batch is left out, since damaged bytes there count as torn.
         let at = 16 + lot as usize % (written - 2_000);
         changed[at] ^= 1 << (lot % 8);
         fs::write(&log, changed).unwrap();
         fs::remove_dir_all(folder.join("entries")).unwrap();
         let store = backend.try_open().unwrap();
-        // Of a task whose first record was hit nothing is left.
+        // A task whose first record is damaged is missing.
         let (damaged, missing) = damaged(&store, &format!("at {at}")).await;
         let damaged = damaged.len() + missing;
         assert!(damaged <= 1, "at {at}: {damaged}");
-        hit += damaged;
+        damaged_total += damaged;
         assert!(!store.check().unwrap().lost.is_empty(), "at {at}");
         store.open_turns("", 1_000).await.unwrap();
     }
-    assert!(hit > 12, "{hit} were noticed");
+    assert!(damaged_total > 12, "{damaged_total} were noticed");
 }
 
 #[tokio::test]
-async fn any_file_may_be_missing() {
+async fn the_store_starts_if_any_file_is_missing() {
     let backend = Sled::new();
     let folder = backend.0.path();
     let store = backend.try_open().unwrap();
@@ -214,14 +214,14 @@ async fn any_file_may_be_missing() {
             .try_open()
             .unwrap_or_else(|error| panic!("{what}: {error}"));
         let is_log = path.extension().is_some_and(|name| name == "log");
-        let damaged = serves(&store, &what).await;
+        let damaged = check_served(&store, &what).await;
         assert_eq!(
             damaged.len(),
             if is_log { TASKS as usize } else { 0 },
             "{what}"
         );
         assert_eq!(store.damage().bytes > 0, is_log, "{what}");
-        // A new task is kept, and found after the next start.
+        // A new task can be created, and is found after the next start.
         let sample = Sample::new("new");
         let created = sample.append(0, 1, vec![sample.created()]);
         store.append(&sample.caller, created).await.unwrap();

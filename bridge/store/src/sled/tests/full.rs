@@ -1,8 +1,8 @@
-//! A disk without room.
+//! Tests a full disk.
 
 use super::*;
 
-/// A message that has not come before, to a new task.
+/// Returns the append that creates a task.
 fn append(number: i64) -> (Sample, crate::Append) {
     let sample = Sample::new(format!("t{number}"));
     let append = sample.append(0, number, vec![sample.created()]);
@@ -10,7 +10,7 @@ fn append(number: i64) -> (Sample, crate::Append) {
 }
 
 #[tokio::test]
-async fn a_full_disk_refuses_what_is_new_shows_what_is_there_and_goes_on_when_there_is_room() {
+async fn a_full_disk_refuses_writes_until_it_has_free_space() {
     let backend = Sled::new();
     let disk = SimulatedDisk::new(1);
     let open = || SledStore::open_simulated(&backend.settings(), &disk).unwrap();
@@ -41,7 +41,7 @@ async fn a_full_disk_refuses_what_is_new_shows_what_is_there_and_goes_on_when_th
     assert_eq!(store.task(&first.caller, "t0").await.unwrap().seq, 1);
     let page = store.list(&first.caller, &ListQuery::of("sample")).await;
     assert_eq!(page.unwrap().total, 400 - refused);
-    // Nobody has to write for it to be noticed that there is room again.
+    // The free space is detected without a write.
     disk.set_room(usize::MAX);
     store.ready().await.unwrap();
     for number in 1..400 {
@@ -60,12 +60,12 @@ async fn a_full_disk_refuses_what_is_new_shows_what_is_there_and_goes_on_when_th
 }
 
 #[tokio::test]
-async fn an_index_that_cannot_be_written_is_made_anew_while_others_read() {
+async fn a_failed_index_is_rebuilt_while_others_read() {
     let backend = Sled::new();
     let store = backend.try_open().unwrap();
     fill(&store, 0..200).await;
     check(&store, 200).await;
-    store.reader.disk.index.now().fail();
+    store.reader.disk.index.get().fail();
     let (sample, created) = append(200);
     let error = store.append(&sample.caller, created).await.unwrap_err();
     assert!(matches!(error, StoreError::Rebuilding), "{error}");

@@ -1,9 +1,9 @@
-//! A disk that hangs.
+//! Tests a disk that hangs.
 
 use super::*;
-use crate::{sled::reader_threads::READERS, testing::status};
+use crate::{sled::reader_threads::MAX_READS, testing::status};
 
-/// Returns a store with twenty tasks on a disk that can hang, and without a cache of tasks.
+/// Returns a store with twenty tasks on a disk that can hang, without a cache of tasks.
 async fn filled() -> (Sled, SledSettings, SimulatedDisk, Arc<SledStore>) {
     let backend = Sled::new();
     let settings = SledSettings {
@@ -16,9 +16,9 @@ async fn filled() -> (Sled, SledSettings, SimulatedDisk, Arc<SledStore>) {
     (backend, settings, disk, store)
 }
 
-/// On one thread: a read that held it up would hold up everybody.
+/// The test runs on one thread, which a blocking read would block.
 #[tokio::test]
-async fn reads_that_hang_hold_up_nobody_who_needs_no_disk() {
+async fn hanging_reads_do_not_block_operations_without_the_disk() {
     let (_backend, settings, disk, store) = filled().await;
     let alice = Sample::new("").caller;
     store
@@ -26,9 +26,9 @@ async fn reads_that_hang_hold_up_nobody_who_needs_no_disk() {
         .await
         .unwrap();
     drop(store);
-    // Nothing that was written before is in memory now.
+    // Data that were written before are no longer in memory.
     let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
-    disk.reads().shut(true);
+    disk.reads().set_closed(true);
     let head = tokio::spawn({
         let (store, alice) = (store.clone(), alice.clone());
         async move { store.head(&alice, "t1").await.unwrap().seq }
@@ -63,14 +63,14 @@ async fn reads_that_hang_hold_up_nobody_who_needs_no_disk() {
     while disk.reads().waiting() < reads.len() {
         tokio::task::yield_now().await;
     }
-    // Others write, and read what they wrote.
+    // Other callers write, and read the data that they wrote.
     let sample = Sample::new("new");
     sample.create(&*store, 1).await;
     let watch = store.watch(&alice, "new").await.unwrap();
     assert_eq!(store.head(&alice, "new").await.unwrap().seq, 3);
     drop(watch);
     assert!(reads.iter().all(|read| !read.is_finished()));
-    disk.reads().shut(false);
+    disk.reads().set_closed(false);
     let mut found = Vec::new();
     for read in reads {
         found.push(read.await.unwrap());
@@ -79,9 +79,9 @@ async fn reads_that_hang_hold_up_nobody_who_needs_no_disk() {
 }
 
 #[tokio::test]
-async fn so_many_reads_wait_for_the_disk_at_a_time() {
+async fn the_number_of_concurrent_reads_is_limited() {
     let (_backend, _, disk, store) = filled().await;
-    disk.reads().shut(true);
+    disk.reads().set_closed(true);
     let read = |number: usize| {
         let store = store.clone();
         tokio::spawn(async move {
@@ -90,15 +90,15 @@ async fn so_many_reads_wait_for_the_disk_at_a_time() {
             store.task(&alice, &task).await.unwrap();
         })
     };
-    let reads: Vec<_> = (0..20 * READERS).map(read).collect();
-    while disk.reads().waiting() < READERS {
+    let reads: Vec<_> = (0..20 * MAX_READS).map(read).collect();
+    while disk.reads().waiting() < MAX_READS {
         tokio::task::yield_now().await;
     }
     for _ in 0..1_000 {
         tokio::task::yield_now().await;
-        assert_eq!(disk.reads().waiting(), READERS);
+        assert_eq!(disk.reads().waiting(), MAX_READS);
     }
-    disk.reads().shut(false);
+    disk.reads().set_closed(false);
     for read in reads {
         read.await.unwrap();
     }
@@ -116,11 +116,11 @@ async fn a_large_task_is_read_once_for_all_who_want_it() {
     drop(store);
     let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
     disk.reads().shut(true);
-    let reads = [(); READERS / 2].map(|()| {
+    let reads = [(); MAX_READS / 2].map(|()| {
         let (store, alice) = (store.clone(), sample.caller.clone());
         tokio::spawn(async move { store.task(&alice, "t").await.unwrap().task })
     });
-    let lists = [(); READERS / 2 - 1].map(|()| {
+    let lists = [(); MAX_READS / 2 - 1].map(|()| {
         let (store, alice) = (store.clone(), sample.caller.clone());
         let query = ListQuery {
             history: Some(9),

@@ -1,14 +1,14 @@
-//! A disk in memory that fails, fills up and loses power, for tests of what must survive that.
+//! A disk in memory that fails, fills up and loses power, for tests of durability.
 //!
-//! Of every file and folder there are two: what programs see, and what is left when the power fails now. A sync makes
-//! them the same. Until then any part of what was written may reach the disk, in any order, or nothing of it. After a
-//! sync that failed the system takes for written what it has not written, as Linux does.
+//! Each file and folder has two versions: the cached one, which programs see, and the durable one, which is left after a
+//! power loss. A sync makes them equal. Before the sync, any part of the written data may become durable, in any order.
+//! After a failed sync, the cached data count as written, as in Linux.
 //!
-//! What happens follows from a seed, and from what is done in what order.
+//! All faults are determined by a seed and the sequence of operations.
 //!
 //! - `pages`: the bytes of a file
-//! - `state`: names and files, and what befalls those who change them
-//! - `gate`: where a test holds up whoever uses the disk
+//! - `state`: names and files, and the faults of operations
+//! - `gate`: blocks operations of the disk
 
 #![expect(
     clippy::unwrap_used,
@@ -31,7 +31,7 @@ pub use self::gate::Gate;
 use self::state::State;
 use super::disk::{Disk, DiskFile, LogFile, Space};
 
-/// The disk; its clones are the same one.
+/// A simulated disk. Its clones share one state.
 #[derive(Clone, Debug)]
 pub struct SimulatedDisk(Arc<Shared>);
 
@@ -42,41 +42,41 @@ struct Shared {
     space: Gate,
 }
 
-/// A file on it.
+/// A file on the disk.
 #[derive(Debug)]
 struct SimulatedFile {
     disk: SimulatedDisk,
     number: usize,
 }
 
-/// What befalls those who use it, from now on.
+/// The faults of the next operations.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
-    /// The machine stops in the middle of the change with this number, counted from 1.
+    /// The number of the change, from 1, during which the machine stops.
     pub stops_at: Option<u64>,
-    /// So many of a hundred changes find no room.
+    /// The percentage of changes that fail because the disk is full.
     pub full: usize,
-    /// So many of a hundred syncs fail.
+    /// The percentage of syncs that fail.
     pub sync: usize,
-    /// Reads and writes come back short.
+    /// Whether reads and writes process only some of the bytes.
     pub is_short: bool,
 }
 
-/// A mistake that a program could make with its disk. The disk makes the mistake itself, to show that the tests find it.
+/// A mistake of a program. The disk simulates it, to prove that the tests detect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// The contents of files are not synced.
     NoFileSync,
     /// New names in folders are not synced.
     NoFolderSync,
-    /// After a failed sync, a second sync is taken for a success.
+    /// A failed sync is repeated, and its success is believed.
     SyncRetried,
     /// The torn end of a file is not cut off.
     NoTruncation,
 }
 
 impl SimulatedDisk {
-    /// An empty disk.
+    /// Creates an empty disk.
     pub fn new(seed: u64) -> Self {
         Self(Arc::new(Shared {
             state: Mutex::new(State::new(seed)),
@@ -85,59 +85,59 @@ impl SimulatedDisk {
         }))
     }
 
-    /// The same with a mistake.
+    /// Sets the simulated mistake.
     pub fn with_flaw(self, flaw: Option<Flaw>) -> Self {
         self.lock().flaw = flaw;
         self
     }
 
-    /// A segment of the log on it has so many bytes.
+    /// Sets the size from which a segment of the log is full.
     pub fn with_segments(self, bytes: u64) -> Self {
         self.lock().segment_limit = bytes;
         self
     }
 
-    /// From now on so many bytes fit.
+    /// Sets the free space in bytes.
     pub fn set_room(&self, bytes: usize) {
         self.lock().room = bytes;
     }
 
-    /// Sets the faults that happen from now on.
+    /// Sets the faults of the next operations.
     pub fn set_faults(&self, faults: Faults) {
         self.lock().set_faults(faults);
     }
 
-    /// The process was killed, and is started again: what it wrote is seen, durable or not.
+    /// Simulates that the process is killed and started again: it sees all data that it wrote, durable or not.
     pub fn kill(&self) {
         self.lock().has_stopped = false;
     }
 
-    /// Whether the machine has stopped: every operation fails until it is started again.
+    /// Returns whether the machine has stopped. All operations fail until it is started again.
     pub fn has_stopped(&self) -> bool {
         self.lock().has_stopped
     }
 
-    /// The power fails, and comes back.
+    /// Simulates a power loss and a new start.
     pub fn lose_power(&self) {
         self.lock().lose_power();
     }
 
-    /// The files on it with their bytes, by name.
+    /// Returns the files with their cached bytes, sorted by path.
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         self.lock().files()
     }
 
-    /// Changes one bit of a file, durably.
+    /// Flips one bit of a file durably.
     pub fn flip(&self, path: &Path, at: usize, bit: usize) {
         self.lock().flip(path, at, bit);
     }
 
-    /// Where reads can be held up.
+    /// Returns the gate that all reads pass.
     pub fn reads(&self) -> &Gate {
         &self.0.reads
     }
 
-    /// Where those can be held up who ask how much room there is.
+    /// Returns the gate that all queries of the free space pass.
     pub fn space_gate(&self) -> &Gate {
         &self.0.space
     }
@@ -178,8 +178,8 @@ impl Disk for SimulatedDisk {
 
     fn space(&self, _folder: &Path) -> Option<Space> {
         self.0.space.pass();
-        let all = 1 << 40;
-        Some(Space { all, free: all })
+        let total = 1 << 40;
+        Some(Space { total, free: total })
     }
 
     fn segment_limit(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! Names and files, and what befalls those who change them.
+//! The names and files of a simulated disk, and the faults of operations.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,13 +8,13 @@ use std::{
 };
 
 use super::{Faults, Flaw, pages::Pages};
-use crate::sled::lots::Lots;
+use crate::sled::test_rng::TestRng;
 
-const NO_ENTRY: i32 = 2;
-const FAILED: i32 = 5;
-const NO_ROOM: i32 = 28;
+const ENOENT: i32 = 2;
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
 
-/// What a name stands for.
+/// The file or folder of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Node {
     Folder,
@@ -23,35 +23,35 @@ enum Node {
 
 #[derive(Debug)]
 pub(super) struct State {
-    lots: Lots,
+    rng: TestRng,
     faults: Faults,
     pub(super) flaw: Option<Flaw>,
     pub(super) segment_limit: u64,
-    /// So many bytes fit.
+    /// The free space in bytes.
     pub(super) room: usize,
-    /// Nothing can be done until it is started again.
+    /// Whether the machine has stopped, so that all operations fail.
     pub(super) has_stopped: bool,
-    /// How many there were since the faults were set.
+    /// The number of changes since the faults were set.
     changes: u64,
-    /// The names that programs see, those that are left when the power fails, and those that are to be written.
-    seen: BTreeMap<PathBuf, Node>,
-    kept: BTreeMap<PathBuf, Node>,
+    /// The names that programs see, the names that are left after a power loss, and the names that are not written yet.
+    cached: BTreeMap<PathBuf, Node>,
+    durable: BTreeMap<PathBuf, Node>,
     dirty: BTreeSet<PathBuf>,
     files: Vec<Pages>,
 }
 
-/// How a change goes.
+/// The course of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Course {
-    Whole,
-    /// The machine stops meanwhile.
+    Done,
+    /// The machine stops during the change.
     Stops,
     NoRoom,
 }
 
-/// How a sync goes. What one has failed to write counts as written.
+/// The outcome of a sync. Data that a sync failed to write count as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sync {
+enum SyncOutcome {
     Done,
     Failed(i32),
     Stopped,
@@ -60,15 +60,15 @@ enum Sync {
 impl State {
     pub(super) fn new(seed: u64) -> Self {
         Self {
-            lots: Lots(seed),
+            rng: TestRng(seed),
             faults: Faults::default(),
             flaw: None,
             segment_limit: 64 << 20,
             room: usize::MAX,
             has_stopped: false,
             changes: 0,
-            seen: BTreeMap::new(),
-            kept: BTreeMap::new(),
+            cached: BTreeMap::new(),
+            durable: BTreeMap::new(),
             dirty: BTreeSet::new(),
             files: Vec::new(),
         }
@@ -79,75 +79,75 @@ impl State {
         self.changes = 0;
     }
 
-    /// Begins a change; the system writes something now and then.
+    /// Begins a change, and returns its course. The system may write a page.
     fn change(&mut self) -> io::Result<Course> {
         self.check()?;
         self.changes += 1;
-        let file = self.lots.below(4 * self.files.len().max(1));
+        let file = self.rng.below(4 * self.files.len().max(1));
         if let Some(pages) = self.files.get_mut(file) {
-            pages.write_back(&mut self.lots);
+            pages.write_back(&mut self.rng);
         }
         if self.faults.stops_at == Some(self.changes) {
             self.has_stopped = true;
             return Ok(Course::Stops);
         }
-        Ok(match self.is_hit(self.faults.full) {
+        Ok(match self.is_chosen(self.faults.full) {
             true => Course::NoRoom,
-            false => Course::Whole,
+            false => Course::Done,
         })
     }
 
-    /// Makes a change that happens wholly or not at all.
-    fn change_whole(&mut self, change: impl FnOnce(&mut Self)) -> io::Result<()> {
+    /// Makes a change that is atomic.
+    fn change_atomically(&mut self, change: impl FnOnce(&mut Self)) -> io::Result<()> {
         match self.change()? {
-            Course::Whole => change(self),
+            Course::Done => change(self),
             Course::Stops => {
-                if self.lots.below(2) == 0 {
+                if self.rng.below(2) == 0 {
                     change(self);
                 }
-                return Err(error(FAILED));
+                return Err(error(EIO));
             }
-            Course::NoRoom => return Err(error(NO_ROOM)),
+            Course::NoRoom => return Err(error(ENOSPC)),
         }
         Ok(())
     }
 
     fn check(&self) -> io::Result<()> {
         match self.has_stopped {
-            true => Err(error(FAILED)),
+            true => Err(error(EIO)),
             false => Ok(()),
         }
     }
 
-    fn is_hit(&mut self, percent: usize) -> bool {
-        percent > 0 && self.lots.below(100) < percent
+    fn is_chosen(&mut self, percent: usize) -> bool {
+        percent > 0 && self.rng.below(100) < percent
     }
 
     fn set_name(&mut self, path: &Path, node: Option<Node>) {
         match node {
-            Some(node) => drop(self.seen.insert(path.into(), node)),
-            None => drop(self.seen.remove(path)),
+            Some(node) => drop(self.cached.insert(path.into(), node)),
+            None => drop(self.cached.remove(path)),
         }
         self.dirty.insert(path.into());
     }
 
     pub(super) fn make_folder(&mut self, path: &Path) -> io::Result<()> {
-        if self.seen.contains_key(path) {
+        if self.cached.contains_key(path) {
             return self.check();
         }
-        self.change_whole(|state| state.set_name(path, Some(Node::Folder)))
+        self.change_atomically(|state| state.set_name(path, Some(Node::Folder)))
     }
 
     pub(super) fn create(&mut self, path: &Path) -> io::Result<usize> {
-        match self.seen.get(path) {
+        match self.cached.get(path) {
             Some(Node::File(number)) => {
                 let number = *number;
-                self.change_whole(|state| state.files[number].set_length(0))?;
+                self.change_atomically(|state| state.files[number].set_length(0))?;
                 Ok(number)
             }
             Some(Node::Folder) | None => {
                 let number = self.files.len();
-                self.change_whole(|state| {
+                self.change_atomically(|state| {
                     state.files.push(Pages::default());
                     state.set_name(path, Some(Node::File(number)));
                 })?;
@@ -158,24 +158,24 @@ impl State {
 
     pub(super) fn open(&mut self, path: &Path) -> io::Result<usize> {
         self.check()?;
-        match self.seen.get(path) {
+        match self.cached.get(path) {
             Some(Node::File(number)) => Ok(*number),
-            Some(Node::Folder) | None => Err(error(NO_ENTRY)),
+            Some(Node::Folder) | None => Err(error(ENOENT)),
         }
     }
 
     pub(super) fn remove(&mut self, path: &Path) -> io::Result<()> {
         self.open(path)?;
-        self.change_whole(|state| state.set_name(path, None))
+        self.change_atomically(|state| state.set_name(path, None))
     }
 
     pub(super) fn names(&mut self, folder: &Path) -> io::Result<Vec<OsString>> {
         self.check()?;
-        if self.seen.get(folder) != Some(&Node::Folder) {
-            return Err(error(NO_ENTRY));
+        if self.cached.get(folder) != Some(&Node::Folder) {
+            return Err(error(ENOENT));
         }
         let inside = self
-            .seen
+            .cached
             .keys()
             .filter(|path| path.parent() == Some(folder));
         Ok(inside
@@ -187,37 +187,37 @@ impl State {
         if self.flaw == Some(Flaw::NoFolderSync) {
             return self.check();
         }
-        // What a folder's sync has not written is written by the next: it is in the file system's journal.
+        // Names that a failed sync did not write are written by the next sync, since they are in the file system's journal.
         let outcome = self.begin_sync()?;
         let inside = |path: &&PathBuf| path.parent() == Some(folder);
         let inside: Vec<PathBuf> = self.dirty.iter().filter(inside).cloned().collect();
         for path in inside {
-            if outcome == Sync::Done || self.lots.below(2) == 0 {
-                self.keep_name(&path);
+            if outcome == SyncOutcome::Done || self.rng.below(2) == 0 {
+                self.write_name(&path);
                 self.dirty.remove(&path);
             }
         }
         self.end_sync(outcome, |state| state.sync_folder(folder))
     }
 
-    fn keep_name(&mut self, path: &Path) {
-        match self.seen.get(path) {
-            Some(node) => drop(self.kept.insert(path.into(), *node)),
-            None => drop(self.kept.remove(path)),
+    fn write_name(&mut self, path: &Path) {
+        match self.cached.get(path) {
+            Some(node) => drop(self.durable.insert(path.into(), *node)),
+            None => drop(self.durable.remove(path)),
         }
     }
 
     pub(super) fn length(&mut self, number: usize) -> io::Result<u64> {
         self.check()?;
-        Ok(self.files[number].seen.len() as u64)
+        Ok(self.files[number].cached.len() as u64)
     }
 
     pub(super) fn set_length(&mut self, number: usize, length: usize) -> io::Result<()> {
-        let is_shorter = length < self.files[number].seen.len();
+        let is_shorter = length < self.files[number].cached.len();
         if is_shorter && self.flaw == Some(Flaw::NoTruncation) {
             return self.check();
         }
-        self.change_whole(|state| state.files[number].set_length(length))
+        self.change_atomically(|state| state.files[number].set_length(length))
     }
 
     pub(super) fn sync(&mut self, number: usize) -> io::Result<()> {
@@ -226,33 +226,33 @@ impl State {
         }
         let outcome = self.begin_sync()?;
         match outcome {
-            Sync::Done => self.files[number].sync(),
-            Sync::Failed(_) => self.files[number].lose(&mut self.lots),
-            Sync::Stopped => {}
+            SyncOutcome::Done => self.files[number].sync(),
+            SyncOutcome::Failed(_) => self.files[number].lose_unsynced(&mut self.rng),
+            SyncOutcome::Stopped => {}
         }
         self.end_sync(outcome, |state| state.sync(number))
     }
 
-    fn begin_sync(&mut self) -> io::Result<Sync> {
+    fn begin_sync(&mut self) -> io::Result<SyncOutcome> {
         Ok(match self.change()? {
-            Course::Stops => Sync::Stopped,
-            Course::NoRoom => Sync::Failed(NO_ROOM),
-            Course::Whole if self.is_hit(self.faults.sync) => Sync::Failed(FAILED),
-            Course::Whole => Sync::Done,
+            Course::Stops => SyncOutcome::Stopped,
+            Course::NoRoom => SyncOutcome::Failed(ENOSPC),
+            Course::Done if self.is_chosen(self.faults.sync) => SyncOutcome::Failed(EIO),
+            Course::Done => SyncOutcome::Done,
         })
     }
 
-    /// What a program is told of a sync, or asks for once more.
+    /// Returns the result of a sync, or repeats the sync if this is the simulated mistake.
     fn end_sync(
         &mut self,
-        outcome: Sync,
+        outcome: SyncOutcome,
         again: impl FnOnce(&mut Self) -> io::Result<()>,
     ) -> io::Result<()> {
         match outcome {
-            Sync::Done => Ok(()),
-            Sync::Failed(_) if self.flaw == Some(Flaw::SyncRetried) => again(self),
-            Sync::Failed(code) => Err(error(code)),
-            Sync::Stopped => Err(error(FAILED)),
+            SyncOutcome::Done => Ok(()),
+            SyncOutcome::Failed(_) if self.flaw == Some(Flaw::SyncRetried) => again(self),
+            SyncOutcome::Failed(code) => Err(error(code)),
+            SyncOutcome::Stopped => Err(error(EIO)),
         }
     }
 
@@ -263,11 +263,11 @@ impl State {
         offset: usize,
     ) -> io::Result<usize> {
         self.check()?;
-        let from = &self.files[number].seen;
+        let from = &self.files[number].cached;
         let from = from.get(offset..).unwrap_or_default();
         let length = from.len().min(to.len());
         let length = match self.faults.is_short && length > 1 {
-            true => 1 + self.lots.below(length),
+            true => 1 + self.rng.below(length),
             false => length,
         };
         to[..length].copy_from_slice(&from[..length]);
@@ -281,56 +281,56 @@ impl State {
         offset: usize,
     ) -> io::Result<usize> {
         let course = match self.change()? {
-            Course::Whole if bytes.len() > self.room => {
+            Course::Done if bytes.len() > self.room => {
                 self.room = 0;
                 Course::NoRoom
             }
             course => course,
         };
         let length = match course {
-            Course::Whole if self.faults.is_short => 1 + self.lots.below(bytes.len()),
-            Course::Whole => bytes.len(),
-            Course::Stops | Course::NoRoom => self.lots.below(bytes.len().min(self.room) + 1),
+            Course::Done if self.faults.is_short => 1 + self.rng.below(bytes.len()),
+            Course::Done => bytes.len(),
+            Course::Stops | Course::NoRoom => self.rng.below(bytes.len().min(self.room) + 1),
         };
         self.files[number].write(&bytes[..length], offset);
         self.room -= length;
         match course {
-            Course::Whole => Ok(length),
-            Course::Stops => Err(error(FAILED)),
-            Course::NoRoom => Err(error(NO_ROOM)),
+            Course::Done => Ok(length),
+            Course::Stops => Err(error(EIO)),
+            Course::NoRoom => Err(error(ENOSPC)),
         }
     }
 
     pub(super) fn lose_power(&mut self) {
         for path in std::mem::take(&mut self.dirty) {
-            if self.lots.below(2) == 0 {
-                self.keep_name(&path);
+            if self.rng.below(2) == 0 {
+                self.write_name(&path);
             }
         }
-        // What is in a folder goes with it.
-        let is_there = |path: &Path, node: &Node| {
+        // The files in a lost folder are lost too.
+        let exists = |path: &Path, node: &Node| {
             let above = path.parent();
-            *node == Node::Folder || above.is_some_and(|above| self.kept.contains_key(above))
+            *node == Node::Folder || above.is_some_and(|above| self.durable.contains_key(above))
         };
-        self.seen.clone_from(&self.kept);
-        self.seen.retain(|path, node| is_there(path, node));
-        self.kept.clone_from(&self.seen);
+        self.cached.clone_from(&self.durable);
+        self.cached.retain(|path, node| exists(path, node));
+        self.durable.clone_from(&self.cached);
         for pages in &mut self.files {
-            pages.lose_power(&mut self.lots);
+            pages.lose_power(&mut self.rng);
         }
         self.has_stopped = false;
     }
 
     pub(super) fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let file = |(path, node): (&PathBuf, &Node)| match node {
-            Node::File(number) => Some((path.clone(), self.files[*number].seen.clone())),
+            Node::File(number) => Some((path.clone(), self.files[*number].cached.clone())),
             Node::Folder => None,
         };
-        self.seen.iter().filter_map(file).collect()
+        self.cached.iter().filter_map(file).collect()
     }
 
     pub(super) fn flip(&mut self, path: &Path, at: usize, bit: usize) {
-        if let Some(Node::File(number)) = self.seen.get(path) {
+        if let Some(Node::File(number)) = self.cached.get(path) {
             self.files[*number].flip(at, bit);
         }
     }

@@ -1,13 +1,13 @@
-//! A store on a disk that fails, fills up, changes bits and loses power: what was acknowledged is there afterwards, and
-//! nothing that is not.
+//! Tests a store on a disk that fails, fills up, flips bits and loses power: afterwards it has exactly the acknowledged
+//! changes.
 //!
 //!     cargo test --workspace --lib power_loss -- --nocapture
 //!     BRIDGE_DISK_SECONDS=3600 BRIDGE_DISK_SEED=1000000 cargo test --release --workspace --lib power_loss -- --nocapture
 //!
-//! The index is lost too at most power losses: sled is on a real disk or in memory, and all of it follows from the log.
+//! The index is removed at most power losses: sled does not use the simulated disk, and the index can be rebuilt.
 //!
-//! - `model`: what was done, and what must be there
-//! - `trial`: one disk, over several power losses
+//! - `model`: the changes, and the expected content
+//! - `trial`: a trial of one disk with several power losses
 
 mod model;
 mod trial;
@@ -27,18 +27,18 @@ use self::{
 use super::*;
 use crate::sled::log::Flaw;
 
-/// The number of disks that each run of the tests tries.
+/// The number of disks in each run of the tests.
 const DISKS: u64 = 2_000;
-/// The number of disks among which one must reveal a deliberate flaw in the store.
-const FLAWED: u64 = 32;
-/// The disks of which each is tried twice: some compact while the index is being written.
-const TWICE: RangeInclusive<u64> = 201..=300;
-/// The number of disks that are tried at a time, at most: each has its index in memory.
-const TOGETHER: usize = 8;
+/// The number of disks of which at least one must reveal a deliberate flaw.
+const FLAWED_DISKS: u64 = 32;
+/// The seeds of the disks that are tried twice. Some compact while the index is being written.
+const REPEATED_SEEDS: RangeInclusive<u64> = 201..=300;
+/// The largest number of concurrent trials. Each has its index in memory.
+const MAX_THREADS: usize = 8;
 
-/// What was tried, and the violations by seed.
+/// The counts of all trials, and the violations with their seeds.
 #[derive(Default)]
-struct Tried {
+struct TrialResults {
     count: Count,
     found: Vec<(u64, Violation)>,
 }
@@ -48,31 +48,37 @@ fn runtime() -> tokio::runtime::Runtime {
     builder.max_blocking_threads(1).build().unwrap()
 }
 
-/// Tries the disks of these seeds until the time is over, if there is a limit.
-fn tried(seeds: RangeInclusive<u64>, flaw: Option<Flaw>, limit: Option<Duration>) -> Tried {
+/// Tries the disks of these seeds, up to the time limit if there is one.
+fn run_trials(
+    seeds: RangeInclusive<u64>,
+    flaw: Option<Flaw>,
+    limit: Option<Duration>,
+) -> TrialResults {
     let (next, begun) = (AtomicU64::new(*seeds.start()), Instant::now());
     let is_over = || limit.is_some_and(|limit| begun.elapsed() > limit);
     let work = || {
-        let (runtime, mut tried) = (runtime(), Tried::default());
+        let (runtime, mut results) = (runtime(), TrialResults::default());
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if !seeds.contains(&seed) || is_over() {
-                return tried;
+                return results;
             }
-            let run = || runtime.block_on(Trial::new(seed, flaw).run(&mut tried.count));
+            let run = || runtime.block_on(Trial::new(seed, flaw).run(&mut results.count));
             let outcome = catch_unwind(AssertUnwindSafe(run));
             let outcome = outcome.unwrap_or_else(|_| Err(Violation::Wrong("it panicked".into())));
-            tried.found.extend(outcome.err().map(|found| (seed, found)));
+            results
+                .found
+                .extend(outcome.err().map(|found| (seed, found)));
         }
     };
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut all = thread::scope(|scope| {
-        let threads = (0..threads.min(TOGETHER)).map(|_| scope.spawn(work));
+        let threads = (0..threads.min(MAX_THREADS)).map(|_| scope.spawn(work));
         let threads: Vec<_> = threads.collect();
-        let tried = threads.into_iter().map(|thread| thread.join().unwrap());
-        tried.fold(Tried::default(), |mut all, tried| {
-            all.count.add(&tried.count);
-            all.found.extend(tried.found);
+        let results = threads.into_iter().map(|thread| thread.join().unwrap());
+        results.fold(TrialResults::default(), |mut all, results| {
+            all.count.add(&results.count);
+            all.found.extend(results.found);
             all
         })
     });
@@ -85,21 +91,21 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 #[test]
-fn what_was_acknowledged_is_there_after_every_power_loss() {
+fn acknowledged_changes_survive_every_power_loss() {
     let limit = number("BRIDGE_DISK_SECONDS").map(Duration::from_secs);
     let first = number("BRIDGE_DISK_SEED").unwrap_or(1);
     let last = match limit {
         None => first + DISKS - 1,
         Some(_) => u64::MAX,
     };
-    let Tried { count, found } = tried(first..=last, None, limit);
+    let TrialResults { count, found } = run_trials(first..=last, None, limit);
     println!("{count}, {} violations", found.len());
     let violation = |found: &(u64, Violation)| format!("seed {}: {:?}", found.0, found.1);
     let violations: Vec<String> = found.iter().map(violation).collect();
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
-/// What a trial did, and what is on its disk afterwards.
+/// Returns the counts of a trial, and the content of its disk afterwards.
 fn outcome(seed: u64) -> (Count, Vec<Vec<u8>>) {
     let trial = Trial::new(seed, None);
     let (disk, mut count) = (trial.disk.clone(), Count::default());
@@ -109,47 +115,47 @@ fn outcome(seed: u64) -> (Count, Vec<Vec<u8>>) {
 }
 
 #[test]
-fn the_same_seed_makes_the_same_disk() {
-    let mut seeds = TWICE;
+fn trials_are_deterministic() {
+    let mut seeds = REPEATED_SEEDS;
     let differs = seeds.find(|seed| outcome(*seed) != outcome(*seed));
     assert_eq!(differs, None, "its disk differs the second time");
 }
 
-/// The first violation of a store with this flaw.
+/// Returns the first violation by a store with this flaw.
 fn violation(flaw: Flaw) -> Violation {
-    let found = tried(1..=FLAWED, Some(flaw), None).found;
+    let found = run_trials(1..=FLAWED_DISKS, Some(flaw), None).found;
     let number = found.len();
     let first = found.into_iter().next();
     let (seed, first) = first.unwrap_or_else(|| panic!("{flaw:?} was not found"));
-    println!("{flaw:?}: {number} of {FLAWED}, after {seed}: {first:?}");
+    println!("{flaw:?}: {number} of {FLAWED_DISKS}, after {seed}: {first:?}");
     first
 }
 
-/// Whether what was acknowledged is gone, or cannot be read any more.
+/// Returns whether an acknowledged change is lost or cannot be read.
 fn is_loss(found: &Violation) -> bool {
     matches!(found, Violation::Lost { .. } | Violation::Damaged(_))
 }
 
 #[test]
-fn a_store_that_does_not_sync_its_files_is_found_out() {
+fn a_store_that_does_not_sync_its_files_is_detected() {
     let found = violation(Flaw::NoFileSync);
     assert!(is_loss(&found), "{found:?}");
 }
 
 #[test]
-fn a_store_that_does_not_sync_its_folders_is_found_out() {
+fn a_store_that_does_not_sync_its_folders_is_detected() {
     let found = violation(Flaw::NoFolderSync);
-    // An index that is kept knows of it.
+    // An index that was not removed refers to the lost records.
     assert!(is_loss(&found), "{found:?}");
 }
 
 #[test]
-fn a_store_that_believes_a_second_sync_is_found_out() {
+fn a_store_that_repeats_a_failed_sync_is_detected() {
     let found = violation(Flaw::SyncRetried);
     assert!(is_loss(&found), "{found:?}");
 }
 
 #[test]
-fn a_store_that_leaves_a_torn_end_is_found_out() {
+fn a_store_that_does_not_cut_off_a_torn_end_is_detected() {
     violation(Flaw::NoTruncation);
 }

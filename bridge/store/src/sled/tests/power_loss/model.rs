@@ -1,4 +1,4 @@
-//! What was done to a store, and what must be there when it is opened again.
+//! Records the changes of a store, and checks its content when it is opened again.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -6,38 +6,38 @@ use std::{
 };
 
 use super::*;
-use crate::{StoredEvent, sled::lots::Lots, testing::status};
+use crate::{StoredEvent, sled::test_rng::TestRng, testing::status};
 
 const RECORDS: usize = 4;
-/// Texts have one of few lengths, so that what is written takes the exact place of what was torn.
+/// The lengths of texts. There are few, so that records often overwrite torn records exactly.
 const LENGTHS: [usize; 6] = [8, 8, 8, 300, 3_000, 9_000];
 
-/// What a store did that it must not do.
+/// A violation of the store's guarantees.
 #[derive(Debug)]
 #[expect(dead_code, reason = "it is shown to those whose test fails")]
 pub(super) enum Violation {
-    /// What was acknowledged is not there, or not as it was.
+    /// An acknowledged change is missing or different.
     Lost { what: String, found: String },
-    /// What was refused, or half of something, or nothing that ever was said is there.
+    /// The store has a refused, partial or unknown change.
     Appeared { what: String, found: String },
-    /// It says that something is damaged that cannot be.
+    /// The store reports damage that does not exist.
     Damaged(String),
-    /// Something else is not as it must be.
+    /// Another result is wrong.
     Wrong(String),
 }
 
-/// What was done in all.
+/// The counts of all operations.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Count {
     pub(super) disks: usize,
     pub(super) starts: usize,
     pub(super) flips: usize,
-    /// Segments that were emptied and removed.
+    /// The number of compactions that removed segments.
     pub(super) removed: usize,
     pub(super) deleted: usize,
     pub(super) acknowledged: usize,
     pub(super) refused: usize,
-    /// Nobody was told whether it was kept.
+    /// The number of changes whose outcome was unknown.
     pub(super) open: usize,
     pub(super) open_and_kept: usize,
 }
@@ -77,62 +77,62 @@ impl fmt::Display for Count {
     }
 }
 
-/// Something that changes in steps: a task by its appends, a small record by its values.
+/// The changes of a task (its events) or of a small record (its values).
 #[derive(Debug)]
 struct History<T> {
-    /// What was acknowledged, or seen since.
+    /// The changes that were acknowledged or found later.
     kept: Vec<T>,
-    /// What was begun after that, each of it kept wholly or not at all, and none without those before it.
-    begun: VecDeque<Vec<T>>,
-    /// A bit of it was changed: then nothing more is said of it.
-    is_hit: bool,
-    /// It was begun to be deleted, after all else, or that was acknowledged or seen.
-    deletion: Option<IsDeleted>,
+    /// The changes of unknown outcome after those. Each is kept or lost as a whole, and none is kept without those before it.
+    pending: VecDeque<Vec<T>>,
+    /// Whether a bit of its data was flipped, so that it is not checked any more.
+    is_damaged: bool,
+    /// The deletion, which comes after all other changes.
+    deletion: Option<Deleted>,
 }
 
-/// How far a deletion went.
+/// The state of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum IsDeleted {
-    Perhaps,
-    Yes,
+enum Deleted {
+    Unknown,
+    Done,
 }
 
 impl<T> Default for History<T> {
     fn default() -> Self {
         Self {
             kept: Vec::new(),
-            begun: VecDeque::new(),
-            is_hit: false,
+            pending: VecDeque::new(),
+            is_damaged: false,
             deletion: None,
         }
     }
 }
 
 impl<T> History<T> {
-    /// Whether it must be there.
-    fn is_there(&self) -> bool {
+    /// Returns whether it must exist.
+    fn exists(&self) -> bool {
         !self.kept.is_empty() && self.deletion.is_none()
     }
 }
 
 impl<T: Clone + Debug + PartialEq> History<T> {
     fn len(&self) -> usize {
-        self.kept.len() + self.begun.iter().map(Vec::len).sum::<usize>()
+        self.kept.len() + self.pending.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// The first that was begun was acknowledged, or refused.
+    /// Records that the first change of unknown outcome was acknowledged or refused.
     fn settle(&mut self, is_kept: bool) {
-        let first = self.begun.pop_front().unwrap_or_default();
+        let first = self.pending.pop_front().unwrap_or_default();
         if is_kept {
             self.kept.extend(first);
         }
     }
 
-    /// Compares it with what is there, which from now on must stay.
+    /// Compares it with the content of the store, which must be kept from now on.
     fn check(&mut self, what: &str, found: Vec<T>, count: &mut Count) -> Result<(), Violation> {
         let (mut expected, mut kept) = (self.kept.clone(), 0);
         let mut is_whole = expected.len() == found.len();
-        for next in &self.begun {
+        for next in &self.pending {
             if expected.len() < found.len() {
                 expected.extend(next.iter().cloned());
                 kept += 1;
@@ -156,24 +156,25 @@ impl<T: Clone + Debug + PartialEq> History<T> {
         }
         count.open_and_kept += kept;
         self.kept = found;
-        self.begun.clear();
+        self.pending.clear();
         Ok(())
     }
 }
 
-/// All that was done.
+/// The expected content of a store.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     tasks: Vec<History<StoredEvent>>,
-    /// The last value of each is what counts.
+    /// The values of each record, of which the last one is valid.
     records: [History<Option<Vec<u8>>>; RECORDS],
-    said: usize,
-    pub(super) is_hit: bool,
-    /// A bit was changed, and it has not shown yet what is hit: of a deletion it shows when the index is lost.
-    pub(super) may_be_hit: bool,
+    counter: usize,
+    pub(super) is_damaged: bool,
+    /// Whether a bit was flipped whose task or record is not known yet. The damage to a deletion is only found without an
+    /// index.
+    pub(super) has_unknown_damage: bool,
 }
 
-/// Something to do.
+/// An operation.
 #[derive(Clone, Debug)]
 pub(super) enum Job {
     Append(usize, Append),
@@ -181,7 +182,7 @@ pub(super) enum Job {
     Record(usize, Option<Vec<u8>>),
 }
 
-/// The ids are as different as those of real tasks: one changed bit does not make the id of another task.
+/// Returns a sample. Like those of real tasks, the ids differ in more than one bit.
 fn sample(task: usize) -> Sample {
     let caller = crate::caller::Caller::new(["alice", "bob", ""][task % 3]);
     Sample::new(format!("task-{:06}", task * 387_421 % 1_000_000)).of(caller)
@@ -192,71 +193,73 @@ fn owner() -> crate::caller::Caller {
 }
 
 impl Model {
-    /// Something that can be done next.
-    pub(super) fn draw(&mut self, lots: &mut Lots) -> Job {
-        self.said += 1;
-        let text = self.text(lots);
-        if lots.below(4) == 0 {
-            let record = lots.below(RECORDS);
-            let value = (lots.below(3) > 0).then(|| text.into_bytes());
-            self.records[record].begun.push_back(vec![value.clone()]);
+    /// Chooses the next operation.
+    pub(super) fn choose(&mut self, rng: &mut TestRng) -> Job {
+        self.counter += 1;
+        let text = self.text(rng);
+        if rng.below(4) == 0 {
+            let record = rng.below(RECORDS);
+            let value = (rng.below(3) > 0).then(|| text.into_bytes());
+            self.records[record].pending.push_back(vec![value.clone()]);
             return Job::Record(record, value);
         }
-        let is_new = self.tasks.is_empty() || lots.below(3) == 0;
+        let is_new = self.tasks.is_empty() || rng.below(3) == 0;
         let number = match is_new {
             true => self.tasks.len(),
-            false => self.tasks.len() - 1 - lots.below(self.tasks.len().min(8)),
+            false => self.tasks.len() - 1 - rng.below(self.tasks.len().min(8)),
         };
         if is_new {
             self.tasks.push(History::default());
         }
-        let may_go = |task: &History<StoredEvent>| task.deletion.is_none() && task.len() > 0;
-        if !is_new && lots.below(6) == 0 && may_go(&self.tasks[number]) {
-            self.tasks[number].deletion = Some(IsDeleted::Perhaps);
+        let can_be_deleted =
+            |task: &History<StoredEvent>| task.deletion.is_none() && task.len() > 0;
+        if !is_new && rng.below(6) == 0 && can_be_deleted(&self.tasks[number]) {
+            self.tasks[number].deletion = Some(Deleted::Unknown);
             return Job::Delete(number);
         }
         if self.tasks[number].deletion.is_some() {
-            return self.draw(lots);
+            return self.choose(rng);
         }
         let (sample, task) = (sample(number), &mut self.tasks[number]);
         let mut events = vec![status(TaskState::Working, &text)];
         match task.len() {
             0 => events.insert(0, sample.created()),
-            _ if lots.below(3) == 0 => events.push(status(TaskState::InputRequired, "well?")),
+            _ if rng.below(3) == 0 => events.push(status(TaskState::InputRequired, "well?")),
             _ => {}
         }
-        let append = sample.append(task.len() as Seq, self.said as i64, events);
+        let append = sample.append(task.len() as Seq, self.counter as i64, events);
         let append = append.checked().unwrap();
-        task.begun.push_back(append.clone().into_stored().collect());
+        task.pending
+            .push_back(append.clone().into_stored().collect());
         Job::Append(number, append)
     }
 
-    fn text(&self, lots: &mut Lots) -> String {
-        let length = LENGTHS[lots.below(LENGTHS.len())];
-        format!("{:08}{}", self.said, "x".repeat(length))
+    fn text(&self, rng: &mut TestRng) -> String {
+        let length = LENGTHS[rng.below(LENGTHS.len())];
+        format!("{:08}{}", self.counter, "x".repeat(length))
     }
 
-    /// Takes note of what came of something.
+    /// Records the outcome of an operation.
     pub(super) fn settle(
         &mut self,
         job: &Job,
         outcome: Result<(), StoreError>,
         count: &mut Count,
     ) -> Result<(), Violation> {
-        let is_hit = match job {
-            Job::Append(task, _) | Job::Delete(task) => self.tasks[*task].is_hit,
-            Job::Record(record, _) => self.records[*record].is_hit,
+        let is_damaged = match job {
+            Job::Append(task, _) | Job::Delete(task) => self.tasks[*task].is_damaged,
+            Job::Record(record, _) => self.records[*record].is_damaged,
         };
         let is_kept = match outcome {
             Ok(()) => true,
             Err(StoreError::Full { .. }) => false,
-            // What it would delete was refused or is not known to be there.
+            // The creation of the task was refused, or its outcome is unknown.
             Err(StoreError::NotFound { .. }) if matches!(job, Job::Delete(_)) => false,
             Err(StoreError::Closed) => {
                 count.open += 1;
                 return Ok(());
             }
-            Err(_) if is_hit => false,
+            Err(_) if is_damaged => false,
             Err(StoreError::Conflict { .. } | StoreError::NotFound { .. })
                 if self.builds_on_refused(job) =>
             {
@@ -271,7 +274,7 @@ impl Model {
         match job {
             Job::Append(task, _) => self.tasks[*task].settle(is_kept),
             Job::Delete(task) => {
-                self.tasks[*task].deletion = is_kept.then_some(IsDeleted::Yes);
+                self.tasks[*task].deletion = is_kept.then_some(Deleted::Done);
                 count.deleted += usize::from(is_kept);
             }
             Job::Record(record, _) => self.records[*record].settle(is_kept),
@@ -279,8 +282,8 @@ impl Model {
         Ok(())
     }
 
-    /// Whether an append follows events that were refused: when there is no room, the writes of one moment can be in
-    /// several batches, of which the first is refused and the next is not. All before it are settled.
+    /// Returns whether an append follows refused events: on a full disk, concurrent writes can be in several batches, of
+    /// which the first is refused and the next is not.
     fn builds_on_refused(&self, job: &Job) -> bool {
         match job {
             Job::Append(task, append) => append.expected > self.tasks[*task].kept.len() as Seq,
@@ -288,18 +291,18 @@ impl Model {
         }
     }
 
-    /// Compares all that there is with what must be there. After one bit was changed, one task or record may differ, if
-    /// that was noticed.
+    /// Checks the whole content of a store. After a bit was flipped, one task or record may differ if the damage is
+    /// reported.
     pub(super) async fn check(
         &mut self,
         store: &SledStore,
         count: &mut Count,
     ) -> Result<(), Violation> {
-        let may_be_hit = &mut self.may_be_hit;
-        let mut excuse = |is_hit: &mut bool, outcome: Result<(), Violation>| match outcome {
-            Err(_) if *is_hit => Ok(()),
-            Err(_) if *may_be_hit && is_noticed(store) => {
-                (*is_hit, *may_be_hit) = (true, false);
+        let has_unknown_damage = &mut self.has_unknown_damage;
+        let mut excuse = |is_damaged: &mut bool, outcome: Result<(), Violation>| match outcome {
+            Err(_) if *is_damaged => Ok(()),
+            Err(_) if *has_unknown_damage && is_damage_reported(store) => {
+                (*is_damaged, *has_unknown_damage) = (true, false);
                 Ok(())
             }
             outcome => outcome,
@@ -307,7 +310,7 @@ impl Model {
         for number in 0..self.tasks.len() {
             let task = &mut self.tasks[number];
             let outcome = check_task(store, number, task, count).await;
-            excuse(&mut task.is_hit, outcome)?;
+            excuse(&mut task.is_damaged, outcome)?;
         }
         let records = store.records(&owner(), "k", "s").await;
         let records = records.map_err(|error| Violation::Wrong(format!("{error:?}")))?;
@@ -315,15 +318,15 @@ impl Model {
         for (number, record) in self.records.iter_mut().enumerate() {
             let found = records.get(&number.to_string()).cloned();
             let outcome = check_record(number, record, found, count);
-            excuse(&mut record.is_hit, outcome)?;
+            excuse(&mut record.is_damaged, outcome)?;
         }
-        match self.is_hit {
+        match self.is_damaged {
             true => Ok(()),
             false => self.check_lists(store).await,
         }
     }
 
-    /// What all tasks are together.
+    /// Checks the lists and counts.
     async fn check_lists(&self, store: &SledStore) -> Result<(), Violation> {
         let damage = store.damage();
         if damage != Damage::default() {
@@ -331,7 +334,7 @@ impl Model {
         }
         let wrong = |error: StoreError| Violation::Wrong(format!("{error:?}"));
         let counts = store.open_counts().await.map_err(wrong)?;
-        let there = self.tasks.iter().filter(|task| task.is_there());
+        let there = self.tasks.iter().filter(|task| task.exists());
         let (there, counted) = (there.count(), counts.values().sum::<usize>());
         if there != counted {
             let what = format!("{counted} tasks are counted, {there} are there");
@@ -342,7 +345,7 @@ impl Model {
         let page = store.list(&owner(), &query).await.map_err(wrong)?;
         let listed: Vec<&str> = page.tasks.iter().map(|one| one.task.id.as_str()).collect();
         let ours = (0..self.tasks.len()).step_by(3);
-        let ours = ours.filter(|number| self.tasks[*number].is_there());
+        let ours = ours.filter(|number| self.tasks[*number].exists());
         let ours: Vec<String> = ours.map(|number| sample(number).task).collect();
         if let Some(id) = ours.iter().find(|id| !listed.contains(&id.as_str())) {
             return Err(Violation::Wrong(format!("{id} is in no list")));
@@ -355,8 +358,8 @@ impl Model {
     }
 }
 
-/// Whether those who run it can learn that something is damaged.
-fn is_noticed(store: &SledStore) -> bool {
+/// Returns whether damage is reported.
+fn is_damage_reported(store: &SledStore) -> bool {
     let report = store.check().unwrap();
     !report.damaged.is_empty() || !report.lost.is_empty() || report.records > 0
 }
@@ -390,18 +393,18 @@ async fn check_task(
         )));
     }
     match task.deletion {
-        Some(IsDeleted::Perhaps) if found.is_empty() => {
+        Some(Deleted::Unknown) if found.is_empty() => {
             count.open_and_kept += 1;
-            task.deletion = Some(IsDeleted::Yes);
+            task.deletion = Some(Deleted::Done);
             Ok(())
         }
-        Some(IsDeleted::Yes) if found.is_empty() => Ok(()),
-        // The deletion is what was lost.
-        Some(IsDeleted::Yes) => Err(Violation::Lost {
+        Some(Deleted::Done) if found.is_empty() => Ok(()),
+        // The deletion was lost.
+        Some(Deleted::Done) => Err(Violation::Lost {
             what: format!("the deletion of {id}"),
             found: format!("{} events", found.len()),
         }),
-        Some(IsDeleted::Perhaps) | None => {
+        Some(Deleted::Unknown) | None => {
             task.deletion = None;
             task.check(&id, found, count)
         }
@@ -418,12 +421,12 @@ fn check_record(
     let kept = match found == last {
         true => 0,
         false => {
-            let place = record.begun.iter().rposition(|value| value[0] == found);
+            let place = record.pending.iter().rposition(|value| value[0] == found);
             place.map_or(0, |place| place + 1)
         }
     };
     let mut there = record.kept.clone();
-    there.extend(record.begun.iter().take(kept).flatten().cloned());
+    there.extend(record.pending.iter().take(kept).flatten().cloned());
     if there.last().cloned().unwrap_or_default() != found {
         let what = format!("the value of record {number}");
         let found = found.map_or("nothing".into(), |found| {

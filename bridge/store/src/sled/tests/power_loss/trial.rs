@@ -1,4 +1,4 @@
-//! One disk: a store is opened on it, used and stopped in the middle, again and again.
+//! A trial of one disk: a store is repeatedly opened on it, used, and stopped at any point.
 
 use std::{
     path::PathBuf,
@@ -13,29 +13,29 @@ use super::{
 };
 use crate::sled::{
     log::{Faults, SimulatedDisk},
-    lots::Lots,
+    test_rng::TestRng,
 };
 
-/// The bytes of a segment, so that some logs have many.
+/// The sizes of segments. Some are small, so that logs have many segments.
 const SEGMENTS: [u64; 3] = [4 << 10, 64 << 10, 64 << 20];
-/// How often the machine starts, at most, and how many batches it writes each time.
+/// The largest numbers of starts, of batches for each start, and of jobs for each batch.
 const STARTS: usize = 6;
 const BATCHES: usize = 12;
 const JOBS: usize = 6;
-/// The changes of the disk after which it stops, at most.
+/// The largest number of changes of the disk before the machine stops.
 const CHANGES: usize = 40;
-/// In the header of a segment: another version would be another program's.
+/// The position of the version in the header of a segment. It is not changed, since another version is refused.
 const VERSION: usize = 7;
 
-/// The folder of the index, in memory where the system has a place for that: sled's syncs take most of the time elsewhere,
-/// and what they are good for is not tried here.
+/// Creates the folder of the index, in memory if possible: sled's syncs would take most of the time, and are not tested
+/// here.
 fn folder_in_memory() -> tempfile::TempDir {
     let in_memory = tempfile::tempdir_in("/dev/shm");
     in_memory.or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 pub(super) struct Trial {
-    lots: Lots,
+    rng: TestRng,
     pub(super) disk: SimulatedDisk,
     model: Model,
     folder: tempfile::TempDir,
@@ -43,90 +43,90 @@ pub(super) struct Trial {
 
 impl Trial {
     pub(super) fn new(seed: u64, flaw: Option<Flaw>) -> Self {
-        let mut lots = Lots(seed);
-        let segments = SEGMENTS[lots.below(SEGMENTS.len())];
+        let mut rng = TestRng(seed);
+        let segments = SEGMENTS[rng.below(SEGMENTS.len())];
         let disk = SimulatedDisk::new(seed);
         Self {
             disk: disk.with_flaw(flaw).with_segments(segments),
-            lots,
+            rng,
             model: Model::default(),
             folder: folder_in_memory(),
         }
     }
 
     pub(super) async fn run(mut self, count: &mut Count) -> Result<(), Violation> {
-        for _ in 0..1 + self.lots.below(STARTS) {
+        for _ in 0..1 + self.rng.below(STARTS) {
             self.start(count).await?;
-            match self.lots.below(4) {
+            match self.rng.below(4) {
                 0 => self.disk.kill(),
                 _ => self.disk.lose_power(),
             }
-            if self.lots.below(4) > 0 {
+            if self.rng.below(4) > 0 {
                 self.lose_index();
             }
-            if self.lots.below(16) == 0 {
-                self.change_a_bit(count).await?;
+            if self.rng.below(16) == 0 {
+                self.flip_bit(count).await?;
             }
         }
-        self.look(count).await?;
+        self.check(count).await?;
         count.disks += 1;
         Ok(())
     }
 
-    /// From the start of the machine until it stops.
+    /// Runs the machine from its start until it stops.
     async fn start(&mut self, count: &mut Count) -> Result<(), Violation> {
         let faults = self.faults();
-        let is_spared = self.lots.below(3) > 0;
-        self.disk.set_faults(match is_spared {
+        let is_without_faults = self.rng.below(3) > 0;
+        self.disk.set_faults(match is_without_faults {
             true => Faults::default(),
             false => faults.clone(),
         });
         count.starts += 1;
         let store = match self.open() {
             Ok(store) => store,
-            Err(error) if is_spared => return Err(Violation::Wrong(format!("{error:?}"))),
+            Err(error) if is_without_faults => return Err(Violation::Wrong(format!("{error:?}"))),
             Err(_) => return Ok(()),
         };
         self.model.check(&store, count).await?;
         self.disk.set_faults(faults);
-        for _ in 0..self.lots.below(BATCHES) {
+        for _ in 0..self.rng.below(BATCHES) {
             let refused = count.refused;
             let is_closed = self.batch(&store, count).await?;
-            // What is left of a refused batch shows only if nothing is written over it.
-            if is_closed || count.refused > refused && self.lots.below(2) == 0 {
+            // Remains of a refused batch are only found if they are not overwritten.
+            if is_closed || count.refused > refused && self.rng.below(2) == 0 {
                 break;
             }
-            if self.lots.below(3) == 0 {
+            if self.rng.below(3) == 0 {
                 self.compact(&store, count).await;
             }
         }
         Ok(())
     }
 
-    /// Gives room back, to the end or in part.
+    /// Compacts the store, completely or in part.
     async fn compact(&mut self, store: &SledStore, count: &mut Count) {
-        let mut left = [3, 10, 100_000][self.lots.below(3)];
+        let mut left = [3, 10, 100_000][self.rng.below(3)];
         let steps = || {
-            // What is removed follows from what the index has on its disk.
+            // The removal of segments depends on the index on its disk, which must be deterministic.
             store.reader.disk.index().settle();
             left -= 1;
             left > 0
         };
         let segments = || store.reader.disk.log.begin();
         let before = segments();
-        // What fails is begun again after the next start.
+        // A failed compaction begins again after the next start.
         drop(store.compact(steps).await);
         count.removed += usize::from(segments() > before);
     }
 
     fn faults(&mut self) -> Faults {
-        let lots = &mut self.lots;
-        let stops = lots.below(4) > 0;
+        let rng = &mut self.rng;
+        let stops = rng.below(4) > 0;
         Faults {
-            stops_at: stops.then(|| 1 + lots.below(CHANGES) as u64),
-            full: [0, 5, 10, 30][lots.below(4)],
-            sync: [0, 0, 5, 30][lots.below(4)],
-            is_short: lots.below(3) == 0,
+            stops_at: stops.then(|| 1 + rng.below(CHANGES) as u64),
+            full: [0, 5, 10, 30][rng.below(4)],
+            sync: [0, 0, 5, 30][rng.below(4)],
+            is_short: rng.below(3) == 0,
         }
     }
 
@@ -149,35 +149,35 @@ impl Trial {
         }
     }
 
-    /// Opens the store without faults, and compares.
-    async fn look(&mut self, count: &mut Count) -> Result<(), Violation> {
+    /// Opens the store without faults, and checks it.
+    async fn check(&mut self, count: &mut Count) -> Result<(), Violation> {
         self.disk.set_faults(Faults::default());
         let store = self.open();
         let store = store.map_err(|error| Violation::Wrong(format!("{error:?}")))?;
         self.model.check(&store, count).await
     }
 
-    /// Several writers at once, of which one batch is made: which, follows from the seed only. Answers whether the store
+    /// Runs several operations that are committed in one batch, which only depends on the seed. Returns whether the store
     /// has closed.
     async fn batch(&mut self, store: &SledStore, count: &mut Count) -> Result<bool, Violation> {
-        let jobs: Vec<Job> = (0..1 + self.lots.below(JOBS))
-            .map(|_| self.model.draw(&mut self.lots))
+        let jobs: Vec<Job> = (0..1 + self.rng.below(JOBS))
+            .map(|_| self.model.choose(&mut self.rng))
             .collect();
         let gate = self.disk.space_gate();
-        gate.shut(true);
+        gate.set_closed(true);
         let mut first = pin!(store.ready());
         while gate.waiting() == 0 {
             match first.as_mut().now_or_never() {
                 None => std::thread::yield_now(),
-                // It was refused before the gate, and nothing holds up the next: which batch has which job would follow
-                // from the threads.
+                // The operation was refused before the gate. It is repeated, since the batches would depend on the threads
+                // otherwise.
                 Some(Err(StoreError::Full { .. })) => first.set(store.ready()),
                 Some(_) => break,
             }
         }
         let mut all: Pin<Box<_>> = Box::pin(join_all(jobs.iter().map(|job| job.run(store))));
         let early = all.as_mut().now_or_never();
-        gate.shut(false);
+        gate.set_closed(false);
         let outcomes = match early {
             Some(outcomes) => outcomes,
             None => all.await,
@@ -185,7 +185,7 @@ impl Trial {
         store.reader.disk.index().settle();
         let mut is_closed = false;
         for (job, outcome) in jobs.iter().zip(outcomes) {
-            // What cannot be read counts as damaged, and nothing can be read once the machine has stopped.
+            // Unreadable data count as damaged, and all data are unreadable once the machine has stopped.
             let outcome = match outcome {
                 Err(StoreError::Damaged { .. }) if self.disk.has_stopped() => {
                     Err(StoreError::Closed)
@@ -198,9 +198,9 @@ impl Trial {
         Ok(is_closed)
     }
 
-    /// Changes one bit of what is durable, before the last batch: of that nobody can tell whether it was ever whole.
-    async fn change_a_bit(&mut self, count: &mut Count) -> Result<(), Violation> {
-        self.look(count).await?;
+    /// Flips one bit of the durable data before the last batch. A damaged last batch would count as torn.
+    async fn flip_bit(&mut self, count: &mut Count) -> Result<(), Violation> {
+        self.check(count).await?;
         let mut files = self.disk.files();
         let used = |bytes: &[u8]| {
             bytes
@@ -216,12 +216,12 @@ impl Trial {
         let acknowledged = count.acknowledged;
         self.batch(&store, count).await?;
         drop(store);
-        // Nothing was put behind the batch that was the last one.
+        // No batch was written after the previous last one.
         if count.acknowledged == acknowledged {
             return Ok(());
         }
         let total = files.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
-        let mut at = self.lots.below(total.max(1));
+        let mut at = self.rng.below(total.max(1));
         let hit = files.iter().find_map(|(path, bytes)| {
             let place = at;
             at = at.saturating_sub(bytes.len());
@@ -230,12 +230,12 @@ impl Trial {
         let Some((path, at)) = hit.filter(|(_, at): &(PathBuf, usize)| *at != VERSION) else {
             return Ok(());
         };
-        self.disk.flip(&path, at, self.lots.below(8));
+        self.disk.flip(&path, at, self.rng.below(8));
         count.flips += 1;
-        (self.model.is_hit, self.model.may_be_hit) = (true, true);
-        if self.lots.below(2) == 0 {
+        (self.model.is_damaged, self.model.has_unknown_damage) = (true, true);
+        if self.rng.below(2) == 0 {
             self.lose_index();
         }
-        self.look(count).await
+        self.check(count).await
     }
 }

@@ -1,0 +1,39 @@
+//! The latest append of a task.
+
+use std::sync::Arc;
+
+use super::log::LogOffset;
+use crate::Head;
+
+/// The latest append of a task, with the state of the task.
+#[derive(Clone, Debug)]
+pub(super) struct LatestAppend {
+    /// The head after the append.
+    pub(super) head: Arc<Head>,
+    /// The offset of the append in the log.
+    pub(super) offset: LogOffset,
+    /// The number of the task's appends; 0 if it is unknown.
+    pub(super) number: u32,
+    /// The size of all appends of the task in the log, with their frames.
+    pub(super) bytes: u64,
+    /// The state of the task's data.
+    pub(super) state: DataState,
+}
+
+/// The state of a task's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DataState {
+    /// The latest append can be read.
+    Intact,
+    /// A later append is lost. The head is the last known one.
+    Damaged,
+    /// The task was deleted. The head is its last one.
+    Deleted,
+}
+
+impl LatestAppend {
+    /// Returns the append unless the task was deleted.
+    pub(super) fn unless_deleted(self) -> Option<Self> {
+        Some(self).filter(|latest| latest.state != DataState::Deleted)
+    }
+}
