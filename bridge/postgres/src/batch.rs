@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio_postgres::Row;
 
 use crate::{
-    connections::Connections,
+    connections::{Connections, Values},
     failure::Failure,
     rows::{self, FORMAT, Key, signed},
 };
@@ -230,10 +230,9 @@ pub(super) async fn find_committed(
     let tasks: Vec<&str> = all().map(|one| one.append.task.as_str()).collect();
     let last: Vec<i64> = all().map(|one| signed(one.append.last())).collect();
     let tokens: Vec<i64> = all().map(|one| one.token).collect();
-    let rows = connections
-        .read(COMMITTED, &[&tasks, &last, &tokens])
-        .await?;
-    Ok(rows.iter().map(position).collect())
+    let values: Values<'_> = &[&tasks, &last, &tokens];
+    let found = connections.read(COMMITTED, values).await?;
+    Ok(found.iter().map(position).collect())
 }
 
 /// Returns the position in the batch from the first column of a row, which counts from 1.

@@ -22,7 +22,7 @@ use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Socket};
 
 use crate::{
     Shared,
-    connections::ConnectionConfig,
+    connections::{ConnectionConfig, Values},
     failure::{describe, unavailable},
     rows::{Key, signed, unsigned},
 };
@@ -351,7 +351,7 @@ async fn publish_all_newer(shared: &Shared, mut awaited: Vec<(String, Seq)>) {
 }
 
 /// Selects the heads of tasks that have changed; the head of a deleted task is null.
-const SELECT_NEWER_HEADS: &str =
+const NEWER_HEADS: &str =
     "SELECT known.task, t.head FROM unnest($1::text[], $2::bigint[]) AS known (task, seq)
     LEFT JOIN bridge.tasks AS t ON t.task = known.task WHERE t.task IS NULL OR t.seq > known.seq";
 
@@ -362,11 +362,8 @@ async fn publish_newer(shared: &Shared, known: Vec<(String, Seq)>) {
     }
     let seqs: Vec<i64> = known.iter().map(|(_, seq)| signed(*seq)).collect();
     let tasks: Vec<String> = known.into_iter().map(|(task, _)| task).collect();
-    match shared
-        .connections
-        .read(SELECT_NEWER_HEADS, &[&tasks, &seqs])
-        .await
-    {
+    let values: Values<'_> = &[&tasks, &seqs];
+    match shared.connections.read(NEWER_HEADS, values).await {
         Ok(rows) => {
             for row in rows {
                 let (task, json): (&str, Option<&[u8]>) = (row.get(0), row.get(1));

@@ -4,7 +4,7 @@
 //! waiting appends, so a single append does not wait, and batches grow with the load.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -169,13 +169,10 @@ async fn try_commit(
         finish_committed(shared, batch).await?;
     }
     let refused = batch::write(&shared.connections, shared.membership.replica, batch).await?;
-    let positions: BTreeSet<usize> = refused.iter().map(|(position, _)| *position).collect();
-    let mut refusals = refused.into_iter().collect::<Vec<_>>();
-    refusals.sort_by_key(|(position, _)| *position);
-    let refusals = refusals.into_iter().map(|(_, refusal)| refusal);
+    let refusals: BTreeMap<usize, Refusal> = refused.into_iter().collect();
     let mut left = Vec::new();
     for (position, pending) in batch.drain(..).enumerate() {
-        match positions.contains(&position) {
+        match refusals.contains_key(&position) {
             false => finish(shared, pending),
             true => left.push(pending),
         }
@@ -188,7 +185,7 @@ async fn try_commit(
         committed = found.map_err(Failure::Refused)?;
         left = std::mem::take(batch);
     }
-    for (position, (pending, refusal)) in left.into_iter().zip(refusals).enumerate() {
+    for (position, (pending, refusal)) in left.into_iter().zip(refusals.into_values()).enumerate() {
         match committed.contains(&position) {
             true => finish(shared, pending),
             // The caller may have left.

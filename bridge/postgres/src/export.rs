@@ -62,14 +62,10 @@ impl ExportStore for PostgresStore {
     }
 
     async fn other_processes(&self) -> Result<usize, StoreError> {
-        let other_processes =
+        let select =
             "SELECT count(*) FROM bridge.replicas WHERE id <> $1 AND until > clock_timestamp()";
         let own = self.shared.membership.replica;
-        let found = self
-            .shared
-            .connections
-            .read(other_processes, &[&own])
-            .await?;
+        let found = self.shared.connections.read(select, &[&own]).await?;
         let count = found.first().map_or(0, |row| row.get::<_, i64>(0));
         Ok(usize::try_from(count).unwrap_or_default())
     }
@@ -141,11 +137,8 @@ impl PostgresStore {
         limit: usize,
     ) -> Result<Vec<(String, Result<Head, StoreError>)>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let found = self
-            .shared
-            .connections
-            .read(SELECT_TASKS, &[&after, &limit])
-            .await?;
+        let values: Values<'_> = &[&after, &limit];
+        let found = self.shared.connections.read(SELECT_TASKS, values).await?;
         let head = |row: &tokio_postgres::Row| {
             let task: String = row.get(0);
             let head = rows::read_head(&task, row.get(1));

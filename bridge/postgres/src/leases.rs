@@ -61,9 +61,8 @@ impl Membership {
     ) -> Result<Self, StoreError> {
         let join = "INSERT INTO bridge.replicas (until, answers_calls)
             VALUES (clock_timestamp() + make_interval(secs => $1), true) RETURNING id";
-        let rows = connections
-            .write_heartbeat(join, &[&lease.as_secs_f64()])
-            .await?;
+        let values: Values<'_> = &[&lease.as_secs_f64()];
+        let rows = connections.write_heartbeat(join, values).await?;
         let replica = rows.first().map(|row| row.get(0));
         Ok(Self {
             replica: replica.ok_or_else(|| unavailable("this process got no number"))?,
@@ -111,9 +110,7 @@ pub(super) async fn send_heartbeats(shared: Arc<Shared>) {
         match renew(&shared).await {
             Ok(Some(until)) => own.record_heartbeat(until, before.elapsed()),
             Ok(None) => {
-                tracing::error!(
-                    "this bridge sent no heartbeat in time, and others have taken over its work"
-                );
+                tracing::error!("this bridge sent no heartbeat in time, and others do its work");
                 own.is_lost.send_replace(true);
                 return;
             }

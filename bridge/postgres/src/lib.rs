@@ -367,11 +367,8 @@ impl Store for PostgresStore {
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let (scope, record) = rows::record_keys(caller, key);
         let get = "SELECT value FROM bridge.records WHERE scope = $1 AND key = $2";
-        let rows = self
-            .shared
-            .connections
-            .read(get, &[&scope, &record])
-            .await?;
+        let values: connections::Values<'_> = &[&scope, &record];
+        let rows = self.shared.connections.read(get, values).await?;
         Ok(rows.first().map(|row| row.get(0)))
     }
 

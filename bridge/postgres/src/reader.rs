@@ -125,10 +125,8 @@ impl Shared {
         let list = rows::list_key(caller, &query.agent);
         let from = self.start(&list, query).await?;
         let context = query.context_id.as_deref().map(rows::context_key);
-        let state = query
-            .state
-            .as_ref()
-            .map(|state| rows::storable(state.as_str()));
+        let state = query.state.as_ref();
+        let state = state.map(|state| rows::storable(state.as_str()));
         let since = query.after.map_or(i64::MIN, Timestamp::as_millisecond);
         let (until, task) = match &from {
             Some(position) => (position.millis, position.task.as_str()),

@@ -48,14 +48,10 @@ pub(super) async fn prepare(client: &mut ClientWrapper, address: &str) -> Result
     let begin = "SET LOCAL statement_timeout = '10min'";
     transaction.batch_execute(begin).await.map_err(failed)?;
     let lock = "SELECT pg_advisory_xact_lock($1)";
-    transaction
-        .execute(lock, &[&LOCK_KEY])
-        .await
-        .map_err(failed)?;
-    transaction
-        .batch_execute(CREATE_SCHEMA)
-        .await
-        .map_err(failed)?;
+    let locked = transaction.execute(lock, &[&LOCK_KEY]).await;
+    locked.map_err(failed)?;
+    let created = transaction.batch_execute(CREATE_SCHEMA).await;
+    created.map_err(failed)?;
     let known = "SELECT number, readable_by FROM bridge.schema";
     let known = transaction.query_opt(known, &[]).await.map_err(failed)?;
     let number = |column: usize| {
@@ -76,23 +72,14 @@ pub(super) async fn prepare(client: &mut ClientWrapper, address: &str) -> Result
     for migration in &MIGRATIONS[found as usize..] {
         transaction.batch_execute(migration).await.map_err(failed)?;
     }
-    transaction
-        .execute("DELETE FROM bridge.schema", &[])
-        .await
-        .map_err(failed)?;
+    let delete = "DELETE FROM bridge.schema";
+    transaction.execute(delete, &[]).await.map_err(failed)?;
     let state: [i32; 2] = [VERSION, READABLE_BY].map(u32::cast_signed);
     let insert = "INSERT INTO bridge.schema (number, readable_by) VALUES ($1, $2)";
-    transaction
-        .execute(insert, &[&state[0], &state[1]])
-        .await
-        .map_err(failed)?;
+    let inserted = transaction.execute(insert, &[&state[0], &state[1]]).await;
+    inserted.map_err(failed)?;
     transaction.commit().await.map_err(failed)?;
-    tracing::info!(
-        address,
-        from = found,
-        to = VERSION,
-        "the tables were migrated"
-    );
+    tracing::info!(address, from = found, to = VERSION, "migrated tables");
     Ok(())
 }
 

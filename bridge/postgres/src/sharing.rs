@@ -3,11 +3,12 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use bridge_program::lock;
 use tokio::time::sleep;
 use tokio_postgres::Row;
 
@@ -68,8 +69,7 @@ impl Shared {
         let (own, open) = tokio::try_join!(own, open)?;
         let open_tasks: BTreeMap<String, usize> =
             open.iter().map(|row| (row.get(0), count(row, 1))).collect();
-        let last = self.sharing.last.lock();
-        *last.unwrap_or_else(PoisonError::into_inner) = Sharing {
+        *lock(&self.sharing.last) = Sharing {
             processes: own.first().map_or(0, |row| count(row, 0)),
             leases: own.first().map_or(0, |row| count(row, 1)),
             open_tasks,
@@ -79,11 +79,10 @@ impl Shared {
     }
 
     pub(super) fn sharing_stats(&self) -> Sharing {
-        let last = self.sharing.last.lock();
         Sharing {
             handed: self.sharing.handed.counts(),
             taken: self.sharing.taken.counts(),
-            ..last.unwrap_or_else(PoisonError::into_inner).clone()
+            ..lock(&self.sharing.last).clone()
         }
     }
 }

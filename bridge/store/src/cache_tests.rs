@@ -1,31 +1,17 @@
 //! Tests of the cache.
 
-use bridge_protocol::a2a::{Metadata, Task, TaskState, TaskStatus};
+use bridge_protocol::a2a::{Metadata, TaskState};
 
 use super::{
     cache::*,
-    known_ids::KnownIds,
     testing::{Sample, status},
     *,
 };
 
 fn cached(seq: Seq, bytes: usize) -> CachedTask {
-    let task = Task {
-        id: "t".into(),
-        context_id: None,
-        status: TaskStatus::new(TaskState::Working),
-        artifacts: Vec::new(),
-        history: Vec::new(),
-        metadata: None,
-        extra: Metadata::new(),
-    };
-    let task = task.into();
-    CachedTask {
-        snapshot: Snapshot { task, seq },
-        ids: KnownIds::default(),
-        pending: Vec::new(),
-        bytes,
-    }
+    let mut cached = CachedTask::empty(&head_after(&created_append("t")));
+    (cached.snapshot.seq, cached.bytes) = (seq, bytes);
+    cached
 }
 
 #[test]

@@ -132,19 +132,15 @@ fn a_watcher_that_falls_behind_reads_the_log() {
     assert_eq!(queued(&mut watch, 1), None);
     assert_eq!(queued(&mut watch, 4), Some(vec![5]));
     drop(watch);
-    assert_eq!(
-        feed.watched.permits.available_permits(),
-        MAX_FEED_BYTES / UNIT_BYTES
-    );
+    let permits = feed.watched.permits.available_permits();
+    assert_eq!(permits, MAX_FEED_BYTES / UNIT_BYTES);
 }
 
 #[test]
 fn queued_events_of_all_watchers_are_limited() {
     let feed = Feed::default();
-    let (each, most) = (
-        MAX_WATCHER_BYTES / 2,
-        2 * MAX_FEED_BYTES / MAX_WATCHER_BYTES,
-    );
+    let each = MAX_WATCHER_BYTES / 2;
+    let most = 2 * MAX_FEED_BYTES / MAX_WATCHER_BYTES;
     let mut slow = Vec::new();
     for seq in 1..=most as Seq {
         slow.push(feed.watch("a").with_events());

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{Event, Revised, StoredEvent};
 
 /// The size of an object without its texts.
-const OBJECT_BASE: usize = 64;
+const BASE: usize = 64;
 
 impl StoredEvent {
     /// Returns the approximate size of the event in memory.
@@ -32,14 +32,14 @@ impl Event {
                 metadata,
                 ..
             } => artifact(made) + metadata_size(metadata.as_ref()),
-            Self::Created(created) => OBJECT_BASE + metadata_size(created.metadata.as_ref()),
-            Self::TurnStarted { reference, .. } => OBJECT_BASE + metadata_size(reference.as_ref()),
+            Self::Created(created) => BASE + metadata_size(created.metadata.as_ref()),
+            Self::TurnStarted { reference, .. } => BASE + metadata_size(reference.as_ref()),
             Self::Metadata { metadata, revised } => {
                 let revision = revised.as_ref();
                 let revision = revision.and_then(|Revised { message, .. }| message.as_ref());
-                OBJECT_BASE + object(metadata) + revision.map_or(0, message)
+                BASE + object(metadata) + revision.map_or(0, message)
             }
-            Self::TurnQueued { .. } | Self::TurnEnded { .. } => OBJECT_BASE,
+            Self::TurnQueued { .. } | Self::TurnEnded { .. } => BASE,
         }
     }
 }
@@ -56,14 +56,13 @@ pub fn task(task: &Task) -> usize {
 }
 
 fn status(status: &TaskStatus) -> usize {
-    OBJECT_BASE + status.message.as_ref().map_or(0, message) + object(&status.extra)
+    BASE + status.message.as_ref().map_or(0, message) + object(&status.extra)
 }
 
 /// Returns the approximate size of a message.
 pub fn message(message: &Message) -> usize {
     let names = message.extensions.iter().chain(&message.reference_task_ids);
-    OBJECT_BASE
-        + message.parts.iter().map(part).sum::<usize>()
+    BASE + message.parts.iter().map(part).sum::<usize>()
         + metadata_size(message.metadata.as_ref())
         + texts(names)
         + object(&message.extra)
@@ -72,8 +71,7 @@ pub fn message(message: &Message) -> usize {
 /// Returns the approximate size of an artifact.
 pub fn artifact(artifact: &Artifact) -> usize {
     let names = artifact.name.iter().chain(&artifact.description);
-    OBJECT_BASE
-        + artifact.parts.iter().map(part).sum::<usize>()
+    BASE + artifact.parts.iter().map(part).sum::<usize>()
         + metadata_size(artifact.metadata.as_ref())
         + texts(names.chain(&artifact.extensions))
         + object(&artifact.extra)
@@ -87,7 +85,7 @@ fn part(part: &Part) -> usize {
         Content::Data(data) => value(data),
         Content::Unknown => 0,
     };
-    OBJECT_BASE + content + object(&part.extra) + metadata_size(part.metadata.as_ref())
+    BASE + content + object(&part.extra) + metadata_size(part.metadata.as_ref())
 }
 
 fn texts<'t>(texts: impl Iterator<Item = &'t String>) -> usize {

@@ -43,12 +43,8 @@ fn kept_activities(metadata: &mut Metadata, news: &Metadata) -> Vec<Value> {
         let left = room.checked_sub(size::value(event));
         left.inspect(|left| room = *left).is_some()
     };
-    let kept = all
-        .iter()
-        .rev()
-        .take(MAX_ACTIVITIES)
-        .take_while(fits)
-        .count();
+    let newest = all.iter().rev().take(MAX_ACTIVITIES);
+    let kept = newest.take_while(fits).count();
     all.split_off(all.len() - kept)
 }
 

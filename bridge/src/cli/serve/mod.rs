@@ -81,7 +81,7 @@ impl Serve {
         let place = Addresses::of(&config, listener.local_addr()?)?;
         let place = place.with_local(&config, callback_address)?;
         let store = choice.open().await?;
-        if let Some(source) = transfer::is_unfinished(&*store).await? {
+        if let Some(source) = transfer::unfinished_source(&*store).await? {
             let error = format!(
                 "{choice} is an unfinished copy of {source}: run bridge migrate {source} {choice} again, or name another store"
             );

@@ -48,10 +48,7 @@ fn check_task(reader: &Reader, task: &str) -> Result<Option<DamagedTask>, StoreE
         return Ok(None);
     };
     let owner = latest.head.owner.clone();
-    match reader
-        .intact(latest)
-        .and_then(|latest| read_all(reader, &latest))
-    {
+    match reader.intact(latest).and_then(|one| read_all(reader, &one)) {
         Ok(()) => Ok(None),
         Err(StoreError::Damaged { task, reason }) => Ok(Some(DamagedTask {
             task,

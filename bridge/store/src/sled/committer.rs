@@ -29,7 +29,7 @@ const LIMITS: Limits = Limits {
     bytes: 4 << 20,
 };
 /// The usual overhead of a record in the log, in bytes.
-const RECORD_OVERHEAD: usize = 2 << 10;
+const OVERHEAD: usize = 2 << 10;
 /// The pause between two attempts to rebuild the index.
 const REBUILD_PAUSE: Duration = Duration::from_secs(2);
 
@@ -161,10 +161,8 @@ impl Committer {
     ) -> impl Future<Output = Result<T, StoreError>> {
         self.0.send(move |reply: Reply<T>| {
             let stage = Box::new(move |batch: Result<Batch<'_, '_>, &StoreError>| {
-                reply.answer(
-                    batch.map_err(StoreError::replicate).and_then(stage),
-                    publish,
-                )
+                let staged = batch.map_err(StoreError::replicate).and_then(stage);
+                reply.answer(staged, publish)
             });
             Job { size, stage }
         })
@@ -254,10 +252,7 @@ impl LogWriter {
         if self.has_failed {
             return Err(StoreError::Closed);
         }
-        let bytes: usize = jobs
-            .iter()
-            .map(|job| job.size.bytes() + RECORD_OVERHEAD)
-            .sum();
+        let bytes: usize = jobs.iter().map(|job| job.size.bytes() + OVERHEAD).sum();
         let is_freeing = jobs.iter().all(|job| matches!(job.size, Size::Frees(_)));
         self.log.make_room(bytes as u64, is_freeing)?;
         self.rebuild()

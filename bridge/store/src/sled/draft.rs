@@ -85,9 +85,7 @@ impl<'a> Draft<'a> {
         deletion: Deletion,
         log: &mut Writer,
     ) -> Result<(), StoreError> {
-        let latest = self
-            .find(task)?
-            .filter(|latest| latest.head.owner == *caller);
+        let latest = self.find(task)?.filter(|one| one.head.owner == *caller);
         let latest = latest.ok_or_else(|| StoreError::not_found(task))?;
         // It is unknown whether a damaged task has ended.
         if latest.state == DataState::Damaged && deletion == Deletion::Ended {

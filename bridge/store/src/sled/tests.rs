@@ -129,8 +129,7 @@ async fn fill(store: &SledStore, tasks: std::ops::Range<i64>) {
         let sample = Sample::new(format!("t{number}"));
         sample.create(store, number).await;
         if number % 3 == 0 {
-            let mut status = TaskStatus::new(TaskState::Completed);
-            status.message = None;
+            let status = TaskStatus::new(TaskState::Completed);
             let metadata = None;
             let ended = Event::Status { status, metadata };
             sample.then(store, number + 1, ended).await;

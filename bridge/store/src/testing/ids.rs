@@ -38,8 +38,7 @@ pub async fn messages_are_stored_once(backend: &impl Backend) {
     assert_eq!(other, None);
 }
 
-/// Checks that a task is found by the id that its client chose, and that each caller can use an id once at each
-/// agent.
+/// Checks that a task is found by the id that its client chose, and that each caller can use an id once at each agent.
 pub async fn client_tasks_are_found(backend: &impl Backend) {
     let store = backend.open();
     let create = async |task: &str, caller: &str, agent: &str| {

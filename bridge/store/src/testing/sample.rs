@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::a2a::{Artifact, Message, Metadata, Part, Role, TaskState, TaskStatus};
+use bridge_protocol::a2a::{Artifact, Message, Part, Role, TaskState, TaskStatus};
 use jiff::Timestamp;
 
 use crate::{Append, Created, Event, Head, Seq, Store, caller::Caller};
@@ -117,17 +117,8 @@ pub fn status(state: TaskState, text: &str) -> Event {
 
 /// Returns the event of an artifact with one part, or of a further piece of it.
 pub fn artifact(id: &str, part: Part, append: bool) -> Event {
-    let artifact = Artifact {
-        artifact_id: id.into(),
-        name: None,
-        description: None,
-        parts: vec![part],
-        metadata: None,
-        extensions: Vec::new(),
-        extra: Metadata::new(),
-    };
     Event::Artifact {
-        artifact,
+        artifact: Artifact::new(id, vec![part]),
         append,
         last_chunk: false,
         metadata: None,

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     file::{FileSource, FileTarget},
     source::StoreSource,
-    target::{StoreTarget, is_unfinished},
+    target::{StoreTarget, unfinished_source},
 };
 use tokio::time::{Duration, Instant, sleep};
 

@@ -38,7 +38,7 @@ pub(super) fn is_mark(key: &RecordKey) -> bool {
 ///
 /// # Errors
 /// If the store fails.
-pub async fn is_unfinished(store: &dyn Store) -> Result<Option<String>, StoreError> {
+pub async fn unfinished_source(store: &dyn Store) -> Result<Option<String>, StoreError> {
     let found = store.record(&Caller::anonymous(), &mark_key()).await?;
     Ok(found.map(|source| String::from_utf8_lossy(&source).into_owned()))
 }
@@ -72,7 +72,7 @@ impl StoreTarget {
             size: 0,
         };
         super::wait_for_others(&*target.store, &target.place).await?;
-        let found = target.store_result(is_unfinished(&*target.store).await)?;
+        let found = target.store_result(unfinished_source(&*target.store).await)?;
         let is_resumed = found.as_deref() == Some(source);
         if !is_resumed && (found.is_some() || !target.is_empty().await?) {
             let place = target.place;

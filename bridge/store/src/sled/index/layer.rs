@@ -179,7 +179,7 @@ impl Layer {
             };
             if let Some(change) = self.tasks.get_mut(&head.task) {
                 let Lists { entries, counts } = &mut self.lists;
-                apply_change(change, counts, |key, value| {
+                update(change, counts, |key, value| {
                     entries.insert(key, value);
                 });
                 change.listed = change.latest.clone().unless_deleted();
@@ -237,11 +237,7 @@ impl Lists {
 }
 
 /// Updates the lists and counts by the change of a task: first entries are removed, then entries are added.
-fn apply_change(
-    change: &TaskChange,
-    counts: &mut BTreeMap<Key, i64>,
-    mut put: impl FnMut(Key, Value),
-) {
+fn update(change: &TaskChange, counts: &mut BTreeMap<Key, i64>, mut put: impl FnMut(Key, Value)) {
     let exists = change.latest.state != DataState::Deleted;
     let (before, after) = (
         change.listed.as_ref(),
@@ -289,7 +285,7 @@ impl Layer {
         self.complete.get_or_init(|| {
             let mut lists = self.lists.clone();
             for change in self.tasks.values().filter(|change| !change.is_listed()) {
-                apply_change(change, &mut lists.counts, |key, value| {
+                update(change, &mut lists.counts, |key, value| {
                     lists.entries.insert(key, value);
                 });
             }
@@ -316,7 +312,7 @@ impl Layer {
             let indexed = exists.then(|| Cow::Owned(keys::write(&IndexedTask::of(&change.latest))));
             entries.push(Cow::Owned(keys::head(&change.latest.head.task)), indexed);
             if complete.is_none() && !change.is_listed() {
-                apply_change(change, &mut counts, |key, value| {
+                update(change, &mut counts, |key, value| {
                     entries.push(Cow::Owned(key), value.map(Cow::Owned));
                 });
             }

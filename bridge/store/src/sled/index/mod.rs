@@ -324,19 +324,13 @@ impl Index {
 
     /// Returns the position in the log up to which the index on the disk is complete.
     pub(super) fn durable_end(&self) -> u64 {
-        let parts = &self.lock().parts;
-        parts.all.first().map_or(0, |newest| newest.meta.end.at)
+        self.lock().parts.end()
     }
 
     /// Requests that the young layer is written soon.
     pub(super) fn write_soon(&self) {
         let mut state = self.lock();
-        let durable = state
-            .parts
-            .all
-            .first()
-            .map_or(0, |newest| newest.meta.end.at);
-        if state.sealed.is_none() && state.young.end.at > durable {
+        if state.sealed.is_none() && state.young.end.at > state.parts.end() {
             state.is_early = true;
             self.changed.notify_all();
         }

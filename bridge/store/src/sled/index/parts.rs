@@ -57,6 +57,11 @@ impl Parts {
         })
     }
 
+    /// Returns the position in the log at which the newest part ends.
+    pub(super) fn end(&self) -> u64 {
+        self.all.first().map_or(0, |newest| newest.meta.end.at)
+    }
+
     /// Returns the number of the next part.
     pub(super) fn next_number(&self) -> u64 {
         self.all.first().map_or(0, |newest| newest.number + 1)

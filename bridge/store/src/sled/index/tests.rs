@@ -220,15 +220,12 @@ impl Pair {
             (vec![keys::STATE_LIST], |_| true),
         ] {
             let appends = self.tasks.values().filter(|latest| is_in(&latest.head));
-            let expected: BTreeSet<String> =
-                appends.map(|latest| latest.head.task.clone()).collect();
+            let expected: BTreeSet<String> = appends.map(|one| one.head.task.clone()).collect();
             let found = scan(&index, &list);
             assert!(found.is_sorted());
             check_windows(&index, &list, &found);
-            let tasks: Vec<String> = found
-                .iter()
-                .map(|key| keys::last_name(key).unwrap())
-                .collect();
+            let tasks = found.iter().map(|key| keys::last_name(key).unwrap());
+            let tasks: Vec<String> = tasks.collect();
             assert_eq!(tasks.len(), expected.len());
             assert_eq!(tasks.into_iter().collect::<BTreeSet<_>>(), expected);
         }
@@ -266,9 +263,7 @@ impl Pair {
                 latest.head.owner == *caller && latest.head.context_id == context
             };
             let appends = self.tasks.values().filter(own);
-            let expected: Vec<Key> = appends
-                .map(|latest| keys::context_key(&latest.head))
-                .collect();
+            let expected: Vec<Key> = appends.map(|one| keys::context_key(&one.head)).collect();
             let found = scan(&index, &keys::context(caller, "sample", context));
             assert_eq!(found, expected);
         }

@@ -4,8 +4,10 @@ use std::{
     collections::BTreeMap,
     io,
     ops::Range,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard},
+    sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard},
 };
+
+use bridge_program::lock;
 
 use super::{LogOffset, disk::LogFile, frame, frame::Frame, segment::Segments};
 use crate::StoreError;
@@ -39,7 +41,7 @@ impl Log {
 
     /// Records positions that cannot be read, and reports them once.
     pub(super) fn record_lost(&self, positions: Range<u64>) {
-        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lost = lock(&self.lost);
         if positions.is_empty() || lost.contains(&positions) {
             return;
         }
@@ -55,13 +57,12 @@ impl Log {
 
     /// Returns the known positions that cannot be read.
     pub(in crate::sled) fn lost(&self) -> Vec<Range<u64>> {
-        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        lost.clone()
+        lock(&self.lost).clone()
     }
 
     /// Returns the first positions of all segments, in order.
     pub(super) fn bases(&self) -> Vec<u64> {
-        self.lock().keys().copied().collect()
+        lock(&self.files).keys().copied().collect()
     }
 
     /// Prevents the removal of segments.
@@ -71,7 +72,7 @@ impl Log {
 
     /// Returns the range of the segment with this position, or of the next one, if the segment is full.
     pub(in crate::sled) fn closed_segment(&self, at: u64) -> Option<(u64, u64)> {
-        let files = self.lock();
+        let files = lock(&self.files);
         let ends = files.keys().skip(1);
         let mut segments = files.keys().zip(ends);
         let (base, end) = segments.find(|(_, end)| **end > at)?;
@@ -80,7 +81,7 @@ impl Log {
 
     /// Returns the position of the first segment.
     pub(in crate::sled) fn begin(&self) -> u64 {
-        self.lock().keys().next().copied().unwrap_or_default()
+        lock(&self.files).keys().next().copied().unwrap_or_default()
     }
 
     /// Returns the free space of the disk, if it is known.
@@ -104,13 +105,13 @@ impl Log {
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         self.segments.set_begin(begin)?;
-        self.lock().retain(|base, _| *base >= begin);
+        lock(&self.files).retain(|base, _| *base >= begin);
         self.segments.remove_before_begin()
     }
 
     /// Adds a segment with its open file.
     pub(super) fn add(&self, base: u64, file: &LogFile) {
-        self.lock().insert(base, Some(Arc::clone(file)));
+        lock(&self.files).insert(base, Some(Arc::clone(file)));
     }
 
     /// Reads the record at an offset, and checks its checksum.
@@ -139,7 +140,7 @@ impl Log {
     }
 
     pub(super) fn segment(&self, at: u64) -> Result<(u64, LogFile), StoreError> {
-        let mut files = self.lock();
+        let mut files = lock(&self.files);
         let missing = || StoreError::corrupt("the log", &format!("position {at} is in no segment"));
         let (&base, file) = files.range(..=at).next_back().ok_or_else(missing)?;
         if let Some(file) = file {
@@ -154,10 +155,6 @@ impl Log {
         }
         files.insert(base, Some(Arc::clone(&opened)));
         Ok((base, opened))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Option<LogFile>>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

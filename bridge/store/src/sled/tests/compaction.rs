@@ -260,7 +260,7 @@ async fn log_and_index_do_not_grow_with_deleted_tasks() {
 /// The record that stands for a damaged task is copied and counted like live data.
 #[tokio::test]
 async fn compaction_ends_if_all_tasks_are_damaged() {
-    const MOST: usize = 10_000;
+    const MAX_STEPS: usize = 10_000;
     let small = Small::new();
     let store = small.open();
     for number in 0..TASKS {
@@ -296,9 +296,9 @@ async fn compaction_ends_if_all_tasks_are_damaged() {
     let mut steps = 0;
     let continues = || {
         steps += 1;
-        steps < MOST
+        steps < MAX_STEPS
     };
     store.compact(continues).await.unwrap();
-    assert!(steps < MOST);
+    assert!(steps < MAX_STEPS);
     assert_eq!(store.check().unwrap().damaged.len(), TASKS);
 }

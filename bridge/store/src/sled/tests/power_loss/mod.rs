@@ -38,7 +38,7 @@ const MAX_THREADS: usize = 8;
 
 /// The counts of all trials, and the violations with their seeds.
 #[derive(Default)]
-struct TrialResults {
+struct Results {
     count: Count,
     found: Vec<(u64, Violation)>,
 }
@@ -49,15 +49,11 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 /// Tries the disks of these seeds, up to the time limit if there is one.
-fn run_trials(
-    seeds: RangeInclusive<u64>,
-    flaw: Option<Flaw>,
-    limit: Option<Duration>,
-) -> TrialResults {
+fn trials(seeds: RangeInclusive<u64>, flaw: Option<Flaw>, limit: Option<Duration>) -> Results {
     let (next, begun) = (AtomicU64::new(*seeds.start()), Instant::now());
     let is_over = || limit.is_some_and(|limit| begun.elapsed() > limit);
     let work = || {
-        let (runtime, mut results) = (runtime(), TrialResults::default());
+        let (runtime, mut results) = (runtime(), Results::default());
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if !seeds.contains(&seed) || is_over() {
@@ -66,9 +62,8 @@ fn run_trials(
             let run = || runtime.block_on(Trial::new(seed, flaw).run(&mut results.count));
             let outcome = catch_unwind(AssertUnwindSafe(run));
             let outcome = outcome.unwrap_or_else(|_| Err(Violation::Wrong("it panicked".into())));
-            results
-                .found
-                .extend(outcome.err().map(|found| (seed, found)));
+            let violation = outcome.err().map(|found| (seed, found));
+            results.found.extend(violation);
         }
     };
     let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -76,7 +71,7 @@ fn run_trials(
         let threads = (0..threads.min(MAX_THREADS)).map(|_| scope.spawn(work));
         let threads: Vec<_> = threads.collect();
         let results = threads.into_iter().map(|thread| thread.join().unwrap());
-        results.fold(TrialResults::default(), |mut all, results| {
+        results.fold(Results::default(), |mut all, results| {
             all.count.add(&results.count);
             all.found.extend(results.found);
             all
@@ -98,7 +93,7 @@ fn acknowledged_changes_survive_every_power_loss() {
         None => first + DISKS - 1,
         Some(_) => u64::MAX,
     };
-    let TrialResults { count, found } = run_trials(first..=last, None, limit);
+    let Results { count, found } = trials(first..=last, None, limit);
     println!("{count}, {} violations", found.len());
     let violation = |found: &(u64, Violation)| format!("seed {}: {:?}", found.0, found.1);
     let violations: Vec<String> = found.iter().map(violation).collect();
@@ -123,7 +118,7 @@ fn trials_are_deterministic() {
 
 /// Returns the first violation by a store with this flaw.
 fn violation(flaw: Flaw) -> Violation {
-    let found = run_trials(1..=FLAWED_DISKS, Some(flaw), None).found;
+    let found = trials(1..=FLAWED_DISKS, Some(flaw), None).found;
     let number = found.len();
     let first = found.into_iter().next();
     let (seed, first) = first.unwrap_or_else(|| panic!("{flaw:?} was not found"));
