@@ -30,7 +30,9 @@ impl Rejection {
     pub fn text(self) -> &'static str {
         match self {
             Self::Overloaded => "there are too many requests at once",
-            Self::HeadTooLarge => "expected a request whose head has at most 64 KiB and 100 headers",
+            Self::HeadTooLarge => {
+                "expected a request whose head has at most 64 KiB and 100 headers"
+            }
         }
     }
 }

@@ -63,7 +63,8 @@ mod tests {
             thread::sleep(Duration::from_millis(5));
             format!("{:?}", thread::current().id())
         };
-        let all = (0..200).map(|_| tokio::spawn(async move { block_if_large(LARGE_RESPONSE, work) }));
+        let all =
+            (0..200).map(|_| tokio::spawn(async move { block_if_large(LARGE_RESPONSE, work) }));
         let threads = join_all(all).await.into_iter();
         let threads: BTreeSet<String> = threads.map(Result::unwrap).collect();
         assert!(threads.len() < 20, "{} threads", threads.len());
