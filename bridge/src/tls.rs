@@ -97,7 +97,7 @@ fn config(files: Files<'_>) -> Result<Arc<ServerConfig>, TlsError> {
     } = files;
     let chain = certificates(certificate)?;
     let private = PrivateKeyDer::from_pem_file(key);
-    let private = private.map_err(|error| wrong(key, "a private key", &error))?;
+    let private = private.map_err(|error| invalid_file(key, "a private key", &error))?;
     let mismatch = |error| TlsError::Mismatch {
         certificate: certificate.to_owned(),
         key: key.to_owned(),
@@ -128,14 +128,14 @@ fn protocols() -> Vec<Vec<u8>> {
 /// Returns the certificates in a file.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
-    let found: Vec<_> = read.map_err(|error| wrong(path, "a certificate", &error))?;
+    let found: Vec<_> = read.map_err(|error| invalid_file(path, "a certificate", &error))?;
     match found.is_empty() {
-        true => Err(wrong(path, "a certificate", &"there is none in it")),
+        true => Err(invalid_file(path, "a certificate", &"there is none in it")),
         false => Ok(found),
     }
 }
 
-fn wrong(path: &Path, expected: &'static str, error: &dyn std::fmt::Display) -> TlsError {
+fn invalid_file(path: &Path, expected: &'static str, error: &dyn std::fmt::Display) -> TlsError {
     TlsError::File {
         path: path.to_owned(),
         expected,

@@ -7,7 +7,7 @@ mod stranger;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let server = stranger::Stranger::new(|| std::process::exit(7));
+    let server = stranger::HostileServer::new(|| std::process::exit(7));
     server
         .serve(rmcp::transport::stdio())
         .await?

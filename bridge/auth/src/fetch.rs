@@ -148,7 +148,7 @@ impl Fetcher {
             return Err(FetchError::Refused {
                 endpoint: shown(url),
                 status: status.as_u16(),
-                said: said(&body),
+                said: error_text(&body),
             });
         }
         Ok(body)
@@ -218,7 +218,7 @@ async fn body(url: &Url, mut reply: Response) -> Result<Vec<u8>, FetchError> {
 }
 
 /// Returns the explanation in an error answer, by OAuth (RFC 6749, section 5.2), or its beginning.
-fn said(body: &[u8]) -> String {
+fn error_text(body: &[u8]) -> String {
     let member = |document: &Value, name: &str| document.get(name)?.as_str().map(str::to_owned);
     let told = serde_json::from_slice(body).ok().and_then(|document| {
         let error = member(&document, "error")?;
@@ -270,8 +270,8 @@ mod tests {
             ("<html>\n no", "<html> no"),
             ("", ""),
         ] {
-            assert_eq!(said(body.as_bytes()), expected);
+            assert_eq!(error_text(body.as_bytes()), expected);
         }
-        assert_eq!(said("x".repeat(1000).as_bytes()).len(), SHOWN);
+        assert_eq!(error_text("x".repeat(1000).as_bytes()).len(), SHOWN);
     }
 }

@@ -100,11 +100,11 @@ pub(super) fn read(path: &Path) -> Result<Keyring, KeyFileError> {
 
 fn parse(text: &str) -> Result<Keyring, String> {
     let document: Document = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let keys = document.keys.iter().map(kept);
+    let keys = document.keys.iter().map(read_key);
     keys.collect::<Result<_, _>>().map(Keyring::new)
 }
 
-fn kept(entry: &Entry) -> Result<StoredKey, String> {
+fn read_key(entry: &Entry) -> Result<StoredKey, String> {
     let made: Timestamp = entry
         .made
         .parse()

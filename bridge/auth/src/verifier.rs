@@ -155,7 +155,7 @@ impl Verifier {
             let names: Vec<_> = self.algorithms.iter().map(|one| one.name()).collect();
             Refusal::Algorithm {
                 expected: names.join(", "),
-                found: shown(name),
+                found: shortened(name),
             }
         })
     }
@@ -163,7 +163,7 @@ impl Verifier {
     fn issuer(&self, name: &str) -> Result<&TrustedIssuer, Refusal> {
         let is_named = |trusted: &&TrustedIssuer| is_same_issuer(&trusted.issuer, name);
         let known = self.issuers.iter().find(is_named);
-        known.ok_or_else(|| Refusal::Issuer(shown(name)))
+        known.ok_or_else(|| Refusal::Issuer(shortened(name)))
     }
 }
 
@@ -175,7 +175,7 @@ fn check_signature(
 ) -> Result<(), Refusal> {
     let mut named = keys.named(kid).peekable();
     if named.peek().is_none() {
-        let kid = shown(kid.unwrap_or_default());
+        let kid = shortened(kid.unwrap_or_default());
         return Err(Refusal::UnknownKey(kid));
     }
     match named.any(|key| key.verifies(algorithm, jws.message, &jws.signature)) {
@@ -184,7 +184,7 @@ fn check_signature(
     }
 }
 
-fn shown(text: &str) -> String {
+fn shortened(text: &str) -> String {
     text.chars().take(SHOWN).collect()
 }
 

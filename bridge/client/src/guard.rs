@@ -165,10 +165,10 @@ mod tests {
 
     /// Resolves to another address each time.
     #[derive(Debug)]
-    struct Fickle(Mutex<Vec<&'static [&'static str]>>);
+    struct ChangingLookup(Mutex<Vec<&'static [&'static str]>>);
 
     #[async_trait]
-    impl Lookup for Fickle {
+    impl Lookup for ChangingLookup {
         async fn addresses(&self, _: &str) -> io::Result<Vec<IpAddr>> {
             let said = self.0.lock().unwrap().pop().unwrap_or_default();
             Ok(said.iter().map(|ip| ip.parse().unwrap()).collect())
@@ -183,7 +183,7 @@ mod tests {
             &["168.63.129.16"],
             &[],
         ];
-        let fickle = Fickle(Mutex::new(said.into_iter().rev().collect()));
+        let fickle = ChangingLookup(Mutex::new(said.into_iter().rev().collect()));
         let guard = AddressGuard {
             lookup: Some(Arc::new(fickle)),
             ..GUARD

@@ -34,7 +34,7 @@ pub(crate) fn choices(
     let usable = supported(wanted);
     let find = |interface| {
         let mut spoken = usable.iter();
-        let spoken = spoken.find(|way| speaks(interface, way.0, way.1, wanted));
+        let spoken = spoken.find(|way| supports(interface, way.0, way.1, wanted));
         spoken.map(|&(version, binding)| ChosenInterface {
             interface,
             version,
@@ -61,7 +61,7 @@ fn supported(wanted: Requirements) -> Vec<(Version, Binding)> {
         .collect()
 }
 
-fn speaks(
+fn supports(
     interface: &AgentInterface,
     version: Version,
     binding: Binding,

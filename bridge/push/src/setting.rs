@@ -162,7 +162,7 @@ impl StoredSetting {
     /// If encryption fails, so that a setting that should be encrypted is never stored as plain text.
     pub(super) fn of(key: &SettingKey, setting: &Setting, seal: &Seal) -> Result<Self, StoreError> {
         let closed = seal.close(encoded(setting), &key.place());
-        Ok(match closed.map_err(|error| broken(key, &error))? {
+        Ok(match closed.map_err(|error| corrupt(key, &error))? {
             None => Self::Clear(setting.clone()),
             Some(sealed) => Self::Sealed {
                 host: setting.host(),
@@ -181,8 +181,8 @@ impl StoredSetting {
             Self::Sealed { setting, .. } => setting,
         };
         let opened = seal.open(&setting, &key.place());
-        let text = opened.map_err(|error| broken(key, &error))?;
-        serde_json::from_slice(&text).map_err(|error| broken(key, &error))
+        let text = opened.map_err(|error| corrupt(key, &error))?;
+        serde_json::from_slice(&text).map_err(|error| corrupt(key, &error))
     }
 
     /// Returns the webhook's host, as `HOST:PORT`.
@@ -202,7 +202,7 @@ impl StoredSetting {
     }
 }
 
-fn broken(key: &SettingKey, error: &dyn std::fmt::Display) -> StoreError {
+fn corrupt(key: &SettingKey, error: &dyn std::fmt::Display) -> StoreError {
     let what = format!("the push setting {} of task {}", key.id, key.task);
     StoreError::corrupt(what, error)
 }

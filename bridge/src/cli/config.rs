@@ -15,11 +15,11 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct ConfigCommand {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Report mistakes in a file, with line and column; secrets are looked up
     Check {
         /// The file
@@ -38,8 +38,8 @@ enum What {
 
 impl ConfigCommand {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
-        match &self.what {
-            What::Check { file } => {
+        match &self.action {
+            Action::Check { file } => {
                 let config = config::read(file, &builtin::names())?;
                 let runtime = tokio::runtime::Builder::new_current_thread()
                     .enable_all()
@@ -56,13 +56,13 @@ impl ConfigCommand {
                     outln!("{}: warning: {concern}", file.display());
                 }
             }
-            What::New { file } => {
+            Action::New { file } => {
                 let opened = OpenOptions::new().write(true).create_new(true).open(file);
                 let written = opened.and_then(|mut new| new.write_all(TEMPLATE.as_bytes()));
                 written.map_err(|error| format!("{}: {error}", file.display()))?;
                 outln!("wrote {}", file.display());
             }
-            What::Schema => outln!("{}", serde_json::to_string_pretty(&config::schema())?),
+            Action::Schema => outln!("{}", serde_json::to_string_pretty(&config::schema())?),
         }
         Ok(())
     }

@@ -29,10 +29,10 @@ const PROGRESS: Duration = Duration::from_secs(2);
 pub(super) struct Migrate {
     /// The store to be copied: sled:FOLDER, postgres://USER@HOST/DATABASE, or file:FILE of an earlier copy
     #[arg(value_name = "FROM")]
-    from: Place,
+    from: Location,
     /// The new store, which must not exist yet, or an unfinished copy of the same store
     #[arg(value_name = "TO")]
-    to: Place,
+    to: Location,
 }
 
 const NOTE: &str = "\
@@ -50,12 +50,12 @@ Exit codes: 0 all is copied, 1 what is damaged was left out, 4 the copy is not f
 
 /// A store or a file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Place {
+pub(super) enum Location {
     Store(StoreChoice),
     File(PathBuf),
 }
 
-impl FromStr for Place {
+impl FromStr for Location {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -73,7 +73,7 @@ impl FromStr for Place {
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for Location {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Store(choice) => choice.fmt(f),
@@ -116,7 +116,7 @@ pub(super) fn copied(done: Result<TransferReport, String>) -> Exit {
 ///
 /// # Errors
 /// The reason why the copy is not finished.
-pub(super) fn copy(from: &Place, to: &Place, used: Use) -> Result<TransferReport, String> {
+pub(super) fn copy(from: &Location, to: &Location, used: Use) -> Result<TransferReport, String> {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
     runtime.block_on(async {
         let (mut stores, name) = (Vec::new(), from.to_string());
@@ -136,8 +136,8 @@ pub(super) async fn leave(store: &(impl Store + ?Sized)) {
 }
 
 async fn copy_between(
-    from: &Place,
-    to: &Place,
+    from: &Location,
+    to: &Location,
     used: Use,
     name: &str,
     stores: &mut Vec<Arc<dyn ExportStore>>,
@@ -147,8 +147,8 @@ async fn copy_between(
         return Err("expected two places, found one".to_owned());
     }
     let mut source = match from {
-        Place::File(path) => Source::File(FileSource::open(path).map_err(told)?),
-        Place::Store(choice) => {
+        Location::File(path) => Source::File(FileSource::open(path).map_err(told)?),
+        Location::Store(choice) => {
             choice.check_exists().map_err(|error| error.to_string())?;
             let store = choice.open_whole().await;
             let store = store.map_err(|error| error.to_string())?;
@@ -161,8 +161,8 @@ async fn copy_between(
         }
     };
     let mut target = match to {
-        Place::File(path) => Target::File(FileTarget::create(path).map_err(told)?),
-        Place::Store(choice) => {
+        Location::File(path) => Target::File(FileTarget::create(path).map_err(told)?),
+        Location::Store(choice) => {
             let store = choice.open_whole().await;
             let store = store.map_err(|error| error.to_string())?;
             stores.push(Arc::clone(&store));

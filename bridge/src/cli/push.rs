@@ -16,7 +16,7 @@ use crate::{
 #[command(after_help = NOTE)]
 pub(super) struct PushCommand {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 const NOTE: &str = "\
@@ -27,7 +27,7 @@ Example:
   bridge push retry --store sled:bridge-data";
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// List them, one per line: agent, task, configuration, host, event, attempts, time, and reason
     List {
         /// The store of tasks
@@ -49,11 +49,11 @@ impl PushCommand {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let told = match &self.what {
-            What::List { store } => runtime.block_on(async {
+        let told = match &self.action {
+            Action::List { store } => runtime.block_on(async {
                 Ok::<_, Box<dyn Error>>(list(&store.open_known().await?).await?)
             })?,
-            What::Retry { store, task } => runtime.block_on(async {
+            Action::Retry { store, task } => runtime.block_on(async {
                 let store = store.open_known().await?;
                 Ok::<_, Box<dyn Error>>(retry(&store, task.as_deref()).await?)
             })?,

@@ -23,13 +23,13 @@ Cards can also be pushed with oras: oras push localhost:5000/agents/plan:v1 card
 #[command(after_help = HELP)]
 pub(super) struct RegistryCommand {
     #[command(subcommand)]
-    what: What,
+    action: Action,
     #[command(flatten)]
     login: RegistryLogin,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Push a card, and print its digest, which identifies it permanently
     Push {
         /// The card, a JSON file of any generation
@@ -75,14 +75,14 @@ impl RegistryCommand {
     }
 
     async fn run(&self) -> Result<(), Box<dyn Error>> {
-        match &self.what {
-            What::Push { card, reference } => {
+        match &self.action {
+            Action::Push { card, reference } => {
                 let registry = self.login.at(&reference.registry)?;
                 let card = read(card)?;
                 let (repository, tag) = (&reference.repository, &reference.version);
                 outln!("{}", registry.push(repository, tag, &card).await?);
             }
-            What::List { registry } => {
+            Action::List { registry } => {
                 let registry = self.login.open(registry)?;
                 for found in registry.agents().await? {
                     let name = terminal::line(&found.agent.card.name);
@@ -94,7 +94,7 @@ impl RegistryCommand {
                     );
                 }
             }
-            What::Pull { reference } => {
+            Action::Pull { reference } => {
                 let registry = self.login.at(&reference.registry)?;
                 let pulled = registry
                     .pull(&reference.repository, &reference.version)

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 
 use super::{
     admin::{AdminClient, AdminClientError, SOCKET},
-    migrate::{self, Place, Use},
+    migrate::{self, Location, Use},
     store::{StoreChoice, StoreMissing},
 };
 #[cfg(feature = "postgres")]
@@ -23,7 +23,7 @@ use crate::{
 #[command(after_help = NOTE)]
 pub(super) struct StoreCommand {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 const NOTE: &str = "\
@@ -46,7 +46,7 @@ Examples:
 Exit codes: 0 no damage, 1 damage, 4 the store cannot be read or written.";
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Read the store, and print a line for each damaged task and each lost part of the log
     Check {
         /// The store of tasks
@@ -97,19 +97,19 @@ enum What {
 
 impl StoreCommand {
     pub(super) fn execute(&self) -> Exit {
-        let done = match &self.what {
-            What::Check { store, admin } => match ask(store, admin.as_deref(), check_running) {
+        let done = match &self.action {
+            Action::Check { store, admin } => match ask(store, admin.as_deref(), check_running) {
                 Some(told) => told,
-                None => check(store).map(|report| tell(&report)),
+                None => check(store).map(|report| print_report(&report)),
             },
-            What::Compact { store, admin } => {
+            Action::Compact { store, admin } => {
                 let done = ask(store, admin.as_deref(), compact_running);
                 let done = done.unwrap_or_else(|| compact(store));
                 done.map(|()| Exit::Passed)
             }
-            What::Backup { to, store } => backup(store, to),
-            What::Restore { from, store } => restore(from, store),
-            What::TurnKeys { store, withdraw } => turn_keys(store, *withdraw).map(|()| {
+            Action::Backup { to, store } => backup(store, to),
+            Action::Restore { from, store } => restore(from, store),
+            Action::TurnKeys { store, withdraw } => turn_keys(store, *withdraw).map(|()| {
                 outln!("a new key seals service URLs from the next start on");
                 Exit::Passed
             }),
@@ -121,7 +121,7 @@ impl StoreCommand {
     }
 }
 
-fn tell(report: &StoreReport) -> Exit {
+fn print_report(report: &StoreReport) -> Exit {
     outln!("{report}");
     match report.is_intact() {
         true => Exit::Passed,
@@ -232,7 +232,10 @@ fn backup(store: &StoreChoice, to: &Path) -> Result<Exit, String> {
     let folder = match store {
         StoreChoice::Sled(settings) => &settings.folder,
         choice => {
-            let (from, to) = (Place::Store(choice.clone()), Place::File(to.to_owned()));
+            let (from, to) = (
+                Location::Store(choice.clone()),
+                Location::File(to.to_owned()),
+            );
             return Ok(migrate::copied(migrate::copy(&from, &to, Use::Served)));
         }
     };
@@ -243,11 +246,14 @@ fn backup(store: &StoreChoice, to: &Path) -> Result<Exit, String> {
 
 fn restore(from: &Path, store: &StoreChoice) -> Result<Exit, String> {
     if !from.is_dir() {
-        let (from, to) = (Place::File(from.to_owned()), Place::Store(store.clone()));
+        let (from, to) = (
+            Location::File(from.to_owned()),
+            Location::Store(store.clone()),
+        );
         return Ok(migrate::copied(migrate::copy(&from, &to, Use::Alone)));
     }
     copy_store(from, &settings(store)?.folder).map_err(|error| error.to_string())?;
-    check(store).map(|report| tell(&report))
+    check(store).map(|report| print_report(&report))
 }
 
 fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<(), String> {

@@ -16,7 +16,7 @@ use super::{
 #[command(after_help = NOTE)]
 pub(super) struct TasksCommand {
     #[command(subcommand)]
-    what: What,
+    action: Action,
     /// The store of the running bridge
     #[arg(
         long,
@@ -42,7 +42,7 @@ Examples:
   bridge tasks export TASK > task.jsonl";
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// List tasks, one per line: task, agent, caller, state, and the time of the state
     List {
         /// Only those of this agent
@@ -50,7 +50,7 @@ enum What {
         agent: Option<String>,
         /// Only those in this state; without it, all that have not ended
         #[arg(long, value_enum)]
-        state: Option<TasksIn>,
+        state: Option<StateFilter>,
         /// The largest number of tasks to list
         #[arg(long, value_name = "COUNT", default_value_t = 100)]
         limit: usize,
@@ -79,7 +79,7 @@ enum What {
 
 /// The states by which tasks are selected.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum TasksIn {
+enum StateFilter {
     /// a turn runs or is queued
     Running,
     /// they wait for their callers
@@ -88,7 +88,7 @@ enum TasksIn {
     Ended,
 }
 
-impl TasksIn {
+impl StateFilter {
     fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -108,8 +108,8 @@ impl TasksCommand {
 
     async fn carry_out(&self) -> Result<(), Box<dyn Error>> {
         let bridge = AdminClient::at(&self.socket()?)?;
-        match &self.what {
-            What::List {
+        match &self.action {
+            Action::List {
                 agent,
                 state,
                 limit,
@@ -129,16 +129,16 @@ impl TasksCommand {
                     false => tasks.for_each(|task| outln!("{}", line(task))),
                 }
             }
-            What::Show { task } => self.tell(&bridge.get(&path(task, "")).await?),
-            What::Cancel { task } => self.tell(&bridge.post(&path(task, "/cancel")).await?),
-            What::Delete { task } => {
+            Action::Show { task } => self.print_task(&bridge.get(&path(task, "")).await?),
+            Action::Cancel { task } => self.print_task(&bridge.post(&path(task, "/cancel")).await?),
+            Action::Delete { task } => {
                 let deleted = bridge.delete(&path(task, "")).await?;
                 match self.json {
                     true => outln!("{deleted}"),
                     false => outln!("{} is deleted", terminal::line(task)),
                 }
             }
-            What::Export { task } => {
+            Action::Export { task } => {
                 let print = |lines: &str| out!("{lines}");
                 bridge.pieces(&path(task, "/events"), print).await?;
             }
@@ -154,10 +154,10 @@ impl TasksCommand {
         })
     }
 
-    fn tell(&self, task: &Value) {
+    fn print_task(&self, task: &Value) {
         match self.json {
             true => outln!("{task}"),
-            false => outln!("{}", shown(task)),
+            false => outln!("{}", details(task)),
         }
     }
 }
@@ -186,7 +186,7 @@ fn line(task: &Value) -> String {
 }
 
 /// Returns a task with its messages, for people.
-fn shown(task: &Value) -> String {
+fn details(task: &Value) -> String {
     let mut lines = vec![line(task)];
     for turn in task["turns"].as_array().into_iter().flatten() {
         lines.push(format!("turn {}: {}", turn["turn"], turn["state"]));

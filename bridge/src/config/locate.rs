@@ -23,7 +23,7 @@ pub(super) fn key(text: &str, offset: usize) -> String {
 
 fn in_table(table: &DeTable<'_>, offset: usize, path: &mut String) {
     for (name, value) in table {
-        if name.span().contains(&offset) || holds(value, offset) {
+        if name.span().contains(&offset) || contains_offset(value, offset) {
             if !path.is_empty() {
                 path.push('.');
             }
@@ -40,7 +40,7 @@ fn in_value(value: &Spanned<DeValue<'_>>, offset: usize, path: &mut String) {
             let found = list
                 .iter()
                 .enumerate()
-                .find(|(_, item)| holds(item, offset));
+                .find(|(_, item)| contains_offset(item, offset));
             if let Some((index, item)) = found {
                 path.push_str(&format!("[{index}]"));
                 in_value(item, offset, path);
@@ -55,13 +55,15 @@ fn in_value(value: &Spanned<DeValue<'_>>, offset: usize, path: &mut String) {
 }
 
 /// Returns whether a value contains the offset. A table's own span is its header; its keys come after it.
-fn holds(value: &Spanned<DeValue<'_>>, offset: usize) -> bool {
+fn contains_offset(value: &Spanned<DeValue<'_>>, offset: usize) -> bool {
     let inside = match value.get_ref() {
         DeValue::Table(table) => {
             let mut entries = table.iter();
-            entries.any(|(name, value)| name.span().contains(&offset) || holds(value, offset))
+            entries.any(|(name, value)| {
+                name.span().contains(&offset) || contains_offset(value, offset)
+            })
         }
-        DeValue::Array(list) => list.iter().any(|item| holds(item, offset)),
+        DeValue::Array(list) => list.iter().any(|item| contains_offset(item, offset)),
         DeValue::String(_)
         | DeValue::Integer(_)
         | DeValue::Float(_)

@@ -14,7 +14,7 @@ use x509_cert::{
     ext::pkix::{SubjectAltName, name::GeneralName},
 };
 
-use super::{TlsError, certificates, wrong};
+use super::{TlsError, certificates, invalid_file};
 use crate::access::PeerCertificate;
 
 /// Accepts client certificates issued by the authorities in this file. Clients need not have one.
@@ -27,11 +27,11 @@ pub(super) fn verifier(
     for root in certificates(path)? {
         roots
             .add(root)
-            .map_err(|error| wrong(path, EXPECTED, &error))?;
+            .map_err(|error| invalid_file(path, EXPECTED, &error))?;
     }
     let builder = WebPkiClientVerifier::builder_with_provider(roots.into(), provider);
     let built = builder.allow_unauthenticated().build();
-    built.map_err(|error| wrong(path, EXPECTED, &error))
+    built.map_err(|error| invalid_file(path, EXPECTED, &error))
 }
 
 /// Reads a certificate; `None` if it is invalid, in which case it was not verified either.

@@ -36,12 +36,12 @@ const NASTY: &str = "\u{1b}[2J\u{1b}]0;title\u{7}\r\u{9b}31m\u{202e}gpj.exe\u{20
 
 /// An agent, and how often it was asked for its tasks.
 #[derive(Clone)]
-struct Stranger {
+struct HostileAgent {
     here: String,
     lists: Arc<AtomicUsize>,
 }
 
-impl Stranger {
+impl HostileAgent {
     async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let stranger = Self {
@@ -57,7 +57,7 @@ impl Stranger {
     }
 }
 
-async fn card(State(stranger): State<Stranger>) -> Json<Value> {
+async fn card(State(stranger): State<HostileAgent>) -> Json<Value> {
     let url = format!("http://user:hunter2@{}/", stranger.here);
     Json(json!({
         "name": format!("n{NASTY}\nfake line"), "description": NASTY, "version": NASTY, "capabilities": {},
@@ -76,7 +76,7 @@ fn task(id: &str, state: &str, message: &Value) -> Value {
     json!({"id": id, "contextId": "c", "status": {"state": format!("TASK_STATE_{state}"), "message": message}})
 }
 
-async fn call(State(stranger): State<Stranger>, Json(call): Json<Value>) -> Response {
+async fn call(State(stranger): State<HostileAgent>, Json(call): Json<Value>) -> Response {
     let params = &call["params"];
     let result = match call["method"].as_str().unwrap() {
         "SendMessage" => {
@@ -143,7 +143,7 @@ fn assert_harmless(told: &str) {
 
 #[tokio::test]
 async fn nothing_of_a_stranger_commands_the_terminal() {
-    let here = Stranger::start().await.here;
+    let here = HostileAgent::start().await.here;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("card.json");
     let nasty = json!({"name": NASTY, "url": NASTY, NASTY: {NASTY: NASTY}, "skills": [{"id": NASTY}, {"id": NASTY}],
@@ -184,7 +184,7 @@ async fn nothing_of_a_stranger_commands_the_terminal() {
 
 #[tokio::test]
 async fn the_outcome_of_a_task_is_the_programs() {
-    let here = Stranger::start().await.here;
+    let here = HostileAgent::start().await.here;
     for (message, code, expected) in [
         ("hi", 0, "heard \"hi\""),
         ("-stream", 0, "heard \"-stream\""),
@@ -266,7 +266,7 @@ async fn an_answer_that_may_go_on_is_told_of() {
 
 #[tokio::test]
 async fn what_is_offered_is_chosen_by_its_number_and_news_come_by_themselves() {
-    let here = Stranger::start().await.here;
+    let here = HostileAgent::start().await.here;
     let mut child = bridge(&["chat", &here])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

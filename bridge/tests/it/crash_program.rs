@@ -57,7 +57,7 @@ struct Line {
 
 /// A message that a client sent, and the task in its answer.
 #[derive(Clone, Debug)]
-struct Told {
+struct SentMessage {
     agent: &'static str,
     params: Value,
     task: Value,
@@ -77,7 +77,7 @@ struct Figures {
 }
 
 /// The answers by message.
-type Log = Arc<Mutex<BTreeMap<String, Told>>>;
+type Log = Arc<Mutex<BTreeMap<String, SentMessage>>>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_answered_outlives_kills_of_the_program() {
@@ -147,7 +147,7 @@ async fn talk(client: &Client, name: &str, log: &Log, count: &watch::Sender<usiz
         let agent = line.agent;
         log.lock().await.insert(
             id,
-            Told {
+            SentMessage {
                 agent,
                 params,
                 task,
@@ -264,7 +264,7 @@ async fn list(client: &Client, filter: &Value) -> Vec<Value> {
     tasks
 }
 
-impl Told {
+impl SentMessage {
     /// Returns whether a task agrees with an earlier answer: existing messages must not change, and only a turn that
     /// was open or came later may change anything.
     fn is_followed_by(&self, now: &Value) -> bool {

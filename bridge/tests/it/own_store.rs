@@ -19,12 +19,12 @@ use bridge::{
 
 #[derive(Debug, Default)]
 struct ListStore {
-    kept: Mutex<Kept>,
+    kept: Mutex<State>,
     feed: Feed,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct State {
     appends: Vec<Appended>,
     records: BTreeMap<(Caller, RecordKey), Vec<u8>>,
 }
@@ -35,7 +35,7 @@ struct Appended {
     events: Vec<StoredEvent>,
 }
 
-impl Kept {
+impl State {
     fn heads(&self) -> BTreeMap<&str, &Arc<Head>> {
         let heads = self.appends.iter().map(|append| &append.head);
         heads.map(|head| (head.task.as_str(), head)).collect()
@@ -149,7 +149,7 @@ impl Kept {
 }
 
 impl ListStore {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, State> {
         self.kept.lock().unwrap()
     }
 }

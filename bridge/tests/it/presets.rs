@@ -78,7 +78,7 @@ const COMPLETED: &str = "TASK_STATE_COMPLETED";
 
 /// The ids of the last answer that a client sends again.
 #[derive(Clone, Copy, Debug)]
-enum Sends {
+enum RepeatedIds {
     /// The context alone.
     Context,
     /// The task too, as long as it is open.
@@ -115,7 +115,7 @@ async fn goes_on(bot: &Bridge, asked: &str) {
     let url = format!("bot={}/api/messages", bot.url());
     let bridge = Bridge::serve(&["--store", "memory", "--bot", &url]);
     let client = Client::of(bridge.url());
-    for sends in [Sends::Context, Sends::Task] {
+    for sends in [RepeatedIds::Context, RepeatedIds::Task] {
         let mut task = Value::Null;
         for (turn, (says, expected)) in WATERFALL.iter().enumerate() {
             let mut message = json!({
@@ -125,7 +125,7 @@ async fn goes_on(bot: &Bridge, asked: &str) {
                 message["contextId"] = task["contextId"].clone();
             }
             let is_open = task["status"]["state"] == ASKED;
-            let goes_on = matches!(sends, Sends::Task) && is_open;
+            let goes_on = matches!(sends, RepeatedIds::Task) && is_open;
             if goes_on {
                 message["taskId"] = task["id"].clone();
             }

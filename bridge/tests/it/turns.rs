@@ -17,7 +17,7 @@ use bridge_protocol::a2a::{
 use futures_util::StreamExt as _;
 use serde_json::json;
 
-use crate::world::{Obedient, at_once, fresh, me, say, send, state_of, stream, told, world};
+use crate::world::{CommandAgent, at_once, fresh, me, say, send, state_of, stream, told, world};
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_fails_the_task_and_what_was_said_before_stands() {
@@ -356,7 +356,7 @@ async fn what_an_agent_left_open_that_was_unknown_is_taken_up_when_it_is_hosted_
     let other = crate::app::agent("other");
     let host = Host::new(store.clone(), [other.clone()]);
     let hosted = host.start("http://localhost:3978").await.unwrap();
-    let obedient = Obedient::default();
+    let obedient = CommandAgent::default();
     let agent = Agent {
         name: "agent".into(),
         executor: Arc::new(obedient.clone()),
@@ -379,7 +379,7 @@ async fn what_an_agent_left_open_that_was_unknown_is_taken_up_when_it_is_hosted_
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_runs_goes_on_though_its_agent_comes_and_goes() {
     let store = Arc::new(MemoryStore::new());
-    let (other, obedient) = (crate::app::agent("other"), Obedient::default());
+    let (other, obedient) = (crate::app::agent("other"), CommandAgent::default());
     let agent = Agent {
         name: "agent".into(),
         executor: Arc::new(obedient.clone()),

@@ -28,9 +28,9 @@ use serde_json::json;
 /// An agent that follows the message's command: `panic`, `hang`, `slow`, `ask`, `leave` its task working for a while,
 /// or completes it; `begin and` one of these begins an artifact before. It records the messages.
 #[derive(Clone, Default)]
-pub(crate) struct Obedient(Arc<Mutex<Vec<String>>>);
+pub(crate) struct CommandAgent(Arc<Mutex<Vec<String>>>);
 
-impl Obedient {
+impl CommandAgent {
     fn note(&self, what: impl Into<String>) {
         self.0.lock().unwrap().push(what.into());
     }
@@ -41,7 +41,7 @@ impl Obedient {
 }
 
 #[async_trait]
-impl Executor for Obedient {
+impl Executor for CommandAgent {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
         let text = turn.message.text();
         self.note(format!("begins {text}"));
@@ -92,7 +92,7 @@ impl Executor for Obedient {
 
 pub(crate) struct World {
     pub(crate) service: Service,
-    pub(crate) agent: Obedient,
+    pub(crate) agent: CommandAgent,
 }
 
 pub(crate) fn world(store: Arc<dyn Store>, conversation: ConversationScope) -> World {
@@ -106,7 +106,7 @@ pub(crate) fn world(store: Arc<dyn Store>, conversation: ConversationScope) -> W
 }
 
 pub(crate) fn world_with(store: Arc<dyn Store>, settings: TurnSettings) -> World {
-    let agent = Obedient::default();
+    let agent = CommandAgent::default();
     let hosted = Agent {
         name: "agent".to_owned(),
         card: AgentCard::named("Obedient", "Does what it is told."),

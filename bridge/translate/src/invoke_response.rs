@@ -28,10 +28,10 @@ pub(crate) fn message(response: &Activity) -> Option<Activity> {
     })
 }
 
-type Shown = (Option<String>, Vec<Attachment>);
+type TextAndCards = (Option<String>, Vec<Attachment>);
 
 /// Returns the response to the button of an adaptive card (`adaptiveCard/action`).
-fn of_button(body: &Value) -> Option<Shown> {
+fn of_button(body: &Value) -> Option<TextAndCards> {
     let (kind, value) = (body.get("type")?.as_str()?, body.get("value")?);
     match kind {
         "application/vnd.microsoft.card.adaptive" => {
@@ -45,7 +45,7 @@ fn of_button(body: &Value) -> Option<Shown> {
 }
 
 /// Returns the response of a dialog (`task/fetch`, `task/submit`) or of settings (`config/fetch`).
-fn of_dialog(dialog: &Value) -> Option<Shown> {
+fn of_dialog(dialog: &Value) -> Option<TextAndCards> {
     let value = dialog.get("value")?;
     match value {
         Value::String(_) => Some((text(value), vec![])),
@@ -61,7 +61,7 @@ fn of_dialog(dialog: &Value) -> Option<Shown> {
 }
 
 /// Returns the response of a message extension (`composeExtension/…`).
-fn of_extension(extension: &Value) -> Option<Shown> {
+fn of_extension(extension: &Value) -> Option<TextAndCards> {
     let attachments = extension.get("attachments").and_then(Value::as_array);
     let attachments = attachments.into_iter().flatten().filter_map(attachment);
     Some((extension.get("text").and_then(text), attachments.collect()))

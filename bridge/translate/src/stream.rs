@@ -20,7 +20,7 @@ struct Stream {
 
 /// The effect of a piece on the artifact of its stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum Effect {
     /// The piece is outdated: a later one, or the final one, has arrived before.
     Late,
     /// The piece starts the artifact or replaces it with this text.
@@ -38,7 +38,7 @@ impl Streams {
         sequence: Option<i32>,
         text: &str,
         is_final: bool,
-    ) -> Piece {
+    ) -> Effect {
         let known = self.0.iter_mut().find(|stream| stream.id == id);
         let Some(stream) = known else {
             self.0.push(Stream {
@@ -47,10 +47,10 @@ impl Streams {
                 sequence,
                 is_open: !is_final,
             });
-            return Piece::Whole(text.to_string());
+            return Effect::Whole(text.to_string());
         };
         if !stream.is_open || (sequence.is_some() && sequence <= stream.sequence) {
-            return Piece::Late;
+            return Effect::Late;
         }
         stream.sequence = sequence.or(stream.sequence);
         stream.is_open = !is_final;
@@ -99,13 +99,13 @@ impl Streams {
 
 impl Stream {
     /// Adds a text. An empty one changes nothing: the final piece of some bots only has attachments.
-    fn advance(&mut self, text: &str) -> Piece {
+    fn advance(&mut self, text: &str) -> Effect {
         if text.is_empty() {
-            return Piece::More(String::new());
+            return Effect::More(String::new());
         }
         let piece = match text.strip_prefix(&*self.sent) {
-            Some(new) => Piece::More(new.to_string()),
-            None => Piece::Whole(text.to_string()),
+            Some(new) => Effect::More(new.to_string()),
+            None => Effect::Whole(text.to_string()),
         };
         self.sent = text.to_string();
         piece
@@ -117,12 +117,12 @@ mod tests {
     use super::*;
     use alloc::vec;
 
-    fn more(text: &str) -> Piece {
-        Piece::More(text.into())
+    fn more(text: &str) -> Effect {
+        Effect::More(text.into())
     }
 
-    fn whole(text: &str) -> Piece {
-        Piece::Whole(text.into())
+    fn whole(text: &str) -> Effect {
+        Effect::Whole(text.into())
     }
 
     #[test]
@@ -145,9 +145,9 @@ mod tests {
         let mut streams = Streams::default();
         streams.take("s", Some(1), "a", false);
         assert_eq!(streams.take("s", Some(3), "abc", false), more("bc"));
-        assert_eq!(streams.take("s", Some(2), "ab", false), Piece::Late);
+        assert_eq!(streams.take("s", Some(2), "ab", false), Effect::Late);
         assert_eq!(streams.take("s", None, "abcd", true), more("d"));
-        assert_eq!(streams.take("s", Some(4), "abcde", false), Piece::Late);
+        assert_eq!(streams.take("s", Some(4), "abcde", false), Effect::Late);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub fn check(schema: Option<&Value>, value: &Value) -> Result<(), SchemaError> {
     let validator = jsonschema::validator_for(schema)
         .map_err(|error| SchemaError::Schema(error.to_string()))?;
     let violations = validator.iter_errors(value).take(TOLD);
-    let violations: Vec<String> = violations.map(|error| tell(&error)).collect();
+    let violations: Vec<String> = violations.map(|error| describe(&error)).collect();
     match violations.is_empty() {
         true => Ok(()),
         false => Err(SchemaError::Violated(violations)),
@@ -38,7 +38,7 @@ pub fn check(schema: Option<&Value>, value: &Value) -> Result<(), SchemaError> {
 }
 
 /// Describes a violation and its location.
-fn tell(error: &jsonschema::ValidationError<'_>) -> String {
+fn describe(error: &jsonschema::ValidationError<'_>) -> String {
     let what = match missing(error) {
         Some(name) => format!("missing required field '{name}'"),
         None => error.to_string(),

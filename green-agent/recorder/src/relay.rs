@@ -21,16 +21,16 @@ use super::{
 };
 
 /// The chunks of a body as they come from the upstream.
-pub(super) type Pieces = BoxStream<'static, reqwest::Result<Bytes>>;
+pub(super) type BodyChunks = BoxStream<'static, reqwest::Result<Bytes>>;
 
 /// The error that interrupts a body that is passed back. It is not shown; the server closes the connection.
 #[derive(Debug, thiserror::Error)]
 #[error("the body breaks off: {0}")]
-pub(super) struct BreaksOff(pub(super) String);
+pub(super) struct BodyError(pub(super) String);
 
 /// A body that is being passed back.
 struct Relay {
-    pieces: Pieces,
+    pieces: BodyChunks,
     reading: Reading,
     /// The bytes still to come, if the upstream announced a length.
     left: Option<u64>,
@@ -60,7 +60,7 @@ pub(super) struct Slow {
     pub(super) limit: usize,
 }
 
-type Passed = Option<(Result<Bytes, BreaksOff>, Option<Relay>)>;
+type Passed = Option<(Result<Bytes, BodyError>, Option<Relay>)>;
 
 /// Returns a body that breaks off after `beginning`, as the upstream's did.
 pub(super) fn broken(beginning: Bytes, error: String) -> Body {
@@ -96,7 +96,7 @@ pub(super) fn in_full(error: &dyn Error) -> String {
 /// Passes a body back in chunks; `length` is the length of these chunks in bytes, if the upstream announced
 /// it.
 pub(super) fn relay(
-    pieces: Pieces,
+    pieces: BodyChunks,
     length: Option<u64>,
     reading: Reading,
     exchange: Exchange,
@@ -198,7 +198,7 @@ impl Relay {
 }
 
 /// Lets the server send the previous chunks, which it would discard on an immediate error.
-async fn break_off(error: String) -> BreaksOff {
+async fn break_off(error: String) -> BodyError {
     tokio::task::yield_now().await;
-    BreaksOff(error)
+    BodyError(error)
 }

@@ -19,7 +19,7 @@ use super::{
     lines::LineParser,
     origin::Origins,
     proxy::Proxy,
-    relay::{self, Pieces, Reading, Slow},
+    relay::{self, BodyChunks, Reading, Slow},
 };
 
 /// The properties of a request that decide how its reply is read.
@@ -104,12 +104,12 @@ impl Proxy {
                     CardAt::Nowhere
                 };
                 match card_at {
-                    CardAt::Nowhere => self.held(pieces, exchange, status, &theirs).await,
+                    CardAt::Nowhere => self.read_short(pieces, exchange, status, &theirs).await,
                     CardAt::Body | CardAt::Result => {
                         let alive = || self.book.transcript.touch();
                         let mut pieces = pieces;
                         let read = body::collect(&mut pieces, self.body_limit, alive).await;
-                        self.whole(read, pieces, exchange, status, &theirs, card_at)
+                        self.record_body(read, pieces, exchange, status, &theirs, card_at)
                     }
                 }
             }
@@ -127,9 +127,9 @@ impl Proxy {
 
     /// Reads a body to its end, if the end comes soon. The chunks of a slower body are passed on as they come, because
     /// callers stop waiting for a reply that stays silent.
-    async fn held(
+    async fn read_short(
         &self,
-        mut pieces: Pieces,
+        mut pieces: BodyChunks,
         exchange: Exchange,
         status: StatusCode,
         headers: &HeaderMap,
@@ -153,14 +153,14 @@ impl Proxy {
                 return relay::relay(all, length, Reading::Slow(slow), exchange);
             }
         };
-        self.whole(read, pieces, exchange, status, headers, CardAt::Nowhere)
+        self.record_body(read, pieces, exchange, status, headers, CardAt::Nowhere)
     }
 
     /// Records a body that was read; a body that is too large is only passed on.
-    fn whole(
+    fn record_body(
         &self,
         read: Collected<reqwest::Error>,
-        rest: Pieces,
+        rest: BodyChunks,
         exchange: Exchange,
         status: StatusCode,
         headers: &HeaderMap,
@@ -212,7 +212,7 @@ impl Proxy {
 }
 
 /// Returns a stream of the part of a body that was read, followed by the rest.
-fn with_beginning(beginning: Bytes, rest: Pieces) -> Pieces {
+fn with_beginning(beginning: Bytes, rest: BodyChunks) -> BodyChunks {
     let beginning = (!beginning.is_empty()).then_some(Ok(beginning));
     stream::iter(beginning).chain(rest).boxed()
 }

@@ -23,7 +23,7 @@ const DEEPEST: usize = 24;
 
 /// Returns the tokens of a transcript; `None` if no message reports any.
 pub fn usage(entries: &[Entry]) -> Option<Usage> {
-    let mut told = Told::default();
+    let mut told = Reported::default();
     for entry in entries
         .iter()
         .filter(|entry| entry.direction == Direction::Back)
@@ -34,7 +34,7 @@ pub fn usage(entries: &[Entry]) -> Option<Usage> {
 }
 
 #[derive(Default)]
-struct Told {
+struct Reported {
     /// The tokens that models reported to each caller, by exchange: pieces of a stream repeat and complete each other.
     by_models: BTreeMap<(String, u64), TokenCounts>,
     /// The tokens that agents reported.
@@ -43,7 +43,7 @@ struct Told {
     counted: BTreeSet<(String, String, String)>,
 }
 
-impl Told {
+impl Reported {
     fn add(&mut self, entry: &Entry) {
         let Some(body) = entry.content.body().and_then(Body::json) else {
             return;
@@ -157,7 +157,7 @@ fn search<'a>(value: &'a Value, depth: usize, found: &mut Vec<&'a Value>) {
 
 /// Reads counts with the names of any provider.
 fn counts(usage: &Value) -> Option<TokenCounts> {
-    let read = |names: &str| names.split(' ').find_map(|name| whole(usage.get(name)?));
+    let read = |names: &str| names.split(' ').find_map(|name| count(usage.get(name)?));
     let input = read("promptTokenCount prompt_token_count prompt_tokens input_tokens inputTokens");
     let output = read(
         "candidatesTokenCount candidates_token_count completion_tokens output_tokens outputTokens",
@@ -178,7 +178,7 @@ fn counts(usage: &Value) -> Option<TokenCounts> {
 }
 
 /// Reads a count. In metadata of A2A 1.0 it may be 5.0: protocol buffers have no other numbers there.
-fn whole(number: &Value) -> Option<u64> {
+fn count(number: &Value) -> Option<u64> {
     let float = || {
         let float = number.as_f64()?;
         let is_count = float.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&float);

@@ -43,7 +43,7 @@ pub enum CollectError {
         source: walkdir::Error,
     },
     /// No file was found. This is an error because a run of nothing would look like success.
-    #[error("no scenario file in {}{}", shown(paths), filter.as_deref().map(named).unwrap_or_default())]
+    #[error("no scenario file in {}{}", joined_paths(paths), filter.as_deref().map(named).unwrap_or_default())]
     Nothing {
         /// The paths as they were given.
         paths: Vec<PathBuf>,
@@ -53,7 +53,7 @@ pub enum CollectError {
     /// Files whose paths are printed alike.
     #[error(
         "{}: all of these scenarios would be called {name:?}; rename them",
-        shown(paths)
+        joined_paths(paths)
     )]
     SameName {
         /// The name.
@@ -154,7 +154,7 @@ fn file(path: PathBuf, as_named: bool) -> Result<ScenarioFile, ScenarioErrors> {
     })
 }
 
-fn shown(paths: &[PathBuf]) -> String {
+fn joined_paths(paths: &[PathBuf]) -> String {
     let paths: Vec<_> = paths
         .iter()
         .map(|path| path.display().to_string())

@@ -159,7 +159,7 @@ impl Filling<'_> {
 
     fn text(&self, text: &str, place: Place) -> Result<Value, Problem> {
         match place {
-            Place::Plain => match whole(text) {
+            Place::Plain => match placeholder_only(text) {
                 Some(placeholder) => Ok(self.look_up(placeholder)?.clone()),
                 None => self.within(text, str::to_owned),
             },
@@ -249,7 +249,7 @@ fn has_placeholder(text: &str) -> bool {
 }
 
 /// Returns the placeholder, if the text consists of nothing else.
-fn whole(text: &str) -> Option<&str> {
+fn placeholder_only(text: &str) -> Option<&str> {
     match next(text)? {
         ("", placeholder, "") => Some(placeholder),
         _ => None,

@@ -47,7 +47,7 @@ pub(super) fn placeholders(path: &Path, text: &str) -> Vec<MisspeltPlaceholder> 
                 path: path.to_owned(),
                 line: at + 1,
                 column,
-                meant: meant(written)?,
+                meant: likely_placeholder(written)?,
                 written: written.to_owned(),
             })
         })
@@ -68,7 +68,7 @@ fn braces(line: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Returns the placeholder that was probably meant by a text whose first word is almost one of the known ones.
-fn meant(written: &str) -> Option<String> {
+fn likely_placeholder(written: &str) -> Option<String> {
     let (root, rest) = written.split_once('.')?;
     if ROOTS.contains(&root) || rest.is_empty() {
         return None;

@@ -136,7 +136,7 @@ impl TranscriptViews {
         })
     }
 
-    fn said(&self) -> &[Entry] {
+    fn evaluator_entries(&self) -> &[Entry] {
         self.said.as_ref().unwrap_or(&self.written)
     }
 }
@@ -211,7 +211,7 @@ fn unmet(
         };
         expect::check(expectations, &subject)
     };
-    let unmet = check(assessment, told.said());
+    let unmet = check(assessment, told.evaluator_entries());
     if unmet.is_empty() {
         return Vec::new();
     }
@@ -327,13 +327,13 @@ pub(super) fn no_assessment(scenario: &Scenario, error: &EvaluationError) -> Pro
     let (kind, owner) = match error {
         EvaluationError::Green(error) => match &error.fault {
             bridge_client::Fault::Rpc(_) => (ProblemKind::EvaluationRejected, Owner::Evaluator),
-            fault => (broken(fault), Owner::Evaluator),
+            fault => (failed_call(fault), Owner::Evaluator),
         },
         // The problem says nothing about the agent's abilities.
         EvaluationError::NotLetIn { .. } => (ProblemKind::Protocol, Owner::Evaluator),
         EvaluationError::Participant { role, source } => match &source.fault {
             bridge_client::Fault::Rpc(_) => (ProblemKind::EvaluationFailed, Owner::Agent),
-            fault => (broken(fault), owner::owner_of(scenario, role)),
+            fault => (failed_call(fault), owner::owner_of(scenario, role)),
         },
         EvaluationError::NotAsked { .. } => (ProblemKind::EvaluationFailed, Owner::Agent),
         EvaluationError::OutOfReach(_) => (ProblemKind::Protocol, Owner::Environment),
@@ -345,8 +345,8 @@ pub(super) fn no_assessment(scenario: &Scenario, error: &EvaluationError) -> Pro
     kind.because(error).owned_by(owner)
 }
 
-/// Returns what helps if an agent's card led to an address where nothing is; `parties` has the addresses of the trial.
-pub(super) fn led_astray(
+/// Returns advice if the card of an agent leads to an address where nothing listens. `parties` has the addresses of the trial.
+pub(super) fn advice_for_card(
     error: &EvaluationError,
     parties: &BTreeMap<String, String>,
 ) -> Option<&'static str> {
@@ -362,7 +362,7 @@ pub(super) fn led_astray(
     )
 }
 
-fn broken(fault: &bridge_client::Fault) -> ProblemKind {
+fn failed_call(fault: &bridge_client::Fault) -> ProblemKind {
     match fault {
         bridge_client::Fault::Timeout(_) => ProblemKind::Hung,
         _ => ProblemKind::Protocol,

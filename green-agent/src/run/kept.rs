@@ -11,7 +11,7 @@ use crate::scenario::model::{Reuse, Scenario};
 use bridge_program::lock;
 
 /// The programs of agents that wait for another trial.
-pub(super) struct KeptAgents {
+pub(super) struct IdleAgents {
     /// The largest number of sets.
     most: usize,
     sets: Mutex<Sets>,
@@ -31,7 +31,7 @@ struct WaitingSet {
     agents: AgentSet,
 }
 
-impl KeptAgents {
+impl IdleAgents {
     /// Creates an empty store for the agents of this many concurrent trials.
     pub(super) fn new(jobs: usize) -> Self {
         Self {

@@ -168,7 +168,7 @@ async fn run_all(found: &[ScenarioFile], options: &RunOptions, log: &RunLog) -> 
         options,
         log,
         places: Semaphore::new(options.jobs.max(1)),
-        kept: kept::KeptAgents::new(options.jobs),
+        kept: kept::IdleAgents::new(options.jobs),
     };
     let running = found.iter().map(async |one| {
         let span = span(Kind::Internal, || format!("scenario {}", one.name));

@@ -158,7 +158,7 @@ fn is_judgement(kind: ProblemKind) -> bool {
 
 /// The part of a trial's report that is judged.
 #[derive(Deserialize)]
-struct Kept {
+struct JudgedPart {
     assessment: Assessment,
     results: Vec<Value>,
 }
@@ -167,7 +167,7 @@ fn assessment(folder: &Path) -> Result<Assessment, RegradeError> {
     let path = folder.join(TRIAL_REPORT);
     let read = || {
         let bytes = fs::read(&path).map_err(|error| error.to_string())?;
-        serde_json::from_slice::<Kept>(&bytes).map_err(|error| error.to_string())
+        serde_json::from_slice::<JudgedPart>(&bytes).map_err(|error| error.to_string())
     };
     match read() {
         Ok(kept) => Ok(Assessment {

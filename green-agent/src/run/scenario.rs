@@ -13,7 +13,7 @@ use super::{
     RunEvent, RunOptions, ScenarioReport, TrialReport,
     figures::ScenarioFigures,
     judged,
-    kept::KeptAgents,
+    kept::IdleAgents,
     log::{self, RunLog},
     plan::{Plan, PlannedTrial, written},
     port_leases,
@@ -40,7 +40,7 @@ pub(super) struct Queue<'a> {
     /// The trials of all scenarios, and installations, wait for one of these places.
     pub(super) places: Semaphore,
     /// The agents that wait for another trial.
-    pub(super) kept: KeptAgents,
+    pub(super) kept: IdleAgents,
 }
 
 pub(super) async fn run(found: &ScenarioFile, queue: &Queue<'_>) -> ScenarioReport {

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     participant::{
         AgentProcess, Launch, LocalServer,
-        ready::{Awaited, wait_ready},
+        ready::{ReadyCheck, wait_ready},
     },
     scenario::model::{Listens, Scenario},
 };
@@ -53,11 +53,11 @@ pub(super) fn started(launch: &Launch) -> Result<AgentProcess, Problem> {
 }
 
 /// Returns the response that shows that an agent is ready.
-fn awaited(handle: &AgentHandle, scenario: &Scenario) -> Awaited {
+fn awaited(handle: &AgentHandle, scenario: &Scenario) -> ReadyCheck {
     match handle.listens {
-        Listens::Agent if scenario.shows_credential_to(&handle.role) => Awaited::CardOrRefusal,
-        Listens::Agent => Awaited::Card,
-        Listens::Server => Awaited::Answer,
+        Listens::Agent if scenario.shows_credential_to(&handle.role) => ReadyCheck::CardOrRefusal,
+        Listens::Agent => ReadyCheck::Card,
+        Listens::Server => ReadyCheck::Answer,
     }
 }
 

@@ -23,7 +23,7 @@ use super::{
     episode_setup::EpisodeSetup,
     hops::{self, hop_to},
     judge::{self, JudgedTrial, TrialObservation},
-    kept::{KeptAgents, tell_restart},
+    kept::{IdleAgents, tell_restart},
     owner::owner_of,
     port_leases,
     problem::Owner,
@@ -83,7 +83,7 @@ pub(super) async fn run(
     scenario: &Scenario,
     installed: &Installed,
     attempt: Attempt,
-    kept: &KeptAgents,
+    kept: &IdleAgents,
     options: &RunOptions,
 ) -> TrialReport {
     let span = span(Kind::Internal, || format!("trial {}", attempt.number));
@@ -102,7 +102,7 @@ async fn run_one(
     scenario: &Scenario,
     installed: &Installed,
     attempt: Attempt,
-    kept: &KeptAgents,
+    kept: &IdleAgents,
     options: &RunOptions,
 ) -> TrialReport {
     let begun = Instant::now();
@@ -325,7 +325,7 @@ impl Trial<'_> {
             }
             Some(Err(error)) => {
                 let mut problem = judge::no_assessment(self.scenario, &error);
-                problem.message += judge::led_astray(&error, &seen.parties).unwrap_or_default();
+                problem.message += judge::advice_for_card(&error, &seen.parties).unwrap_or_default();
                 if problem.kind == ProblemKind::EvaluationRejected {
                     // What it printed about the request may come after its answer.
                     sleep(LAST_WORDS).await;

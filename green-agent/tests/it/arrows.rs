@@ -8,10 +8,10 @@ use std::{
 };
 
 /// Each module with the modules that it may use.
-type Rooms = &'static [(&'static str, &'static [&'static str])];
+type Modules = &'static [(&'static str, &'static [&'static str])];
 
 /// The packages, by their names in code, with their modules.
-const PACKAGES: [(&str, &str, Rooms); 16] = [
+const PACKAGES: [(&str, &str, Modules); 16] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
     ("bridge/verify", "bridge_verify", VERIFY),
     ("bridge/program", "bridge_program", PROGRAM),
@@ -34,7 +34,7 @@ const PACKAGES: [(&str, &str, Rooms); 16] = [
     ("green-agent/results", "green_agent_results", RESULTS),
 ];
 
-const PROTOCOL: Rooms = &[
+const PROTOCOL: Modules = &[
     ("wire", &[]),
     ("a2a", &["wire"]),
     ("activity", &["wire"]),
@@ -48,9 +48,9 @@ const PROTOCOL: Rooms = &[
     ("protobuf", &["a2a", "dialect", "jsonrpc", "wire"]),
 ];
 
-const VERIFY: Rooms = &[("lint", &[]), ("schema", &[]), ("signature", &[])];
+const VERIFY: Modules = &[("lint", &[]), ("schema", &[]), ("signature", &[])];
 
-const PROGRAM: Rooms = &[
+const PROGRAM: Modules = &[
     ("clock", &[]),
     ("exit", &["terminal"]),
     ("json", &[]),
@@ -65,16 +65,16 @@ const PROGRAM: Rooms = &[
     ("terminal", &[]),
 ];
 
-const TELEMETRY: Rooms = &[
+const TELEMETRY: Modules = &[
     ("absent", &[]),
     ("context", &[]),
     ("otlp", &[]),
     ("span", &[]),
 ];
 
-const ORCHESTRATION: Rooms = &[("agents", &[]), ("pipeline", &[])];
+const ORCHESTRATION: Modules = &[("agents", &[]), ("pipeline", &[])];
 
-const CLIENT: Rooms = &[
+const CLIENT: Modules = &[
     ("message_id", &[]),
     (
         "invocation",
@@ -178,7 +178,7 @@ const CLIENT: Rooms = &[
 ];
 
 /// The backends do not use each other, and their common modules use none of them.
-const STORE: Rooms = &[
+const STORE: Modules = &[
     ("append", &[]),
     ("backend", &["cache", "list", "quarantine"]),
     ("cache", &["feed", "known_ids"]),
@@ -217,7 +217,7 @@ const STORE: Rooms = &[
 ];
 
 /// `Shared`, the common part of the store, is in the root.
-const POSTGRES: Rooms = &[
+const POSTGRES: Modules = &[
     ("address", &[]),
     ("batch", &["connections", "failure", "rows"]),
     ("calls", &["connections", "failure", "rows"]),
@@ -239,7 +239,7 @@ const POSTGRES: Rooms = &[
     ("export", &["connections", "rows"]),
 ];
 
-const TASKS: Rooms = &[
+const TASKS: Modules = &[
     (
         "turns",
         &["agent", "executor", "metered", "metrics", "trace"],
@@ -253,9 +253,9 @@ const TASKS: Rooms = &[
     ("completion", &[]),
 ];
 
-const BOTS: Rooms = &[("builtin", &["bot"]), ("connector", &["bot"]), ("bot", &[])];
+const BOTS: Modules = &[("builtin", &["bot"]), ("connector", &["bot"]), ("bot", &[])];
 
-const SERVER: Rooms = &[
+const SERVER: Modules = &[
     (
         "host",
         &["access", "quota", "retention", "server", "service", "trace"],
@@ -268,7 +268,7 @@ const SERVER: Rooms = &[
     ("quota", &[]),
 ];
 
-const BRIDGE: Rooms = &[
+const BRIDGE: Modules = &[
     ("main", &["cli"]),
     ("cli", &["config", "store", "tls"]),
     ("tls", &[]),
@@ -276,7 +276,7 @@ const BRIDGE: Rooms = &[
     ("store", &[]),
 ];
 
-const MCP_TOOLS: Rooms = &[
+const MCP_TOOLS: Modules = &[
     ("main", &["cli"]),
     (
         "cli",
@@ -327,7 +327,7 @@ const MCP_TOOLS: Rooms = &[
     ("connection", &[]),
 ];
 
-const PURPLE: Rooms = &[
+const PURPLE: Modules = &[
     ("main", &["cli"]),
     ("cli", &["agent", "policy", "run"]),
     ("run", &["a2a_client", "agent"]),
@@ -340,14 +340,14 @@ const PURPLE: Rooms = &[
 ];
 
 /// Packages below `green-agent` hold the arrows between scenarios, transcripts, participants and results.
-const GREEN: Rooms = &[
+const GREEN: Modules = &[
     ("main", &["cli", "recorder"]),
     ("cli", &["evaluator", "run"]),
     ("run", &["evaluator"]),
     ("evaluator", &[]),
 ];
 
-const RESULTS: Rooms = &[
+const RESULTS: Modules = &[
     (
         "report",
         &[
@@ -400,7 +400,7 @@ fn only_the_command_line_of_the_bridge_talks_to_agents() {
 }
 
 /// Returns the uses in a package that its list of modules does not allow.
-fn upwards(source: &Path, package: &str, rooms: Rooms) -> Vec<String> {
+fn upwards(source: &Path, package: &str, rooms: Modules) -> Vec<String> {
     let mut wrong = Vec::new();
     for file in files_below(source) {
         let room = room_of(file.strip_prefix(source).unwrap());

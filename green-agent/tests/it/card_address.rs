@@ -6,7 +6,7 @@ mod saved;
 
 use std::{fs, path::Path, process::Command, time::Duration};
 
-use saved::Saved;
+use saved::ReplayServer;
 use tokio::{task::spawn_blocking, time::timeout};
 
 /// A limit that is longer than a conversation of two turns takes.
@@ -51,7 +51,7 @@ fn recorded(runs: &Path) -> String {
 #[tokio::test]
 async fn an_endpoint_may_be_a_cards_own_address() {
     for (file, path) in [(LANGGRAPH, "/a2a/046b5dc7"), (VOLTAGENT, "/a2a/volt")] {
-        let agent = Saved::serve(file).await;
+        let agent = ReplayServer::serve(file).await;
         let folder = tempfile::tempdir().unwrap();
         let written = folder.path().join("card.toml");
         fs::write(&written, scenario(&agent.card)).unwrap();

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use bridge_client::Roots;
 use green_agent::participant::{
     AgentExit, AgentProcess, StartError,
-    ready::{Awaited, ReadyError, wait_ready},
+    ready::{ReadyCheck, ReadyError, wait_ready},
 };
 use tokio::{sync::mpsc, time::timeout};
 
@@ -149,7 +149,7 @@ async fn waiting_for_a_card_ends_when_the_agent_does() {
     let error = wait_ready(
         "purple",
         &endpoint,
-        Awaited::Card,
+        ReadyCheck::Card,
         Some(&agent),
         Duration::ZERO,
         LIMIT,

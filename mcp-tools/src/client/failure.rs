@@ -79,7 +79,7 @@ impl Failures {
     pub(super) fn unexpected(&self, call: &str, reason: &str) -> CallError {
         CallError::Unexpected {
             call: call.to_owned(),
-            reason: self.shown(reason),
+            reason: self.masked(reason),
         }
     }
 
@@ -89,7 +89,7 @@ impl Failures {
             ServiceError::McpError(error) => CallError::Rejected {
                 call: named,
                 code: error.code.0,
-                message: self.shown(&error.message),
+                message: self.masked(&error.message),
             },
             ServiceError::TransportSend(error) if is_unauthorized(&error) => {
                 CallError::Unauthorized(named)
@@ -135,10 +135,10 @@ impl Failures {
             reasons.extend(words.filter(is_new));
             cause = source;
         }
-        self.shown(&reasons.join(": "))
+        self.masked(&reasons.join(": "))
     }
 
-    fn shown(&self, text: &str) -> String {
+    fn masked(&self, text: &str) -> String {
         let text = masked_text(text, &self.secrets);
         match text.char_indices().nth(MAX_TEXT) {
             Some((end, _)) => format!("{}..", &text[..end]),

@@ -48,13 +48,13 @@ impl Sse {
         let post = loop {
             let event = events.next().await?;
             let (name, data) =
-                event.ok_or_else(|| other("the stream ended before it named an endpoint"))?;
+                event.ok_or_else(|| io_error("the stream ended before it named an endpoint"))?;
             if name == "endpoint" {
-                break url.join(data.trim()).map_err(other)?;
+                break url.join(data.trim()).map_err(io_error)?;
             }
         };
         if post.origin() != url.origin() {
-            return Err(other("the endpoint that it names is on another host"));
+            return Err(io_error("the endpoint that it names is on another host"));
         }
         Ok(Self {
             events,
@@ -99,7 +99,7 @@ impl Transport<RoleClient> for Sse {
 impl Events {
     /// Returns the name and the data of the next event, or `None` once the stream has ended. Cancel-safe.
     async fn next(&mut self) -> io::Result<Option<(String, String)>> {
-        let too_long = || other("an event is longer than 16 MiB");
+        let too_long = || io_error("an event is longer than 16 MiB");
         loop {
             if let Some(event) = self.parsed.pop_front() {
                 let SseData::Whole(data) = event.data else {
@@ -126,15 +126,17 @@ fn expect_success(status: StatusCode) -> io::Result<()> {
     match status.is_success() {
         true => Ok(()),
         // `failure` recognises a rejected token by this wording.
-        false => Err(other(format!("unexpected server response: HTTP {status}"))),
+        false => Err(io_error(format!(
+            "unexpected server response: HTTP {status}"
+        ))),
     }
 }
 
 /// Converts an HTTP error. The URL is omitted, because its query may contain a token.
 fn failed(error: reqwest_0_13::Error) -> io::Error {
-    other(error.without_url())
+    io_error(error.without_url())
 }
 
-fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+fn io_error(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
     io::Error::other(error)
 }

@@ -96,7 +96,7 @@ impl ConnectionDetails {
     /// arguments are omitted, because they may contain secrets.
     pub fn address(&self) -> String {
         match &self.transport {
-            Transport::Http { url, .. } => shown(url),
+            Transport::Http { url, .. } => without_query(url),
             Transport::Stdio { command, .. } => format!("stdio: {command}"),
         }
     }
@@ -111,7 +111,7 @@ impl ConnectionDetails {
 }
 
 /// Returns a URL without its query, which may contain a token.
-fn shown(url: &Url) -> String {
+fn without_query(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);
@@ -123,7 +123,7 @@ impl fmt::Debug for Transport {
         match self {
             Self::Http { url, headers } => f
                 .debug_struct("Http")
-                .field("url", &shown(url))
+                .field("url", &without_query(url))
                 .field("headers", headers)
                 .finish(),
             Self::Stdio {

@@ -170,7 +170,7 @@ impl Episode {
                 let said = vec![ContentBlock::text("submitted; the episode is over")];
                 (CallToolResult::success(said), Some(EndReason::Submitted))
             }
-            Err(fault) => self.broken(state, format!("taking the answer: {fault}")),
+            Err(fault) => self.fail(state, format!("taking the answer: {fault}")),
         }
     }
 
@@ -192,7 +192,7 @@ impl Episode {
         let called = timeout(limit, catch_panic(state.environment.call(tool, arguments))).await;
         match called {
             Ok(Ok(result)) => (result, None),
-            Ok(Err(panic)) => self.broken(state, format!("{tool}: {panic}")),
+            Ok(Err(panic)) => self.fail(state, format!("{tool}: {panic}")),
             Err(_) if self.is_expired() => {
                 let ended = EndReason::TimeLimit;
                 (refused(self.over(ended)), Some(ended))
@@ -205,7 +205,7 @@ impl Episode {
     }
 
     /// Ends the episode because the environment failed. The result tells the agent that it is not at fault.
-    fn broken(&self, state: &mut State, fault: String) -> (CallToolResult, Option<EndReason>) {
+    fn fail(&self, state: &mut State, fault: String) -> (CallToolResult, Option<EndReason>) {
         tracing::error!(episode = self.id, fault, "the environment broke");
         state.fault = Some(fault);
         let ended = EndReason::EnvironmentFailed;

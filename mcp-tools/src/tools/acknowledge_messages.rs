@@ -29,14 +29,14 @@ impl Tool for AcknowledgeMessages {
     }
 
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {
-        answer(match wanted(context, arguments) {
+        answer(match requested_ids(context, arguments) {
             Ok(ids) => acknowledge(context, &ids).await,
             Err(error) => Err(error.to_string()),
         })
     }
 }
 
-fn wanted(context: &AgentContext, arguments: JsonObject) -> Result<Vec<String>, FieldError> {
+fn requested_ids(context: &AgentContext, arguments: JsonObject) -> Result<Vec<String>, FieldError> {
     let mut arguments = Arguments::new(arguments);
     let asked = arguments.optional("message_ids")?;
     arguments.done()?;

@@ -52,7 +52,7 @@ impl InvokeA2aAgentSkill {
             Err(error) => return without_success(ERROR, error),
         };
         match self.0.call(&base, &invocation, context.now()).await {
-            Ok(outcome) => masked_of(&told(&outcome), &searched(self.0.secrets())),
+            Ok(outcome) => masked_of(&result_of(&outcome), &searched(self.0.secrets())),
             Err(CallError::Discovery(error)) if error.is_not_found() => {
                 without_success(NOT_FOUND, error)
             }
@@ -143,7 +143,7 @@ fn members(mut arguments: Arguments) -> Result<(Url, Invocation), FieldError> {
 }
 
 /// Returns the result of a call with its status as the first member.
-fn told(outcome: &Outcome) -> Value {
+fn result_of(outcome: &Outcome) -> Value {
     let mut told = outcome.to_json();
     told["status"] = json!(status(outcome.state));
     let reason = match outcome.state {

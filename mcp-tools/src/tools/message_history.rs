@@ -37,12 +37,12 @@ impl Tool for MessageHistory {
     }
 
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {
-        let history = wanted(arguments).map(|wanted| history(context, &wanted));
+        let history = requested_range(arguments).map(|wanted| history(context, &wanted));
         answer(history.map_err(|error| error.to_string()))
     }
 }
 
-fn wanted(arguments: JsonObject) -> Result<HistoryRange, FieldError> {
+fn requested_range(arguments: JsonObject) -> Result<HistoryRange, FieldError> {
     let mut arguments = Arguments::new(arguments);
     let before = arguments.number("before")?.unwrap_or(u64::MAX);
     let limit = arguments.limit("limit", MAX_MESSAGES, MAX_MESSAGES)?;

@@ -26,9 +26,9 @@ const COLLECTOR: &str = "http://127.0.0.1:9";
 
 /// A server with a tool whose result is the trace context of its call.
 #[derive(Clone)]
-struct Witness;
+struct TraceServer;
 
-impl ServerHandler for Witness {
+impl ServerHandler for TraceServer {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
     }
@@ -61,7 +61,7 @@ impl ServerHandler for Witness {
 /// Serves the witness and returns its URL.
 async fn witness() -> String {
     let service = StreamableHttpService::new(
-        || Ok(Witness),
+        || Ok(TraceServer),
         Arc::new(LocalSessionManager::default()),
         Default::default(),
     );

@@ -96,7 +96,7 @@ pub enum Notice {
         kinds: Vec<&'static str>,
     },
     /// A tool was called.
-    Called {
+    CompletedCall {
         /// The tool's name.
         tool: String,
         /// The text of the result, if the call failed.
@@ -123,8 +123,8 @@ impl fmt::Display for Notice {
             Self::Received { number, kinds } => {
                 write!(f, "message {number}: {}", kinds.join(", "))
             }
-            Self::Called { tool, failed: None } => write!(f, "called {tool}"),
-            Self::Called {
+            Self::CompletedCall { tool, failed: None } => write!(f, "called {tool}"),
+            Self::CompletedCall {
                 tool,
                 failed: Some(text),
             } => write!(f, "called {tool}, which failed: {text}"),

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{Limits, Listener, Notice};
 use crate::{
-    policy::{Action, Called, Policy, PolicyError, Situation, Step, ToolCall},
+    policy::{Action, CompletedCall, Policy, PolicyError, Situation, Step, ToolCall},
     toolbox::Toolbox,
 };
 
@@ -212,17 +212,17 @@ fn at_once(
     context: &AgentContext,
     calls: Vec<ToolCall>,
     parallel: u32,
-) -> impl Stream<Item = Called> + Send {
+) -> impl Stream<Item = CompletedCall> + Send {
     let done = stream::iter(calls).map(move |call| async move {
         let arguments = call.arguments.clone();
         let result = toolbox.call(context, &call.name, arguments).await;
-        Called { call, result }
+        CompletedCall { call, result }
     });
     done.buffered(usize::try_from(parallel).unwrap_or(usize::MAX).max(1))
 }
 
-fn notice(called: &Called) -> Notice {
-    Notice::Called {
+fn notice(called: &CompletedCall) -> Notice {
+    Notice::CompletedCall {
         tool: called.call.name.clone(),
         failed: called.failed().then(|| called.text()),
     }

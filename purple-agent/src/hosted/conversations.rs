@@ -32,11 +32,11 @@ impl Key {
 /// Conversations by caller and context. If there are too many, the one that has been idle longest is dropped.
 pub(super) struct Conversations {
     most: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<Entries>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct Entries {
     /// The conversations, each with the number of its last use.
     conversations: BTreeMap<Key, (u64, Arc<Conversation>)>,
     uses: u64,
@@ -74,7 +74,7 @@ impl Conversations {
     }
 }
 
-impl Kept {
+impl Entries {
     /// Drops the conversation that has been idle longest if the limit is reached; that closes its connection.
     fn make_room(&mut self, most: usize) -> Option<()> {
         if self.conversations.len() < most.max(1) {

@@ -64,7 +64,7 @@ impl Executor for Hosted {
         let key = Key::of(&turn.caller, &turn.task);
         let restored = || conversation::restored(&self.agent, &turn.task);
         let (task, number) = (turn.task.id.clone(), turn.number);
-        let named = |state, text: String| said(&task, number, state, text, None);
+        let named = |state, text: String| reply_with(&task, number, state, text, None);
         let Some(conversation) = self.conversations.get(key, restored) else {
             return named(TaskState::Rejected, BUSY.to_owned());
         };
@@ -101,13 +101,15 @@ const BUSY: &str =
 fn ended(task: &str, turn: u64, outcome: Outcome) -> Vec<Update> {
     let is_model_fault = outcome.ended.is_model_fault();
     let mut updates = match outcome.ended {
-        StopReason::Finished => said(task, turn, TaskState::Completed, outcome.text, outcome.data),
+        StopReason::Finished => {
+            reply_with(task, turn, TaskState::Completed, outcome.text, outcome.data)
+        }
         stopped @ (StopReason::StepLimit(_)
         | StopReason::TimeLimit(_)
         | StopReason::MessageMissing(_)
         | StopReason::EvaluationOver
         | StopReason::Policy { .. }) => {
-            said(task, turn, TaskState::Failed, stopped.to_string(), None)
+            reply_with(task, turn, TaskState::Failed, stopped.to_string(), None)
         }
     };
     if let (true, [Update::Status { message, .. }]) = (is_model_fault, &mut *updates)
@@ -125,7 +127,7 @@ pub const FAULT: &str = "urn:a2a-evaluation:fault";
 pub const MODEL: &str = "model";
 
 /// Returns a reply of text and data: an artifact if the task completes, otherwise the message of its status.
-fn said(
+fn reply_with(
     task: &str,
     turn: u64,
     state: TaskState,

@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 pub use error::{PolicyError, SettingsError};
-pub use situation::{Action, Called, Situation, Step, ToolCall};
+pub use situation::{Action, CompletedCall, Situation, Step, ToolCall};
 
 /// Chooses the next action. A policy is created for each conversation and may keep state.
 #[async_trait]

@@ -65,12 +65,12 @@ impl ToolCall {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// The calls with their results, in order.
-    pub called: Vec<Called>,
+    pub called: Vec<CompletedCall>,
 }
 
 /// A call and its result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Called {
+pub struct CompletedCall {
     /// The call.
     pub call: ToolCall,
     /// The result. A tool that is unknown or cannot be reached has a result with `is_error`.
@@ -79,7 +79,7 @@ pub struct Called {
 
 impl Situation<'_> {
     /// Returns the last call with its result.
-    pub fn last(&self) -> Option<&Called> {
+    pub fn last(&self) -> Option<&CompletedCall> {
         self.steps.last()?.called.last()
     }
 
@@ -89,7 +89,7 @@ impl Situation<'_> {
     }
 }
 
-impl Called {
+impl CompletedCall {
     /// Returns whether the call failed.
     pub fn failed(&self) -> bool {
         self.result.is_error == Some(true)

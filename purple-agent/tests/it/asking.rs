@@ -27,7 +27,7 @@ use url::Url;
 
 use crate::{
     environments::{agent, evaluated},
-    green::{Green, GreenAgent, Plan, Tell, Told, host, serve},
+    green::{Green, GreenAgent, MessageData, MessageWriter, Plan, host, serve},
     hosted::patient,
 };
 
@@ -40,7 +40,7 @@ fn url_of(details: &ConnectionDetails) -> Value {
 }
 
 /// Shapes in which existing agents send the details of an MCP server.
-const SHAPES: [Tell; 5] = [
+const SHAPES: [MessageWriter; 5] = [
     |told| {
         vec![vec![
             Part::data(told.task.clone()),
@@ -75,7 +75,7 @@ async fn details_are_found_in_every_shape_that_green_agents_send() {
 }
 
 /// Details in no standard shape: in sentences, under other names, or in several messages.
-const LOOSE_SHAPES: [Tell; 8] = [
+const LOOSE_SHAPES: [MessageWriter; 8] = [
     // JSON within a sentence.
     |told| {
         let details = told.details.to_mcp_servers();
@@ -131,7 +131,7 @@ const LOOSE_SHAPES: [Tell; 8] = [
 ];
 
 /// Returns the server's address and token.
-fn place(told: &Told) -> (String, String) {
+fn place(told: &MessageData) -> (String, String) {
     let details = url_of(&told.details);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let header = text(&details["headers"]["Authorization"]);

@@ -39,7 +39,7 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) limits: Limits,
     /// The messages before the work, each a list of parts.
-    pub(crate) tell: Tell,
+    pub(crate) tell: MessageWriter,
     /// The pause between messages.
     pub(crate) pause: Duration,
     /// Whether the card declares streaming.
@@ -49,10 +49,10 @@ pub(crate) struct Plan {
 }
 
 /// Creates the messages for an agent.
-pub(crate) type Tell = fn(&Told) -> Vec<Vec<Part>>;
+pub(crate) type MessageWriter = fn(&MessageData) -> Vec<Vec<Part>>;
 
 /// The data that the messages can contain.
-pub(crate) struct Told {
+pub(crate) struct MessageData {
     pub(crate) task: Value,
     pub(crate) details: ConnectionDetails,
 }
@@ -162,7 +162,7 @@ impl Executor for Shared {
 }
 
 impl GreenAgent {
-    pub(crate) fn open(&self) -> (Opened, Told) {
+    pub(crate) fn open(&self) -> (Opened, MessageData) {
         let environment = environments::builtin(self.plan.environment, self.plan.seed).unwrap();
         let opened = self
             .episodes
@@ -172,7 +172,7 @@ impl GreenAgent {
             ConnectionDetails::http("environment", self.mcp.clone()).with_bearer(&opened.token);
         details.episode_id = Some(opened.id.clone());
         details.expires_at = Some(opened.expires_at);
-        let told = Told {
+        let told = MessageData {
             task: serde_json::to_value(&opened.task).unwrap(),
             details,
         };

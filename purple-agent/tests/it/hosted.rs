@@ -21,7 +21,7 @@ use url::Url;
 
 use crate::{
     environments::agent,
-    green::{Green, Plan, Told, host, serve},
+    green::{Green, MessageData, Plan, host, serve},
 };
 
 /// An evaluator that calls an agent.
@@ -75,11 +75,11 @@ fn said(task: &Task) -> String {
     message.map(Message::text).unwrap_or_default()
 }
 
-fn task_info(told: &Told) -> Vec<Part> {
+fn task_info(told: &MessageData) -> Vec<Part> {
     vec![Part::text("A task for you"), Part::data(told.task.clone())]
 }
 
-fn details(told: &Told) -> Vec<Part> {
+fn details(told: &MessageData) -> Vec<Part> {
     vec![Part::data(told.details.to_mcp_servers())]
 }
 

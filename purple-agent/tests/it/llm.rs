@@ -294,7 +294,7 @@ async fn worked(settings: &Value, size: usize) -> Result<String, PolicyError> {
                 let called = calls.into_iter().map(|call| {
                     let text = rmcp::model::ContentBlock::text("x".repeat(size));
                     let result = rmcp::model::CallToolResult::success(vec![text]);
-                    policy::Called { call, result }
+                    policy::CompletedCall { call, result }
                 });
                 steps.push(policy::Step {
                     called: called.collect(),

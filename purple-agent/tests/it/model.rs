@@ -55,10 +55,10 @@ pub(crate) type Answer = (u16, Vec<(&'static str, &'static str)>, String);
 /// A running simulated server.
 pub(crate) struct Model {
     pub(crate) base_url: Url,
-    state: Arc<Told>,
+    state: Arc<Server>,
 }
 
-struct Told {
+struct Server {
     protocol: Protocol,
     answers: Mutex<VecDeque<Answer>>,
     requests: Mutex<Vec<Value>>,
@@ -66,7 +66,7 @@ struct Told {
 
 impl Model {
     pub(crate) async fn start(protocol: Protocol, answers: Vec<Answer>) -> Self {
-        let state = Arc::new(Told {
+        let state = Arc::new(Server {
             protocol,
             answers: Mutex::new(answers.into()),
             requests: Mutex::default(),
@@ -107,7 +107,11 @@ pub(crate) fn well(answer: &Value) -> Answer {
     )
 }
 
-async fn answer(State(told): State<Arc<Told>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
+async fn answer(
+    State(told): State<Arc<Server>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();
     let refused = told.protocol.check(&headers, &request).err();
     told.requests.lock().unwrap().push(request);

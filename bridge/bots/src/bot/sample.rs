@@ -87,7 +87,7 @@ async fn answer(turn: &mut TurnContext) -> Result<(), BotError> {
 
 async fn begin(turn: &mut TurnContext) -> Result<(), BotError> {
     let question = "Say something, and \"end\" when you are done.";
-    let history = [said("user", turn.text()), said("agent", question)];
+    let history = [entry("user", turn.text()), entry("agent", question)];
     turn.conversation_state().await?.set(HISTORY, &history)?;
     turn.ask(question).await?;
     Ok(())
@@ -99,14 +99,14 @@ async fn remember(
     text: &str,
 ) -> Result<(), BotError> {
     let answer = format!("You said: {text}");
-    history.extend([said("user", text), said("agent", &answer)]);
+    history.extend([entry("user", text), entry("agent", &answer)]);
     turn.conversation_state().await?.set(HISTORY, &history)?;
     turn.ask(answer).await?;
     Ok(())
 }
 
 async fn finish(turn: &mut TurnContext, mut history: Vec<Value>) -> Result<(), BotError> {
-    history.push(said("user", turn.text()));
+    history.push(entry("user", turn.text()));
     turn.conversation_state().await?.clear();
     let result = json!({ HISTORY: history });
     let code = EndOfConversationCode::CompletedSuccessfully;
@@ -116,7 +116,7 @@ async fn finish(turn: &mut TurnContext, mut history: Vec<Value>) -> Result<(), B
 }
 
 /// Returns a message for the result: an activity without service URL and other addresses.
-fn said(role: &str, text: &str) -> Value {
+fn entry(role: &str, text: &str) -> Value {
     json!({"type": "message", "from": {"role": role}, "text": text})
 }
 

@@ -39,7 +39,7 @@ pub async fn discover(
     target: &Url,
     options: &DiscoveryOptions,
 ) -> Result<Discovered, DiscoveryError> {
-    let looked = look(target, options);
+    let looked = fetch_card(target, options);
     let looked = tokio::time::timeout(options.total, looked).await;
     looked.unwrap_or_else(|_| {
         Err(DiscoveryError::Timeout {
@@ -49,7 +49,10 @@ pub async fn discover(
     })
 }
 
-async fn look(target: &Url, options: &DiscoveryOptions) -> Result<Discovered, DiscoveryError> {
+async fn fetch_card(
+    target: &Url,
+    options: &DiscoveryOptions,
+) -> Result<Discovered, DiscoveryError> {
     let fetcher = Fetcher::new(target, options)?;
     let mut broken = None;
     let tried = locations::of(target);

@@ -107,8 +107,9 @@ impl From<Task> for Outcome {
         let text = text_of_task(&task);
         // An artifact without a name whose text is part of the answer adds nothing.
         let is_words = |one: &Artifact| one.parts.iter().all(|part| part.as_text().is_some());
-        let is_told =
-            |one: &Artifact| one.name.is_none() && is_words(one) && text.contains(&words(one));
+        let is_told = |one: &Artifact| {
+            one.name.is_none() && is_words(one) && text.contains(&artifact_text(one))
+        };
         Self {
             state: State::from(&task.status.state),
             result_data: data_of_task(&task).cloned(),
@@ -125,7 +126,7 @@ impl From<Task> for Outcome {
     }
 }
 
-fn words(artifact: &Artifact) -> String {
+fn artifact_text(artifact: &Artifact) -> String {
     let texts: Vec<&str> = artifact.parts.iter().filter_map(Part::as_text).collect();
     texts.join("\n")
 }

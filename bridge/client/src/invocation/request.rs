@@ -68,7 +68,7 @@ impl Invocation {
         let text = self.text.as_deref();
         let message = match self.parameters {
             Some(_) => self.call().to_message(&self.message_id, text),
-            None => self.words(),
+            None => self.text_message(),
         };
         let request = self.belonging(message);
         match at_once {
@@ -77,7 +77,7 @@ impl Invocation {
         }
     }
 
-    fn words(&self) -> Message {
+    fn text_message(&self) -> Message {
         let said = Part::text(self.text.as_deref().unwrap_or_default());
         Message::new(&self.message_id, Role::User, vec![said])
     }

@@ -65,7 +65,7 @@ mod tests {
     }
 
     /// Returns everything at once, as a registry without paging does for each request.
-    fn whole(_: Option<&str>) -> Vec<String> {
+    fn unpaged(_: Option<&str>) -> Vec<String> {
         ALL.map(str::to_owned).to_vec()
     }
 
@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn pages_are_asked_for_until_one_brings_nothing_new() {
-        for (server, times) in [(paged as fn(Option<&str>) -> Vec<String>, 3), (whole, 2)] {
-            assert_eq!(asked(server, 3), (Some(whole(None)), times));
+        for (server, times) in [(paged as fn(Option<&str>) -> Vec<String>, 3), (unpaged, 2)] {
+            assert_eq!(asked(server, 3), (Some(unpaged(None)), times));
             assert_eq!(asked(server, 2).0, None);
         }
     }

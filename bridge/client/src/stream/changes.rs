@@ -10,7 +10,7 @@ use super::recent_set::RecentSet;
 /// Returns the events between the task as it was reported and the task as it is now: messages that are in the history
 /// (without those in `messages`, which were reported), then artifacts, then the status.
 pub(super) fn between(shown: &Task, now: &Task, messages: &RecentSet) -> Vec<StreamResponse> {
-    let passed = passed(now, messages).map(|message| said(now, message));
+    let passed = passed(now, messages).map(|message| message_event(now, message));
     let artifacts = now.artifacts.iter().filter_map(|artifact| {
         let known = |one: &&Artifact| one.artifact_id == artifact.artifact_id;
         grown(now, shown.artifacts.iter().find(known), artifact)
@@ -34,7 +34,7 @@ fn passed<'a>(now: &'a Task, shown: &'a RecentSet) -> impl Iterator<Item = &'a M
 
 /// Returns a status event for a message of an earlier status. The state at that time is not recorded; working is
 /// certain, since the task continued.
-fn said(task: &Task, message: &Message) -> StreamResponse {
+fn message_event(task: &Task, message: &Message) -> StreamResponse {
     let working = TaskStatus {
         message: Some(message.clone()),
         ..TaskStatus::new(TaskState::Working)

@@ -28,7 +28,7 @@ use crate::server::{hello, reply};
 type Asked = Arc<Mutex<Vec<String>>>;
 
 #[derive(Clone)]
-struct Told {
+struct ServerState {
     asked: Asked,
     base: String,
     answers: Arc<Mutex<Vec<Response<Body>>>>,
@@ -41,7 +41,7 @@ async fn serve(interface: Value, answers: Vec<Response<Body>>) -> (Url, Asked) {
     let mut interface = interface;
     interface["url"] = base.clone().into();
     let card = json!({"name": "Wire", "supportedInterfaces": [interface]});
-    let told = Told {
+    let told = ServerState {
         asked: Asked::default(),
         base: base.clone(),
         answers: Arc::new(Mutex::new(answers)),
@@ -59,7 +59,7 @@ async fn serve(interface: Value, answers: Vec<Response<Body>>) -> (Url, Asked) {
 }
 
 async fn remember(
-    State(told): State<Told>,
+    State(told): State<ServerState>,
     method: Method,
     uri: Uri,
     headers: HeaderMap,

@@ -23,10 +23,10 @@ use crate::server::{card_1_0, result, serve};
 const CARD: &str = "/.well-known/agent-card.json";
 
 #[derive(Debug)]
-struct OnlyNamed(&'static str);
+struct NameCheck(&'static str);
 
 #[async_trait]
-impl CardCheck for OnlyNamed {
+impl CardCheck for NameCheck {
     async fn check(&self, card: &AgentCard) -> Result<(), String> {
         match card.name == self.0 {
             true => Ok(()),
@@ -37,7 +37,7 @@ impl CardCheck for OnlyNamed {
 
 fn checking(name: &'static str) -> Options {
     Options {
-        signatures: Some(Arc::new(OnlyNamed(name))),
+        signatures: Some(Arc::new(NameCheck(name))),
         extended_card: true,
         ..Options::default()
     }

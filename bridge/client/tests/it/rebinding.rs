@@ -19,10 +19,10 @@ use crate::{
 
 /// A resolver that resolves every name to this machine.
 #[derive(Debug)]
-struct Rebound;
+struct LocalLookup;
 
 #[async_trait]
-impl Lookup for Rebound {
+impl Lookup for LocalLookup {
     async fn addresses(&self, _: &str) -> io::Result<Vec<IpAddr>> {
         Ok(vec![[127, 0, 0, 1].into()])
     }
@@ -36,7 +36,7 @@ fn usual() -> Options {
 fn options(allow_private: bool) -> Options {
     Options {
         allow_private,
-        lookup: Some(Arc::new(Rebound)),
+        lookup: Some(Arc::new(LocalLookup)),
         ..Options::default()
     }
 }
@@ -53,7 +53,7 @@ async fn found(answers: &[(&str, Answer)]) -> (Site, Discovered) {
     let site = site(answers).await;
     let options = DiscoveryOptions {
         allow_private: true,
-        lookup: Some(Arc::new(Rebound)),
+        lookup: Some(Arc::new(LocalLookup)),
         ..DiscoveryOptions::default()
     };
     let found = discover(&named(&site), &options).await.unwrap();
@@ -156,7 +156,7 @@ async fn neither_is_its_card_asked_for() {
         let error = Client::connect(&base, &options(false)).await.unwrap_err();
         assert!(matches!(error.fault, Fault::Private { .. }), "{error}");
         let options = DiscoveryOptions {
-            lookup: Some(Arc::new(Rebound)),
+            lookup: Some(Arc::new(LocalLookup)),
             ..DiscoveryOptions::default()
         };
         let error = discover(&base, &options).await.unwrap_err();

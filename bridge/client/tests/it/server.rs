@@ -21,7 +21,7 @@ pub(crate) type Asked = Arc<Mutex<Vec<(HeaderMap, Value)>>>;
 pub(crate) type Answer = fn() -> Response<Body>;
 
 #[derive(Clone)]
-struct Told {
+struct Agent {
     asked: Asked,
     answer: Answer,
 }
@@ -32,7 +32,7 @@ pub(crate) async fn serve(card_path: &str, card: Value, answer: Answer) -> (Url,
     let base = format!("http://{}/", listener.local_addr().unwrap());
     let card = card.to_string().replace("URL", &base);
     let card: Value = serde_json::from_str(&card).unwrap();
-    let told = Told {
+    let told = Agent {
         asked: Asked::default(),
         answer,
     };
@@ -45,7 +45,7 @@ pub(crate) async fn serve(card_path: &str, card: Value, answer: Answer) -> (Url,
     (Url::parse(&base).unwrap(), asked)
 }
 
-async fn remember(State(told): State<Told>, headers: HeaderMap, body: Bytes) -> Response<Body> {
+async fn remember(State(told): State<Agent>, headers: HeaderMap, body: Bytes) -> Response<Body> {
     let body: Value = serde_json::from_slice(&body).unwrap();
     let id = body["id"].clone();
     told.asked.lock().unwrap().push((headers, body));

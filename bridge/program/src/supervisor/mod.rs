@@ -171,7 +171,7 @@ impl Order {
 async fn supervise(order: &Order) -> io::Result<u8> {
     adopt_orphans()?;
     // The handlers are installed before the child starts, so that no end of a child and no order is missed.
-    let mut orders = Orders::listen(order)?;
+    let mut orders = WakeEvents::listen(order)?;
     let mut tree = Tree::new(start(order)?);
     let grace = loop {
         if tree.reap() || tree.leader_exit().is_some() {
@@ -211,7 +211,7 @@ fn start(order: &Order) -> io::Result<Pid> {
 
 /// Sends SIGTERM to all processes, and SIGKILL to the remaining ones after the grace period, repeatedly until none
 /// is left.
-async fn end(tree: &mut Tree, grace: Duration, orders: &mut Orders) {
+async fn end(tree: &mut Tree, grace: Duration, orders: &mut WakeEvents) {
     let mut deadline = Instant::now() + grace;
     while !tree.reap() && Instant::now() < deadline {
         tree.terminate();
@@ -228,14 +228,14 @@ async fn end(tree: &mut Tree, grace: Duration, orders: &mut Orders) {
 }
 
 /// The events that wake the supervisor: orders to stop, and ends of children.
-struct Orders {
+struct WakeEvents {
     grace: Duration,
     from_caller: mpsc::Receiver<Duration>,
     child: Signal,
     stop: [Signal; 4],
 }
 
-impl Orders {
+impl WakeEvents {
     /// Installs the handlers. From here on, the signals of a terminal or a shutdown no longer end this process.
     fn listen(order: &Order) -> io::Result<Self> {
         let grace = order.grace;

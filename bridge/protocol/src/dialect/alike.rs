@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Losses,
-    object::{Object, Older},
+    object::{Object, ObjectDialect},
 };
 use crate::{
     a2a::{
@@ -17,7 +17,7 @@ use crate::{
     wire::{FieldError, Fields},
 };
 
-impl Older {
+impl ObjectDialect {
     /// Reads the parameters of `tasks/get`.
     pub(crate) fn get_task_to_v1(&self, value: Value) -> Result<GetTaskRequest, FieldError> {
         let mut fields = Fields::of(value)?;

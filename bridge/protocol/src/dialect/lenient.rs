@@ -40,7 +40,7 @@ const DISPENSABLE: [&str; 14] = [
 
 /// A card without its invalid entries.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Legible {
+pub struct LenientCard {
     /// The card.
     pub card: AgentCard,
     /// The generation in whose form it is.
@@ -55,7 +55,7 @@ pub struct Legible {
 ///
 /// # Errors
 /// Returns an error if the name or a valid address is missing.
-pub fn read_leniently(mut document: Value) -> Result<Legible, FieldError> {
+pub fn read_leniently(mut document: Value) -> Result<LenientCard, FieldError> {
     let mut warnings = Vec::new();
     if let Value::Object(card) = &mut document {
         name_versions(card, &mut warnings);
@@ -65,7 +65,7 @@ pub fn read_leniently(mut document: Value) -> Result<Legible, FieldError> {
     };
     if let Value::Object(card) = &mut document {
         let had = card.contains_key("supportedInterfaces");
-        mend(card, &mut warnings);
+        drop_invalid_entries(card, &mut warnings);
         let has_none = |list: &Value| list.as_array().is_some_and(Vec::is_empty);
         // Without a valid interface there is no address; the first error names the reason.
         if had && card.get("supportedInterfaces").is_some_and(has_none) && !card.contains_key("url")
@@ -77,11 +77,11 @@ pub fn read_leniently(mut document: Value) -> Result<Legible, FieldError> {
 }
 
 /// Drops optional fields, one after the other, until the card can be read.
-fn legible(mut document: Value, mut warnings: Vec<FieldError>) -> Result<Legible, FieldError> {
+fn legible(mut document: Value, mut warnings: Vec<FieldError>) -> Result<LenientCard, FieldError> {
     loop {
         let error = match read(document.clone()) {
             Ok((card, generation)) => {
-                return Ok(Legible {
+                return Ok(LenientCard {
                     card,
                     generation,
                     warnings,
@@ -126,7 +126,7 @@ fn name_versions(card: &mut Map<String, Value>, warnings: &mut Vec<FieldError>) 
 }
 
 /// Drops invalid entries.
-fn mend(card: &mut Map<String, Value>, warnings: &mut Vec<FieldError>) {
+fn drop_invalid_entries(card: &mut Map<String, Value>, warnings: &mut Vec<FieldError>) {
     let is_v1 = card.contains_key("supportedInterfaces");
     keep(card, "supportedInterfaces", warnings, AgentInterface::read);
     keep(card, "additionalInterfaces", warnings, address);
@@ -191,7 +191,7 @@ mod tests {
     use alloc::string::ToString;
     use serde_json::json;
 
-    fn told(card: Value) -> (AgentCard, Vec<String>) {
+    fn read_with_warnings(card: Value) -> (AgentCard, Vec<String>) {
         let read = read_leniently(card).unwrap();
         let warnings = read.warnings.iter().map(ToString::to_string).collect();
         (read.card, warnings)
@@ -208,7 +208,8 @@ mod tests {
             for (key, value) in version.as_object().unwrap() {
                 interface[key] = value.clone();
             }
-            let (card, warnings) = told(json!({"name": "n", "supportedInterfaces": [interface]}));
+            let (card, warnings) =
+                read_with_warnings(json!({"name": "n", "supportedInterfaces": [interface]}));
             assert_eq!(card.supported_interfaces[0].protocol_version, "1.0");
             let expected = "supportedInterfaces[0].protocolVersion: expected a version of A2A, found nothing, \
                             which is taken for 1.0";

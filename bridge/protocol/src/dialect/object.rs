@@ -17,7 +17,7 @@ use crate::{a2a::Metadata, wire::Fields};
 pub(crate) const RESIDUE: &str = "v0_3";
 
 /// The differences between older generations in writing objects.
-pub(crate) struct Older {
+pub(crate) struct ObjectDialect {
     /// The member of `extra` for fields that would be misread in 1.0.
     residue: &'static str,
     /// The reason given when a field of `extra` is left out.
@@ -27,7 +27,7 @@ pub(crate) struct Older {
 }
 
 /// 0.3 and 0.2.
-pub(crate) const V0_3: Older = Older {
+pub(crate) const V0_3: ObjectDialect = ObjectDialect {
     residue: RESIDUE,
     taken: "the name means something else in 0.3, so it was left out",
     skipped: SKIPPED,
@@ -35,7 +35,7 @@ pub(crate) const V0_3: Older = Older {
 
 /// 0.1.
 #[cfg(feature = "legacy")]
-pub(crate) const V0_1: Older = Older {
+pub(crate) const V0_1: ObjectDialect = ObjectDialect {
     residue: "v0_1",
     taken: "the name means something else in 0.1, so it was left out",
     skipped: "0.1 has no such field; it is written, and readers of 0.1 skip it",
@@ -49,7 +49,7 @@ pub(crate) fn extra(fields: Fields, taken: &[&str], residue: Metadata) -> Metada
     V0_3.extra(fields, taken, residue)
 }
 
-impl Older {
+impl ObjectDialect {
     /// Returns the remaining `fields` as `extra`: those named in `taken` go to the residue, together with `residue`.
     pub(crate) fn extra(
         &self,
@@ -97,10 +97,10 @@ pub(crate) fn residue_under(key: &str, rest: Metadata) -> Metadata {
     }
 }
 
-/// An object of an older generation being written; of 0.3 unless created by [`Older`].
+/// An object of an older generation being written; of 0.3 unless created by [`ObjectDialect`].
 pub(crate) struct Object {
     map: Map<String, Value>,
-    older: &'static Older,
+    older: &'static ObjectDialect,
 }
 
 impl Default for Object {

@@ -31,36 +31,36 @@ impl Call {
                 settle_message(&mut request.message, version)
                     .map_err(|error| error.inside("message"))
             }
-            Self::GetTask(request) => given(&request.id, "id"),
+            Self::GetTask(request) => require(&request.id, "id"),
             Self::ListTasks(request) => {
                 settle_list(request);
                 Ok(())
             }
-            Self::CancelTask(request) => given(&request.id, "id"),
-            Self::SubscribeToTask(request) => given(&request.id, "id"),
+            Self::CancelTask(request) => require(&request.id, "id"),
+            Self::SubscribeToTask(request) => require(&request.id, "id"),
             Self::CreateTaskPushNotificationConfig(config) => {
                 settle_push(config);
-                given(&config.url, "url")
+                require(&config.url, "url")
             }
             Self::GetTaskPushNotificationConfig(request) => {
-                given(&request.task_id, task)?;
+                require(&request.task_id, task)?;
                 match version {
                     // Without an id these versions mean the task's first configuration.
                     Version::V0_1 | Version::V0_3 => Ok(()),
-                    Version::V1_0 => given(&request.id, "id"),
+                    Version::V1_0 => require(&request.id, "id"),
                 }
             }
             Self::ListTaskPushNotificationConfigs(request) => {
                 unset(&mut request.page_token);
-                given(&request.task_id, task)
+                require(&request.task_id, task)
             }
             Self::DeleteTaskPushNotificationConfig(request) => {
-                given(&request.task_id, task)?;
+                require(&request.task_id, task)?;
                 let id = match version {
                     Version::V0_1 | Version::V0_3 => "pushNotificationConfigId",
                     Version::V1_0 => "id",
                 };
-                given(&request.id, id)
+                require(&request.id, id)
             }
             Self::GetExtendedAgentCard(_) => Ok(()),
         }
@@ -70,7 +70,7 @@ impl Call {
 fn settle_message(message: &mut Message, version: Version) -> Result<(), FieldError> {
     unset(&mut message.context_id);
     unset(&mut message.task_id);
-    given(&message.message_id, "messageId")?;
+    require(&message.message_id, "messageId")?;
     settle_role(&message.role, version).map_err(|error| error.inside("role"))?;
     for (index, part) in message.parts.iter_mut().enumerate() {
         settle_part(part, version).map_err(|error| error.at(index).inside("parts"))?;
@@ -135,7 +135,7 @@ fn unset(field: &mut Option<String>) {
     field.take_if(|text| text.is_empty());
 }
 
-fn given(text: &str, name: &str) -> Result<(), FieldError> {
+fn require(text: &str, name: &str) -> Result<(), FieldError> {
     match text.is_empty() {
         false => Ok(()),
         true => Err(FieldError::new("an id", "an empty string").inside(name)),

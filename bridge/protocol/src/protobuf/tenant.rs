@@ -10,9 +10,9 @@ use crate::a2a::Operation;
 /// are invalid.
 pub fn tenant(operation: Operation, bytes: &[u8]) -> Option<String> {
     match operation {
-        Operation::ListTaskPushNotificationConfigs => {
-            Fourth::decode(bytes).ok().map(|request| request.tenant)
-        }
+        Operation::ListTaskPushNotificationConfigs => TenantInFieldFour::decode(bytes)
+            .ok()
+            .map(|request| request.tenant),
         Operation::SendMessage
         | Operation::SendStreamingMessage
         | Operation::GetTask
@@ -37,7 +37,7 @@ struct First {
 
 /// The request with the tenant in field 4.
 #[derive(Clone, PartialEq, Message)]
-struct Fourth {
+struct TenantInFieldFour {
     #[prost(string, tag = "4")]
     tenant: String,
 }

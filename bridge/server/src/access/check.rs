@@ -105,7 +105,7 @@ impl TokenCheck {
         CheckResult::Verified(Verified {
             caller: match &self.tenants {
                 None => caller,
-                Some(claim) => caller.bound_to(words(identity.claims.get(claim))),
+                Some(claim) => caller.bound_to(claim_words(identity.claims.get(claim))),
             },
             scopes: self.scopes(identity),
             is_token: true,
@@ -113,7 +113,7 @@ impl TokenCheck {
     }
 
     fn scopes(&self, identity: &Identity) -> BTreeSet<String> {
-        let said = |claim: &str| words(identity.claims.get(claim));
+        let said = |claim: &str| claim_words(identity.claims.get(claim));
         match &self.scopes {
             Some(claim) => said(claim),
             None => SCOPES.into_iter().flat_map(said).collect(),
@@ -130,7 +130,7 @@ pub(super) fn qualified(issuer: &str, subject: &str) -> String {
 }
 
 /// Returns the words of a claim: a text with spaces between them, or a list.
-fn words(claim: Option<&Value>) -> BTreeSet<String> {
+fn claim_words(claim: Option<&Value>) -> BTreeSet<String> {
     match claim {
         Some(Value::String(text)) => text.split_whitespace().map(str::to_owned).collect(),
         Some(Value::Array(list)) => list

@@ -25,7 +25,7 @@ const FUNCTION_CALL: &str = "function_call";
 /// Returns the ids that a call names, whether or not there are such skills.
 pub(super) fn skills(call: &Call) -> BTreeSet<&str> {
     match call {
-        Call::SendMessage(request) | Call::SendStreamingMessage(request) => said(request),
+        Call::SendMessage(request) | Call::SendStreamingMessage(request) => skill_ids(request),
         Call::GetTask(_)
         | Call::ListTasks(_)
         | Call::CancelTask(_)
@@ -38,7 +38,7 @@ pub(super) fn skills(call: &Call) -> BTreeSet<&str> {
     }
 }
 
-fn said(request: &SendMessageRequest) -> BTreeSet<&str> {
+fn skill_ids(request: &SendMessageRequest) -> BTreeSet<&str> {
     let message = &request.message;
     let own = request.metadata.iter().chain(&message.metadata);
     let parts = message.parts.iter().flat_map(objects);

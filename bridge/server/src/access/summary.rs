@@ -10,15 +10,15 @@ impl Access {
         let requirements = self.demand().requirements;
         let agent = match requirements.is_empty() {
             true => "open to everybody".to_owned(),
-            false => format!("callers show {}", self.shown(requirements)),
+            false => format!("callers show {}", self.as_text(requirements)),
         };
         let skills = self.skills().needs().map(|(skill, requirements)| {
-            format!("; for the skill {skill} {}", self.shown(requirements))
+            format!("; for the skill {skill} {}", self.as_text(requirements))
         });
         iter::once(agent).chain(skills).collect()
     }
 
-    fn shown(&self, requirements: &[Requirement]) -> String {
+    fn as_text(&self, requirements: &[Requirement]) -> String {
         let one = |one: &Requirement| match one.is_empty() {
             true => "nothing".to_owned(),
             false => one

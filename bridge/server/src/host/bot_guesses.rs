@@ -30,7 +30,7 @@ async fn guard(State(quota): State<Quota>, request: Request, next: Next) -> Resp
     // Both are shared, not copied; a text is created only after wrong credentials.
     let path = request.uri().clone();
     let token = request.headers().get(AUTHORIZATION).cloned();
-    let shown = || shown(path.path(), token.as_ref());
+    let shown = || joined_credentials(path.path(), token.as_ref());
     if let Err(exceeded) = quota.may_try(BOTS, source, shown) {
         let error = json!({"code": "TooManyRequests", "message": exceeded.to_string()});
         let body = Json(json!({ "error": error }));
@@ -48,7 +48,7 @@ async fn guard(State(quota): State<Quota>, request: Request, next: Next) -> Resp
 }
 
 /// Returns the secret in the path and the token as one text; a bot needs both.
-fn shown(path: &str, token: Option<&HeaderValue>) -> String {
+fn joined_credentials(path: &str, token: Option<&HeaderValue>) -> String {
     let mut segments = path.split('/').skip(1);
     let secret = match segments.next() {
         Some("bots") => segments.next().unwrap_or_default(),

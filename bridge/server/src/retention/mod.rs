@@ -330,7 +330,7 @@ mod tests {
         Retention::new(store.clone(), None, Metrics::default(), settings)
     }
 
-    async fn there(store: &Arc<dyn Store>) -> EndedTasks {
+    async fn counted_tasks(store: &Arc<dyn Store>) -> EndedTasks {
         let counts = store.ended_counts().await.unwrap();
         counts.get(AGENT).copied().unwrap_or_default()
     }
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(retention.pass(at(400)).await.unwrap(), 300);
         assert_eq!(retention.pass(at(401)).await.unwrap(), 1);
         assert_eq!(retention.pass(at(401)).await.unwrap(), 0);
-        assert_eq!(there(&store).await.tasks, 299);
+        assert_eq!(counted_tasks(&store).await.tasks, 299);
         let rest = store.ended_tasks(AGENT, None, at(302), 9).await.unwrap();
         assert_eq!(rest[0].task, "t302");
         assert_eq!(store.open_counts().await.unwrap()[AGENT], 1);
@@ -389,14 +389,14 @@ mod tests {
         assert_eq!(retention(&store, rule).pass(at(9_999)).await.unwrap(), 590);
         let rest = store.ended_tasks(AGENT, None, at(9_999), 99).await.unwrap();
         assert_eq!((rest.len(), rest[0].task.as_str()), (10, "t591"));
-        let half = there(&store).await.bytes / 2;
+        let half = counted_tasks(&store).await.bytes / 2;
         let rule = RetentionRule {
             age: None,
             tasks: None,
             bytes: Some(half),
         };
         retention(&store, rule).pass(at(9_999)).await.unwrap();
-        let rest = there(&store).await;
+        let rest = counted_tasks(&store).await;
         assert!(rest.bytes <= half && rest.tasks >= 4, "{rest:?}");
         assert_eq!(store.open_counts().await.unwrap()[AGENT], 1);
     }
@@ -412,7 +412,7 @@ mod tests {
         };
         let store: Arc<dyn Store> = racing;
         assert_eq!(retention(&store, rule).pass(at(9_999)).await.unwrap(), 0);
-        assert_eq!(there(&store).await.tasks, 5);
+        assert_eq!(counted_tasks(&store).await.tasks, 5);
     }
 
     #[tokio::test(start_paused = true)]
@@ -446,7 +446,7 @@ mod tests {
             retention.start();
             tokio::time::sleep(Duration::from_secs(10)).await;
         }
-        assert_eq!(there(&store).await.tasks, 10);
+        assert_eq!(counted_tasks(&store).await.tasks, 10);
     }
 
     #[tokio::test]

@@ -29,7 +29,7 @@ pub(super) async fn cards(
         Ok(named) => named,
         Err(error) => return rest::error_response(&headers, error),
     };
-    let wanted = wanted(&uri);
+    let wanted = requested_skills(&uri);
     let cards = endpoints
         .iter()
         .filter(|one| one.can_any(&wanted))
@@ -40,7 +40,7 @@ pub(super) async fn cards(
 }
 
 /// Returns the ids of the requested skills; an empty list selects all agents.
-fn wanted(uri: &Uri) -> Vec<String> {
+fn requested_skills(uri: &Uri) -> Vec<String> {
     let pairs = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     pairs
         .filter(|(name, _)| name == "skill")

@@ -71,7 +71,7 @@ impl BodyError {
     }
 
     /// Determines why reading the body failed.
-    fn broken() -> Self {
+    fn interrupted() -> Self {
         match InFlight::current().and_then(|request| request.body_error()) {
             Some(program::BodyError::TooSlow) => Self::Late,
             Some(program::BodyError::NoMemory) => Self::Full,
@@ -122,7 +122,7 @@ async fn collect_body(body: Body, length: Option<usize>, limit: usize) -> Result
     let mut pieces = body.into_data_stream();
     let (mut first, mut all) = (Bytes::new(), Vec::new());
     while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|_| BodyError::broken())?;
+        let piece = piece.map_err(|_| BodyError::interrupted())?;
         if first.len() + all.len() + piece.len() > limit {
             return Err(BodyError::TooLarge(limit));
         }

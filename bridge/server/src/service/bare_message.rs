@@ -41,7 +41,7 @@ impl BareReply {
             return None;
         }
         let answers = task.artifacts.iter().filter_map(answer::message);
-        let mut message = answers.chain(said(task).cloned()).next()?;
+        let mut message = answers.chain(agent_messages(task).cloned()).next()?;
         message.context_id.clone_from(&task.context_id);
         message.task_id = None;
         for (key, value) in task.metadata.iter().flatten() {
@@ -98,12 +98,12 @@ fn is_at_work(task: &Task) -> bool {
 fn is_single_message(task: &Task) -> bool {
     let answers = |artifact| answer::message_id(artifact).is_some();
     let heard = task.history.iter().filter(|one| one.role == Role::User);
-    let count = task.artifacts.len() + said(task).count();
+    let count = task.artifacts.len() + agent_messages(task).count();
     task.artifacts.iter().all(answers) && count <= 1 && heard.count() == 1
 }
 
 /// Returns the agent's messages that are not artifacts.
-fn said(task: &Task) -> impl Iterator<Item = &Message> {
+fn agent_messages(task: &Task) -> impl Iterator<Item = &Message> {
     let all = task.history.iter().chain(&task.status.message);
     all.filter(|one| one.role != Role::User)
 }

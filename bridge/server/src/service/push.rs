@@ -47,7 +47,7 @@ impl Service {
         let checked = push.check(config, context.version).map_err(wrong)?;
         let (push, seen) = (push.clone(), head.seq);
         let kept = run_to_completion(async move { push.set(&head, checked, seen).await }).await;
-        Ok(shown(kept.map_err(wrong)?, context))
+        Ok(owned(kept.map_err(wrong)?, context))
     }
 
     /// Returns a setting. In 0.3 and 0.1, no id and the id [`UNNAMED`] select the task's first setting.
@@ -63,7 +63,7 @@ impl Service {
         if found.is_none() && context.version != Version::V1_0 && request.id == UNNAMED {
             found = get(&head.task).await.map_err(error::of_store)?;
         }
-        found.map(|config| shown(config, context)).ok_or_else(|| {
+        found.map(|config| owned(config, context)).ok_or_else(|| {
             let (task, id) = (&request.task_id, &request.id);
             let message = format!("task {task} has no push notification setting {id:?}");
             Error::new(ErrorKind::TaskNotFound, message)
@@ -89,7 +89,7 @@ impl Service {
         Ok(ListTaskPushNotificationConfigsResponse {
             configs: all
                 .into_iter()
-                .map(|config| shown(config, context))
+                .map(|config| owned(config, context))
                 .collect(),
             next_page_token: last.filter(|_| more),
             extra: Metadata::new(),
@@ -164,7 +164,7 @@ impl Service {
 }
 
 /// Returns the setting for its owner: in 0.1 with the client's own id of the task.
-fn shown(mut config: TaskPushNotificationConfig, context: &Context) -> TaskPushNotificationConfig {
+fn owned(mut config: TaskPushNotificationConfig, context: &Context) -> TaskPushNotificationConfig {
     if let Some(own) = &context.client_id {
         config.task_id = Some(own.clone());
     }

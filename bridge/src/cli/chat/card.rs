@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::choice::{Choice, Sends};
+use super::choice::{Choice, Payload};
 
 /// The depth to which the elements of a card are read, since cards may have any depth.
 const DEPTH: usize = 16;
@@ -26,7 +26,7 @@ pub(super) struct Card {
 /// Reads data as a card; `None` if it is none.
 pub(super) fn read(data: &Value, media_type: Option<&str>) -> Option<Card> {
     let fields = data.as_object()?;
-    let is_adaptive = word(fields, "type") == "AdaptiveCard";
+    let is_adaptive = member(fields, "type") == "AdaptiveCard";
     let is_other = media_type.is_some_and(|kind| kind.starts_with(MEDIA_TYPE));
     let mut card = Card::default();
     match (is_adaptive, is_other) {
@@ -47,7 +47,7 @@ impl Card {
         self.elements(card.get("body"), DEPTH);
         self.actions(card.get("actions"));
         if self.lines.is_empty() && self.choices.is_empty() {
-            let instead = ["fallbackText", "speak"].map(|name| word(card, name));
+            let instead = ["fallbackText", "speak"].map(|name| member(card, name));
             self.say(
                 instead
                     .into_iter()
@@ -60,7 +60,7 @@ impl Card {
     /// Renders hero cards and similar ones: title, subtitle, text, pictures, facts, buttons.
     fn older(&mut self, card: &Map<String, Value>) {
         for name in ["title", "subtitle", "text"] {
-            self.say(word(card, name));
+            self.say(member(card, name));
         }
         self.facts(card.get("facts"), "key");
         for picture in list(card.get("images")).chain(card.get("image")) {
@@ -69,7 +69,10 @@ impl Card {
             }
         }
         for item in list(card.get("items")).filter_map(Value::as_object) {
-            self.say(&joined([word(item, "title"), word(item, "price")], ": "));
+            self.say(&joined(
+                [member(item, "title"), member(item, "price")],
+                ": ",
+            ));
         }
         for button in list(card.get("buttons")) {
             self.choices.extend(super::choice::of_button(button));
@@ -85,12 +88,12 @@ impl Card {
     }
 
     fn element(&mut self, element: &Map<String, Value>, depth: usize) {
-        match word(element, "type") {
-            "TextBlock" => self.say(word(element, "text")),
+        match member(element, "type") {
+            "TextBlock" => self.say(member(element, "text")),
             "RichTextBlock" => self.rich(element),
             "Image" => self.picture(element),
             "ImageSet" => self.elements(element.get("images"), depth),
-            "Media" => self.say(&format!("[media: {}]", word(element, "altText"))),
+            "Media" => self.say(&format!("[media: {}]", member(element, "altText"))),
             "FactSet" => self.facts(element.get("facts"), "title"),
             "Container" | "Column" | "TableCell" | "Carousel" | "CarouselPage" => {
                 self.elements(element.get("items").or(element.get("pages")), depth);
@@ -104,7 +107,7 @@ impl Card {
             "ActionSet" => self.actions(element.get("actions")),
             kind if kind.starts_with("Input.") => self.input(element),
             // Unknown elements may have a text.
-            _ => self.say(word(element, "text")),
+            _ => self.say(member(element, "text")),
         }
     }
 
@@ -139,7 +142,7 @@ impl Card {
     }
 
     fn picture(&mut self, element: &Map<String, Value>) {
-        let names = ["altText", "alt", "url"].map(|name| word(element, name));
+        let names = ["altText", "alt", "url"].map(|name| member(element, name));
         let name = names.into_iter().find(|name| !name.is_empty());
         // Pictures inside the card itself are long.
         let name = name
@@ -153,14 +156,14 @@ impl Card {
 
     fn facts(&mut self, facts: Option<&Value>, title: &str) {
         for fact in list(facts).filter_map(Value::as_object) {
-            self.say(&joined([word(fact, title), word(fact, "value")], ": "));
+            self.say(&joined([member(fact, title), member(fact, "value")], ": "));
         }
     }
 
     /// Renders an input field: its label, the accepted values, and its name.
     fn input(&mut self, element: &Map<String, Value>) {
-        let id = word(element, "id");
-        let said = ["label", "title", "placeholder"].map(|name| word(element, name));
+        let id = member(element, "id");
+        let said = ["label", "title", "placeholder"].map(|name| member(element, name));
         let label = said.into_iter().find(|text| !text.is_empty()).unwrap_or(id);
         let offered = list(element.get("choices")).map(|one| {
             let (title, value) = (text_of(one.get("title")), text_of(one.get("value")));
@@ -187,13 +190,13 @@ impl Card {
 
     fn actions(&mut self, actions: Option<&Value>) {
         for action in list(actions).filter_map(Value::as_object) {
-            let title = word(action, "title");
-            let sends = match word(action, "type") {
-                "Action.Submit" => Sends::data(action.get("data")),
-                "Action.Execute" => Sends::Invoke(json!({"action": {
+            let title = member(action, "title");
+            let sends = match member(action, "type") {
+                "Action.Submit" => Payload::data(action.get("data")),
+                "Action.Execute" => Payload::Invoke(json!({"action": {
                     "type": "Action.Execute", "verb": action.get("verb"), "data": action.get("data"),
                 }})),
-                "Action.OpenUrl" => Sends::Nothing(word(action, "url").to_owned()),
+                "Action.OpenUrl" => Payload::Nothing(member(action, "url").to_owned()),
                 "Action.ShowCard" => {
                     if let Some(card) = action.get("card").and_then(Value::as_object) {
                         self.say(title);
@@ -226,7 +229,7 @@ impl Card {
 }
 
 /// Returns a text member, or an empty text.
-fn word<'a>(object: &'a Map<String, Value>, name: &str) -> &'a str {
+fn member<'a>(object: &'a Map<String, Value>, name: &str) -> &'a str {
     object.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
@@ -287,15 +290,15 @@ mod tests {
             .iter()
             .map(|one| (one.title.as_str(), &one.sends))
             .collect();
-        let filled = Sends::Data(json!({"do": "send", "note": null, "size": "s"}));
+        let filled = Payload::Data(json!({"do": "send", "note": null, "size": "s"}));
         let run = json!({"action": {"type": "Action.Execute", "verb": "run",
             "data": {"note": null, "size": "s"}}});
         assert_eq!(
             sends,
             [
                 ("Send", &filled),
-                ("Look", &Sends::Nothing("https://h.test/".to_owned())),
-                ("Run", &Sends::Invoke(run)),
+                ("Look", &Payload::Nothing("https://h.test/".to_owned())),
+                ("Run", &Payload::Invoke(run)),
             ]
         );
     }
@@ -307,8 +310,8 @@ mod tests {
         ]});
         let card = read(&card, Some("application/vnd.microsoft.card.hero")).unwrap();
         assert_eq!(card.lines, ["T", "x", "[picture]"]);
-        assert_eq!(card.choices[0].sends, Sends::Text("yes".to_owned()));
-        assert_eq!(card.choices[1].sends, Sends::Data(json!({"a": 1})));
+        assert_eq!(card.choices[0].sends, Payload::Text("yes".to_owned()));
+        assert_eq!(card.choices[1].sends, Payload::Data(json!({"a": 1})));
     }
 
     #[test]

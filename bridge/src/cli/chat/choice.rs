@@ -14,12 +14,12 @@ pub(super) const MOST: usize = 50;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Choice {
     pub(super) title: String,
-    pub(super) sends: Sends,
+    pub(super) sends: Payload,
 }
 
 /// The content that is sent when the choice is taken.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Sends {
+pub(super) enum Payload {
     Text(String),
     Data(Value),
     /// A data part that reaches a bot as an invoke.
@@ -28,7 +28,7 @@ pub(super) enum Sends {
     Nothing(String),
 }
 
-impl Sends {
+impl Payload {
     /// Creates the content for the data of a button.
     pub(super) fn data(data: Option<&Value>) -> Self {
         match data {
@@ -40,11 +40,11 @@ impl Sends {
 }
 
 impl Choice {
-    pub(super) fn new(title: &str, sends: Sends) -> Self {
+    pub(super) fn new(title: &str, sends: Payload) -> Self {
         let title = match &sends {
-            Sends::Text(text) if title.is_empty() => text,
-            Sends::Nothing(url) if title.is_empty() => url,
-            Sends::Text(_) | Sends::Data(_) | Sends::Invoke(_) | Sends::Nothing(_) => title,
+            Payload::Text(text) if title.is_empty() => text,
+            Payload::Nothing(url) if title.is_empty() => url,
+            Payload::Text(_) | Payload::Data(_) | Payload::Invoke(_) | Payload::Nothing(_) => title,
         };
         Self {
             title: title.to_owned(),
@@ -58,9 +58,9 @@ impl Choice {
             return;
         }
         let data = match &mut self.sends {
-            Sends::Data(data) => data,
-            Sends::Invoke(action) => &mut action["action"]["data"],
-            Sends::Text(_) | Sends::Nothing(_) => return,
+            Payload::Data(data) => data,
+            Payload::Invoke(action) => &mut action["action"]["data"],
+            Payload::Text(_) | Payload::Nothing(_) => return,
         };
         if data.is_null() {
             *data = json!({});
@@ -88,16 +88,16 @@ impl Choice {
                 .collect(),
         );
         match chosen.sends {
-            Sends::Text(text) => Ok(Part::text(text)),
-            Sends::Data(data) => Ok(Part::data(data)),
-            Sends::Invoke(value) => {
+            Payload::Text(text) => Ok(Part::text(text)),
+            Payload::Data(data) => Ok(Part::data(data)),
+            Payload::Invoke(value) => {
                 let mark = json!({"name": CARD_ACTION});
                 Ok(Part {
                     metadata: Some(Metadata::from_iter([(INVOKE.to_owned(), mark)])),
                     ..Part::data(value)
                 })
             }
-            Sends::Nothing(url) => {
+            Payload::Nothing(url) => {
                 Err(format!("open {url} in a browser: there is nothing to send"))
             }
         }
@@ -127,13 +127,13 @@ pub(super) fn of_button(button: &Value) -> Option<Choice> {
         (
             "openUrl" | "signin" | "downloadFile" | "playAudio" | "playVideo" | "showImage",
             Some(Value::String(url)),
-        ) => Sends::Nothing(url.clone()),
+        ) => Payload::Nothing(url.clone()),
         (_, Some(Value::Null) | None) if !text("text").is_empty() => {
-            Sends::Text(text("text").to_owned())
+            Payload::Text(text("text").to_owned())
         }
         (_, Some(Value::Null) | None) if title.is_empty() => return None,
-        (_, Some(Value::Null) | None) => Sends::Text(title.to_owned()),
-        (_, data) => Sends::data(data),
+        (_, Some(Value::Null) | None) => Payload::Text(title.to_owned()),
+        (_, data) => Payload::data(data),
     };
     Some(Choice::new(title, sends))
 }
@@ -142,8 +142,10 @@ pub(super) fn of_button(button: &Value) -> Option<Choice> {
 pub(super) fn listed(choices: &[Choice]) -> String {
     let numbered = choices.iter().enumerate().map(|(index, choice)| {
         let more = match &choice.sends {
-            Sends::Nothing(url) if *url != choice.title => format!(" ({url})"),
-            Sends::Nothing(_) | Sends::Text(_) | Sends::Data(_) | Sends::Invoke(_) => String::new(),
+            Payload::Nothing(url) if *url != choice.title => format!(" ({url})"),
+            Payload::Nothing(_) | Payload::Text(_) | Payload::Data(_) | Payload::Invoke(_) => {
+                String::new()
+            }
         };
         format!("  {}. {}{more}\n", index + 1, choice.title)
     });
@@ -174,7 +176,7 @@ mod tests {
 
     #[test]
     fn fields_of_a_card_are_filled_in() {
-        let submit = Choice::new("Send", Sends::Data(json!({"a": 1, "note": ""})));
+        let submit = Choice::new("Send", Payload::Data(json!({"a": 1, "note": ""})));
         assert_eq!(
             submit.part("note=x"),
             Ok(Part::data(json!({"a": 1, "note": "x"})))
@@ -182,7 +184,7 @@ mod tests {
         assert!(submit.part("note").unwrap_err().contains("NAME=VALUE"));
         let run = Choice::new(
             "Run",
-            Sends::Invoke(json!({"action": {"verb": "run", "data": null}})),
+            Payload::Invoke(json!({"action": {"verb": "run", "data": null}})),
         );
         let part = run.part("n=1").unwrap();
         assert_eq!(

@@ -28,7 +28,7 @@ use url::Url;
 use credentials::CredentialArgs;
 use news::Source;
 use session::Session;
-use show::Show;
+use show::Printer;
 
 use super::{address, trust::Trust};
 
@@ -69,10 +69,10 @@ pub(super) struct Chat {
     json: bool,
     /// Use this version, instead of the newest that both sides support
     #[arg(long, value_enum)]
-    version: Option<Spoken>,
+    version: Option<VersionChoice>,
     /// Use this binding, instead of the best that both sides support
     #[arg(long, value_enum)]
-    binding: Option<Carried>,
+    binding: Option<BindingChoice>,
     /// The URI of a protocol extension that you comply with, since the agent may require it; may be repeated
     #[arg(long, value_name = "URI")]
     extension: Vec<String>,
@@ -89,7 +89,7 @@ pub(super) struct Chat {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Spoken {
+enum VersionChoice {
     #[value(name = "1.0")]
     V1_0,
     #[value(name = "0.3")]
@@ -98,18 +98,18 @@ enum Spoken {
     V0_1,
 }
 
-impl From<Spoken> for Version {
-    fn from(spoken: Spoken) -> Self {
+impl From<VersionChoice> for Version {
+    fn from(spoken: VersionChoice) -> Self {
         match spoken {
-            Spoken::V1_0 => Self::V1_0,
-            Spoken::V0_3 => Self::V0_3,
-            Spoken::V0_1 => Self::V0_1,
+            VersionChoice::V1_0 => Self::V1_0,
+            VersionChoice::V0_3 => Self::V0_3,
+            VersionChoice::V0_1 => Self::V0_1,
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Carried {
+enum BindingChoice {
     /// JSON-RPC
     Jsonrpc,
     /// HTTP+JSON
@@ -118,12 +118,12 @@ enum Carried {
     Grpc,
 }
 
-impl From<Carried> for Binding {
-    fn from(carried: Carried) -> Self {
+impl From<BindingChoice> for Binding {
+    fn from(carried: BindingChoice) -> Self {
         match carried {
-            Carried::Jsonrpc => Self::JsonRpc,
-            Carried::Rest => Self::HttpJson,
-            Carried::Grpc => Self::Grpc,
+            BindingChoice::Jsonrpc => Self::JsonRpc,
+            BindingChoice::Rest => Self::HttpJson,
+            BindingChoice::Grpc => Self::Grpc,
         }
     }
 }
@@ -205,7 +205,7 @@ impl Chat {
         if is_seen || matches!(standing, SignatureState::Malformed(_)) {
             errln!("the card is {standing}");
         }
-        let mut session = Session::new(client, Show::new(self.json), !self.no_stream, is_seen);
+        let mut session = Session::new(client, Printer::new(self.json), !self.no_stream, is_seen);
         for file in files {
             session.attach(file);
         }

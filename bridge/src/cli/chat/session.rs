@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::{
     choice::Choice,
-    show::{Show, word},
+    show::{Printer, word},
 };
 use crate::clock;
 
@@ -25,7 +25,7 @@ const SETTLED: Duration = Duration::from_secs(5);
 /// A conversation with an agent.
 pub(super) struct Session {
     pub(super) client: Client,
-    pub(super) show: Show,
+    pub(super) show: Printer,
     pub(super) streams: bool,
     /// Whether a person is at the terminal, who may write at any time and sees later messages.
     is_seen: bool,
@@ -42,7 +42,7 @@ pub(super) struct Session {
 
 impl Session {
     /// Creates a session. It uses streams if the agent supports them and `streams` is set.
-    pub(super) fn new(client: Client, show: Show, streams: bool, is_seen: bool) -> Self {
+    pub(super) fn new(client: Client, show: Printer, streams: bool, is_seen: bool) -> Self {
         Self {
             streams: streams && client.card().capabilities.streams(),
             client,
@@ -115,7 +115,7 @@ impl Session {
             false => {
                 let answered = self.client.send_message(request);
                 let answer = with_hint(self.is_seen, answered).await?;
-                self.hear(&answer.clone().into());
+                self.record(&answer.clone().into());
                 // The agent may answer before it has finished, or even started. An unknown state may be its last one.
                 if let SendMessageResponse::Task(task) = answer
                     && !matches!(task.status.state, TaskState::Unknown(_))
@@ -126,7 +126,7 @@ impl Session {
         }
         while let Some(event) = self.next().await {
             match event {
-                Ok(event) => self.hear(&event),
+                Ok(event) => self.record(&event),
                 Err(ClientError {
                     fault: Fault::Timeout(limit),
                     ..
@@ -154,7 +154,7 @@ impl Session {
         event
     }
 
-    fn hear(&mut self, event: &StreamResponse) {
+    fn record(&mut self, event: &StreamResponse) {
         self.note(event);
         self.show.event(event);
     }
@@ -162,10 +162,10 @@ impl Session {
     fn note(&mut self, event: &StreamResponse) {
         match event {
             StreamResponse::Task(task) => {
-                self.stand(&task.id, task.context_id.as_deref(), &task.status.state);
+                self.set_state(&task.id, task.context_id.as_deref(), &task.status.state);
             }
             StreamResponse::StatusUpdate(update) => {
-                self.stand(
+                self.set_state(
                     &update.task_id,
                     Some(&update.context_id),
                     &update.status.state,
@@ -190,7 +190,7 @@ impl Session {
         self.show.news(event, before)
     }
 
-    fn stand(&mut self, task: &str, context: Option<&str>, state: &TaskState) {
+    fn set_state(&mut self, task: &str, context: Option<&str>, state: &TaskState) {
         let context = context.filter(|context| !context.is_empty());
         self.context = context.map(str::to_owned).or(self.context.take());
         self.task = (!state.is_terminal()).then(|| task.to_owned());

@@ -29,7 +29,7 @@ use super::{
 };
 
 /// Prints events as they arrive.
-pub(super) struct Show {
+pub(super) struct Printer {
     json: bool,
     /// The ids of printed messages, because updates may be repeated in the task.
     seen: BTreeSet<String>,
@@ -79,7 +79,7 @@ struct ShownArtifact {
     length: usize,
 }
 
-impl Show {
+impl Printer {
     pub(super) fn new(json: bool) -> Self {
         Self {
             json,

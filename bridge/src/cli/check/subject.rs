@@ -161,7 +161,7 @@ async fn refused(config: &Config) -> Option<Finding> {
 
 /// Warns about a bot whose turns do not end with its HTTP answer, because clients have to wait longer.
 fn waits(agent: &AgentConfig) -> Option<Finding> {
-    let serve::Awaited {
+    let serve::WaitNotice {
         key,
         message,
         is_endless,

@@ -23,11 +23,11 @@ impl Discover {
             Ok(found) => found,
             Err(error) => return Err(Self::advised(&target, &error)),
         };
-        self.wanted(found)
+        self.with_skill(found)
     }
 
     /// Returns the agents with the requested skill, or all.
-    fn wanted(&self, found: Vec<Discovered>) -> Result<Vec<Listed>, Box<dyn Error>> {
+    fn with_skill(&self, found: Vec<Discovered>) -> Result<Vec<Listed>, Box<dyn Error>> {
         let Some(skill) = &self.skill else {
             return Ok(list(found.into_iter().map(|agent| (agent, None)).collect()));
         };

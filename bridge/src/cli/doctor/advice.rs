@@ -3,7 +3,7 @@
 use bridge_protocol::activity::DeliveryMode;
 use url::Url;
 
-use super::probe::{Outcome, Probe, Taken};
+use super::probe::{Outcome, Probe, ProbeAnswer};
 use crate::config::TurnsAre;
 
 /// Returns the recommended settings, as TOML.
@@ -63,9 +63,9 @@ pub(super) fn delivery(way: &Probe) -> &str {
 /// Returns whether callers that do not stream can be answered in one request: the bot speaks in both modes, and its
 /// HTTP answer is complete.
 pub(super) fn replies(probes: &[Probe]) -> bool {
-    let speaks_so = |mode: DeliveryMode, is_all: fn(&Taken) -> bool| {
+    let speaks_so = |mode: DeliveryMode, is_all: fn(&ProbeAnswer) -> bool| {
         probes.iter().any(|probe| match &probe.outcome {
-            Outcome::Taken(taken) => probe.mode == mode && is_all(taken),
+            Outcome::Accepted(taken) => probe.mode == mode && is_all(taken),
             Outcome::Refused(..) | Outcome::Unreachable(_) => false,
         })
     };
@@ -83,7 +83,7 @@ pub(super) const REPLIES: &str = "delivery = \"expectReplies\" works too, and an
 pub(super) fn channel(first: &Probe, probes: &[Probe]) -> Option<String> {
     let other = probes.iter().find(|one| one.is_other)?;
     let streams =
-        |probe: &&Probe| matches!(&probe.outcome, Outcome::Taken(taken) if taken.pieces > 0);
+        |probe: &&Probe| matches!(&probe.outcome, Outcome::Accepted(taken) if taken.pieces > 0);
     let usual = probes.iter().find(|one| !one.is_other && streams(one));
     let why = match (first.is_other, usual) {
         (true, _) => "where the bot speaks",
@@ -95,7 +95,7 @@ pub(super) fn channel(first: &Probe, probes: &[Probe]) -> Option<String> {
 
 /// Returns the advice for clients of a bot that asks its users to sign in, if this one does.
 pub(super) fn sign_in(probes: &[Probe]) -> Option<&'static str> {
-    let asks = |probe: &Probe| matches!(&probe.outcome, Outcome::Taken(taken) if taken.signs_in);
+    let asks = |probe: &Probe| matches!(&probe.outcome, Outcome::Accepted(taken) if taken.signs_in);
     probes.iter().any(asks).then_some(SIGN_IN)
 }
 
@@ -124,14 +124,14 @@ fn agent(url: &Url) -> String {
 pub(super) fn denied(outcome: &Outcome) -> Option<u16> {
     match outcome {
         Outcome::Refused(status @ (401 | 403), _) => Some(*status),
-        Outcome::Refused(..) | Outcome::Unreachable(_) | Outcome::Taken(_) => None,
+        Outcome::Refused(..) | Outcome::Unreachable(_) | Outcome::Accepted(_) => None,
     }
 }
 
 /// Returns whether a bot sent any text.
 pub(super) fn speaks(outcome: &Outcome) -> bool {
     match outcome {
-        Outcome::Taken(Taken {
+        Outcome::Accepted(ProbeAnswer {
             answered, called, ..
         }) => !answered.is_empty() || !called.is_empty(),
         Outcome::Refused(..) | Outcome::Unreachable(_) => false,
@@ -139,15 +139,15 @@ pub(super) fn speaks(outcome: &Outcome) -> bool {
 }
 
 fn is_stream(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Taken(taken) if taken.streamed && !taken.answered.is_empty())
+    matches!(outcome, Outcome::Accepted(taken) if taken.streamed && !taken.answered.is_empty())
 }
 
 /// Returns the reason why a bot does not answer.
 pub(super) fn trouble(probes: &[Probe]) -> String {
-    let is_taken = |probe: &Probe| matches!(probe.outcome, Outcome::Taken(_));
+    let is_taken = |probe: &Probe| matches!(probe.outcome, Outcome::Accepted(_));
     let refused = probes.iter().find_map(|probe| match &probe.outcome {
         Outcome::Refused(status, _) => Some(*status),
-        Outcome::Unreachable(_) | Outcome::Taken(_) => None,
+        Outcome::Unreachable(_) | Outcome::Accepted(_) => None,
     });
     match refused {
         _ if probes.iter().any(is_taken) => {
@@ -173,7 +173,7 @@ mod tests {
 
     fn taken(answered: &[&str], streamed: bool, called: &[&str]) -> Outcome {
         let texts = |all: &[&str]| all.iter().copied().map(String::from).collect();
-        Outcome::Taken(Taken {
+        Outcome::Accepted(ProbeAnswer {
             status: 200,
             took: Duration::ZERO,
             answered: texts(answered),
@@ -193,7 +193,7 @@ mod tests {
             channel: channel.to_owned(),
             is_other: channel != "webchat",
             outcome: match taken(&[], false, &["a"]) {
-                Outcome::Taken(taken) => Outcome::Taken(Taken { pieces, ..taken }),
+                Outcome::Accepted(taken) => Outcome::Accepted(ProbeAnswer { pieces, ..taken }),
                 other => other,
             },
         };
@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    fn told(outcomes: [Outcome; 3]) -> Result<String, String> {
+    fn advise(outcomes: [Outcome; 3]) -> Result<String, String> {
         let modes = [
             DeliveryMode::Normal,
             DeliveryMode::ExpectReplies,
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn settings_follow_from_answers() {
         let refused = |status: u16| Outcome::Refused(status, String::new());
-        let plain = told([
+        let plain = advise([
             taken(&[], false, &["a"]),
             taken(&["a"], false, &[]),
             refused(500),
@@ -234,7 +234,7 @@ mod tests {
         let agent = "[[agents]]\nname = \"bot\"\nbot = \"http://h/api/messages\"\n";
         assert!(plain.contains(agent), "{plain}");
         assert!(plain.contains("# turns = \"late\" "), "{plain}");
-        let deaf = told([
+        let deaf = advise([
             taken(&[], false, &[]),
             taken(&["a"], false, &[]),
             refused(500),
@@ -246,7 +246,7 @@ mod tests {
         );
         let suggests = |told: &str| told.contains("\n# delivery = \"expectReplies\" works too");
         assert!(suggests(&plain) && !suggests(&deaf));
-        let streams = told([
+        let streams = advise([
             taken(&[], false, &["a"]),
             refused(500),
             taken(&["a"], true, &[]),
@@ -254,7 +254,7 @@ mod tests {
         .unwrap();
         assert!(streams.contains("# delivery = \"stream\""), "{streams}");
         assert!(!suggests(&streams), "{streams}");
-        let shut = told([refused(401), refused(401), refused(401)]).unwrap();
+        let shut = advise([refused(401), refused(401), refused(401)]).unwrap();
         assert!(shut.contains("agents.auth.issuer"), "{shut}");
         for (outcome, expected) in [
             (refused as fn(u16) -> Outcome, "often /api/messages"),
@@ -264,7 +264,7 @@ mod tests {
                 "cannot be reached",
             ),
         ] {
-            let error = told([outcome(404), outcome(404), outcome(404)]).unwrap_err();
+            let error = advise([outcome(404), outcome(404), outcome(404)]).unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
     }

@@ -60,10 +60,10 @@ impl Doctor {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        runtime.block_on(self.look())
+        runtime.block_on(self.examine_bot())
     }
 
-    async fn look(&self) -> Result<(), Box<dyn Error>> {
+    async fn examine_bot(&self) -> Result<(), Box<dyn Error>> {
         let case = self.case().await?;
         if let Some(tried) = &case.tried {
             outln!("{}", tried.described(&case.url));

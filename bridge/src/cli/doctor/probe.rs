@@ -53,11 +53,11 @@ pub(super) enum Outcome {
     /// The bot answered with this status and explanation.
     Refused(u16, String),
     /// The bot accepted the message.
-    Taken(Taken),
+    Accepted(ProbeAnswer),
 }
 
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct ProbeAnswer {
     pub(super) status: u16,
     pub(super) took: Duration,
     /// The texts in the HTTP answer.
@@ -131,10 +131,10 @@ impl<'a> Prober<'a> {
                         let took = begun.elapsed();
                         let answer = activities(&body, streamed);
                         let called = self.called().await;
-                        Outcome::Taken(Taken {
+                        Outcome::Accepted(ProbeAnswer {
                             status: status.as_u16(),
                             took,
-                            answered: answer.iter().filter_map(said).collect(),
+                            answered: answer.iter().filter_map(text_of).collect(),
                             streamed,
                             called: called.said,
                             pieces: called.pieces,
@@ -171,13 +171,13 @@ impl<'a> Prober<'a> {
     }
 
     /// Collects the bot's calls until it is silent.
-    async fn called(&mut self) -> Called {
-        let mut called = Called::default();
+    async fn called(&mut self) -> BotCalls {
+        let mut called = BotCalls::default();
         while let Ok(Some(heard)) = timeout(QUIET, self.ear.next()).await {
             let info = heard.activity.stream_info();
             let is_piece = info.is_some_and(|one| one.stream_type == StreamType::Streaming);
             called.pieces += usize::from(is_piece);
-            called.said.extend(said(&heard.activity));
+            called.said.extend(text_of(&heard.activity));
             called.signs_in |= heard.activity.is_sign_in();
             if called.refused.is_none() {
                 let shown = heard.authorization.as_ref();
@@ -190,7 +190,7 @@ impl<'a> Prober<'a> {
 
 /// The content of a bot's calls.
 #[derive(Default)]
-struct Called {
+struct BotCalls {
     said: Vec<String>,
     /// The number of pieces of a stream.
     pieces: usize,
@@ -234,7 +234,7 @@ fn activities(body: &[u8], streamed: bool) -> Vec<Activity> {
         .collect()
 }
 
-fn said(activity: &Activity) -> Option<String> {
+fn text_of(activity: &Activity) -> Option<String> {
     match (&activity.kind, &activity.text) {
         (ActivityType::Message, Some(text)) => Some(short(text)),
         (ActivityType::Message, None) => Some("something without text".to_owned()),
@@ -262,12 +262,12 @@ impl fmt::Display for Probe {
                 write!(f, "not offered by this bot ({status}), which need not be")
             }
             Outcome::Refused(status, said) => write!(f, "refused with {status}: {said}"),
-            Outcome::Taken(taken) => taken.fmt(f),
+            Outcome::Accepted(taken) => taken.fmt(f),
         }
     }
 }
 
-impl fmt::Display for Taken {
+impl fmt::Display for ProbeAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} in {} ms, ", self.status, self.took.as_millis())?;
         let how = if self.streamed {

@@ -95,7 +95,7 @@ fn fails(probes: &[Probe]) -> bool {
 
 fn refused(outcome: &Outcome) -> Option<&str> {
     match outcome {
-        Outcome::Taken(taken) => taken.refused.as_deref(),
+        Outcome::Accepted(taken) => taken.refused.as_deref(),
         Outcome::Refused(..) | Outcome::Unreachable(_) => None,
     }
 }
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        cli::doctor::{examined_bot::CredentialSource, probe::Taken},
+        cli::doctor::{examined_bot::CredentialSource, probe::ProbeAnswer},
         config,
     };
 
@@ -125,7 +125,7 @@ mod tests {
     }
 
     fn taken(called: &[&str], refused: Option<&str>) -> Outcome {
-        Outcome::Taken(Taken {
+        Outcome::Accepted(ProbeAnswer {
             status: 200,
             took: Duration::ZERO,
             answered: Vec::new(),
@@ -137,7 +137,7 @@ mod tests {
         })
     }
 
-    fn told(tried: &TriedSettings, normal: Outcome, replies: Outcome) -> String {
+    fn verdict_text(tried: &TriedSettings, normal: Outcome, replies: Outcome) -> String {
         let probe = |mode, outcome| Probe {
             mode,
             channel: "webchat".to_owned(),
@@ -156,7 +156,7 @@ mod tests {
     fn settings_are_held_against_what_the_bot_does() {
         let hello = || taken(&["hello"], None);
         let answered = || match taken(&[], None) {
-            Outcome::Taken(taken) => Outcome::Taken(Taken {
+            Outcome::Accepted(taken) => Outcome::Accepted(ProbeAnswer {
                 answered: vec!["hello".to_owned()],
                 ..taken
             }),
@@ -246,7 +246,7 @@ mod tests {
                 "says nothing",
             ),
         ] {
-            let told = told(&tried, normal, replies);
+            let told = verdict_text(&tried, normal, replies);
             assert!(told.contains(expected), "{told}");
         }
     }

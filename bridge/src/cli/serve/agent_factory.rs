@@ -5,7 +5,7 @@ use std::{error::Error, sync::Arc, time::Duration};
 use bridge_protocol::a2a::AgentCard;
 use bridge_translate::SilentEnd;
 
-use super::{addresses::Addresses, bot_credentials::BotCredentials, caller_access, tell};
+use super::{addresses::Addresses, bot_credentials::BotCredentials, caller_access, print};
 use crate::{
     agent::{Agent, AnswerKind, ConversationScope, RepeatPolicy, TurnSettings},
     auth::Issuer,
@@ -89,7 +89,7 @@ impl AgentFactory {
         Ok(named.fold(host, |host, (agent, access)| {
             let name = &agent.name.get_ref().0;
             if self.tells {
-                tell(&format!("agent {name}: {}", access.summary()));
+                print(&format!("agent {name}: {}", access.summary()));
             }
             host.access(name, access)
         }))

@@ -7,7 +7,7 @@ use crate::config::AgentConfig;
 
 /// The event that clients wait for, and the key that causes it.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::cli) struct Awaited {
+pub(in crate::cli) struct WaitNotice {
     /// The key, below the agent.
     pub(in crate::cli) key: &'static str,
     /// The consequence for clients.
@@ -22,7 +22,7 @@ const WORKING: &str = "tasks stay at work when the bot has answered without endi
                        waits for the answer gets it when the turn's limit is over";
 
 /// Returns the event that clients of this agent wait for, by all of its settings together.
-pub(in crate::cli) fn awaited(said: &AgentConfig) -> Option<Awaited> {
+pub(in crate::cli) fn awaited(said: &AgentConfig) -> Option<WaitNotice> {
     let (silent_end, quiet) = match &said.bot {
         Some(_) => {
             let settings = remote_settings(said);
@@ -33,13 +33,13 @@ pub(in crate::cli) fn awaited(said: &AgentConfig) -> Option<Awaited> {
     };
     let or_turns = |is_said: bool, key| if is_said { key } else { "turns" };
     if silent_end == SilentEnd::Working {
-        return Some(Awaited {
+        return Some(WaitNotice {
             key: or_turns(said.silent_end.is_some(), "silent_end"),
             message: WORKING.to_owned(),
             is_endless: true,
         });
     }
-    quiet.map(|quiet| Awaited {
+    quiet.map(|quiet| WaitNotice {
         key: or_turns(said.ending.answer.is_some(), "ending.answer"),
         message: format!(
             "a client that waits for the answer gets it when the bot has ended the conversation, or was quiet for \

@@ -33,7 +33,7 @@ use tracing::Level;
 use url::Url;
 
 pub(super) use addresses::{Addresses, Encryption, callback_listen, encryption, listen};
-pub(super) use awaited::{Awaited, awaited};
+pub(super) use awaited::{WaitNotice, awaited};
 pub(super) use bot_credentials::BotCredentials;
 pub(super) use certificate::concern;
 pub(super) use flags::Serve;
@@ -113,12 +113,12 @@ impl Serve {
         };
         run::reload_on(hangups, reload);
         if let Some(address) = grpc_address {
-            tell(&format!("listening for gRPC on {address}"));
+            print(&format!("listening for gRPC on {address}"));
         }
         if let Some(address) = callback_address {
-            tell(&format!("listening for bots on http://{address}"));
+            print(&format!("listening for bots on http://{address}"));
         }
-        tell(&format!("listening on {}", place.here));
+        print(&format!("listening on {}", place.here));
         let listeners = run::Listeners {
             listener,
             grpc,
@@ -131,7 +131,7 @@ impl Serve {
 }
 
 /// Prints a message for the operator, at any log level.
-fn tell(text: &str) {
+fn print(text: &str) {
     bridge_program::log::tell(Level::INFO, text);
 }
 

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use super::{Serve, addresses::Encryption, agent_factory::AgentFactory, tell};
+use super::{Serve, addresses::Encryption, agent_factory::AgentFactory, print};
 use crate::{config::Config, host::HostedAgents};
 
 /// The parts of the program that can be replaced while it runs.
@@ -18,12 +18,12 @@ impl Reload {
     /// Reads the file again and logs the result.
     pub(super) fn again(&mut self) {
         if !self.flags.has_file() {
-            return tell("there is no configuration to read again");
+            return print("there is no configuration to read again");
         }
         match self.replace() {
             Ok(()) => {
                 let agents = self.config.agents.len();
-                tell(&format!(
+                print(&format!(
                     "the configuration was read again, agents: {agents}"
                 ));
             }
@@ -126,11 +126,11 @@ mod tests {
         serve: Serve,
     }
 
-    type Heard = Arc<Mutex<Vec<Value>>>;
+    type ReceivedActivities = Arc<Mutex<Vec<Value>>>;
 
     /// Returns a bot on a socket that records its requests.
-    async fn bot() -> (String, Heard) {
-        let heard = Heard::default();
+    async fn bot() -> (String, ReceivedActivities) {
+        let heard = ReceivedActivities::default();
         let noting = heard.clone();
         let take = async move |Json(activity): Json<Value>| {
             noting.lock().unwrap().push(activity);
@@ -146,7 +146,7 @@ mod tests {
     struct World {
         reload: Reload,
         app: Router,
-        heard: Heard,
+        heard: ReceivedActivities,
         file: tempfile::NamedTempFile,
         bot: String,
     }

@@ -33,7 +33,7 @@ struct UnendedTurns {
 
 /// A count for a turn that has not ended; the turn counts until this is dropped.
 #[derive(Debug)]
-pub(super) struct Unended {
+pub(super) struct CountedTurn {
     agent: Arc<AgentTurns>,
     bytes: usize,
 }
@@ -54,7 +54,7 @@ impl AgentPlaces {
 
     /// Counts a turn for a message of this size. If no more turns are allowed, the error is the number of turns that
     /// have not ended.
-    pub(super) fn enter(&self, agent: &str, bytes: usize) -> Result<Unended, usize> {
+    pub(super) fn enter(&self, agent: &str, bytes: usize) -> Result<CountedTurn, usize> {
         let TurnLimits {
             at_once,
             waiting,
@@ -74,14 +74,14 @@ impl AgentPlaces {
             }
             unended.add(bytes);
         }
-        Ok(Unended { agent, bytes })
+        Ok(CountedTurn { agent, bytes })
     }
 
     /// Counts a turn that is in the log already.
-    pub(super) fn enter_anyway(&self, agent: &str, bytes: usize) -> Unended {
+    pub(super) fn enter_anyway(&self, agent: &str, bytes: usize) -> CountedTurn {
         let agent = self.of(agent);
         lock(&agent.unended).add(bytes);
-        Unended { agent, bytes }
+        CountedTurn { agent, bytes }
     }
 
     /// Returns the right to run, if it is available now.
@@ -119,7 +119,7 @@ impl UnendedTurns {
     }
 }
 
-impl Drop for Unended {
+impl Drop for CountedTurn {
     fn drop(&mut self) {
         let mut unended = lock(&self.agent.unended);
         unended.count -= 1;

@@ -11,7 +11,7 @@ use bridge_telemetry::TraceContext;
 
 use super::{
     CancelSignal,
-    agent_places::Unended,
+    agent_places::CountedTurn,
     lock,
     sync::{Arc, Mutex, MutexGuard},
 };
@@ -34,7 +34,7 @@ pub(super) struct TurnJob {
     pub(super) cause: TraceContext,
     /// Counts the turn as one of its agent's.
     #[expect(dead_code, reason = "it is there to be dropped")]
-    pub(super) unended: Option<Unended>,
+    pub(super) unended: Option<CountedTurn>,
 }
 
 impl TurnJob {
@@ -90,7 +90,7 @@ pub(super) enum NextTurn {
 
 /// The state of a turn when its log entry has been written, or refused.
 #[derive(Debug)]
-pub(super) enum Settled {
+pub(super) enum Placed {
     /// The turn waits for the turns before it.
     Waiting,
     /// The conversation is the submitter's: the turns before this one have ended.
@@ -138,24 +138,24 @@ impl ConversationQueues {
         key: &ConversationKey,
         job: &Arc<TurnJob>,
         is_logged: bool,
-    ) -> Settled {
+    ) -> Placed {
         let mut queues = self.lock();
         let Some(queue) = queues.get_mut(key) else {
-            return Settled::Gone;
+            return Placed::Gone;
         };
         if Arc::ptr_eq(&queue.running, job) {
-            return Settled::Due(queue.cancel_signal.clone());
+            return Placed::Due(queue.cancel_signal.clone());
         }
         let mut waiting = queue.waiting.iter();
         let Some(place) = waiting.position(|one| Arc::ptr_eq(&one.job, job)) else {
-            return Settled::Gone;
+            return Placed::Gone;
         };
         if is_logged {
             queue.waiting[place].is_logged = true;
-            return Settled::Waiting;
+            return Placed::Waiting;
         }
         queue.waiting.remove(place);
-        Settled::Gone
+        Placed::Gone
     }
 
     /// Starts a turn that is in the log if its conversation is free, and returns its cancelation signal; otherwise

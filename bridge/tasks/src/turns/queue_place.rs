@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{
     Turns,
     conversation_slot::ConversationSlot,
-    queue::{ConversationKey, Settled, TurnJob},
+    queue::{ConversationKey, Placed, TurnJob},
     run::ReadyTurn,
 };
 
@@ -35,20 +35,20 @@ impl QueuePlace {
     pub(super) fn keep(mut self) -> Option<ReadyTurn> {
         let (key, job) = (Arc::clone(&self.key), Arc::clone(&self.job));
         match self.settle(true) {
-            Settled::Waiting => None,
-            Settled::Due(cancel_signal) => {
+            Placed::Waiting => None,
+            Placed::Due(cancel_signal) => {
                 let slot = ConversationSlot::new(&self.turns, key);
                 Some(ReadyTurn::queued(slot, job, cancel_signal))
             }
             // The conversation was left to another process, or the task was canceled.
-            Settled::Gone => {
+            Placed::Gone => {
                 self.turns.wait_or_run(key, job);
                 None
             }
         }
     }
 
-    fn settle(&mut self, is_logged: bool) -> Settled {
+    fn settle(&mut self, is_logged: bool) -> Placed {
         self.is_settled = true;
         self.turns.0.queues.settle(&self.key, &self.job, is_logged)
     }
@@ -57,7 +57,7 @@ impl QueuePlace {
 impl Drop for QueuePlace {
     fn drop(&mut self) {
         if !self.is_settled
-            && let Settled::Due(_) = self.settle(false)
+            && let Placed::Due(_) = self.settle(false)
         {
             // The next turn starts when the slot is dropped.
             drop(ConversationSlot::new(&self.turns, Arc::clone(&self.key)));

@@ -34,13 +34,13 @@ const PROTOCOLS: [&str; 2] = [
 ];
 
 pub(crate) fn start(program: &'static str) -> Result<Option<ExportLayer>, StartError> {
-    if !is_wanted(said) {
+    if !is_wanted(variable_value) {
         return Ok(None);
     }
-    check_protocol(said)?;
+    check_protocol(variable_value)?;
     let provider = provider(program)?;
     let tracer = provider.tracer(program);
-    if let Some(context) = said("TRACEPARENT").and_then(|parent| parse(&parent)) {
+    if let Some(context) = variable_value("TRACEPARENT").and_then(|parent| parse(&parent)) {
         let _ = STARTED_BELOW.set(*context);
     }
     let _ = PROVIDER.set(provider);
@@ -82,8 +82,9 @@ fn provider(program: &'static str) -> Result<SdkTracerProvider, StartError> {
 
 /// Describes the program, as the environment says or else by its own name.
 fn resource(program: &'static str) -> Resource {
-    let is_named = said("OTEL_SERVICE_NAME").is_some()
-        || said("OTEL_RESOURCE_ATTRIBUTES").is_some_and(|all| all.contains("service.name="));
+    let is_named = variable_value("OTEL_SERVICE_NAME").is_some()
+        || variable_value("OTEL_RESOURCE_ATTRIBUTES")
+            .is_some_and(|all| all.contains("service.name="));
     match is_named {
         true => Resource::builder().build(),
         false => Resource::builder().with_service_name(program).build(),
@@ -92,7 +93,7 @@ fn resource(program: &'static str) -> Resource {
 
 /// Returns the value of a variable; an empty one is as good as none (OpenTelemetry, "Environment Variable
 /// Specification").
-fn said(variable: &'static str) -> Option<String> {
+fn variable_value(variable: &'static str) -> Option<String> {
     env::var(variable).ok().filter(|value| !value.is_empty())
 }
 

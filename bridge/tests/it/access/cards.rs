@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use bridge_protocol::a2a::Operation;
 use serde_json::{Value, json};
 
-use super::{ISSUER, guarded, token, tokens, ways::Way};
+use super::{ISSUER, guarded, token, tokens, ways::ApiCall};
 use crate::app;
 
 fn bearer() -> String {
@@ -17,16 +17,16 @@ fn schemes() -> Value {
 }
 
 /// Returns the extended card in every binding, with where its interfaces stand.
-fn ways() -> Vec<(&'static str, Way)> {
-    let get = |path: &str| Way::Get(path.to_owned());
+fn ways() -> Vec<(&'static str, ApiCall)> {
+    let get = |path: &str| ApiCall::Get(path.to_owned());
     vec![
         (
             "/result/supportedInterfaces",
-            Way::Rpc("1.0", "GetExtendedAgentCard", json!({})),
+            ApiCall::Rpc("1.0", "GetExtendedAgentCard", json!({})),
         ),
         (
             "/result/url",
-            Way::Rpc("0.3", "agent/getAuthenticatedExtendedCard", json!({})),
+            ApiCall::Rpc("0.3", "agent/getAuthenticatedExtendedCard", json!({})),
         ),
         ("/supportedInterfaces", get("/a2a/extendedAgentCard")),
         ("/supportedInterfaces", get("/extendedAgentCard")),
@@ -34,7 +34,7 @@ fn ways() -> Vec<(&'static str, Way)> {
         #[cfg(feature = "grpc")]
         (
             "/supportedInterfaces",
-            Way::Grpc(Operation::GetExtendedAgentCard, json!({})),
+            ApiCall::Grpc(Operation::GetExtendedAgentCard, json!({})),
         ),
     ]
 }
@@ -74,7 +74,7 @@ async fn nobody_keeps_what_is_one_callers() {
         "/a2a/tasks",
         "/a2a/tasks/none",
     ] {
-        let told = Way::Get(path.to_owned());
+        let told = ApiCall::Get(path.to_owned());
         let told = told.ask(&app, &[("authorization", &good)]).await;
         assert_eq!(told.headers["cache-control"], "no-store", "{path}");
     }
@@ -92,7 +92,7 @@ async fn everybody_sees_the_same_card_and_may_keep_it() {
         "/a2a/echo/.well-known/agent-card.json",
         "/a2a/catalog",
     ] {
-        let way = Way::Get(path.to_owned());
+        let way = ApiCall::Get(path.to_owned());
         let told = way.ask(&app, &[]).await;
         assert_eq!(told.status, 200, "{path}");
         assert_eq!(
@@ -108,7 +108,7 @@ async fn everybody_sees_the_same_card_and_may_keep_it() {
         assert_eq!((again.status, again.text.as_str()), (304, ""), "{path}");
         assert_eq!(again.headers["etag"], told.headers["etag"], "{path}");
     }
-    let both = Way::Get("/.well-known/agent-card.json".to_owned());
+    let both = ApiCall::Get("/.well-known/agent-card.json".to_owned());
     let (both, pure) = (
         both.ask(&app, &[]).await,
         both.ask(&app, &[("a2a-version", "1.0")]).await,
@@ -119,7 +119,7 @@ async fn everybody_sees_the_same_card_and_may_keep_it() {
 #[tokio::test]
 async fn a_card_says_whether_there_is_more() {
     let open = guarded(&schemes(), &json!([]), &[("s", tokens())]).await;
-    let public = Way::Get("/.well-known/agent-card.json".to_owned());
+    let public = ApiCall::Get("/.well-known/agent-card.json".to_owned());
     let public = public.ask(&open, &[]).await.json();
     assert_eq!(public["capabilities"]["extendedAgentCard"], true);
     assert_eq!(public["supportsAuthenticatedExtendedCard"], true);

@@ -4,7 +4,7 @@
 use bridge_protocol::a2a::Operation;
 use serde_json::json;
 
-use super::{ISSUER, hosted, secrets, token, tokens, ways::Way};
+use super::{ISSUER, hosted, secrets, token, tokens, ways::ApiCall};
 use crate::app;
 
 #[tokio::test]
@@ -27,8 +27,8 @@ async fn refusals_are_counted_by_what_was_wrong() {
     let asking = format!("Bearer {}", token(ISSUER, "me", &asking));
     let named = json!({"message": {"messageId": "m", "role": "ROLE_USER",
         "parts": [{"data": {"skill_id": "refund"}}]}});
-    let rpc = || Way::Rpc("1.0", "SendMessage", named.clone());
-    let rest = || Way::Get("/a2a/tasks".to_owned());
+    let rpc = || ApiCall::Rpc("1.0", "SendMessage", named.clone());
+    let rest = || ApiCall::Get("/a2a/tasks".to_owned());
     for (way, shown) in [
         (rpc(), None),
         (rest(), None),
@@ -39,7 +39,7 @@ async fn refusals_are_counted_by_what_was_wrong() {
         (rpc(), Some(("x-key", "s3cret"))),
         #[cfg(feature = "grpc")]
         (
-            Way::Grpc(Operation::SendMessage, named.clone()),
+            ApiCall::Grpc(Operation::SendMessage, named.clone()),
             Some(("authorization", asking.as_str())),
         ),
         // These requests are admitted.

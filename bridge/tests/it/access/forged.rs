@@ -9,19 +9,19 @@ use ring::{
 };
 use serde_json::{Value, json};
 
-use super::{AUDIENCE, ISSUER, guarded, key, secrets, tokens, ways::Way};
+use super::{AUDIENCE, ISSUER, guarded, key, secrets, tokens, ways::ApiCall};
 
 /// Returns a request in every binding for something that any caller may have.
-fn ways() -> Vec<Way> {
+fn ways() -> Vec<ApiCall> {
     vec![
-        Way::Rpc("1.0", "ListTasks", json!({})),
-        Way::Rpc("0.3", "tasks/get", json!({"id": "none"})),
-        Way::Get("/a2a/tasks".to_owned()),
-        Way::Get("/a2a/v1/tasks".to_owned()),
-        Way::Post("/tasks/get".to_owned(), json!({})),
-        Way::Post("/execute".to_owned(), json!({})),
+        ApiCall::Rpc("1.0", "ListTasks", json!({})),
+        ApiCall::Rpc("0.3", "tasks/get", json!({"id": "none"})),
+        ApiCall::Get("/a2a/tasks".to_owned()),
+        ApiCall::Get("/a2a/v1/tasks".to_owned()),
+        ApiCall::Post("/tasks/get".to_owned(), json!({})),
+        ApiCall::Post("/execute".to_owned(), json!({})),
         #[cfg(feature = "grpc")]
-        Way::Grpc(Operation::ListTasks, json!({})),
+        ApiCall::Grpc(Operation::ListTasks, json!({})),
     ]
 }
 

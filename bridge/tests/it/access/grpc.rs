@@ -14,7 +14,7 @@ use super::{
     ISSUER,
     callers::{ASKS, NEVER, app, bearer, task},
     guarded, token, tokens,
-    ways::Way,
+    ways::ApiCall,
 };
 use crate::grpc::{base64, call};
 
@@ -83,7 +83,7 @@ async fn anothers_task_is_answered_as_one_that_never_was() {
             assert!(seen.contains(&status), "{}: {seen:?}", operation.name());
         }
     }
-    let get = Way::Grpc(Operation::GetTask, json!({"id": id}));
+    let get = ApiCall::Grpc(Operation::GetTask, json!({"id": id}));
     let own = get.ask(&app, &[("authorization", &owner)]).await;
     assert_eq!(own.status, 200, "the owner still has it: {own:?}");
 }
@@ -103,10 +103,12 @@ async fn refusals_are_those_of_the_other_bindings() {
             .map(|shown| ("authorization", shown))
             .into_iter()
             .collect();
-        let over_grpc = Way::Grpc(Operation::ListTasks, json!({}))
+        let over_grpc = ApiCall::Grpc(Operation::ListTasks, json!({}))
             .ask(&app, &shown)
             .await;
-        let over_http = Way::Get("/a2a/tasks".to_owned()).ask(&app, &shown).await;
+        let over_http = ApiCall::Get("/a2a/tasks".to_owned())
+            .ask(&app, &shown)
+            .await;
         assert_eq!(over_grpc.status, over_http.status);
         assert_eq!(over_grpc.challenges, over_http.challenges);
         let (status, error) = (over_grpc.json(), &over_http.json()["error"]);

@@ -19,7 +19,7 @@ use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use tower::{Layer, Service};
 
-use super::{host, secrets, ways::Way};
+use super::{host, secrets, ways::ApiCall};
 use crate::app;
 
 const ALICE: (&str, &str) = ("x-key", "alice's");
@@ -38,9 +38,9 @@ impl Executor for Asking {
 
 /// Gives all requests an address, as a server does.
 #[derive(Clone)]
-struct From<S>(SocketAddr, S);
+struct WithAddress<S>(SocketAddr, S);
 
-impl<S: Service<axum::extract::Request>> Service<axum::extract::Request> for From<S> {
+impl<S: Service<axum::extract::Request>> Service<axum::extract::Request> for WithAddress<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = S::Future;
@@ -59,10 +59,10 @@ impl<S: Service<axum::extract::Request>> Service<axum::extract::Request> for Fro
 struct At(SocketAddr);
 
 impl<S> Layer<S> for At {
-    type Service = From<S>;
+    type Service = WithAddress<S>;
 
-    fn layer(&self, inner: S) -> From<S> {
-        From(self.0, inner)
+    fn layer(&self, inner: S) -> WithAddress<S> {
+        WithAddress(self.0, inner)
     }
 }
 
@@ -87,36 +87,36 @@ fn say(id: usize) -> Value {
 }
 
 /// Returns the same request in every binding.
-fn ways() -> Vec<Way> {
+fn ways() -> Vec<ApiCall> {
     vec![
-        Way::Rpc("1.0", "ListTasks", json!({})),
-        Way::Get("/a2a/tasks".to_owned()),
+        ApiCall::Rpc("1.0", "ListTasks", json!({})),
+        ApiCall::Get("/a2a/tasks".to_owned()),
         #[cfg(feature = "grpc")]
-        Way::Grpc(Operation::ListTasks, json!({})),
+        ApiCall::Grpc(Operation::ListTasks, json!({})),
     ]
 }
 
 /// Checks that a refusal says, in the form of its binding, which limit is exceeded and when to try again.
-async fn assert_refused(app: &Router, way: &Way, shown: (&str, &str), message: &str) {
+async fn assert_refused(app: &Router, way: &ApiCall, shown: (&str, &str), message: &str) {
     let told = way.ask(app, &[shown]).await;
     let said = told.json();
     let error = match way {
-        Way::Rpc(..) | Way::Get(_) | Way::Post(..) => &said["error"],
+        ApiCall::Rpc(..) | ApiCall::Get(_) | ApiCall::Post(..) => &said["error"],
         #[cfg(feature = "grpc")]
-        Way::Grpc(..) => &said,
+        ApiCall::Grpc(..) => &said,
     };
     let text = error["message"].as_str().unwrap_or_default();
     assert!(text.contains(message), "{told:?}");
     let details = match way {
-        Way::Rpc(..) => &error["data"],
-        Way::Get(_) | Way::Post(..) => &error["details"],
+        ApiCall::Rpc(..) => &error["data"],
+        ApiCall::Get(_) | ApiCall::Post(..) => &error["details"],
         #[cfg(feature = "grpc")]
-        Way::Grpc(..) => &error["details"],
+        ApiCall::Grpc(..) => &error["details"],
     };
     assert_eq!(details[0]["reason"], "RESOURCE_EXHAUSTED", "{told:?}");
     let delay = details[1]["retryDelay"].as_str().unwrap_or_default();
     assert!(delay.ends_with('s') && delay != "0s", "{told:?}");
-    if let Way::Get(_) | Way::Post(..) = way {
+    if let ApiCall::Get(_) | ApiCall::Post(..) = way {
         assert_eq!((told.status, error["code"].as_u64()), (429, Some(429)));
         assert_eq!(told.headers["retry-after"], delay.trim_end_matches('s'));
     }
@@ -217,7 +217,7 @@ async fn a_caller_has_so_many_streams_and_open_tasks() {
         ..QuotaSettings::default()
     };
     let app = app(quota, "192.0.2.1:1").await;
-    let send = |id| Way::Post("/a2a/message:send".to_owned(), say(id));
+    let send = |id| ApiCall::Post("/a2a/message:send".to_owned(), say(id));
     let mut tasks = Vec::new();
     for id in 0..2 {
         let told = send(id).ask(&app, &[ALICE]).await;
@@ -228,7 +228,7 @@ async fn a_caller_has_so_many_streams_and_open_tasks() {
     assert_eq!(send(2).ask(&app, &[BOB]).await.status, 200);
     let goes_on = json!({"message": {"messageId": "m", "taskId": tasks[0],
         "role": "ROLE_USER", "parts": [{"text": "go on"}]}});
-    let told = Way::Post("/a2a/message:send".to_owned(), goes_on);
+    let told = ApiCall::Post("/a2a/message:send".to_owned(), goes_on);
     assert_eq!(told.ask(&app, &[ALICE]).await.status, 200);
 
     let watch = format!("/a2a/tasks/{}:subscribe", tasks[0]);
@@ -237,13 +237,13 @@ async fn a_caller_has_so_many_streams_and_open_tasks() {
     assert_eq!(stream.status(), 200);
     let mut body = stream.into_body().into_data_stream();
     assert!(body.next().await.is_some());
-    let again = Way::Post(watch, json!({}));
+    let again = ApiCall::Post(watch, json!({}));
     let message = "a caller may have 1 streams open at once";
     assert_refused(&app, &again, ALICE, message).await;
     drop(body);
     let stream = again.ask(&app, &[("x-key", "nobody's")]).await;
     assert_eq!(stream.status, 401);
     let canceled = format!("/a2a/tasks/{}:cancel", tasks[1]);
-    let canceled = Way::Post(canceled, json!({})).ask(&app, &[ALICE]).await;
+    let canceled = ApiCall::Post(canceled, json!({})).ask(&app, &[ALICE]).await;
     assert_eq!(canceled.status, 200, "{canceled:?}");
 }

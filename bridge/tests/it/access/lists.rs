@@ -8,36 +8,36 @@ use serde_json::{Value, json};
 use super::{
     ISSUER,
     callers::{NEVER, app, bearer, task},
-    ways::{Told, Way},
+    ways::{Answer, ApiCall},
 };
 use crate::app as whole;
 
 /// Returns a request for a page of the list in every binding that has pages, with the path to the tasks in its answer.
-fn pages(token: &str) -> Vec<(&'static str, Way)> {
+fn pages(token: &str) -> Vec<(&'static str, ApiCall)> {
     let asked = json!({"pageSize": 1, "pageToken": token});
     vec![
-        ("/result", Way::Rpc("1.0", "ListTasks", asked.clone())),
+        ("/result", ApiCall::Rpc("1.0", "ListTasks", asked.clone())),
         (
             "",
-            Way::Get(format!("/a2a/tasks?pageSize=1&pageToken={token}")),
+            ApiCall::Get(format!("/a2a/tasks?pageSize=1&pageToken={token}")),
         ),
         #[cfg(feature = "grpc")]
-        ("", Way::Grpc(Operation::ListTasks, asked)),
+        ("", ApiCall::Grpc(Operation::ListTasks, asked)),
     ]
 }
 
 /// Returns the whole list: 0.3 has no pages and a bare array of tasks.
-fn whole() -> Vec<Way> {
+fn whole() -> Vec<ApiCall> {
     vec![
-        Way::Rpc("1.0", "ListTasks", json!({})),
-        Way::Get("/a2a/tasks".to_owned()),
-        Way::Get("/a2a/v1/tasks".to_owned()),
+        ApiCall::Rpc("1.0", "ListTasks", json!({})),
+        ApiCall::Get("/a2a/tasks".to_owned()),
+        ApiCall::Get("/a2a/v1/tasks".to_owned()),
         #[cfg(feature = "grpc")]
-        Way::Grpc(Operation::ListTasks, json!({})),
+        ApiCall::Grpc(Operation::ListTasks, json!({})),
     ]
 }
 
-async fn ask(app: &Router, way: &Way, caller: &str) -> Told {
+async fn ask(app: &Router, way: &ApiCall, caller: &str) -> Answer {
     way.ask(app, &[("authorization", caller)]).await
 }
 
@@ -65,7 +65,7 @@ async fn a_list_has_the_callers_own_tasks() {
 async fn two_tasks(app: &Router, caller: &str) -> [String; 2] {
     let mut ids = ["1", "2"].map(str::to_owned);
     for id in &mut ids {
-        let way = Way::Rpc("1.0", "SendMessage", whole::say(id, "hi"));
+        let way = ApiCall::Rpc("1.0", "SendMessage", whole::say(id, "hi"));
         let told = ask(app, &way, caller).await.json();
         told["result"]["task"]["id"]
             .as_str()
@@ -86,7 +86,7 @@ async fn anothers_page_is_refused_as_one_that_never_was() {
             let (_, way) = pages(token).remove(number);
             ask(&app, &way, caller).await
         };
-        let ids = |told: &Told| told.json().pointer(&format!("{at}/tasks/0/id")).cloned();
+        let ids = |told: &Answer| told.json().pointer(&format!("{at}/tasks/0/id")).cloned();
         let first = ask(&app, &first, &me).await;
         let next = first
             .json()
@@ -112,14 +112,14 @@ async fn anothers_page_is_refused_as_one_that_never_was() {
 }
 
 /// Returns a request in every binding that resubscribes to this task.
-fn streams(id: &str) -> Vec<Way> {
+fn streams(id: &str) -> Vec<ApiCall> {
     vec![
-        Way::Rpc("1.0", "SubscribeToTask", json!({"id": id})),
-        Way::Rpc("0.3", "tasks/resubscribe", json!({"id": id})),
-        Way::Get(format!("/a2a/tasks/{id}:subscribe")),
-        Way::Get(format!("/a2a/v1/tasks/{id}:subscribe")),
+        ApiCall::Rpc("1.0", "SubscribeToTask", json!({"id": id})),
+        ApiCall::Rpc("0.3", "tasks/resubscribe", json!({"id": id})),
+        ApiCall::Get(format!("/a2a/tasks/{id}:subscribe")),
+        ApiCall::Get(format!("/a2a/v1/tasks/{id}:subscribe")),
         #[cfg(feature = "grpc")]
-        Way::Grpc(Operation::SubscribeToTask, json!({"id": id})),
+        ApiCall::Grpc(Operation::SubscribeToTask, json!({"id": id})),
     ]
 }
 
@@ -130,7 +130,7 @@ async fn no_last_event_leads_into_anothers_task() {
     let [mine, _] = two_tasks(&app, &me).await;
     let [yours, _] = two_tasks(&app, &you).await;
     for (number, own) in streams(&mine).into_iter().enumerate() {
-        let asked = async |way: &Way, of: &str| {
+        let asked = async |way: &ApiCall, of: &str| {
             let last = format!("{of}/1");
             let shown = [
                 ("authorization", me.as_str()),
@@ -153,8 +153,8 @@ async fn no_last_event_leads_into_anothers_task() {
         ("last-event-id", last.as_str()),
     ];
     for way in [
-        Way::Rpc("1.0", "SendStreamingMessage", whole::say("3", "ho")),
-        Way::Post("/a2a/message:stream".to_owned(), whole::say("4", "ho")),
+        ApiCall::Rpc("1.0", "SendStreamingMessage", whole::say("3", "ho")),
+        ApiCall::Post("/a2a/message:stream".to_owned(), whole::say("4", "ho")),
     ] {
         let text = way.ask(&app, &shown).await.text;
         assert!(

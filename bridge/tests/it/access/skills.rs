@@ -8,7 +8,7 @@ use bridge_protocol::a2a::Operation;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::{ISSUER, hosted, secrets, token, tokens, ways::Way};
+use super::{ISSUER, hosted, secrets, token, tokens, ways::ApiCall};
 
 /// Anybody may ask, and what it can do needs a token with a scope, a key, or nothing.
 fn card(requirements: &Value) -> Value {
@@ -47,7 +47,7 @@ fn fresh() -> String {
 
 /// Returns a request for every way to name a skill, in every binding. In 0.1, clients name their tasks: each round uses
 /// another one.
-fn ways(skill: &str, round: usize) -> Vec<(&'static str, Way)> {
+fn ways(skill: &str, round: usize) -> Vec<(&'static str, ApiCall)> {
     let message = |more: &Value| {
         let mut message =
             json!({"messageId": fresh(), "role": "ROLE_USER", "parts": [{"text": "hi"}]});
@@ -64,14 +64,14 @@ fn ways(skill: &str, round: usize) -> Vec<(&'static str, Way)> {
     let mut asked = message(&json!({}));
     asked["metadata"] = json!({"skill": skill});
     vec![
-        ("1.0", Way::Rpc("1.0", "SendMessage", called.clone())),
+        ("1.0", ApiCall::Rpc("1.0", "SendMessage", called.clone())),
         (
             "1.0, stream",
-            Way::Rpc("1.0", "SendStreamingMessage", named.clone()),
+            ApiCall::Rpc("1.0", "SendStreamingMessage", named.clone()),
         ),
         (
             "0.3",
-            Way::Rpc(
+            ApiCall::Rpc(
                 "0.3",
                 "message/send",
                 old(json!([{"kind": "data", "data": data}])),
@@ -79,7 +79,7 @@ fn ways(skill: &str, round: usize) -> Vec<(&'static str, Way)> {
         ),
         (
             "0.3, stream",
-            Way::Rpc(
+            ApiCall::Rpc(
                 "0.3",
                 "message/stream",
                 old(json!([{"kind": "data", "data": function}])),
@@ -87,7 +87,7 @@ fn ways(skill: &str, round: usize) -> Vec<(&'static str, Way)> {
         ),
         (
             "0.1, bare",
-            Way::Post(
+            ApiCall::Post(
                 "/tasks/send".to_owned(),
                 json!({"id": format!("t-{round}"), "message": {"role": "user",
                     "parts": [{"type": "data", "data": data}]}}),
@@ -95,32 +95,32 @@ fn ways(skill: &str, round: usize) -> Vec<(&'static str, Way)> {
         ),
         (
             "HTTP+JSON",
-            Way::Post("/a2a/message:send".to_owned(), asked.clone()),
+            ApiCall::Post("/a2a/message:send".to_owned(), asked.clone()),
         ),
         (
             "HTTP+JSON, stream",
-            Way::Post("/a2a/message:stream".to_owned(), called.clone()),
+            ApiCall::Post("/a2a/message:stream".to_owned(), called.clone()),
         ),
         (
             "HTTP+JSON of 0.3",
-            Way::Post(
+            ApiCall::Post(
                 "/a2a/v1/message:send".to_owned(),
                 old(json!([{"kind": "data", "data": data}])),
             ),
         ),
         (
             "execute",
-            Way::Post(
+            ApiCall::Post(
                 "/execute".to_owned(),
                 json!({"jsonrpc": "2.0", "id": 7, "method": skill, "params": {}}),
             ),
         ),
         #[cfg(feature = "grpc")]
-        ("gRPC", Way::Grpc(Operation::SendMessage, called)),
+        ("gRPC", ApiCall::Grpc(Operation::SendMessage, called)),
         #[cfg(feature = "grpc")]
         (
             "gRPC, stream",
-            Way::Grpc(Operation::SendStreamingMessage, named),
+            ApiCall::Grpc(Operation::SendStreamingMessage, named),
         ),
     ]
 }
@@ -216,6 +216,6 @@ async fn what_a_skill_needs_makes_nobody_another_caller() {
     let (_, way) = ways("refund", 0).remove(0);
     let told = way.ask(&app, &[key, ("authorization", &rich)]).await;
     let id = told.json()["result"]["task"]["id"].clone();
-    let get = Way::Rpc("1.0", "GetTask", json!({"id": id}));
+    let get = ApiCall::Rpc("1.0", "GetTask", json!({"id": id}));
     assert_eq!(get.ask(&app, &[key]).await.json()["result"]["id"], id);
 }

@@ -11,7 +11,7 @@ use tower::ServiceExt as _;
 use crate::app;
 
 /// A request in the form of a binding.
-pub(super) enum Way {
+pub(super) enum ApiCall {
     /// JSON-RPC: version, method and parameters.
     Rpc(&'static str, &'static str, Value),
     /// Any other body by POST at a path.
@@ -25,7 +25,7 @@ pub(super) enum Way {
 
 /// The answer to a request.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Answer {
     /// HTTP's status, or the one that stands for gRPC's.
     pub(super) status: u16,
     /// The challenges for missing credentials.
@@ -35,7 +35,7 @@ pub(super) struct Told {
     pub(super) text: String,
 }
 
-impl Told {
+impl Answer {
     pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap()
     }
@@ -52,8 +52,8 @@ impl Told {
     }
 }
 
-impl Way {
-    pub(super) async fn ask(&self, app: &Router, headers: &[(&str, &str)]) -> Told {
+impl ApiCall {
+    pub(super) async fn ask(&self, app: &Router, headers: &[(&str, &str)]) -> Answer {
         match self {
             Self::Rpc(version, method, params) => {
                 let mut headers = headers.to_vec();
@@ -75,7 +75,7 @@ async fn http(
     headers: &[(&str, &str)],
     body: &Value,
     app: &Router,
-) -> Told {
+) -> Answer {
     let mut request = Request::builder().method(method).uri(path);
     request = request.header("content-type", "application/json");
     for (name, value) in headers {
@@ -91,7 +91,7 @@ async fn http(
         .await;
     let answer = answer.unwrap();
     let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-    Told::new(status, headers, app::text(answer).await)
+    Answer::new(status, headers, app::text(answer).await)
 }
 
 #[cfg(feature = "grpc")]
@@ -100,7 +100,7 @@ async fn grpc(
     message: &Value,
     metadata: &[(&str, &str)],
     app: &Router,
-) -> Told {
+) -> Answer {
     use crate::grpc::{call, decoded};
     use bridge_protocol::{
         a2a::{AgentCard, ListTasksResponse, Operation},
@@ -133,5 +133,5 @@ async fn grpc(
             "details": answered.error.data,
         }),
     };
-    Told::new(status, answered.status, text.to_string())
+    Answer::new(status, answered.status, text.to_string())
 }

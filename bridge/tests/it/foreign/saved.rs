@@ -12,12 +12,12 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 
 /// A server that replays recorded answers.
-pub(super) struct Saved {
+pub(super) struct ReplayServer {
     /// The address of its card.
     pub(super) card: String,
 }
 
-impl Saved {
+impl ReplayServer {
     /// Serves the recording in a file; `URL` in its card is replaced by its address.
     pub(super) async fn serve(file: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -42,7 +42,7 @@ fn found_cards() {
         };
         judged(&document)?;
         let found = Discovered::from_card(document.clone(), place.clone());
-        let Ok(lenient::Legible { card: read, .. }) = lenient::read_leniently(document) else {
+        let Ok(lenient::LenientCard { card: read, .. }) = lenient::read_leniently(document) else {
             return match found {
                 Ok(found) => Err(format!("{found:?} was found in what is no card")),
                 Err(_) => Ok(()),
@@ -113,19 +113,19 @@ fn card_references() {
 }
 
 /// The answers of a registry: `manifest`, `card`, `catalog` and `tags`.
-type Said = Arc<Mutex<Value>>;
+type RegistryAnswers = Arc<Mutex<Value>>;
 
 /// Returns a registry with these answers and their digests.
-async fn registry(said: &Said) -> Url {
+async fn registry(said: &RegistryAnswers) -> Url {
     let app = Router::new()
         .route("/v2/", get(async || Json(json!({}))))
         .route(
             "/v2/_catalog",
-            get(async |State(said): State<Said>| part(&said, "catalog")),
+            get(async |State(said): State<RegistryAnswers>| part(&said, "catalog")),
         )
         .route(
             "/v2/plan/tags/list",
-            get(async |State(said): State<Said>| part(&said, "tags")),
+            get(async |State(said): State<RegistryAnswers>| part(&said, "tags")),
         )
         .route("/v2/plan/manifests/{version}", get(manifest))
         .route("/v2/plan/blobs/{digest}", get(blob))
@@ -136,11 +136,11 @@ async fn registry(said: &Said) -> Url {
     url.parse().unwrap()
 }
 
-fn part(said: &Said, name: &str) -> Response<Body> {
+fn part(said: &RegistryAnswers, name: &str) -> Response<Body> {
     Json(said.lock().unwrap()[name].clone()).into_response()
 }
 
-async fn manifest(State(said): State<Said>) -> Response<Body> {
+async fn manifest(State(said): State<RegistryAnswers>) -> Response<Body> {
     let said = said.lock().unwrap();
     let manifest = said["manifest"].to_string();
     let manifest = manifest.replace(DIGEST, &digest(&said["card"].to_string()));
@@ -154,7 +154,7 @@ async fn manifest(State(said): State<Said>) -> Response<Body> {
     response.unwrap_or_else(|_| StatusCode::BAD_REQUEST.into_response())
 }
 
-async fn blob(State(said): State<Said>, Path(asked): Path<String>) -> Response<Body> {
+async fn blob(State(said): State<RegistryAnswers>, Path(asked): Path<String>) -> Response<Body> {
     let card = said.lock().unwrap()["card"].to_string();
     // Another digest is answered with the same card, as by a registry that lies.
     let _ = asked;
@@ -187,7 +187,7 @@ fn registries() -> Vec<Vec<u8>> {
 
 #[test]
 fn registries_of_cards() {
-    let (runtime, said) = (Runtime::new().unwrap(), Said::default());
+    let (runtime, said) = (Runtime::new().unwrap(), RegistryAnswers::default());
     let url = runtime.block_on(registry(&said));
     let registry = Registry::new(&url, RegistryOptions::default()).unwrap();
     fuzz(

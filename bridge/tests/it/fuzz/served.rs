@@ -23,7 +23,7 @@ use tower::ServiceExt as _;
 use super::{Verdict, corpus, corpus::TASK, fuzz, json as documents};
 use crate::{
     app::{rpc, say},
-    world::Obedient,
+    world::CommandAgent,
 };
 
 /// The time limit of an answer; no operation here waits for anything.
@@ -133,7 +133,7 @@ async fn app() -> Router {
     let agent = Agent {
         name: "agent".to_owned(),
         card: AgentCard::named("Obedient", "Does what it is told."),
-        executor: Arc::new(Obedient::default()),
+        executor: Arc::new(CommandAgent::default()),
         settings: TurnSettings::default(),
     };
     let settings = PushSettings {

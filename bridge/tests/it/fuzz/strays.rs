@@ -68,11 +68,11 @@ fn without(value: &Value) -> Value {
 }
 
 /// Reads a document as something and writes it again, if it can be read.
-type Again = Box<dyn Fn(&Value) -> Option<Value>>;
+type RoundTrip = Box<dyn Fn(&Value) -> Option<Value>>;
 
 /// Returns the readers of all kinds of documents, in every version.
-fn readers() -> Vec<(String, Again)> {
-    let mut all: Vec<(String, Again)> = vec![
+fn readers() -> Vec<(String, RoundTrip)> {
+    let mut all: Vec<(String, RoundTrip)> = vec![
         ("an activity".to_owned(), Box::new(activity)),
         ("a card of 1.0".to_owned(), Box::new(card_1_0)),
         ("a card of 0.3".to_owned(), Box::new(card_0_3)),
@@ -153,7 +153,7 @@ fn unknown_fields() {
     });
 }
 
-fn stays(what: &str, again: &Again, marked: &Value, is_expected: bool) -> Verdict {
+fn stays(what: &str, again: &RoundTrip, marked: &Value, is_expected: bool) -> Verdict {
     match again(marked) {
         _ if !is_expected => Ok(()),
         // In a map by names it is an entry, which may be refused aloud: that is no loss.

@@ -21,18 +21,18 @@ use crate::{interop::interop, remote::standin::StandIn, venv};
 
 /// The bot's action before it pauses.
 #[derive(Clone, Copy, PartialEq)]
-enum Begins {
+enum FirstAction {
     Speaking,
     Silently,
 }
 
 /// Starts a bot that ends the conversation when it may, and answers the bridge's request only then.
-async fn slow(begins: Begins, may: Arc<Semaphore>) -> StandIn {
+async fn slow(begins: FirstAction, may: Arc<Semaphore>) -> StandIn {
     StandIn::that(move |post| {
         let may = may.clone();
         // The bot continues when the bridge that called it has ended.
         let working = tokio::spawn(async move {
-            if begins == Begins::Speaking {
+            if begins == FirstAction::Speaking {
                 post.say("a moment, please").await;
             }
             may.acquire().await.unwrap().forget();
@@ -59,7 +59,7 @@ struct Pair {
 }
 
 impl Pair {
-    async fn start(begins: Begins) -> Self {
+    async fn start(begins: FirstAction) -> Self {
         let may = Arc::new(Semaphore::new(0));
         let bot = slow(begins, may.clone()).await;
         let database = Server::shared().database().await;
@@ -80,12 +80,12 @@ impl Pair {
     }
 
     /// Waits until the bot has the message, and has sent its first output.
-    async fn bot_is_at_work(&self, begins: Begins) {
+    async fn bot_is_at_work(&self, begins: FirstAction) {
         let said = match begins {
-            Begins::Speaking => {
+            FirstAction::Speaking => {
                 "SELECT count(*) FROM bridge.events WHERE convert_from(body, 'UTF8') LIKE '%a moment%'"
             }
-            Begins::Silently => "SELECT 1::bigint",
+            FirstAction::Silently => "SELECT 1::bigint",
         };
         let begun = Instant::now();
         while self.bot.posts().is_empty() || self.database.number(said).await == 0 {
@@ -145,9 +145,9 @@ impl Pair {
 /// The bot has shown that it has the message, so its turn stays open.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_bot_ends_its_turn_though_the_bridge_of_the_turn_dies() {
-    let mut pair = Pair::start(Begins::Speaking).await;
+    let mut pair = Pair::start(FirstAction::Speaking).await;
     pair.one.send("bot", json!({"messageId": "m"}), false).await;
-    pair.bot_is_at_work(Begins::Speaking).await;
+    pair.bot_is_at_work(FirstAction::Speaking).await;
     pair.one.bridge.kill();
     pair.is_alone().await;
     pair.may.add_permits(1);
@@ -157,10 +157,10 @@ async fn a_slow_bot_ends_its_turn_though_the_bridge_of_the_turn_dies() {
 /// It is unknown whether the bot has the message, so its turn fails, once; later output of the bot is a separate task.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_bot_fails_once_when_the_bridge_of_its_turn_dies() {
-    let mut pair = Pair::start(Begins::Silently).await;
+    let mut pair = Pair::start(FirstAction::Silently).await;
     let task = pair.one.send("bot", json!({"messageId": "m"}), false);
     let task = task.await;
-    pair.bot_is_at_work(Begins::Silently).await;
+    pair.bot_is_at_work(FirstAction::Silently).await;
     pair.one.bridge.kill();
     let failed = pair
         .other
@@ -184,7 +184,7 @@ async fn line(lines: &mut Lines<BufReader<ChildStdout>>) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_of_others_goes_on_at_another_bridge_when_one_stops() {
     let python = venv::with(&venv::A2A_SDK_1_0).await.join("bin/python");
-    let mut pair = Pair::start(Begins::Speaking).await;
+    let mut pair = Pair::start(FirstAction::Speaking).await;
     let agents = [&pair.one, &pair.other].map(|talk| format!("{}/a2a/bot", talk.bridge.url()));
     let mut client = Command::new(python)
         .arg(interop("a2a_sdk_resumes.py"))
@@ -196,7 +196,7 @@ async fn a_client_of_others_goes_on_at_another_bridge_when_one_stops() {
         .unwrap();
     let mut lines = BufReader::new(client.stdout.take().unwrap()).lines();
     assert_eq!(line(&mut lines).await, "following");
-    pair.bot_is_at_work(Begins::Speaking).await;
+    pair.bot_is_at_work(FirstAction::Speaking).await;
     pair.one.bridge.terminate();
     // A stream that ended without an error would mean that the turn is over.
     let told = line(&mut lines).await;

@@ -94,9 +94,9 @@ async fn a_watcher_is_told_of_what_another_process_appends() {
     }
 }
 
-struct Ear(mpsc::UnboundedSender<(String, u64)>);
+struct EventListener(mpsc::UnboundedSender<(String, u64)>);
 
-impl Listener for Ear {
+impl Listener for EventListener {
     fn appended(&self, head: &Head) {
         let _ = self.0.send((head.task.clone(), head.seq));
     }
@@ -107,7 +107,7 @@ async fn a_listener_is_told_of_what_another_process_appends() {
     let database = Server::shared().database().await;
     let (one, two) = (open(&database).await, open(&database).await);
     let (told, mut heard) = mpsc::unbounded_channel();
-    let ear: Arc<dyn Listener> = Arc::new(Ear(told));
+    let ear: Arc<dyn Listener> = Arc::new(EventListener(told));
     two.listen(Arc::downgrade(&ear));
     listens(&database, 2).await;
     Sample::new("t").create(&one, 1).await;

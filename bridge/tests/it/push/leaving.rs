@@ -14,11 +14,11 @@ use tempfile::TempDir;
 use tower::ServiceExt as _;
 
 use super::{call, loopback, receiver::Receiver, until};
-use crate::{app::polled, world::Obedient};
+use crate::{app::polled, world::CommandAgent};
 
 struct World {
     app: Router,
-    agent: Obedient,
+    agent: CommandAgent,
     hook: Receiver,
     _folder: TempDir,
 }
@@ -27,7 +27,7 @@ struct World {
 async fn world() -> World {
     let folder = tempfile::tempdir().unwrap();
     let store = SledStore::open(&SledSettings::in_folder(folder.path())).unwrap();
-    let agent = Obedient::default();
+    let agent = CommandAgent::default();
     let hosted = Agent {
         name: "agent".into(),
         card: AgentCard::named("Obedient", "Does what it is told."),

@@ -20,7 +20,7 @@ use bridge::{
 use bridge_protocol::a2a::AgentCard;
 use serde_json::{Value, json};
 
-use crate::{app::rpc, world::Obedient};
+use crate::{app::rpc, world::CommandAgent};
 
 /// Returns an app whose agent follows the message's commands, and which may deliver to this machine.
 async fn app() -> Router {
@@ -31,7 +31,7 @@ async fn app_with(store: Arc<dyn Store>, settings: PushSettings) -> Router {
     let agent = |name: &str| Agent {
         name: name.to_owned(),
         card: AgentCard::named("Obedient", "Does what it is told."),
-        executor: Arc::new(Obedient::default()),
+        executor: Arc::new(CommandAgent::default()),
         settings: TurnSettings::default(),
     };
     let host = Host::new(store, [agent("agent"), agent("other")]).push(Some(settings));

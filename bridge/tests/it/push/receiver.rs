@@ -38,7 +38,7 @@ pub(super) enum Answer {
 }
 
 #[derive(Debug, Default)]
-struct Noted {
+struct ReceiverState {
     deliveries: Vec<Delivery>,
     answers: BTreeMap<String, VecDeque<Answer>>,
 }
@@ -46,7 +46,7 @@ struct Noted {
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     url: String,
-    noted: Arc<Mutex<Noted>>,
+    noted: Arc<Mutex<ReceiverState>>,
     count: watch::Sender<usize>,
 }
 

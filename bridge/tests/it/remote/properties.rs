@@ -85,7 +85,7 @@ fn body() -> impl Strategy<Value = Value> {
 
 /// Whether a call names the bot's own conversation, or another's.
 #[derive(Clone, Copy, Debug)]
-enum Whose {
+enum Owner {
     Own,
     Other,
 }
@@ -113,7 +113,7 @@ struct Outcome {
     is_untouched: bool,
 }
 
-struct Scene {
+struct Setting {
     world: World,
     /// Calls at random.
     caller: StandIn,
@@ -123,7 +123,7 @@ struct Scene {
     task: Value,
 }
 
-impl Scene {
+impl Setting {
     async fn new() -> Self {
         let (caller, other) = (StandIn::echo().await, StandIn::echo().await);
         let bots = vec![
@@ -148,8 +148,8 @@ impl Scene {
         self.world.send("caller", hello).await;
         let post = self.caller.posts().pop().unwrap();
         let conversation = match call.whose {
-            Whose::Own => post.conversation(),
-            Whose::Other => self.other.conversation(),
+            Owner::Own => post.conversation(),
+            Owner::Other => self.other.conversation(),
         };
         let path = call
             .path
@@ -169,13 +169,13 @@ impl Scene {
 struct Call {
     method: &'static str,
     path: &'static str,
-    whose: Whose,
+    whose: Owner,
     names: bool,
     body: Value,
 }
 
 fn any_call() -> impl Strategy<Value = Call> {
-    let whose = select(vec![Whose::Own, Whose::Other]);
+    let whose = select(vec![Owner::Own, Owner::Other]);
     (path(), whose, any::<bool>(), body()).prop_map(|((method, path), whose, names, body)| Call {
         method,
         path,
@@ -188,7 +188,7 @@ fn any_call() -> impl Strategy<Value = Call> {
 #[test]
 fn no_body_breaks_the_connector_or_changes_what_is_anothers() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let scene = runtime.block_on(Scene::new());
+    let scene = runtime.block_on(Setting::new());
     let config = Config {
         cases: 256,
         failure_persistence: None,
@@ -201,7 +201,7 @@ fn no_body_breaks_the_connector_or_changes_what_is_anothers() {
         } = runtime.block_on(scene.call(&call));
         prop_assert!(status.is_some_and(|status| status < 500), "{status:?}");
         prop_assert!(is_untouched);
-        if let Whose::Other = call.whose {
+        if let Owner::Other = call.whose {
             prop_assert!(status.is_some_and(|status| status >= 400));
         }
         Ok(())

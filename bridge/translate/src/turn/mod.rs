@@ -161,7 +161,7 @@ impl Translation {
 
     fn activity(&mut self, activity: &Activity) {
         match &activity.kind {
-            ActivityType::Message | ActivityType::Typing => self.said(activity),
+            ActivityType::Message | ActivityType::Typing => self.handle_message(activity),
             ActivityType::EndOfConversation => self.end_of_conversation(activity),
             ActivityType::MessageUpdate | ActivityType::MessageDelete => self.change(activity),
             ActivityType::InvokeResponse => self.invoke_response(activity),
@@ -182,7 +182,7 @@ impl Translation {
     }
 
     /// Handles a message, a piece of a stream, or bare typing.
-    fn said(&mut self, activity: &Activity) {
+    fn handle_message(&mut self, activity: &Activity) {
         let Some(info) = activity.stream_info() else {
             return self.said_at_once(activity);
         };
@@ -208,7 +208,7 @@ impl Translation {
     /// Sends the messages so far, if somebody is shown them before the end.
     fn tell_early(&mut self) {
         if self.is_watched {
-            self.tell();
+            self.send_messages();
         }
     }
 
@@ -218,7 +218,7 @@ impl Translation {
         self.is_streamed = false;
         self.ask(waits_for(activity), &message.message_id);
         if self.held.len() == HELD {
-            self.tell();
+            self.send_messages();
         }
         self.held.push(message.clone());
         self.outputs.push_back(Output::Said(message));
@@ -233,7 +233,7 @@ impl Translation {
     }
 
     /// Sends the messages so far.
-    fn tell(&mut self) {
+    fn send_messages(&mut self) {
         if self.asked.is_some() || self.silent_end != SilentEnd::Completed {
             return self.tell_on_the_way();
         }

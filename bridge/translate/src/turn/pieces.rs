@@ -3,7 +3,7 @@
 use alloc::{string::String, vec, vec::Vec};
 
 use super::{Output, Translation, waits_for};
-use crate::{from_activity, markup, plain_text, stream::Piece};
+use crate::{from_activity, markup, plain_text, stream::Effect};
 use bridge_protocol::{
     a2a::{Artifact, Metadata, Part, TaskState},
     activity::{Activity, StreamInfo},
@@ -12,7 +12,7 @@ use bridge_protocol::{
 impl Translation {
     /// Sends the agent's progress, which is not part of the answer and does not end the turn.
     pub(super) fn inform(&mut self, activity: &Activity) {
-        self.tell();
+        self.send_messages();
         let message = self.as_message(activity);
         self.status(TaskState::Working, Some(message), None);
     }
@@ -32,9 +32,9 @@ impl Translation {
             .find(|part| plain_text::is_repeated(part));
         let mut plain = plain.filter(|_| is_final).cloned();
         let (text, append) = match piece {
-            Piece::Late => return self.event(activity),
-            Piece::Whole(text) => (text, false),
-            Piece::More(text) => {
+            Effect::Late => return self.event(activity),
+            Effect::Whole(text) => (text, false),
+            Effect::More(text) => {
                 // The piece follows the text so far, which the last piece need not repeat.
                 plain.iter_mut().for_each(plain_text::apart);
                 (text, true)
@@ -44,7 +44,7 @@ impl Translation {
         if append && !is_final && says_nothing(&parts) {
             return self.event(activity);
         }
-        self.tell();
+        self.send_messages();
         self.is_streamed = true;
         // Metadata of the whole answer belongs to the artifact, metadata of a piece to its event.
         let (of_artifact, of_event) = match is_final {

@@ -81,7 +81,7 @@ impl Linter<'_> {
     }
 
     fn version(&mut self, path: &str, said: Option<&Value>) {
-        let Some(version) = self.said(path, "protocol-version", said, "\"1.0\"") else {
+        let Some(version) = self.required_text(path, "protocol-version", said, "\"1.0\"") else {
             return;
         };
         let parts: Vec<&str> = version.split('.').collect();
@@ -164,7 +164,7 @@ impl Linter<'_> {
 
     /// Checks a binding: a standard name or a URI.
     fn binding(&mut self, path: &str, said: Option<&Value>) {
-        let Some(binding) = self.said(path, "transport", said, "\"JSONRPC\"") else {
+        let Some(binding) = self.required_text(path, "transport", said, "\"JSONRPC\"") else {
             return;
         };
         let names = [Binding::JsonRpc, Binding::Grpc, Binding::HttpJson].map(Binding::as_str);
@@ -178,7 +178,7 @@ impl Linter<'_> {
     }
 
     /// Returns a required text. Its absence is reported.
-    fn said<'v>(
+    fn required_text<'v>(
         &mut self,
         path: &str,
         rule: &'static str,

@@ -32,7 +32,7 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(2);
 
 /// What shows that an agent or server is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Awaited {
+pub enum ReadyCheck {
     /// An agent's card.
     Card,
     /// An agent's card, or that it is shown only to those who say who they are.
@@ -41,7 +41,7 @@ pub enum Awaited {
     Answer,
 }
 
-impl fmt::Display for Awaited {
+impl fmt::Display for ReadyCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Card | Self::CardOrRefusal => "agent card",
@@ -56,13 +56,13 @@ pub enum ReadyError {
     /// Its process ended first.
     #[error(
         "{role} {exit} before its {awaited} could be read at {endpoint}{}",
-        said(last_lines)
+        quoted_output(last_lines)
     )]
     AgentExited {
         /// The agent's role.
         role: String,
         /// The awaited response.
-        awaited: Awaited,
+        awaited: ReadyCheck,
         /// The address at which it should have listened.
         endpoint: Url,
         /// The exit status of its process.
@@ -74,13 +74,13 @@ pub enum ReadyError {
     #[error(
         "{role} showed no {awaited} at {endpoint} within {limit:?}: {seen}; {}{}",
         seen.remedy(),
-        said(last_lines)
+        quoted_output(last_lines)
     )]
     NeverReady {
         /// The agent's role.
         role: String,
         /// The awaited response.
-        awaited: Awaited,
+        awaited: ReadyCheck,
         /// The address at which it should have listened.
         endpoint: Url,
         /// The time limit.
@@ -105,7 +105,7 @@ pub enum ReadyError {
     Client(#[from] reqwest::Error),
 }
 
-fn said(last_lines: &[String]) -> String {
+fn quoted_output(last_lines: &[String]) -> String {
     if last_lines.is_empty() {
         return String::new();
     }
@@ -121,7 +121,7 @@ fn said(last_lines: &[String]) -> String {
 pub async fn wait_ready(
     role: &str,
     endpoint: &Url,
-    awaited: Awaited,
+    awaited: ReadyCheck,
     process: Option<&AgentProcess>,
     quiet: Duration,
     limit: Duration,
@@ -174,13 +174,13 @@ async fn ended(process: Option<&AgentProcess>) -> AgentExit {
 async fn poll(
     client: &Client,
     endpoint: &Url,
-    awaited: Awaited,
+    awaited: ReadyCheck,
     quiet: Duration,
     limit: Duration,
 ) -> Result<Value, CardProbe> {
     let places = match awaited {
-        Awaited::Card | Awaited::CardOrRefusal => card_urls(endpoint),
-        Awaited::Answer => vec![endpoint.clone()],
+        ReadyCheck::Card | ReadyCheck::CardOrRefusal => card_urls(endpoint),
+        ReadyCheck::Answer => vec![endpoint.clone()],
     };
     let begun = Instant::now();
     let deadline = begun + limit;
@@ -201,13 +201,13 @@ async fn poll(
             Ok(Ok(card)) => return Ok(card),
             // Any response shows that the server is ready.
             Ok(Err(CardProbe::Status { .. } | CardProbe::NotACard { .. }))
-                if awaited == Awaited::Answer =>
+                if awaited == ReadyCheck::Answer =>
             {
                 return Ok(Value::Null);
             }
             Ok(Err(CardProbe::Status {
                 status: 401 | 403, ..
-            })) if awaited == Awaited::CardOrRefusal => return Ok(Value::Null),
+            })) if awaited == ReadyCheck::CardOrRefusal => return Ok(Value::Null),
             Ok(Err(untrusted @ CardProbe::Untrusted { .. })) => return Err(untrusted),
             Ok(Err(instead)) => seen = instead,
             Err(_) => return Err(seen),

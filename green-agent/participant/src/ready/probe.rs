@@ -83,7 +83,9 @@ impl fmt::Display for CardProbe {
 
 /// Returns whether a connection can be made at all, and closes it.
 pub(super) async fn connects(endpoint: &Url) -> Result<(), CardProbe> {
-    let no_connection = |error: &io::Error| CardProbe::NoConnection { why: why(error) };
+    let no_connection = |error: &io::Error| CardProbe::NoConnection {
+        why: cause_of(error),
+    };
     let host = match endpoint.host() {
         Some(Host::Domain(name)) => name.to_owned(),
         Some(Host::Ipv4(address)) => address.to_string(),
@@ -169,13 +171,13 @@ fn no_answer(error: &reqwest::Error) -> CardProbe {
     while let Some(inner) = cause.source() {
         cause = inner;
     }
-    let why = cause.downcast_ref().map(why);
+    let why = cause.downcast_ref().map(cause_of);
     CardProbe::NoConnection {
         why: why.unwrap_or_else(|| cause.to_string()),
     }
 }
 
-fn why(error: &io::Error) -> String {
+fn cause_of(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
         _ => error.to_string(),

@@ -14,7 +14,7 @@ async fn never_ready(endpoint: &Url) -> CardProbe {
     match wait_ready(
         "purple",
         endpoint,
-        Awaited::Card,
+        ReadyCheck::Card,
         None,
         Duration::ZERO,
         limit,
@@ -62,7 +62,7 @@ async fn a_card_is_found_in_each_place() {
         let found = wait_ready(
             "purple",
             &endpoint,
-            Awaited::Card,
+            ReadyCheck::Card,
             None,
             Duration::ZERO,
             limit,
@@ -103,7 +103,7 @@ async fn a_server_is_ready_when_it_answers_anything() {
     let answered = wait_ready(
         "bot",
         &endpoint,
-        Awaited::Answer,
+        ReadyCheck::Answer,
         None,
         Duration::ZERO,
         limit,

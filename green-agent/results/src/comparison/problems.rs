@@ -35,7 +35,7 @@ pub(super) fn changes(a: &[&TrialRecord], b: &[&TrialRecord]) -> Vec<ProblemChan
     let mut count = |records: &[&TrialRecord], add: fn(&mut ProblemChange)| {
         for record in records {
             for problem in &record.problems {
-                let message = shown(problem);
+                let message = describe(problem);
                 let key = (
                     record.scenario.clone(),
                     problem.kind.title(),
@@ -63,7 +63,7 @@ pub(super) fn changes(a: &[&TrialRecord], b: &[&TrialRecord]) -> Vec<ProblemChan
     changes
 }
 
-fn shown(problem: &Problem) -> String {
+fn describe(problem: &Problem) -> String {
     let line = problem.message.lines().next().unwrap_or_default();
     let mut text = String::new();
     for c in line.chars().take(SHOWN) {

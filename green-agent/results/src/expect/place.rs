@@ -54,13 +54,13 @@ fn size(value: &Value) -> Result<usize, String> {
 /// Describes why a path selects nothing, and what is found in its place.
 pub(super) fn absence(path: Option<&ValuePath>, noun: &str, value: &Value) -> String {
     match path {
-        None => format!("{noun} {}", holds("", value)),
+        None => format!("{noun} {}", found_content("", value)),
         Some(ValuePath::JsonPath(path)) => {
-            format!("nothing at {path}; {noun} {}", holds("", value))
+            format!("nothing at {path}; {noun} {}", found_content("", value))
         }
         Some(ValuePath::Pointer(pointer)) => match nearest(value, pointer) {
-            ("", value) => format!("nothing at {pointer}; {noun} {}", holds("", value)),
-            (above, value) => format!("nothing at {pointer}; {above} {}", holds(above, value)),
+            ("", value) => format!("nothing at {pointer}; {noun} {}", found_content("", value)),
+            (above, value) => format!("nothing at {pointer}; {above} {}", found_content(above, value)),
         },
     }
 }
@@ -73,8 +73,8 @@ fn nearest<'a, 'b>(value: &'a Value, pointer: &'b str) -> (&'b str, &'a Value) {
         .unwrap_or(("", value))
 }
 
-/// Returns what is in a value, which stands at the place `at`.
-fn holds(at: &str, value: &Value) -> String {
+/// Describes the content of a value at the place `at`.
+fn found_content(at: &str, value: &Value) -> String {
     match value {
         Value::Object(members) if !members.is_empty() => {
             let keys: Vec<&str> = members.keys().map(String::as_str).collect();

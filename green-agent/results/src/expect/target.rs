@@ -27,7 +27,7 @@ pub(super) fn find(target: &Target, subject: &Subject<'_>) -> Result<TargetValue
         Target::Mcp(tool) => mcp(tool, subject.entries),
         Target::Result => Ok(TargetValue {
             value: Value::Array(subject.assessment.results.clone()),
-            at: seen(subject.entries, |label| label.starts_with("artifact:")),
+            at: labeled_entries(subject.entries, |label| label.starts_with("artifact:")),
         }),
         Target::Metric(name) => metric(name, subject),
     }
@@ -57,7 +57,7 @@ fn artifact(name: &str, subject: &Subject<'_>) -> Result<TargetValue, String> {
             .collect(),
     };
     let label = format!("artifact:{name}");
-    let at = seen(subject.entries, |seen| seen == label);
+    let at = labeled_entries(subject.entries, |seen| seen == label);
     Ok(TargetValue { value, at })
 }
 
@@ -148,7 +148,7 @@ fn absent<'a>(what: &str, instead: &str, names: impl Iterator<Item = &'a str>) -
 }
 
 /// Returns the entries from the evaluator that have a label.
-fn seen(entries: &[Entry], wanted: impl Fn(&str) -> bool) -> Vec<u64> {
+fn labeled_entries(entries: &[Entry], wanted: impl Fn(&str) -> bool) -> Vec<u64> {
     let from_green = entries.iter().filter(|entry| entry.hop.to == "green");
     from_green
         .filter(|entry| labels(entry).iter().any(|label| wanted(label)))

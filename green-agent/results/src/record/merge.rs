@@ -17,14 +17,14 @@ pub struct Merged {
     /// The number of trials.
     pub trials: usize,
     /// The trials that several runs have, by key; that of the first run is taken.
-    pub doubles: Vec<Double>,
+    pub doubles: Vec<DuplicateTrial>,
     /// The parts that no run has, such as `2/8`.
     pub missing: Vec<String>,
 }
 
 /// A trial that two runs have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Double {
+pub struct DuplicateTrial {
     /// Its key.
     pub key: String,
     /// Its scenario, sample and trial, for people.
@@ -186,7 +186,7 @@ fn check_alike(first: &RunFolder, other: &RunFolder) -> Result<(), MergeError> {
     }
 }
 
-type Joined<'a> = (Vec<(&'a RunFolder, &'a TrialRecord)>, Vec<Double>);
+type Joined<'a> = (Vec<(&'a RunFolder, &'a TrialRecord)>, Vec<DuplicateTrial>);
 
 /// Returns the records of all runs, those of one trial from the first run that has it.
 fn joined(runs: &[RunFolder]) -> Joined<'_> {
@@ -199,7 +199,7 @@ fn joined(runs: &[RunFolder]) -> Joined<'_> {
             if std::ptr::eq(owner, run) {
                 records.push((run, record));
             } else if told.insert(&record.key) {
-                doubles.push(Double {
+                doubles.push(DuplicateTrial {
                     key: record.key.clone(),
                     trial: record.title(),
                     taken: owner.path.clone(),

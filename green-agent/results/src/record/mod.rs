@@ -25,7 +25,7 @@ pub use self::{
     error::RecordError,
     folder::RunFolder,
     manifest::{ExpectedEnd, Manifest, ManifestScenario, RunSettings, Shard},
-    merge::{Double, MergeError, Merged, copy_trial, merge},
+    merge::{DuplicateTrial, MergeError, Merged, copy_trial, merge},
     reader::{ReadRecords, read_records},
     writer::{RecordWriter, is_written},
 };

@@ -152,7 +152,7 @@ impl Steps<'_> {
         let is_request = matches!(entry.content, Content::Request { .. });
         if is_request && entry.hop.to == self.role && sends(&entry.content) {
             let message = body(entry)
-                .map(|body| said(wire::payload(body)))
+                .map(|body| content_text(wire::payload(body)))
                 .unwrap_or_default();
             let step = self.step(entry, "user", &message);
             self.steps.push(step);
@@ -242,7 +242,7 @@ impl Steps<'_> {
         let Some(answer) = body(entry).and_then(wire::said) else {
             return;
         };
-        let message = said(match answer {
+        let message = content_text(match answer {
             Answer::Task(object)
             | Answer::Status(object)
             | Answer::Artifact(object)
@@ -269,7 +269,7 @@ fn result_text(body: &Body) -> String {
         Body::Text(text) => text.clone(),
         Body::Omitted { bytes, why, .. } => format!("{bytes} bytes not kept: {why}"),
         Body::Json(body) => {
-            let text = said(wire::payload(body));
+            let text = content_text(wire::payload(body));
             if text.is_empty() {
                 wire::payload(body).to_string()
             } else {
@@ -280,7 +280,7 @@ fn result_text(body: &Body) -> String {
 }
 
 /// Returns the texts and data of a message or a result, in their order, without a task's history.
-fn said(value: &Value) -> String {
+fn content_text(value: &Value) -> String {
     let mut all = Vec::new();
     gather(value, &mut all, 0);
     all.join("\n")

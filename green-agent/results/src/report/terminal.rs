@@ -88,7 +88,7 @@ impl Terminal {
                 self.enter(scenario, *phase);
             }
             RunEvent::Planned { trials } => lock(&self.progress).total += trials,
-            RunEvent::Said { scenario, text } => self.said(scenario, text),
+            RunEvent::Said { scenario, text } => self.prefixed(scenario, text),
             RunEvent::Output {
                 scenario,
                 role,
@@ -168,7 +168,7 @@ impl Terminal {
             .phase = phase;
     }
 
-    fn said(&self, scenario: &str, text: &str) {
+    fn prefixed(&self, scenario: &str, text: &str) {
         if let Some(one) = lock(&self.running).get_mut(scenario) {
             one.said = line(text.lines().next().unwrap_or_default()).into_owned();
         }

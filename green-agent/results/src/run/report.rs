@@ -379,11 +379,11 @@ impl FinishedRun<'_> {
 const KEPT: [&str; 3] = ["assessment", "results", "parties"];
 
 fn whole_trials<S: Serializer>(trials: &[TrialReport], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(trials.iter().map(whole))
+    serializer.collect_seq(trials.iter().map(complete_report))
 }
 
 /// Returns the report of a trial with the parts that are kept in its folder, if they can be read.
-fn whole(trial: &TrialReport) -> Value {
+fn complete_report(trial: &TrialReport) -> Value {
     let mut report = serde_json::to_value(trial).unwrap_or_default();
     let kept = trial
         .folder

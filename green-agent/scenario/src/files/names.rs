@@ -34,7 +34,7 @@ pub(super) fn rename_duplicates(found: &mut [ScenarioFile]) -> Result<(), Collec
 
 /// Returns longer names for files that share one, none of them taken.
 fn longer(name: &str, paths: &[&Path], taken: &BTreeSet<String>) -> Option<Vec<String>> {
-    let plain: Vec<_> = paths.iter().map(|path| words(path, name)).collect();
+    let plain: Vec<_> = paths.iter().map(|path| path_words(path, name)).collect();
     let whole: Vec<_> = paths.iter().map(|path| whole_words(path)).collect();
     [plain, whole].iter().find_map(|paths| {
         let longest = paths.iter().map(Vec::len).max()?;
@@ -52,7 +52,7 @@ fn ends(paths: &[Vec<String>], count: usize) -> Vec<String> {
 }
 
 /// Returns the words of a path without the file's extension, and without a file name that the scenario's name omits.
-fn words(path: &Path, name: &str) -> Vec<String> {
+fn path_words(path: &Path, name: &str) -> Vec<String> {
     let mut words = whole_words(&path.with_extension(""));
     if words.last().map(String::as_str) != name.split('/').next_back() {
         words.pop();

@@ -52,7 +52,7 @@ pub(super) fn credential(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option
         .agent
         .need("the role or the URL of the agent that is shown it");
     let agent = agent.and_then(|node| agent_of(node, roles));
-    let shown = shown(&keys);
+    let shown = credential_form(&keys);
     let secret = keys.secret.need(SECRET).and_then(secret);
     Some(Credential {
         agent: agent?,
@@ -72,7 +72,7 @@ fn agent_of(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Place> {
     }
 }
 
-fn shown(keys: &CredentialKeys<'_>) -> Option<CredentialForm> {
+fn credential_form(keys: &CredentialKeys<'_>) -> Option<CredentialForm> {
     const SCHEME: &str = "a security scheme of the agent's card by its name";
     const HEADER: &str = "the name of an HTTP header";
     match (keys.scheme.node(), keys.header.node()) {

@@ -161,7 +161,7 @@ impl Polls {
     /// Returns whether an exchange is not a poll, or a poll with a new answer.
     fn is_news(&mut self, exchange: &Exchange<'_>) -> bool {
         let Some(task) = polled_task(exchange) else {
-            self.hear(exchange);
+            self.record_states(exchange);
             return true;
         };
         let answer = answer(exchange);
@@ -171,7 +171,7 @@ impl Polls {
 
 impl Polls {
     /// Records the states of tasks in answers other than polls.
-    fn hear(&mut self, exchange: &Exchange<'_>) {
+    fn record_states(&mut self, exchange: &Exchange<'_>) {
         for said in said_in(exchange) {
             let (object, id) = match said {
                 Answer::Task(task) => (task, task.get("id")),

@@ -102,7 +102,7 @@ pub fn compare(
     let actual = SnapshotFile::new(path::source_of(path), actual);
     let new = path::new_path(path);
     match (mode, read(mode, path)?) {
-        (_, Existing::Text(old)) if old.content() == actual.content() => {
+        (_, ExistingFile::Text(old)) if old.content() == actual.content() => {
             remove(&new)?;
             Ok(SnapshotOutcome::Same)
         }
@@ -111,12 +111,15 @@ pub fn compare(
             remove(&new)?;
             Ok(SnapshotOutcome::Accepted(old.accepted()))
         }
-        (SnapshotMode::Check | SnapshotMode::Off, Existing::Text(old)) => {
+        (SnapshotMode::Check | SnapshotMode::Off, ExistingFile::Text(old)) => {
             write(&new, &actual)?;
             let diff = diff(old.content(), actual.content(), ("snapshot", "this run"));
             Ok(SnapshotOutcome::Different { diff, new })
         }
-        (SnapshotMode::Check | SnapshotMode::Off, Existing::Nothing | Existing::Unreadable) => {
+        (
+            SnapshotMode::Check | SnapshotMode::Off,
+            ExistingFile::Nothing | ExistingFile::Unreadable,
+        ) => {
             write(&new, &actual)?;
             Ok(SnapshotOutcome::Missing { new })
         }
@@ -124,14 +127,14 @@ pub fn compare(
 }
 
 /// The state of the file at a snapshot's path.
-enum Existing {
+enum ExistingFile {
     Nothing,
     Text(SnapshotFile),
     /// The file is not a snapshot of text. This occurs only if it is going to be replaced.
     Unreadable,
 }
 
-impl Existing {
+impl ExistingFile {
     fn accepted(&self) -> Accepted {
         match self {
             Self::Nothing => Accepted::New,
@@ -140,18 +143,18 @@ impl Existing {
     }
 }
 
-fn read(mode: SnapshotMode, path: &Path) -> Result<Existing, SnapshotError> {
+fn read(mode: SnapshotMode, path: &Path) -> Result<ExistingFile, SnapshotError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Existing::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ExistingFile::Nothing),
         Err(source) => {
             let path = path.to_owned();
             return Err(SnapshotError::Read { path, source });
         }
     };
     match SnapshotFile::parse(&text) {
-        Ok(file) => Ok(Existing::Text(file)),
-        Err(_) if mode == SnapshotMode::Accept => Ok(Existing::Unreadable),
+        Ok(file) => Ok(ExistingFile::Text(file)),
+        Err(_) if mode == SnapshotMode::Accept => Ok(ExistingFile::Unreadable),
         Err(why) => {
             let path = path.to_owned();
             Err(SnapshotError::Format { path, why })

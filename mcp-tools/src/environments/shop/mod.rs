@@ -70,13 +70,13 @@ impl Shop {
             tools::REMOVE_FROM_CART => self.remove(arguments),
             tools::SHOW_CART => {
                 arguments.done()?;
-                Ok(self.shown())
+                Ok(self.cart_content())
             }
             tools::SET_ADDRESS => {
                 let address = arguments.required("address")?;
                 arguments.done()?;
                 self.address = Some(address);
-                Ok(self.shown())
+                Ok(self.cart_content())
             }
             tools::CONFIRM_ORDER => self.confirm(arguments),
             unknown => Err(StepError::NoTool(unknown.into())),
@@ -117,7 +117,7 @@ impl Shop {
             });
         }
         self.cart.set(&product, wanted);
-        Ok(self.shown())
+        Ok(self.cart_content())
     }
 
     /// Removes a product from the cart; all of it, if no quantity is given.
@@ -131,7 +131,7 @@ impl Shop {
         }
         let left = quantity.map_or(0, |quantity| there.saturating_sub(quantity));
         self.cart.set(&product, left);
-        Ok(self.shown())
+        Ok(self.cart_content())
     }
 
     fn confirm(&mut self, mut arguments: Arguments) -> Result<Value, StepError> {
@@ -148,11 +148,11 @@ impl Shop {
             return Err(StepError::Total { total, said });
         }
         self.confirmed = true;
-        Ok(self.shown())
+        Ok(self.cart_content())
     }
 
     /// Returns the content of the cart as JSON.
-    fn shown(&self) -> Value {
+    fn cart_content(&self) -> Value {
         json!({
             "lines": self.cart.lines(),
             "shipping_cents": self.cart.shipping(),

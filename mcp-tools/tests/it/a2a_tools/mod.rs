@@ -26,12 +26,12 @@ const DISCOVER: &str = "discover_a2a_agent_capabilities";
 const INVOKE: &str = "invoke_a2a_agent_skill";
 
 /// The requests to an agent: path, `Authorization`, body.
-type Seen = Arc<Mutex<Vec<(String, Option<String>, Value)>>>;
+type Requests = Arc<Mutex<Vec<(String, Option<String>, Value)>>>;
 
 /// An agent with this card, in which `HERE` is replaced by its address, and with these answers in order.
 struct Agent {
     url: String,
-    seen: Seen,
+    seen: Requests,
 }
 
 impl Agent {
@@ -39,7 +39,7 @@ impl Agent {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let card: Value = serde_json::from_str(&card.to_string().replace("HERE", &url)).unwrap();
-        let (seen, answers) = (Seen::default(), Arc::new(Mutex::new(answers)));
+        let (seen, answers) = (Requests::default(), Arc::new(Mutex::new(answers)));
         let kept = seen.clone();
         let answer = move |path: &'static str| {
             let (seen, answers) = (kept.clone(), answers.clone());

@@ -15,7 +15,7 @@ use rmcp::transport::streamable_http_server::{
 };
 use tokio::{runtime::Runtime, sync::Notify};
 
-use crate::stranger::Stranger;
+use crate::stranger::HostileServer;
 
 pub(super) const TOKEN: &str = "tok-12345";
 
@@ -29,7 +29,7 @@ pub(super) enum Refusal {
 }
 
 pub(super) struct TroubledHttp {
-    pub(super) stranger: Stranger,
+    pub(super) stranger: HostileServer,
     pub(super) sessions: Arc<LocalSessionManager>,
     address: SocketAddr,
     end: Arc<Notify>,
@@ -40,10 +40,10 @@ impl TroubledHttp {
         Self::with(Refusal::Challenge, |_| ())
     }
 
-    pub(super) fn with(refusal: Refusal, change: impl FnOnce(&mut Stranger)) -> Self {
+    pub(super) fn with(refusal: Refusal, change: impl FnOnce(&mut HostileServer)) -> Self {
         let end = Arc::new(Notify::new());
         let dies = end.clone();
-        let mut stranger = Stranger::new(move || dies.notify_one());
+        let mut stranger = HostileServer::new(move || dies.notify_one());
         change(&mut stranger);
         let sessions = Arc::new(LocalSessionManager::default());
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -89,7 +89,7 @@ fn serve(app: Router, listener: std::net::TcpListener, end: &Notify) {
     runtime.shutdown_timeout(Duration::ZERO);
 }
 
-fn app(stranger: Stranger, sessions: Arc<LocalSessionManager>, refusal: Refusal) -> Router {
+fn app(stranger: HostileServer, sessions: Arc<LocalSessionManager>, refusal: Refusal) -> Router {
     let make = move || Ok(stranger.clone());
     let service = StreamableHttpService::new(make, sessions, Default::default());
     Router::new()

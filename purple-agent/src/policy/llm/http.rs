@@ -197,7 +197,7 @@ impl Endpoint {
     }
 
     fn refusal(&self, status: StatusCode, wanted: Option<Duration>, body: &[u8]) -> Failure {
-        let message = self.masked(&said(body));
+        let message = self.masked(&error_message(body));
         let passing = matches!(
             status,
             StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT
@@ -261,7 +261,7 @@ fn retry_delay(body: &[u8]) -> Option<Duration> {
 }
 
 /// Returns the message in an error's body: `error.message`, which all APIs have, else the beginning of the body.
-fn said(body: &[u8]) -> String {
+fn error_message(body: &[u8]) -> String {
     let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
     let message = parsed.pointer("/error/message").and_then(Value::as_str);
     let text = message.map_or_else(|| String::from_utf8_lossy(body).into_owned(), str::to_owned);

@@ -85,15 +85,15 @@ impl Instructions {
         newest: u64,
     ) -> Option<String> {
         match (self.assists, begins) {
-            (true, _) => said(context, before),
+            (true, _) => messages_after(context, before),
             (false, true) => Some(BEGIN.to_owned()),
-            (false, false) => (newest > before).then(|| more(newest - before)),
+            (false, false) => (newest > before).then(|| new_messages(newest - before)),
         }
     }
 }
 
 /// Returns the user's messages after the message of this number.
-fn said(context: &AgentContext, before: u64) -> Option<String> {
+fn messages_after(context: &AgentContext, before: u64) -> Option<String> {
     let received = context.incoming_messages().history().into_iter();
     let later = received.filter(|received| received.number > before);
     let texts: Vec<String> = later.map(|one| texts(&one.message).join("\n")).collect();
@@ -101,6 +101,6 @@ fn said(context: &AgentContext, before: u64) -> Option<String> {
 }
 
 /// Returns the text for messages that arrived while the model worked.
-fn more(count: u64) -> String {
+fn new_messages(count: u64) -> String {
     format!("Messages that came in meanwhile: {count}. Read them with message_history.")
 }

@@ -7,7 +7,7 @@ use super::{
     compact::limited,
     names::ModelNames,
 };
-use crate::policy::{Action, Called, Step, ToolCall};
+use crate::policy::{Action, CompletedCall, Step, ToolCall};
 
 /// A tool that is offered in addition to the agent's, because a model has no other way to wait.
 const WAIT: &str = "wait_for_message";
@@ -126,7 +126,7 @@ fn fate(call: RequestedCall, names: &ModelNames) -> CallHandling {
 }
 
 /// Returns a result as text for the model: its text, else its data.
-fn result_text(called: &Called) -> String {
+fn result_text(called: &CompletedCall) -> String {
     match (called.text(), called.data()) {
         (text, Value::Null) => text,
         (text, _) if !text.is_empty() => text,
@@ -155,7 +155,7 @@ mod tests {
         };
         let result = CallToolResult::success(vec![ContentBlock::text(text)]);
         Step {
-            called: vec![Called { call, result }],
+            called: vec![CompletedCall { call, result }],
         }
     }
 

@@ -33,7 +33,7 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::{
-    Action, Called, NewPolicy, Policy, PolicyError, SettingsError, Situation, ToolCall,
+    Action, CompletedCall, NewPolicy, Policy, PolicyError, SettingsError, Situation, ToolCall,
     settings::Settings,
 };
 use choice::{Choice, Chosen};
@@ -138,7 +138,7 @@ impl Personal {
     /// agent's task.
     fn after_call(
         &mut self,
-        called: &Called,
+        called: &CompletedCall,
         chosen: &Chosen,
         request: &Request,
         newest: u64,

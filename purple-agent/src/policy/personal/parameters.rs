@@ -45,7 +45,9 @@ pub(super) fn read_parameters(
                 found.values.insert(name.clone(), value);
                 found.is_certain |= is_certain;
             }
-            FoundValue::Several(values) => return Err(which(&asked(name, property), &values)),
+            FoundValue::Several(values) => {
+                return Err(chosen_name(&asked(name, property), &values));
+            }
             FoundValue::Nothing if required.contains(&name.as_str()) => {
                 return Err(asked(name, property));
             }
@@ -176,7 +178,7 @@ fn asked(name: &str, property: &Value) -> String {
     }
 }
 
-fn which(asked: &str, values: &[i64]) -> String {
+fn chosen_name(asked: &str, values: &[i64]) -> String {
     let values: Vec<String> = values.iter().map(ToString::to_string).collect();
     format!(
         "{asked}: {}? I can ask for one at a time",

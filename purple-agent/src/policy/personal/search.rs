@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{DISCOVER, SEARCH};
-use crate::policy::{Called, Step};
+use crate::policy::{CompletedCall, Step};
 
 /// The calls so far.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ impl<'a> SearchProgress<'a> {
     /// Returns the sites with discovery results, in order.
     pub(super) fn asked(self) -> Vec<Site> {
         let calls = self.calls(DISCOVER);
-        let site = |called: &Called| Site {
+        let site = |called: &CompletedCall| Site {
             url: called.call.arguments["target_url"]
                 .as_str()
                 .unwrap_or_default()
@@ -78,7 +78,7 @@ impl<'a> SearchProgress<'a> {
 
     /// Returns the text of a site's search result.
     fn result(self, url: &str) -> String {
-        let results = self.calls(SEARCH).next_back().map(Called::data);
+        let results = self.calls(SEARCH).next_back().map(CompletedCall::data);
         let results = results.as_ref().and_then(|data| data["results"].as_array());
         let is_it = |result: &&Value| result["url"] == url;
         let told = results.into_iter().flatten().find(is_it);
@@ -86,7 +86,7 @@ impl<'a> SearchProgress<'a> {
         format!("{url} . {} . {}", text("title"), text("description"))
     }
 
-    fn calls(self, tool: &str) -> impl DoubleEndedIterator<Item = &'a Called> {
+    fn calls(self, tool: &str) -> impl DoubleEndedIterator<Item = &'a CompletedCall> {
         let called = self.0.iter().flat_map(|step| &step.called);
         called.filter(move |called| called.call.name == tool)
     }

@@ -87,7 +87,7 @@ impl Talk {
             true => CallToolResult::structured_error(answer),
             false => CallToolResult::structured(answer),
         };
-        let called = vec![Called { call, result }];
+        let called = vec![CompletedCall { call, result }];
         self.steps.push(Step { called });
     }
 

@@ -8,7 +8,7 @@ use bridge_protocol::wire::FieldError;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use crate::policy::{Called, Situation};
+use crate::policy::{CompletedCall, Situation};
 
 const EXPECTED: &str = "${N/pointer}, ${last/pointer} or ${messages/pointer}";
 
@@ -44,7 +44,7 @@ impl<'a> Values<'a> {
     }
 
     fn fill_text(&self, text: &str) -> Result<Value, FieldError> {
-        if let Some(name) = whole(text) {
+        if let Some(name) = placeholder_name(text) {
             return self.look_up(name);
         }
         let (mut filled, mut rest) = (String::new(), text);
@@ -96,7 +96,7 @@ impl<'a> Values<'a> {
 }
 
 /// Returns a result as data; a text that is not JSON is a string.
-fn document_of(called: &Called) -> Value {
+fn document_of(called: &CompletedCall) -> Value {
     match called.data() {
         Value::Null => Value::String(called.text()),
         data => data,
@@ -104,7 +104,7 @@ fn document_of(called: &Called) -> Value {
 }
 
 /// Returns the name of the placeholder, if the text is exactly one placeholder.
-fn whole(text: &str) -> Option<&str> {
+fn placeholder_name(text: &str) -> Option<&str> {
     let name = text.strip_prefix("${")?.strip_suffix('}')?;
     (!name.contains(['{', '}'])).then_some(name)
 }

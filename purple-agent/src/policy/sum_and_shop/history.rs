@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::policy::{Called, Step};
+use crate::policy::{CompletedCall, Step};
 
 /// The calls so far.
 #[derive(Clone, Copy, Debug)]
@@ -13,18 +13,18 @@ impl<'a> CallHistory<'a> {
         Self(steps)
     }
 
-    fn newest_first(self) -> impl Iterator<Item = &'a Called> {
+    fn newest_first(self) -> impl Iterator<Item = &'a CompletedCall> {
         self.0
             .iter()
             .rev()
             .flat_map(|step| step.called.iter().rev())
     }
 
-    pub(super) fn last(self) -> Option<&'a Called> {
+    pub(super) fn last(self) -> Option<&'a CompletedCall> {
         self.newest_first().next()
     }
 
-    pub(super) fn last_of(self, tool: &str) -> Option<&'a Called> {
+    pub(super) fn last_of(self, tool: &str) -> Option<&'a CompletedCall> {
         self.newest_first().find(|called| called.call.name == tool)
     }
 
@@ -33,13 +33,13 @@ impl<'a> CallHistory<'a> {
     }
 
     /// Returns the successful calls of these tools, newest first.
-    pub(super) fn succeeded(self, tools: &[&str]) -> impl Iterator<Item = &'a Called> {
+    pub(super) fn succeeded(self, tools: &[&str]) -> impl Iterator<Item = &'a CompletedCall> {
         self.newest_first()
             .filter(move |called| !called.failed() && tools.contains(&called.call.name.as_str()))
     }
 
     /// Returns the data of the newest successful call of these tools.
     pub(super) fn data(self, tools: &[&str]) -> Option<Value> {
-        self.succeeded(tools).next().map(Called::data)
+        self.succeeded(tools).next().map(CompletedCall::data)
     }
 }

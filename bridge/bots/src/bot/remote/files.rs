@@ -193,7 +193,9 @@ impl FileStore {
     ) -> Result<Option<Vec<u8>>, StoreError> {
         match file.views.get(view).map(|view| &view.place) {
             None => Ok(None),
-            Some(BytesLocation::Said { message, part }) => self.said(file, message, *part).await,
+            Some(BytesLocation::Said { message, part }) => {
+                self.read_answer(file, message, *part).await
+            }
             Some(BytesLocation::Kept) => {
                 let scope = format!("{id}.{view}");
                 let pieces = self.store.records(&records_owner(), BYTES, &scope).await?;
@@ -204,7 +206,7 @@ impl FileStore {
         }
     }
 
-    async fn said(
+    async fn read_answer(
         &self,
         file: &File,
         message: &str,

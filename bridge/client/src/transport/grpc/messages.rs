@@ -36,7 +36,8 @@ impl Messages {
             return Err(answer.refused());
         }
         let (status, limit) = (reply.status(), limits.body);
-        let messages = Streaming::new_response(Whole, Body::from(reply), status, None, Some(limit));
+        let messages =
+            Streaming::new_response(RawDecoder, Body::from(reply), status, None, Some(limit));
         Ok(Self { messages, limit })
     }
 
@@ -48,9 +49,9 @@ impl Messages {
 }
 
 /// Decodes a message as raw bytes.
-struct Whole;
+struct RawDecoder;
 
-impl Decoder for Whole {
+impl Decoder for RawDecoder {
     type Item = Bytes;
     type Error = Status;
 

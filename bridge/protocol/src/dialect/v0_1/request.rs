@@ -32,7 +32,7 @@ pub fn send_to_v1(value: Value, message_id: &str) -> Result<SendMessageRequest, 
     let mut fields = Fields::of(value)?;
     let id: Option<String> = fields.optional("id")?;
     let mut message = fields.required_by("message", |value| message::to_v1(value, given))?;
-    message.task_id = said(id.as_deref()).map(String::from);
+    message.task_id = non_empty(id.as_deref()).map(String::from);
     message.context_id = read_context(&mut fields, &message)?;
     Ok(SendMessageRequest {
         tenant: fields.text("tenant"),
@@ -50,11 +50,13 @@ fn read_context(fields: &mut Fields, message: &Message) -> Result<Option<String>
     }
     let session: Option<String> = fields.optional("sessionId")?;
     let named = message.context_id.as_deref();
-    Ok(said(session.as_deref()).or(said(named)).map(String::from))
+    Ok(non_empty(session.as_deref())
+        .or(non_empty(named))
+        .map(String::from))
 }
 
 /// Returns an id that is not empty; an empty one counts as absent.
-fn said(id: Option<&str>) -> Option<&str> {
+fn non_empty(id: Option<&str>) -> Option<&str> {
     id.filter(|id| !id.is_empty())
 }
 
@@ -99,7 +101,7 @@ const BESIDE: [&str; 3] = ["acceptedOutputModes", "pushNotification", "historyLe
 
 fn write_ids(object: &mut Object, message: &Message, losses: &mut Losses) {
     const CHOSEN: &str = "0.1 leaves no choice to the agent; the message's id is the task's";
-    let task = said(message.task_id.as_deref());
+    let task = non_empty(message.task_id.as_deref());
     if task.is_none() {
         losses.add("message.taskId", CHOSEN);
     }
@@ -109,7 +111,7 @@ fn write_ids(object: &mut Object, message: &Message, losses: &mut Losses) {
 
 fn write_session(object: &mut Object, message: &Message, losses: &mut Losses) {
     const NAMED: &str = "the message names another conversation, which 0.1 takes for its context";
-    let context = said(message.context_id.as_deref());
+    let context = non_empty(message.context_id.as_deref());
     match python::conversation_id(message) {
         Some(named) if Some(named) == context => {}
         Some(_) => {

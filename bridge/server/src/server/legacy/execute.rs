@@ -161,7 +161,7 @@ impl Endpoint {
         let answered = self.service.call(&context, send).await;
         let failed = |why: String| ExecuteError::ExecutionFailed(why);
         let answer = match answered.map_err(|error| failed(error.message))? {
-            Reply::Message(answer) => whole(answer),
+            Reply::Message(answer) => owned_answer(answer),
             Reply::Task(_)
             | Reply::Tasks(_)
             | Reply::Stream(_)
@@ -192,7 +192,7 @@ impl Endpoint {
     }
 }
 
-fn whole(answer: SendMessageResponse<Arc<Task>>) -> SendMessageResponse {
+fn owned_answer(answer: SendMessageResponse<Arc<Task>>) -> SendMessageResponse {
     match answer {
         SendMessageResponse::Task(task) => SendMessageResponse::Task(Arc::unwrap_or_clone(task)),
         SendMessageResponse::Message(message) => SendMessageResponse::Message(message),

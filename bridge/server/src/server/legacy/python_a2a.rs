@@ -110,9 +110,9 @@ async fn bare(
 fn with_answer(reply: Reply) -> Reply {
     match reply {
         Reply::Message(SendMessageResponse::Task(task)) => {
-            Reply::Message(SendMessageResponse::Task(shown(task)))
+            Reply::Message(SendMessageResponse::Task(converted(task)))
         }
-        Reply::Task(task) => Reply::Task(shown(task)),
+        Reply::Task(task) => Reply::Task(converted(task)),
         other @ (Reply::Message(SendMessageResponse::Message(_))
         | Reply::Tasks(_)
         | Reply::Stream(_)
@@ -123,7 +123,7 @@ fn with_answer(reply: Reply) -> Reply {
     }
 }
 
-fn shown(task: Arc<Task>) -> Arc<Task> {
+fn converted(task: Arc<Task>) -> Arc<Task> {
     Arc::new(with_answer_as_artifact(Arc::unwrap_or_clone(task)))
 }
 

@@ -28,7 +28,7 @@ pub(super) fn read(
 ) -> Result<(Call, ResponseFormat), Error> {
     match routed.operation {
         Operation::SendMessage | Operation::SendStreamingMessage => {
-            let body = there(headers, body)?;
+            let body = required_body(headers, body)?;
             block_if_large(body.len(), || sent(routed, body))
         }
         Operation::CreateTaskPushNotificationConfig => {
@@ -148,12 +148,12 @@ fn object(value: Value) -> Result<Metadata, FieldError> {
 
 /// Parses a body that must not be empty.
 fn required(headers: &HeaderMap, body: &[u8]) -> Result<Value, Error> {
-    let body = there(headers, body)?;
+    let body = required_body(headers, body)?;
     Ok(block_if_large(body.len(), || parse(body))?)
 }
 
 /// Returns a body that must not be empty and must be JSON.
-fn there<'b>(headers: &HeaderMap, body: &'b [u8]) -> Result<&'b [u8], Error> {
+fn required_body<'b>(headers: &HeaderMap, body: &'b [u8]) -> Result<&'b [u8], Error> {
     is_json(headers)?;
     match body.is_empty() {
         false => Ok(body),

@@ -2,10 +2,10 @@
 
 use bridge_protocol::a2a::{Message, Role, Task, TaskState, TaskStatus};
 
-use super::{Show, pieces::are_pieces};
+use super::{Printer, pieces::are_pieces};
 use crate::cli::chat::content::{self, key};
 
-impl Show {
+impl Printer {
     /// Prints a whole task, which may repeat earlier output under other ids.
     pub(super) fn whole(&mut self, task: &Task) -> String {
         let is_new = self.task.as_deref() != Some(task.id.as_str());
@@ -95,11 +95,11 @@ impl Show {
         self.turn.texts += &key(&text);
         [text, said.lines.join("\n")]
             .into_iter()
-            .map(|text| self.tell(&text, again))
+            .map(|text| self.format_message(&text, again))
             .collect()
     }
 
-    fn tell(&mut self, text: &str, again: bool) -> String {
+    fn format_message(&mut self, text: &str, again: bool) -> String {
         let key = key(text);
         let is_known = self.turn.made.contains(&key) || (again && self.turn.told.contains(&key));
         match text.is_empty() || is_known {

@@ -2,10 +2,10 @@
 
 use bridge_protocol::a2a::{Artifact, Message, Part, Role};
 
-use super::{Open, Show, ShownArtifact};
+use super::{Open, Printer, ShownArtifact};
 use crate::cli::chat::content::{self, key};
 
-impl Show {
+impl Printer {
     /// Prints a message of a working agent, which continues the previous one if its beginning suggests so.
     pub(super) fn piece(&mut self, message: &Message) -> String {
         let [text] = &message.parts[..] else {
@@ -90,11 +90,11 @@ impl Show {
             };
             begun = self.closed();
         }
-        begun + &self.more(id, is_last) + &self.made(&said.lines.join("\n"))
+        begun + &self.new_text(id, is_last) + &self.other_content(&said.lines.join("\n"))
     }
 
     /// Prints the new part of an artifact's text.
-    fn more(&mut self, id: &str, is_last: bool) -> String {
+    fn new_text(&mut self, id: &str, is_last: bool) -> String {
         let Some(ShownArtifact { text, length }) = self.artifacts.get(id).cloned() else {
             return String::new();
         };
@@ -129,11 +129,11 @@ impl Show {
     /// Prints text that was held back and is not a repetition.
     pub(super) fn held(&mut self) -> String {
         let ids: Vec<String> = self.artifacts.keys().cloned().collect();
-        ids.iter().map(|id| self.more(id, true)).collect()
+        ids.iter().map(|id| self.new_text(id, true)).collect()
     }
 
     /// Prints the other content of an artifact.
-    fn made(&mut self, lines: &str) -> String {
+    fn other_content(&mut self, lines: &str) -> String {
         let key = key(lines);
         let is_known = self.turn.told.contains(&key) || !self.turn.made.insert(key);
         match lines.is_empty() || is_known {

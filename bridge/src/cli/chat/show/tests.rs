@@ -20,7 +20,7 @@ fn status(state: &str, message: &Value) -> Value {
 
 /// Returns the output for these events in order, and at their end.
 fn shown(events: &[Value]) -> Vec<String> {
-    let mut show = Show::new(false);
+    let mut show = Printer::new(false);
     show.begin("asked");
     let events = events
         .iter()

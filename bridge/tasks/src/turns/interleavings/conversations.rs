@@ -16,7 +16,7 @@ use super::{
     CancelSignal, TurnLimits,
     agent_places::AgentPlaces,
     check, is_found_out, lock,
-    queue::{ConversationKey, ConversationQueues, NextTurn, Settled, TurnJob},
+    queue::{ConversationKey, ConversationQueues, NextTurn, Placed, TurnJob},
 };
 use crate::caller::Caller;
 
@@ -127,16 +127,16 @@ impl Conversation {
             let entered = self.queues.enter(&self.key, &job);
             let is_logged = self.append(task, turn);
             let settled = match entered {
-                Ok(cancel_signal) => Settled::Due(cancel_signal),
+                Ok(cancel_signal) => Placed::Due(cancel_signal),
                 Err(_) => self.queues.settle(&self.key, &job, is_logged),
             };
             match (settled, is_logged) {
-                (Settled::Due(cancel_signal), true) => return self.run_all(job, cancel_signal),
-                (Settled::Due(_), false) if self.mistake == Mistake::KeepsConversation => {}
-                (Settled::Due(_), false) => self.spawn(|conversation| conversation.run_next()),
-                (Settled::Waiting, true) => return,
-                (Settled::Gone, true) => return self.wait_or_run(job),
-                (Settled::Waiting | Settled::Gone, false) => {}
+                (Placed::Due(cancel_signal), true) => return self.run_all(job, cancel_signal),
+                (Placed::Due(_), false) if self.mistake == Mistake::KeepsConversation => {}
+                (Placed::Due(_), false) => self.spawn(|conversation| conversation.run_next()),
+                (Placed::Waiting, true) => return,
+                (Placed::Gone, true) => return self.wait_or_run(job),
+                (Placed::Waiting | Placed::Gone, false) => {}
             }
         }
     }
