@@ -51,7 +51,7 @@ pub enum Grant {
         endpoint: Url,
         /// The version of its interface.
         api_version: String,
-        /// The header that it requires.
+        /// The header that the endpoint requires.
         header: (String, Secret),
         /// The identity to use, if the machine has several.
         client_id: Option<String>,

@@ -192,7 +192,7 @@ fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the process tree reaps this child.
+/// Starts the program and returns its id; the process tree reaps it.
 fn start(order: &Order) -> io::Result<Pid> {
     let stdin = if order.streams {
         Stdio::inherit()

@@ -9,7 +9,7 @@ use tokio::{
 };
 use url::Url;
 
-/// The time in which it must start.
+/// The time in which the registry must start.
 const READY: Duration = Duration::from_secs(30);
 
 /// A running registry; it is stopped when this is dropped.
