@@ -57,14 +57,19 @@ impl Message {
 
     /// Returns the texts of all parts, each on a line of its own.
     pub fn text(&self) -> String {
-        let mut texts = self.parts.iter().filter_map(Part::as_text);
-        let mut all = String::from(texts.next().unwrap_or_default());
-        for text in texts {
-            if !text.starts_with('\n') {
-                all.push('\n');
-            }
-            all.push_str(text);
-        }
-        all
+        join_texts(self.parts.iter().filter_map(Part::as_text))
     }
+}
+
+/// Returns these texts, each on a line of its own. One that follows another may begin with its line break.
+pub fn join_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut texts = texts.into_iter();
+    let mut all = String::from(texts.next().unwrap_or_default());
+    for text in texts {
+        if !text.starts_with('\n') {
+            all.push('\n');
+        }
+        all.push_str(text);
+    }
+    all
 }

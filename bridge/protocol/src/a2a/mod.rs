@@ -24,7 +24,7 @@ pub use error::{Error, ErrorKind, retry_info};
 pub use event::{
     SendMessageResponse, StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent,
 };
-pub use message::{Message, Role};
+pub use message::{Message, Role, join_texts};
 pub use operation::Operation;
 pub use part::decode_base64;
 pub use part::{Content, Part};

@@ -1,6 +1,6 @@
 //! Prints messages, states and whole tasks, without repeating words.
 
-use bridge_protocol::a2a::{Message, Role, Task, TaskState, TaskStatus};
+use bridge_protocol::a2a::{Message, Role, Task, TaskState, TaskStatus, join_texts};
 
 use super::{Printer, pieces::are_pieces};
 use crate::cli::chat::content::{self, key};
@@ -91,7 +91,7 @@ impl Printer {
         }
         let said = content::read(&message.parts);
         self.choose(&said, message.metadata.as_ref());
-        let text = said.texts.join("\n");
+        let text = join_texts(said.texts.iter().map(String::as_str));
         self.turn.texts += &key(&text);
         [text, said.lines.join("\n")]
             .into_iter()

@@ -49,8 +49,12 @@ fn an_answer_is_shown_once_and_as_it_comes() {
         (piece("new", false), "\nnew"),
         (status("TASK_STATE_COMPLETED", &said("2", "two")), ""),
         (
-            status("TASK_STATE_FAILED", &said("3", "no")),
-            "\nno\n[failed]\n",
+            status(
+                "TASK_STATE_FAILED",
+                &json!({"messageId": "3", "role": "ROLE_AGENT",
+                "parts": [{"text": "no"}, {"text": "\nbecause"}]}),
+            ),
+            "\nno\nbecause\n[failed]\n",
         ),
         (
             changed(json!({"type": "messageUpdate", "id": "1", "text": "uno"})),
