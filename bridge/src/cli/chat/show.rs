@@ -158,9 +158,9 @@ impl Printer {
             StreamResponse::StatusUpdate(update) => {
                 self.enter(&update.task_id);
                 let status = self.status(&update.status, false);
-                let change = update.metadata.as_ref().and_then(change);
-                match change {
-                    Some(change) => format!("{status}{}[{change}]\n", self.closed()),
+                let report = update.metadata.as_ref().and_then(report);
+                match report {
+                    Some(report) => format!("{status}{}[{report}]\n", self.closed()),
                     None => status,
                 }
             }
@@ -196,15 +196,26 @@ impl Printer {
     }
 }
 
-/// Describes a bot's change of an earlier message.
-fn change(metadata: &Metadata) -> Option<String> {
+/// Describes an activity of a bot that is no message: a change of an earlier message, or an event.
+fn report(metadata: &Metadata) -> Option<String> {
     let activity = Activity::read(metadata.get(EVENT)?.clone()).ok()?;
-    match activity.kind {
+    match &activity.kind {
         ActivityType::MessageUpdate => {
             let text = activity.text.unwrap_or_default();
             Some(format!("an earlier message is now: {text}"))
         }
         ActivityType::MessageDelete => Some("an earlier message was taken back".to_owned()),
+        ActivityType::Event
+        | ActivityType::Handoff
+        | ActivityType::Command
+        | ActivityType::CommandResult => {
+            let name = activity.name.unwrap_or_default();
+            let value = activity
+                .value
+                .map_or_else(String::new, |value| format!(" {value}"));
+            Some(format!("{} {name}{value}", activity.kind))
+        }
+        // Others are for programs.
         _ => None,
     }
 }

@@ -65,6 +65,10 @@ fn an_answer_is_shown_once_and_as_it_comes() {
             "[an earlier message was taken back]\n",
         ),
         (changed(json!({"type": "trace", "id": "1"})), ""),
+        (
+            changed(json!({"type": "event", "name": "opened", "value": {"page": 1}})),
+            "[event opened {\"page\":1}]\n",
+        ),
     ];
     let (events, mut expected): (Vec<Value>, Vec<&str>) = events.into_iter().unzip();
     expected.push("");
