@@ -192,7 +192,11 @@ impl Card {
         for action in list(actions).filter_map(Value::as_object) {
             let title = member(action, "title");
             let sends = match member(action, "type") {
-                "Action.Submit" => Payload::data(action.get("data")),
+                "Action.Submit" => {
+                    let choice = super::choice::of_submit(title, action.get("data"));
+                    self.choices.push(choice);
+                    continue;
+                }
                 "Action.Execute" => Payload::Invoke(json!({"action": {
                     "type": "Action.Execute", "verb": action.get("verb"), "data": action.get("data"),
                 }})),

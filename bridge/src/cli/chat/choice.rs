@@ -22,6 +22,8 @@ pub(super) struct Choice {
 pub(super) enum Payload {
     Text(String),
     Data(Value),
+    /// A text, with data beside it.
+    Both(String, Value),
     /// A data part that reaches a bot as an invoke.
     Invoke(Value),
     /// Nothing is sent, because the choice is a link to open.
@@ -42,9 +44,14 @@ impl Payload {
 impl Choice {
     pub(super) fn new(title: &str, sends: Payload) -> Self {
         let title = match &sends {
-            Payload::Text(text) if title.is_empty() => text,
-            Payload::Nothing(url) if title.is_empty() => url,
-            Payload::Text(_) | Payload::Data(_) | Payload::Invoke(_) | Payload::Nothing(_) => title,
+            Payload::Text(text) | Payload::Both(text, _) | Payload::Nothing(text) if title.is_empty() => {
+                text
+            }
+            Payload::Text(_)
+            | Payload::Data(_)
+            | Payload::Both(..)
+            | Payload::Invoke(_)
+            | Payload::Nothing(_) => title,
         };
         Self {
             title: title.to_owned(),
@@ -58,7 +65,7 @@ impl Choice {
             return;
         }
         let data = match &mut self.sends {
-            Payload::Data(data) => data,
+            Payload::Data(data) | Payload::Both(_, data) => data,
             Payload::Invoke(action) => &mut action["action"]["data"],
             Payload::Text(_) | Payload::Nothing(_) => return,
         };
@@ -70,11 +77,11 @@ impl Choice {
         }
     }
 
-    /// Returns the part to send, with these input fields: `NAME=VALUE`, separated by white space.
+    /// Returns the parts to send, with these input fields: `NAME=VALUE`, separated by white space.
     ///
     /// # Errors
     /// Returns an error if there is nothing to send, or a field is invalid.
-    pub(super) fn part(&self, fields: &str) -> Result<Part, String> {
+    pub(super) fn parts(&self, fields: &str) -> Result<Vec<Part>, String> {
         let mut chosen = self.clone();
         let pairs = fields.split_whitespace().map(|pair| {
             let parts = pair.split_once('=');
@@ -88,14 +95,15 @@ impl Choice {
                 .collect(),
         );
         match chosen.sends {
-            Payload::Text(text) => Ok(Part::text(text)),
-            Payload::Data(data) => Ok(Part::data(data)),
+            Payload::Text(text) => Ok(vec![Part::text(text)]),
+            Payload::Data(data) => Ok(vec![Part::data(data)]),
+            Payload::Both(text, data) => Ok(vec![Part::text(text), Part::data(data)]),
             Payload::Invoke(value) => {
                 let mark = json!({"name": CARD_ACTION});
-                Ok(Part {
+                Ok(vec![Part {
                     metadata: Some(Metadata::from_iter([(INVOKE.to_owned(), mark)])),
                     ..Part::data(value)
-                })
+                }])
             }
             Payload::Nothing(url) => {
                 Err(format!("open {url} in a browser: there is nothing to send"))
@@ -133,9 +141,24 @@ pub(super) fn of_button(button: &Value) -> Option<Choice> {
         }
         (_, Some(Value::Null) | None) if title.is_empty() => return None,
         (_, Some(Value::Null) | None) => Payload::Text(title.to_owned()),
+        ("messageBack", Some(data)) if !text("text").is_empty() => {
+            Payload::Both(text("text").to_owned(), data.clone())
+        }
         (_, data) => Payload::data(data),
     };
     Some(Choice::new(title, sends))
+}
+
+/// Reads a button of an adaptive card with this data, which may say under `msteams` that it is like one of other cards.
+pub(super) fn of_submit(title: &str, data: Option<&Value>) -> Choice {
+    let button = data.and_then(|data| data.get("msteams"));
+    let is_like =
+        |button: &&Value| matches!(button["type"].as_str(), Some("imBack" | "messageBack"));
+    let like = button.filter(is_like).and_then(of_button);
+    Choice::new(
+        title,
+        like.map_or_else(|| Payload::data(data), |like| like.sends),
+    )
 }
 
 /// Lists the choices, numbered from 1.
@@ -143,9 +166,11 @@ pub(super) fn listed(choices: &[Choice]) -> String {
     let numbered = choices.iter().enumerate().map(|(index, choice)| {
         let more = match &choice.sends {
             Payload::Nothing(url) if *url != choice.title => format!(" ({url})"),
-            Payload::Nothing(_) | Payload::Text(_) | Payload::Data(_) | Payload::Invoke(_) => {
-                String::new()
-            }
+            Payload::Nothing(_)
+            | Payload::Text(_)
+            | Payload::Data(_)
+            | Payload::Both(..)
+            | Payload::Invoke(_) => String::new(),
         };
         format!("  {}. {}{more}\n", index + 1, choice.title)
     });
@@ -162,39 +187,68 @@ mod tests {
             {"type": "imBack", "title": "Yes", "value": "yes"},
             {"type": "openUrl", "title": "Read", "value": "https://h.test/"},
             {"type": "messageBack", "title": "No", "text": "no"},
+            {"type": "messageBack", "title": "More", "text": "more", "value": {"count": 1}},
             {"type": "imBack"},
         ]}}});
         let choices = suggested(metadata.as_object());
         assert_eq!(
             listed(&choices),
-            "  1. Yes\n  2. Read (https://h.test/)\n  3. No\n"
+            "  1. Yes\n  2. Read (https://h.test/)\n  3. No\n  4. More\n"
         );
-        assert_eq!(choices[0].part(""), Ok(Part::text("yes")));
-        assert!(choices[1].part("").unwrap_err().contains("https://h.test/"));
-        assert_eq!(choices[2].part(""), Ok(Part::text("no")));
+        assert_eq!(choices[0].parts(""), Ok(vec![Part::text("yes")]));
+        assert!(
+            choices[1]
+                .parts("")
+                .unwrap_err()
+                .contains("https://h.test/")
+        );
+        assert_eq!(choices[2].parts(""), Ok(vec![Part::text("no")]));
+        let more = vec![Part::text("more"), Part::data(json!({"count": 1}))];
+        assert_eq!(choices[3].parts(""), Ok(more));
+    }
+
+    #[test]
+    fn a_button_of_an_adaptive_card_may_be_like_one_of_other_cards() {
+        for (data, expected) in [
+            (
+                json!({"msteams": {"type": "imBack", "value": "yes"}, "a": 1}),
+                Payload::Text("yes".to_owned()),
+            ),
+            (
+                json!({"msteams": {"type": "messageBack", "text": "more", "value": {"count": 1}}}),
+                Payload::Both("more".to_owned(), json!({"count": 1})),
+            ),
+            (
+                json!({"msteams": {"type": "task/fetch"}}),
+                Payload::Data(json!({"msteams": {"type": "task/fetch"}})),
+            ),
+            (json!({"a": 1}), Payload::Data(json!({"a": 1}))),
+        ] {
+            assert_eq!(of_submit("Go", Some(&data)).sends, expected);
+        }
     }
 
     #[test]
     fn fields_of_a_card_are_filled_in() {
         let submit = Choice::new("Send", Payload::Data(json!({"a": 1, "note": ""})));
         assert_eq!(
-            submit.part("note=x"),
-            Ok(Part::data(json!({"a": 1, "note": "x"})))
+            submit.parts("note=x"),
+            Ok(vec![Part::data(json!({"a": 1, "note": "x"}))])
         );
-        assert!(submit.part("note").unwrap_err().contains("NAME=VALUE"));
+        assert!(submit.parts("note").unwrap_err().contains("NAME=VALUE"));
         let run = Choice::new(
             "Run",
             Payload::Invoke(json!({"action": {"verb": "run", "data": null}})),
         );
-        let part = run.part("n=1").unwrap();
+        let parts = run.parts("n=1").unwrap();
         assert_eq!(
-            part,
-            Part {
+            parts,
+            [Part {
                 metadata: json!({INVOKE: {"name": "adaptiveCard/action"}})
                     .as_object()
                     .cloned(),
                 ..Part::data(json!({"action": {"verb": "run", "data": {"n": "1"}}}))
-            }
+            }]
         );
     }
 }

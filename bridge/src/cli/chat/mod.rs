@@ -210,7 +210,7 @@ impl Chat {
             session.attach(file);
         }
         match &self.message {
-            Some(message) => Ok(session.say(Part::text(message)).await?),
+            Some(message) => Ok(session.say(vec![Part::text(message)]).await?),
             None => converse(&mut session, is_seen).await,
         }
     }
@@ -295,10 +295,10 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped>
     while let Some(line) = next(session, &mut lines, is_seen).await? {
         let said = match Line::parse(&line) {
             Line::Nothing => continue,
-            Line::Say(text) => Ok(Part::text(text)),
+            Line::Say(text) => Ok(vec![Part::text(text)]),
             Line::Choose(number, fields, line) => match session.choice(number) {
-                Some(choice) => choice.part(fields).map_err(Stopped::by_line),
-                None => Ok(Part::text(line)),
+                Some(choice) => choice.parts(fields).map_err(Stopped::by_line),
+                None => Ok(vec![Part::text(line)]),
             },
             Line::File(path) => match file::part(path.as_ref()) {
                 Ok(part) => {
@@ -322,7 +322,7 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped>
             }
         };
         let exit = match said {
-            Ok(part) => session.say(part).await.map_err(Stopped::from),
+            Ok(parts) => session.say(parts).await.map_err(Stopped::from),
             Err(stopped) => Err(stopped),
         };
         worst = worst.max(exit.unwrap_or_else(|Stopped { exit, why }| {

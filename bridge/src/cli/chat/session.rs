@@ -86,8 +86,7 @@ impl Session {
 
     /// Sends a message, shows the answer and returns the exit code for it. Attached files are sent with it
     /// and then dropped, also if sending fails.
-    pub(super) async fn say(&mut self, part: Part) -> Result<Exit, ClientError> {
-        let mut parts = vec![part];
+    pub(super) async fn say(&mut self, mut parts: Vec<Part>) -> Result<Exit, ClientError> {
         parts.append(&mut self.files);
         let message = Message {
             context_id: self.context.clone(),
