@@ -136,6 +136,26 @@ async fn a_late_bot_is_waited_for_until_it_is_quiet() {
 }
 
 #[tokio::test]
+async fn a_bot_that_answers_before_it_speaks_is_waited_for() {
+    let bot = StandIn::that(async |post: Post| {
+        tokio::spawn(async move {
+            post.send(json!({"type": "typing"})).await;
+            post.say("I looked it up.").await;
+            post.send(json!({"text": "Is that all?", "inputHint": "expectingInput"}))
+                .await;
+        });
+        StatusCode::OK.into_response()
+    })
+    .await;
+    let mut settings = with(TurnMode::Answers);
+    settings.ending.quiet = Duration::from_secs(20);
+    let world = World::of(&bot, settings).await;
+    let task = world.say("hi").await;
+    assert_eq!(state(&task), "TASK_STATE_INPUT_REQUIRED");
+    assert_eq!(all_said(&task), ["I looked it up.", "Is that all?"]);
+}
+
+#[tokio::test]
 async fn a_bot_for_dotnet_works_until_it_ends_the_conversation() {
     let bot = StandIn::that(async |post: Post| {
         let fields = match post.text() {

@@ -63,7 +63,8 @@ impl CallLog {
                 agent,
                 task,
                 "a bot took a message and said nothing; if it should have: its own log tells whether its calls to \
-                 {called_at} fail, and `bridge doctor` tries them (this is logged once)"
+                 {called_at} fail, `bridge doctor` tries them, and `turns = \"late\"` is for bots that answer later \
+                 (this is logged once)"
             );
         }
     }

@@ -11,7 +11,7 @@ use bridge_translate::{
     Input, Translation, TranslationContext, answer, sign_in, to_activity, turn::waits_for,
 };
 use futures_util::future::join;
-use tokio::time::timeout;
+use tokio::{sync::watch, time::timeout};
 
 use super::{
     RemoteBot, TurnEndRules,
@@ -24,7 +24,7 @@ use super::{
     request,
     response::{ResponseOutcome, ResponseReader},
     service_url_scope::ServiceUrlScope,
-    turn_progress::{self, TurnProgress},
+    turn_progress::{self, ProgressState, TurnProgress},
 };
 use crate::{
     agent::ConversationScope,
@@ -228,7 +228,12 @@ impl RemoteExecutor {
             self.greet(remote_turn, open_turn).await;
         }
         match self.call(remote_turn, open_turn, activity).await? {
-            ResponseOutcome::TurnOver if self.bot.settings.ending.answer => {}
+            ResponseOutcome::TurnOver if self.bot.settings.ending.answer => {
+                // A bot that was asked for all in its answer says nothing after it.
+                if remote_turn.place.delivery_mode.is_none() {
+                    self.wait_if_silent(open_turn).await;
+                }
+            }
             ResponseOutcome::TurnOver | ResponseOutcome::Accepted => {
                 // Activities in the log show the same.
                 if open_turn.progress().borrow().count == 0 {
@@ -257,6 +262,26 @@ impl RemoteExecutor {
             Some(false) => self.acceptance.record_not_over(),
             None => {}
         }
+    }
+
+    /// Waits for a bot that has said nothing: some answer the request at once and work on in the background.
+    async fn wait_if_silent(&self, open_turn: &OpenTurn) {
+        let mut progress = open_turn.progress();
+        let is_silent = progress.borrow_and_update().count == 0;
+        let quiet = self.bot.settings.ending.quiet;
+        if is_silent && timeout(quiet, progress.changed()).await.is_ok() {
+            self.wait_until_quiet(progress).await;
+        }
+    }
+
+    /// Waits until a bot seems to have finished that speaks at a time that its answer does not tell.
+    async fn wait_until_quiet(&self, progress: watch::Receiver<ProgressState>) {
+        let ending = self.bot.settings.ending;
+        let ending = TurnEndRules {
+            settle: Some(ending.quiet),
+            ..ending
+        };
+        turn_progress::wait_until_finished(progress, &ending, &AcceptanceTiming::default()).await;
     }
 
     /// Logs that the bot has the message and will answer later, so that the turn stays open over a restart.
@@ -306,12 +331,7 @@ impl RemoteExecutor {
             // The turn is open while this function waits.
             false => drop(progress.changed().await),
         }
-        let TurnEndRules { quiet, .. } = self.bot.settings.ending;
-        let ending = TurnEndRules {
-            settle: Some(quiet),
-            ..self.bot.settings.ending
-        };
-        turn_progress::wait_until_finished(progress, &ending, &AcceptanceTiming::default()).await;
+        self.wait_until_quiet(progress).await;
         Ok(())
     }
 
