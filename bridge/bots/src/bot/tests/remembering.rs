@@ -91,7 +91,6 @@ async fn a_state_that_cannot_be_kept_fails_the_turn() {
     let mut chat = Chat::with(bot);
     chat.say("hi").await.unwrap();
     let expected = [
-        "working: I will remember.",
         "failed: The agent could not keep what it must remember of this conversation.",
         "end of turn 1",
     ];
