@@ -315,6 +315,30 @@ mod tests {
     }
 
     #[test]
+    fn all_wrong_types_and_unknown_keys_are_told() {
+        let text = "listne = 'x'\nstore = 7\nhosts = [\n  1,\n]\n[limits]\nbody = 'much'\n[grpc]\nenabled = 'yes'\n\
+                    [[agents]]\nname = 'a'\nbuiltin = 'echo'\nqueue = 'é'\n[drain]\nturns = 1\n";
+        let errors = parse(Path::new("a.toml"), text, &BUILTINS).unwrap_err();
+        let lines: Vec<_> = errors.0.iter().map(|error| error.line).collect();
+        let keys: Vec<_> = errors.0.iter().map(|error| error.key.as_str()).collect();
+        assert_eq!(lines, [1, 2, 4, 7, 9, 13, 15], "{errors}");
+        let expected = [
+            "listne",
+            "store",
+            "hosts[0]",
+            "limits.body",
+            "grpc.enabled",
+            "agents[0].queue",
+            "drain.turns",
+        ];
+        assert_eq!(keys, expected, "{errors}");
+        // What stands behind it is not TOML without its lines.
+        let text = "listne = [\n  1,\n]\nstore = 7\n";
+        let errors = parse(Path::new("a.toml"), text, &BUILTINS).unwrap_err();
+        assert_eq!(errors.0.len(), 1, "{errors}");
+    }
+
+    #[test]
     fn the_password_of_a_database_wants_a_private_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bridge.toml");

@@ -1,5 +1,7 @@
 //! Converts an offset in the text to line, column and key.
 
+use std::ops::Range;
+
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -11,6 +13,15 @@ pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = before.matches('\n').count() + 1;
     (line, before[line_start..].chars().count() + 1)
+}
+
+/// Returns the range of the complete lines that contain these bytes.
+pub(super) fn lines_of(text: &str, bytes: Range<usize>) -> Range<usize> {
+    let start = text[..bytes.start]
+        .rfind('\n')
+        .map_or(0, |newline| newline + 1);
+    let end = text[bytes.end..].find('\n');
+    start..end.map_or(text.len(), |newline| bytes.end + newline)
 }
 
 /// Returns the key whose name or value is at this offset, such as `agents[0].bot`; the innermost of several.

@@ -6,10 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use toml::de::DeTable;
+
 use super::{
     Config, ConfigError, ConfigErrors, Problem,
     check::{Found, check, find_secrets},
-    locate::{key, position},
+    locate::{key, lines_of, position},
     secret::SecretSources,
 };
 use crate::auth::not_private;
@@ -47,20 +49,57 @@ pub fn read(path: &Path, builtins: &[&'static str]) -> Result<Config, ConfigErro
 /// Parses the text of a file; `path` is for error messages. Secrets are not looked up.
 ///
 /// # Errors
-/// Returns the first syntax error, unknown key or wrong type; if there is none, all other mistakes.
+/// Returns the first syntax error, or unknown keys and wrong types; if there is none of these, all other mistakes.
 pub fn parse(path: &Path, text: &str, builtins: &[&'static str]) -> Result<Config, ConfigErrors> {
     match toml::from_str::<Config>(text) {
         Ok(config) => {
             let found = check(&config, text, builtins);
             located(path, text, found, config)
         }
-        Err(error) => {
-            let at = error.span().map_or(0, |span| span.start);
-            let lines: Vec<&str> = error.message().lines().map(str::trim).collect();
-            let problem = Problem::Rejected(lines.join("; "));
-            Err(errors(path, text, vec![(at, problem)]))
-        }
+        Err(error) => Err(errors(path, text, rejections(text, error))),
     }
+}
+
+/// All that is no configuration. The reader stops at the first mistake, so its lines are emptied and the rest is read
+/// again, for as long as that is TOML. What is missing then may have stood in these lines.
+fn rejections(text: &str, first: toml::de::Error) -> Found {
+    let mut found = vec![rejected(&first)];
+    let (mut rest, mut last) = (text.to_owned(), first);
+    while let Some(emptied) = without(&rest, &last)
+        && let Err(next) = toml::from_str::<Config>(&emptied)
+        && !next.message().starts_with("missing field")
+        && DeTable::parse(&emptied).is_ok()
+    {
+        found.push(rejected(&next));
+        (rest, last) = (emptied, next);
+    }
+    found
+}
+
+fn rejected(error: &toml::de::Error) -> (usize, Problem) {
+    let lines: Vec<&str> = error.message().lines().map(str::trim).collect();
+    let at = error.span().map_or(0, |span| span.start);
+    (at, Problem::Rejected(lines.join("; ")))
+}
+
+/// The text with empty lines in place of those with the mistake; `None` if it is in the name of a table, without which the
+/// keys below it would belong to another one.
+fn without(text: &str, mistake: &toml::de::Error) -> Option<String> {
+    let lines = lines_of(text, mistake.span()?);
+    let removed = text.get(lines.clone())?;
+    if removed.trim().is_empty() || removed.trim_start().starts_with('[') {
+        return None;
+    }
+    let gap = removed
+        .bytes()
+        .map(|byte| if byte == b'\n' { '\n' } else { ' ' });
+    Some(
+        text[..lines.start]
+            .chars()
+            .chain(gap)
+            .chain(text[lines.end..].chars())
+            .collect(),
+    )
 }
 
 fn located(path: &Path, text: &str, found: Found, config: Config) -> Result<Config, ConfigErrors> {
