@@ -92,7 +92,7 @@ fn is_complete(found: &ScenarioFile, mut scenario: Scenario, supplied: &AgentOve
         complain(&format!("{path}: {problem}"));
     }
     let gates_are_right = found.sidecar.is_some() || check_gates(&scenario);
-    if run::passes_by_completing(&scenario) {
+    if found.sidecar.is_none() && run::passes_by_completing(&scenario) {
         errln!(
             "note: {path}: whatever its score, an evaluation that completes passes; [harness] pass_score = N, a gate or \
              [[harness.expect]] says what is good enough"

@@ -47,8 +47,10 @@ pub(super) fn missed(scenario: &Scenario, assessment: &Assessment) -> Option<Str
 pub fn passes_by_completing(scenario: &Scenario) -> bool {
     let harness = &scenario.harness;
     let is_foreign = matches!(scenario.green, Green::Agent(_));
-    let says_what_is_good =
-        harness.pass_score.is_some() || !harness.expect.is_empty() || !harness.gate.is_empty();
+    let says_what_is_good = harness.pass_score.is_some()
+        || !harness.expect.is_empty()
+        || !harness.gate.is_empty()
+        || harness.snapshot.is_some();
     is_foreign && !says_what_is_good
 }
 
@@ -71,7 +73,8 @@ mod tests {
             (DEBATE, expect, false),
             (EPISODE, "", false),
         ] {
-            let scenario = scenario_of(&format!("{file}[harness]\nversion = 1\n{harness}\n"));
+            let harness = format!("[harness]\nversion = 1\nsnapshot = false\n{harness}\n");
+            let scenario = scenario_of(&format!("{file}{harness}"));
             assert_eq!(passes_by_completing(&scenario), passes, "{file}{harness}");
         }
     }

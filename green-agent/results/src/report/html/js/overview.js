@@ -52,7 +52,7 @@ function figures(run, outcomes) {
     figure(count(total - scored - notNeeded), 'ended by others than the agent', 'They count in no rate and in no mean'),
     figure(seconds(run.seconds), `from first to last; ${seconds(all.seconds)} in all trials`));
   if (notNeeded) box.append(figure(count(notNeeded), 'not needed: the interval was narrow enough'));
-  if (all.tokens) box.append(figure(count(all.tokens), 'tokens, as agents told'));
+  if (all.tokens) box.append(figure(count(all.tokens), 'tokens, as agents and models told'));
   if (run.retried) box.append(figure(count(run.retried), 'earlier tries, reported apart'));
   return box;
 }
@@ -178,7 +178,7 @@ function costs(run) {
   const tokens = most(run.trials.tokens, count);
   const table = (title, rows) => make('table', {}, make('caption', { class: 'quiet', text: title }), make('tbody', {}, ...rows));
   return make('section', { class: 'card' }, make('h2', { text: 'What cost most' }), table('longest', most(run.trials.seconds, seconds)),
-    tokens.length ? table('most tokens', tokens) : make('p', { class: 'quiet', text: 'No agent told how many tokens it used.' }));
+    tokens.length ? table('most tokens', tokens) : make('p', { class: 'quiet', text: 'Nobody told how many tokens were used.' }));
 }
 
 /** Returns the indexes of the largest values above 0, the largest first. */
