@@ -6,6 +6,8 @@ from uuid import uuid4
 import httpx
 from a2a.client import ClientConfig, ClientFactory
 from a2a.types import (
+    FilePart,
+    FileWithBytes,
     Message,
     MessageSendConfiguration,
     Part,
@@ -111,6 +113,17 @@ async def stream(checks, client):
     checks.equal("the SDK's own copy of the task has the text", STREAMED, held)
 
 
+async def files(checks, binding, client):
+    content = "AAEC/w=="
+    sent = message("look")
+    sent.parts.append(Part(root=FilePart(file=FileWithBytes(bytes=content, mime_type="a/b"))))
+    ((task, _),) = [event async for event in client.send_message(sent)]
+    for other in CODES:
+        got = await (await connect("sample", other, False)).get_task(TaskQueryParams(id=task.id))
+        file = got.history[0].parts[-1].root.file
+        checks.equal(f"a file sent over {binding.value} is the same over {other.value}", content, file.bytes)
+
+
 async def cancel(checks, client):
     task = await ask(client, "-multi")
     canceled = await client.cancel_task(TaskIdParams(id=task.id))
@@ -145,6 +158,7 @@ async def converse(checks, binding):
     ended = await echo(checks, client)
     await turns(checks, client)
     await stream(checks, streaming)
+    await files(checks, binding, client)
     await cancel(checks, client)
     await resubscribe(checks, await connect("hanging", binding, False), await connect("hanging", binding, True))
     await errors(checks, binding, client, streaming, ended)

@@ -48,7 +48,14 @@ pub(crate) const BEEAI: [&str; 1] = ["beeai-framework[a2a]==0.1.85"];
 /// See [`BEEAI`].
 pub(crate) const NAT: [&str; 1] = ["nvidia-nat-a2a==1.9.0"];
 
-/// Both a client and servers, and a gigabyte: for those who ask for what is large.
+/// Both a client and servers.
+pub(crate) const AG2: [&str; 3] = [
+    "a2a-sdk[http-server]==1.3.0",
+    "ag2[a2a]==1.2.1",
+    "uvicorn==0.54.0",
+];
+
+/// The same, and a gigabyte: for those who ask for what is large.
 pub(crate) const CREWAI: [&str; 2] = ["crewai[a2a]==1.15.30", "uvicorn==0.54.0"];
 
 /// Returns whether the tests are asked for that take long to be installed: `BRIDGE_LARGE=1`.

@@ -100,6 +100,18 @@ async fn voltagent_is_understood() {
 }
 
 #[tokio::test]
+async fn ag2_is_understood() {
+    let agent = python("ag2_agent.py", &venv::AG2).await;
+    let found = Found {
+        name: "ag2",
+        speaks: "JSONRPC 1.0",
+        errors: &["description", "skills[0].tags"],
+    };
+    meet(agent.url(), &found).await;
+    turns(agent.url()).await;
+}
+
+#[tokio::test]
 async fn crewai_is_understood() {
     if !venv::is_large_wanted() {
         return;

@@ -59,6 +59,11 @@ async fn nvidia_s_toolkit_shows_each_answer_once() {
 }
 
 #[tokio::test]
+async fn ag2_shows_each_answer_once() {
+    python("ag2_agent.py", &venv::AG2).await;
+}
+
+#[tokio::test]
 async fn crewai_shows_each_answer_once() {
     if venv::is_large_wanted() {
         python("crewai_delegation.py", &venv::CREWAI).await;

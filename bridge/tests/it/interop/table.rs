@@ -35,6 +35,7 @@ fn every_version_is_the_one_that_is_installed() {
     let python = venv::A2A_SDK_1_0.iter().chain(&venv::A2A_SDK_0_3);
     let python = python.chain(&venv::SHOWING).chain(&venv::STRANDS);
     let python = python.chain(&venv::FASTA2A).chain(&venv::CREWAI);
+    let python = python.chain(&venv::AG2);
     let python = python
         .chain(&venv::BEEAI)
         .chain(&venv::NAT)
@@ -49,7 +50,15 @@ fn every_version_is_the_one_that_is_installed() {
     let manifest = fs::read_to_string(interop("rust/Cargo.toml")).unwrap();
     let rust = manifest.lines().filter_map(exact);
     // A package that an SDK needs has no row.
-    let counts = ["a2a", "adk", "health", "beeai", "crewai", "langgraph-api"];
+    let counts = [
+        "a2a",
+        "adk",
+        "ag2",
+        "health",
+        "beeai",
+        "crewai",
+        "langgraph-api",
+    ];
     let beside = |name: &str| !counts.iter().any(|one| name.contains(one));
     let all = python.chain(node).chain(rust);
     let inside = ["a2a-lf", "a2a-pb"];

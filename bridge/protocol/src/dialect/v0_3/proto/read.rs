@@ -1,8 +1,9 @@
 //! Reads ProtoJSON of 0.3. Fields are accepted under their JSON names and their names in the proto, which the
 //! SDK for Python writes.
 
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
 use super::push;
@@ -116,6 +117,13 @@ fn data_to_v1(mut fields: Fields, metadata: Option<Metadata>) -> Result<Part, Fi
     })
 }
 
+/// Reads the content of a file. The SDKs for Python, Java and Go write it in base64 twice, the one for JavaScript once, as
+/// `a2a.proto` has it: content that is base64 itself is taken for the former.
+fn content(text: &str) -> Result<Vec<u8>, FieldError> {
+    let content = decode_base64(text)?;
+    Ok(BASE64_STANDARD.decode(&content).unwrap_or(content))
+}
+
 fn file_to_v1(value: Value) -> Result<Part, FieldError> {
     const PLACES: &str = "exactly one of fileWithBytes, fileWithUri";
     let mut fields = Fields::of(value)?;
@@ -127,7 +135,7 @@ fn file_to_v1(value: Value) -> Result<Part, FieldError> {
         text(fields.either("fileWithUri", "file_with_uri"), "fileWithUri")?,
     );
     let content = match places {
-        (Some(bytes), None) => decode_base64(&bytes)
+        (Some(bytes), None) => content(&bytes)
             .map(Content::Raw)
             .map_err(|error| error.inside("fileWithBytes"))?,
         (None, Some(uri)) => Content::Url(uri),

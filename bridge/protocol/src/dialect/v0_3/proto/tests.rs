@@ -22,7 +22,7 @@ fn a_message_says_the_same_in_both_forms() {
         "extensions": ["urn:x"],
         "content": [
             {"text": "hi", "metadata": {"a": 1}},
-            {"file": {"fileWithBytes": "AAE=", "mimeType": "b/c", "name": "n"}},
+            {"file": {"fileWithBytes": "QUFFPQ==", "mimeType": "b/c", "name": "n"}},
             {"file": {"fileWithUri": "https://a.test/b"}},
             {"data": {"data": {"a": [1]}}},
         ],
@@ -42,6 +42,12 @@ fn a_message_says_the_same_in_both_forms() {
     let mut losses = Losses::new();
     assert_eq!(message_from_v1(&message, &mut losses), proto);
     assert!(losses.is_empty());
+}
+
+#[test]
+fn the_content_of_a_file_is_base64_once_or_twice() {
+    let read = |bytes| part_to_v1(json!({"file": {"fileWithBytes": bytes}})).unwrap();
+    assert_eq!(read("AAE="), read("QUFFPQ=="));
 }
 
 #[test]

@@ -52,8 +52,9 @@ pub(super) fn part_from_v1(part: &Part, losses: &mut Losses) -> Value {
     match &part.content {
         Content::Text(text) => object.put("text", text.as_str()),
         Content::Raw(bytes) => {
-            let bytes = BASE64_STANDARD.encode(bytes);
-            object.put("file", file(part, "fileWithBytes", &bytes));
+            // The SDKs for Python, Java and Go hold the content as base64 already, and expect it so.
+            let content = BASE64_STANDARD.encode(BASE64_STANDARD.encode(bytes));
+            object.put("file", file(part, "fileWithBytes", &content));
         }
         Content::Url(url) => object.put("file", file(part, "fileWithUri", url)),
         Content::Data(data) => {
