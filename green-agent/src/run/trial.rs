@@ -325,7 +325,8 @@ impl Trial<'_> {
             }
             Some(Err(error)) => {
                 let mut problem = judge::no_assessment(self.scenario, &error);
-                problem.message += judge::advice_for_card(&error, &seen.parties).unwrap_or_default();
+                problem.message +=
+                    judge::advice_for_card(&error, &seen.parties).unwrap_or_default();
                 if problem.kind == ProblemKind::EvaluationRejected {
                     // What it printed about the request may come after its answer.
                     sleep(LAST_WORDS).await;

@@ -44,7 +44,9 @@ impl Payload {
 impl Choice {
     pub(super) fn new(title: &str, sends: Payload) -> Self {
         let title = match &sends {
-            Payload::Text(text) | Payload::Both(text, _) | Payload::Nothing(text) if title.is_empty() => {
+            Payload::Text(text) | Payload::Both(text, _) | Payload::Nothing(text)
+                if title.is_empty() =>
+            {
                 text
             }
             Payload::Text(_)

@@ -60,7 +60,10 @@ pub(super) fn absence(path: Option<&ValuePath>, noun: &str, value: &Value) -> St
         }
         Some(ValuePath::Pointer(pointer)) => match nearest(value, pointer) {
             ("", value) => format!("nothing at {pointer}; {noun} {}", found_content("", value)),
-            (above, value) => format!("nothing at {pointer}; {above} {}", found_content(above, value)),
+            (above, value) => format!(
+                "nothing at {pointer}; {above} {}",
+                found_content(above, value)
+            ),
         },
     }
 }
