@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_bad_entry_costs_itself() {
-        let (card, warnings) = told(json!({
+        let (card, warnings) = read_with_warnings(json!({
             "name": "n",
             "supportedInterfaces": [
                 {"url": "u", "protocolVersion": "1.0"},
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn cards_of_0_3_are_read_so_too() {
-        let (card, warnings) = told(json!({
+        let (card, warnings) = read_with_warnings(json!({
             "name": "n", "url": "u", "protocolVersion": "0.3.0",
             "additionalInterfaces": [{"transport": "GRPC"}, {"url": "v", "transport": "GRPC"}],
             "securitySchemes": {"odd": {"type": "handshake"}},
