@@ -309,4 +309,13 @@ mod tests {
             assert_eq!(text, "me");
         }
     }
+
+    #[test]
+    fn who_cannot_be_checked_is_told_when_to_come_again() {
+        let unavailable = Decision::Unavailable("s".to_owned());
+        let refusal = Refusal::of(&access().demand(), &unavailable).unwrap();
+        let response = refusal.response(Binding::HttpJson, &HeaderMap::new(), None);
+        assert_eq!(response.status().as_u16(), 503);
+        assert_eq!(response.headers()["retry-after"], "5");
+    }
 }
