@@ -264,10 +264,11 @@ impl RemoteExecutor {
         }
     }
 
-    /// Waits for a bot that has said nothing: some answer the request at once and work on in the background.
+    /// Waits for a bot that has said nothing, or is typing: some answer the request at once and work on in the background.
     async fn wait_if_silent(&self, open_turn: &OpenTurn) {
         let mut progress = open_turn.progress();
-        let is_silent = progress.borrow_and_update().count == 0;
+        let so_far = progress.borrow_and_update().progress;
+        let is_silent = matches!(so_far, TurnProgress::Silent | TurnProgress::AtWork);
         let quiet = self.bot.settings.ending.quiet;
         if is_silent && timeout(quiet, progress.changed()).await.is_ok() {
             self.wait_until_quiet(progress).await;
