@@ -233,10 +233,8 @@ impl Default for WatchedTasks {
 impl Feed {
     /// Adds a watcher. The backend then reads the head of the task and passes it to [`Watch::with_head`].
     pub fn watch(&self, task: &str) -> Watch {
-        let (state, task) = (
-            Arc::<Mutex<WatcherState>>::default(),
-            Arc::<str>::from(task),
-        );
+        let state = Arc::<Mutex<WatcherState>>::default();
+        let task = Arc::<str>::from(task);
         lock(&self.watched.tasks)
             .entry(Arc::clone(&task))
             .or_insert_with(|| Vec::with_capacity(1))

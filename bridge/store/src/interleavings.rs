@@ -181,6 +181,10 @@ fn follow(backend: &Backend, mut watch: Watch) {
     }
 }
 
+fn join(threads: Vec<thread::JoinHandle<()>>) {
+    threads.into_iter().for_each(|one| one.join().unwrap());
+}
+
 fn readers_beside_writers() {
     let backend = Backend::new();
     let mut threads = backend.write();
@@ -188,9 +192,7 @@ fn readers_beside_writers() {
         let backend = Arc::clone(&backend);
         threads.push(thread::spawn(move || follow(&backend, backend.watch())));
     }
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
+    join(threads);
     assert!(!backend.feed.wants_events("t"));
     assert_eq!(backend.feed.watched(), 0);
 }
@@ -220,9 +222,7 @@ fn a_cached_task_equals_the_one_in_the_log_in_all_interleavings() {
                 }
             }));
         }
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+        join(threads);
     });
 }
 
@@ -257,9 +257,7 @@ fn a_backend_that_reads_the_head_before_it_watches_is_detected() {
             let watch = head.iter().fold(watch, |watch, head| watch.with_head(head));
             follow(&reader, watch);
         }));
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+        join(threads);
     }));
 }
 
@@ -279,8 +277,6 @@ fn a_reader_that_does_not_check_for_gaps_is_detected() {
             got.extend(events.iter().map(|stored| stored.seq));
         }
         assert_eq!(got, [1, 2, 3, 4]);
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+        join(threads);
     }));
 }

@@ -219,10 +219,9 @@ impl MemoryTables {
         };
         let open = self.open.entry(head.agent.clone()).or_default();
         if !head.state.is_terminal() {
-            *open = if is_there {
-                *open + 1
-            } else {
-                open.saturating_sub(1)
+            *open = match is_there {
+                true => *open + 1,
+                false => open.saturating_sub(1),
             };
         }
     }

@@ -229,10 +229,8 @@ impl<'r> LoggedAppend<'r> {
 
     fn read(from: &mut &'r [u8]) -> Result<Self, StoreError> {
         let time = Timestamp::from_millisecond(i64::from_be_bytes(take(from)?));
-        let (last, count) = (
-            u64::from_be_bytes(take(from)?),
-            u32::from_be_bytes(take(from)?),
-        );
+        let last = u64::from_be_bytes(take(from)?);
+        let count = u32::from_be_bytes(take(from)?);
         if count == 0 || u64::from(count) > last {
             return Err(corrupt("it has another number of events than it says"));
         }

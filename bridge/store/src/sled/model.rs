@@ -69,10 +69,7 @@ impl Pair {
             let [disk, memory] = self.stores();
             let one = disk.delete(&sample.caller, &sample.task, deletion).await;
             let other = memory.delete(&sample.caller, &sample.task, deletion).await;
-            assert_eq!(
-                one.map_err(|error| error.to_string()),
-                other.map_err(|error| error.to_string())
-            );
+            assert_eq!(one.map_err(shown), other.map_err(shown));
             return;
         }
         let event = match rng.below(3) {
@@ -86,10 +83,7 @@ impl Pair {
         let [disk, memory] = self.stores();
         let one = disk.append(&sample.caller, append.clone()).await;
         let other = memory.append(&sample.caller, append).await;
-        assert_eq!(
-            one.map_err(|error| error.to_string()),
-            other.map_err(|error| error.to_string())
-        );
+        assert_eq!(one.map_err(shown), other.map_err(shown));
     }
 
     async fn compare(&self, rng: &mut TestRng) {
@@ -137,13 +131,17 @@ impl Pair {
                 memory.task(caller, task).await,
             );
             let exists = one.1.is_ok();
-            let shown = |error: StoreError| error.to_string();
             assert_eq!(one.0.map_err(shown), one.1.map_err(shown));
             let id = format!("{task}-1");
             let found = disk.find_message(caller, AGENT, &id).await.unwrap();
             assert_eq!(found, exists.then(|| (task.clone(), 2)));
         }
     }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to map_err")]
+fn shown(error: StoreError) -> String {
+    error.to_string()
 }
 
 /// Returns the tasks on all pages, and the total on each page.

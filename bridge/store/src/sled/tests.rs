@@ -225,10 +225,7 @@ async fn the_index_of_an_earlier_version_is_removed_and_rebuilt() {
 #[tokio::test]
 async fn an_index_that_is_behind_catches_up_with_the_log() {
     let backend = Sled::new();
-    let (index, copy) = (
-        backend.0.path().join("entries"),
-        backend.0.path().join("copy"),
-    );
+    let [index, copy] = ["entries", "copy"].map(|name| backend.0.path().join(name));
     let store = backend.try_open().unwrap();
     fill(&store, 0..100).await;
     drop(store);

@@ -239,10 +239,8 @@ impl Lists {
 /// Updates the lists and counts by the change of a task: first entries are removed, then entries are added.
 fn update(change: &TaskChange, counts: &mut BTreeMap<Key, i64>, mut put: impl FnMut(Key, Value)) {
     let exists = change.latest.state != DataState::Deleted;
-    let (before, after) = (
-        change.listed.as_ref(),
-        Some(&change.latest).filter(|_| exists),
-    );
+    let before = change.listed.as_ref();
+    let after = Some(&change.latest).filter(|_| exists);
     let (old, new) = difference(before, after, keys::list_keys, change.is_rewritten);
     old.into_iter().for_each(|key| put(key, None));
     new.into_iter().for_each(|key| put(key, Some(Vec::new())));
@@ -262,10 +260,8 @@ fn difference<T: PartialEq>(
     of: fn(&LatestAppend) -> Vec<T>,
     is_rewritten: bool,
 ) -> (Vec<T>, Vec<T>) {
-    let (mut old, mut new) = (
-        before.map(of).unwrap_or_default(),
-        after.map(of).unwrap_or_default(),
-    );
+    let mut old = before.map(of).unwrap_or_default();
+    let mut new = after.map(of).unwrap_or_default();
     if !is_rewritten {
         old.retain(|one| match new.iter().position(|other| other == one) {
             Some(same) => {

@@ -130,14 +130,12 @@ impl Pair {
         };
         let mut changes = Changes::default();
         if rng.below(4) == 0 {
-            let key = keys::record(
-                &Caller::new("alice"),
-                &crate::RecordKey {
-                    kind: "k".into(),
-                    scope: rng.below(3).to_string(),
-                    id: rng.below(9).to_string(),
-                },
-            );
+            let key = crate::RecordKey {
+                kind: "k".into(),
+                scope: rng.below(3).to_string(),
+                id: rng.below(9).to_string(),
+            };
+            let key = keys::record(&Caller::new("alice"), &key);
             let value = (rng.below(3) > 0).then(|| self.end.to_be_bytes().to_vec());
             match &value {
                 Some(value) => drop(self.records.insert(key.clone(), value.clone())),
@@ -146,10 +144,9 @@ impl Pair {
             changes.entries.insert(key, value);
         }
         let is_new = self.tasks.is_empty() || rng.below(3) == 0;
-        let number = if is_new {
-            self.tasks.len()
-        } else {
-            rng.below(self.tasks.len())
+        let number = match is_new {
+            true => self.tasks.len(),
+            false => rng.below(self.tasks.len()),
         };
         let task = format!("t{number:04}");
         let caller = Caller::new(["alice", "bob"][number % 2]);
@@ -167,11 +164,10 @@ impl Pair {
         head.seq += 1;
         head.status_time = jiff::Timestamp::from_millisecond(self.end as i64 / 3).unwrap();
         head.state = STATES[rng.below(3)].clone();
-        let state = TurnState::Queued;
         let turn = crate::Turn {
             turn: 1,
             message_id: "m".into(),
-            state,
+            state: TurnState::Queued,
             traceparent: None,
         };
         head.turns = (0..rng.below(2)).map(|_| turn.clone()).collect();

@@ -139,20 +139,13 @@ impl<T: Clone + Debug + PartialEq> History<T> {
             }
             is_whole |= expected.len() == found.len();
         }
-        let shown = || format!("{} events", found.len());
+        let what = format!("{} of {what}", self.kept.len());
+        let shown = format!("{} events", found.len());
         if !found.starts_with(&self.kept) {
-            let what = format!("{} of {what}", self.kept.len());
-            return Err(Violation::Lost {
-                what,
-                found: shown(),
-            });
+            return Err(Violation::Lost { what, found: shown });
         }
         if !is_whole || expected != found {
-            let what = format!("{} of {what}", self.kept.len());
-            return Err(Violation::Appeared {
-                what,
-                found: shown(),
-            });
+            return Err(Violation::Appeared { what, found: shown });
         }
         count.open_and_kept += kept;
         self.kept = found;
