@@ -8,13 +8,14 @@ use bridge_protocol::{
     },
     dialect::Call,
 };
+use futures_util::{StreamExt as _, stream};
 
 use super::{
     follow::{Follower, Source, Until},
     poll::Polling,
     reported::ReportedTask,
 };
-use crate::{Fault, Polls, agent::Agent};
+use crate::{Fault, Polls, agent::Agent, transport::Items};
 
 /// Starts to follow a call.
 pub(super) async fn with(agent: Arc<Agent>, call: &Call) -> Result<Follower, Fault> {
@@ -22,7 +23,7 @@ pub(super) async fn with(agent: Arc<Agent>, call: &Call) -> Result<Follower, Fau
     if let (Some(polls), Some(false)) = (polls, agent.streaming) {
         return asking(agent, call, polls).await;
     }
-    match (agent.open(call, None).await, polls) {
+    match (open(&agent, call).await, polls) {
         (Err(fault), Some(polls)) if cannot_stream(call, &fault) => {
             asking(agent, call, polls).await
         }
@@ -35,6 +36,20 @@ pub(super) async fn with(agent: Arc<Agent>, call: &Call) -> Result<Follower, Fau
                 ReportedTask::default(),
             ))
         }
+    }
+}
+
+/// Opens the stream of a call. Most agents refuse a message's in its first event, which is told as any other refusal;
+/// the first event of a subscription may be long in coming.
+async fn open(agent: &Agent, call: &Call) -> Result<Items, Fault> {
+    let items = agent.open(call, None).await?;
+    if !matches!(call, Call::SendStreamingMessage(_)) {
+        return Ok(items);
+    }
+    let mut items = items.fuse();
+    match items.next().await {
+        Some(Err(fault @ Fault::Rpc(_))) => Err(fault),
+        first => Ok(stream::iter(first).chain(items).boxed()),
     }
 }
 

@@ -133,16 +133,19 @@ async fn events_come_until_the_stream_ends() {
 
 #[tokio::test]
 async fn a_refused_stream_is_told_before_any_event() {
-    let cases: [(Answer, &str); 3] = [
+    const REFUSAL: &str =
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":"no streams"}}"#;
+    let cases: [(Answer, &str); 4] = [
+        (
+            || reply(200, "application/json", REFUSAL),
+            "the agent answered: no streams (-32004)",
+        ),
         (
             || {
-                reply(
-                    200,
-                    "application/json",
-                    r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":"no streams"}}"#,
-                )
+                let refusal = REFUSAL.replace("-32004", "-32001");
+                reply(200, "text/event-stream", &format!("data: {refusal}\n\n"))
             },
-            "the agent answered: no streams (-32004)",
+            "the agent answered: no streams (-32001)",
         ),
         (
             || reply(404, "text/plain", "nothing here"),

@@ -1,5 +1,7 @@
 //! Tests of calls that are followed, so that the task's id is known before the end.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use axum::{body::Body, http::Response};
 use bridge_client::{
     Options,
@@ -83,6 +85,23 @@ async fn a_message_is_a_whole_answer_and_silence_is_none() {
         error.ends_with("the stream broke: it ended before anything was said"),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn who_refuses_a_stream_in_its_first_event_is_asked_without_one() {
+    static REFUSED: AtomicBool = AtomicBool::new(false);
+    let answer = || {
+        if REFUSED.swap(true, Ordering::Relaxed) {
+            return result(
+                &json!({"task": {"id": "t-2", "status": {"state": "TASK_STATE_COMPLETED"}}}),
+            );
+        }
+        let error = json!({"code": -32004, "message": "no streams"});
+        let refusal = json!({"jsonrpc": "2.0", "id": 1, "error": error});
+        reply(200, "text/event-stream", &format!("data: {refusal}\n\n"))
+    };
+    let (_, outcome) = followed(true, answer).await;
+    assert_eq!(outcome.unwrap().state, State::Completed);
 }
 
 #[tokio::test]
