@@ -77,9 +77,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_in_the_place_of_a_folder_is_told() {
+    fn a_file_in_the_place_of_a_folder_is_reported() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let error = folder(file.path()).unwrap_err().to_string();
+        let error = create_folder(file.path()).unwrap_err().to_string();
         assert_eq!(error, "it is a file: name a folder, which need not exist");
     }
 }

@@ -115,7 +115,7 @@ async fn a_large_task_is_read_once_for_all_who_want_it() {
     sample.then(&store, 2, done).await;
     drop(store);
     let store = Arc::new(SledStore::open_simulated(&settings, &disk).unwrap());
-    disk.reads().shut(true);
+    disk.reads().set_closed(true);
     let reads = [(); MAX_READS / 2].map(|()| {
         let (store, alice) = (store.clone(), sample.caller.clone());
         tokio::spawn(async move { store.task(&alice, "t").await.unwrap().task })
@@ -139,7 +139,7 @@ async fn a_large_task_is_read_once_for_all_who_want_it() {
         tokio::task::yield_now().await;
         assert_eq!(disk.reads().waiting(), 1);
     }
-    disk.reads().shut(false);
+    disk.reads().set_closed(false);
     let mut tasks = Vec::new();
     for read in reads.into_iter().chain(lists) {
         tasks.push(read.await.unwrap());
